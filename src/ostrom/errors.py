@@ -1,0 +1,142 @@
+"""Every error a user can meet, as one tree. Messages are one line and say what to do next.
+
+OstromError
+├── UsageError                wrong use: exit code 2
+│   ├── StudyError            a study, scenario, mapping or lexicon file is wrong
+│   ├── GameError             a game is not well formed
+│   └── UnknownName           a name that no registry knows
+├── ModelError                a model call failed (``retryable`` says whether to try again)
+│   ├── RateLimited           429, with the server's wish for patience
+│   ├── ServerFailed          5xx or an error inside a 200
+│   ├── TimedOut              no complete reply in time
+│   ├── ConnectionFailed      nobody there, or the line broke
+│   ├── MalformedReply        a reply that is not what the wire format promises
+│   ├── AccessRefused         wrong or missing key
+│   └── RequestRefused        the server understood and declined (400, 404, 422)
+├── RunError                  the run folder or its journal cannot be used
+├── BudgetSpent               the budget of the run is used up
+└── InvalidAnswers            a match failed because a player never gave a valid answer
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class OstromError(Exception):
+    """Root of all errors that are shown to a user as one line."""
+
+    exit_code = 1
+
+
+class UsageError(OstromError):
+    """The command or a file was used wrongly."""
+
+    exit_code = 2
+
+
+class StudyError(UsageError):
+    """A file that people write is wrong: names the file, the key, what was found and what is allowed.
+
+    >>> str(StudyError("must be at least 1", file="s.yaml", key="mechanism.rounds", found=0))
+    's.yaml: mechanism.rounds: must be at least 1 (found 0)'
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: str | None = None,
+        key: str | None = None,
+        found: object = None,
+        allowed: Iterable[str] | None = None,
+    ) -> None:
+        self.problem, self.file, self.key = problem, file, key
+        text = ": ".join(part for part in (file, key, problem) if part)
+        notes = []
+        if found is not None:
+            notes.append(f"found {found!r}")
+        if allowed is not None:
+            notes.append("allowed: " + ", ".join(allowed))
+        super().__init__(" ".join(f"{text} ({'; '.join(notes)})".split()) if notes else text)
+
+
+class GameError(UsageError):
+    """A game is not well formed."""
+
+
+class UnknownName(UsageError):
+    """A name that no registry knows, with the nearest names that exist.
+
+    >>> str(UnknownName("strategy", "tit_for_tatt", ["tit_for_tat", "grim"]))
+    "unknown strategy 'tit_for_tatt' (did you mean tit_for_tat? known: grim, tit_for_tat)"
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = get_close_matches(name, names, n=2)
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        listed = ", ".join(names) if len(names) <= 40 else f"{len(names)} names, see `ostrom list`"
+        super().__init__(f"unknown {kind} {name!r} ({hint}known: {listed})")
+
+
+class ModelError(OstromError):
+    """A call to a model failed."""
+
+    retryable = False
+
+    def __init__(self, message: str, *, status: int | None = None, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retry_after = retry_after
+
+
+class RateLimited(ModelError):
+    """The server asks for patience (429)."""
+
+    retryable = True
+
+
+class ServerFailed(ModelError):
+    """The server failed (5xx, or an error object inside a 200)."""
+
+    retryable = True
+
+
+class TimedOut(ModelError):
+    """No complete reply arrived in time."""
+
+    retryable = True
+
+
+class ConnectionFailed(ModelError):
+    """The server could not be reached or the connection broke."""
+
+    retryable = True
+
+
+class MalformedReply(ModelError):
+    """The reply is not what the wire format promises."""
+
+    retryable = True
+
+
+class AccessRefused(ModelError):
+    """Wrong or missing key (401, 403)."""
+
+
+class RequestRefused(ModelError):
+    """The server understood the request and declined it."""
+
+
+class RunError(OstromError):
+    """The run folder or its journal cannot be used."""
+
+
+class BudgetSpent(OstromError):
+    """The budget of the run is used up; raise it and run again to go on."""
+
+
+class InvalidAnswers(OstromError):
+    """A player never gave a valid answer and the study's policy is to fail."""
