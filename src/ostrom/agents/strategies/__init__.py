@@ -1,0 +1,1 @@
+"""The strategies of the catalog, one file each."""

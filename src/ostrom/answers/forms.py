@@ -1,0 +1,41 @@
+"""The four forms of an answer. A form says what is valid; parsers and instructions live beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of the named options."""
+
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """Whole percentages over the named options that sum to 100; ``caps`` bound single options."""
+
+    options: tuple[str, ...]
+    caps: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A JSON object that satisfies a JSON schema (object, properties, bounds); ``name`` picks its wording."""
+
+    name: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Free text of at most ``words`` words and ``characters`` characters."""
+
+    words: int = 200
+    characters: int = 4000
+
+
+Form: TypeAlias = Choice | Mixture | Record | Text

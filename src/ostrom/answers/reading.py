@@ -1,0 +1,31 @@
+"""What comes out of reading a reply: an answer, or the reason why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Reading = Literal["exact", "loose", "constrained", "logprob", "scripted", "person", "policy", "imported"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A valid answer. ``value`` is plain data (an option's key, a mapping, a text).
+
+    ``probabilities`` are there when the answer was drawn from a distribution that is known: a stated mixed
+    strategy, log-probabilities of the options, or a stochastic strategy that tells its odds.
+    ``note`` says what befell the answer (for example which policy replaced an invalid one).
+    """
+
+    value: Any
+    reading: Reading = "scripted"
+    probabilities: Mapping[str, float] | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """No answer: ``reason`` is short, lower case, and shown to the model when it is asked again."""
+
+    reason: str

@@ -1,0 +1,1 @@
+"""Games: payoffs, catalog, equilibria, descriptions. Pure."""

@@ -1,0 +1,99 @@
+"""The one idea: a match is a conversation of decisions.
+
+A mechanism is a generator. It yields the decisions that are due at the same time and receives their answers,
+in the same order. It is pure: no I/O, no clock, no randomness but the streams it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, TypeAlias, overload
+
+from ostrom.answers import Answer, Form
+from ostrom.games.game import Game
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One finished play of the game. ``players[s]`` sat at seat s; actions and payoffs are by seat."""
+
+    number: int
+    actions: tuple[int, ...]
+    payoffs: tuple[float, ...]
+    players: tuple[int, ...] = ()
+    expected: tuple[float, ...] | None = None
+    """Exact expectation of the payoffs where every seat's odds are known."""
+    facts: Mapping[str, Any] = NOTHING
+
+
+class History(Sequence[Round]):
+    """The rounds finished so far, oldest first: a snapshot of a growing list that costs nothing to take."""
+
+    __slots__ = ("_length", "_rounds")
+
+    def __init__(self, rounds: list[Round], length: int | None = None) -> None:
+        self._rounds = rounds
+        self._length = len(rounds) if length is None else length
+
+    def __len__(self) -> int:
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> Round: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Round]: ...
+    def __getitem__(self, index: int | slice) -> Round | list[Round]:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(self._length)
+            return self._rounds[start:stop:step] if stop > start or step < 0 else []
+        if not -self._length <= index < self._length:
+            raise IndexError("round out of range")
+        return self._rounds[index + self._length if index < 0 else index]
+
+    def __iter__(self) -> Iterator[Round]:
+        for i in range(self._length):
+            yield self._rounds[i]
+
+
+EMPTY = History([])
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Everything one seat may know when it decides: structured, no words."""
+
+    game: Game
+    seat: int
+    mechanism: str
+    round: int = 1
+    history: History = EMPTY
+    facts: Mapping[str, Any] = NOTHING
+    """What the mechanism tells this seat (horizon, continuation, contract in force, ...): plain data."""
+    names: tuple[str, ...] = ()
+    """Pseudonyms of the seats where players have any; otherwise seats are called by number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One question to one player, with what it may know and the form of a valid answer."""
+
+    player: int
+    kind: str
+    view: View
+    form: Form
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The end of a match: its rounds, one score per player, and what else came to pass."""
+
+    rounds: Sequence[Round]
+    scores: tuple[float, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+Play: TypeAlias = Generator[list[Decision], Sequence[Answer], Outcome]

@@ -1,0 +1,1 @@
+"""Model clients, found by provider name."""

@@ -1,0 +1,98 @@
+"""What every model client speaks: a request in, a reply out, errors from the tree in ``ostrom.errors``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+ReasoningKind = Literal["raw", "summary", "none"]
+Finish = Literal["stop", "length", "filter", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of the conversation that is sent."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A bound on what the model may write: one of ``choices``, or an object of ``schema``."""
+
+    choices: tuple[str, ...] | None = None
+    schema: Mapping[str, Any] | None = None
+    name: str = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Everything that decides a reply. A trailing assistant message is the beginning of the reply (prefill)."""
+
+    messages: tuple[Message, ...]
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """temperature, max_tokens, top_p, seed, stop, and anything the provider understands under ``extra``."""
+    constraint: Constraint | None = None
+    top_logprobs: int = 0
+    """How many alternatives of the first token to report (0: none)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one call; None where the server does not say."""
+
+    input: int | None = None
+    output: int | None = None
+    cached: int | None = None
+    reasoning: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back. ``logprobs`` maps alternatives of the first generated token to log-probabilities."""
+
+    text: str
+    reasoning: str | None = None
+    reasoning_kind: ReasoningKind = "none"
+    finish: Finish = "stop"
+    usage: Usage = Usage()
+    logprobs: Mapping[str, float] | None = None
+    model: str | None = None
+    """The version that the server says it used."""
+    id: str | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a model can be asked for besides text."""
+
+    choices: bool = False
+    schema: bool = False
+    logprobs: bool = False
+    prefill: bool = False
+    deterministic: bool = False
+    """The same request with the same seed always gives the same reply."""
+
+
+class Model(Protocol):
+    """A model client. Created once per run, used from many matches at the same time."""
+
+    name: str
+    abilities: Abilities
+    connections: int
+    """How many calls may be in flight at the start; the engine's limiter adapts from there."""
+
+    async def complete(self, request: Request) -> Reply:
+        """Make one call. Raises a ModelError; never retries by itself."""
+        ...
+
+    async def close(self) -> None:
+        """Release connections, threads and memory."""
+        ...
+
+    def describe(self) -> Mapping[str, Any]:
+        """What the manifest records: base URL, version, settings; never a secret."""
+        ...

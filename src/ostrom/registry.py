@@ -1,0 +1,140 @@
+"""Parts found by name: one file per part in a package of ours, or an entry point of another package.
+
+A built-in part is a module whose file name is the part's name and which assigns the part to a constant
+(``GAME = build``). Nothing is imported before it is asked for by name, and registering has no side effects.
+Another distribution adds a part with an entry point, for example in its pyproject.toml::
+
+    [project.entry-points."ostrom.games"]
+    my_game = "my_package.my_game:build"
+"""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
+
+from ostrom.errors import StudyError, UnknownName
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """All parts of one kind, built by name from a string or a mapping."""
+
+    def __init__(self, kind: str, package: str, constant: str, group: str) -> None:
+        self.kind, self.package, self.constant, self.group = kind, package, constant, group
+        self._added: dict[str, Callable[..., T]] = {}
+
+    @cached_property
+    def _files(self) -> frozenset[str]:
+        folder = import_module(self.package).__path__
+        return frozenset(m.name for m in pkgutil.iter_modules(folder) if not m.name.startswith("_"))
+
+    @cached_property
+    def _foreign(self) -> dict[str, EntryPoint]:
+        return {point.name: point for point in entry_points(group=self.group)}
+
+    def names(self) -> list[str]:
+        """Every known name, sorted."""
+        return sorted(self._files | set(self._foreign) | set(self._added))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._added or name in self._files or name in self._foreign
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def add(self, name: str, factory: Callable[..., T]) -> None:
+        """Register a part of this process only (a notebook, a test); a taken name is refused."""
+        if name in self:
+            raise StudyError(f"there is already a {self.kind} of that name", key=name)
+        self._added[name] = factory
+
+    def remove(self, name: str) -> None:
+        """Forget a part that ``add`` registered."""
+        self._added.pop(name, None)
+
+    def get(self, name: str) -> Callable[..., T]:
+        """The factory of a part: a class or a function that builds it from its parameters."""
+        if name in self._added:
+            return self._added[name]
+        if name in self._files:
+            factory: Callable[..., T] = getattr(import_module(f"{self.package}.{name}"), self.constant)
+            return factory
+        if name in self._foreign:
+            loaded: Callable[..., T] = self._foreign[name].load()
+            return loaded
+        raise UnknownName(self.kind, name, self.names())
+
+    def parameters(self, name: str) -> Mapping[str, inspect.Parameter]:
+        """The parameters a part takes, by name."""
+        return inspect.signature(self.get(name)).parameters
+
+    def build(self, spec: str | Mapping[str, Any], *, key: str | None = None, file: str | None = None) -> T:
+        """Build a part from ``name``, ``name:value,key=value`` or ``{name: ..., key: value}``."""
+        name, args, kwargs = parse_spec(spec, key=key or self.kind, file=file)
+        factory = self.get(name)
+        try:
+            bound = inspect.signature(factory).bind(*args, **kwargs)
+        except TypeError as error:
+            raise StudyError(
+                f"{self.kind} {name}: {error}", key=key, file=file, allowed=self.parameters(name)
+            ) from None
+        try:
+            return factory(*bound.args, **bound.kwargs)
+        except (TypeError, ValueError) as error:
+            raise StudyError(f"{self.kind} {name}: {error}", key=key, file=file) from error
+
+
+def parse_spec(
+    spec: str | Mapping[str, Any], *, key: str | None = None, file: str | None = None
+) -> tuple[str, list[Any], dict[str, Any]]:
+    """Split a part's specification into name, positional and named parameters.
+
+    >>> parse_spec("sanitized:ideal,real=20")
+    ('sanitized', ['ideal'], {'real': 20})
+    >>> parse_spec({"name": "window", "k": 3})
+    ('window', [], {'k': 3})
+    """
+    if isinstance(spec, Mapping):
+        rest = dict(spec)
+        name = rest.pop("name", None)
+        if not isinstance(name, str):
+            raise StudyError("needs a 'name'", key=key, file=file, found=dict(spec))
+        return name, [], rest
+    if not isinstance(spec, str) or not spec:
+        raise StudyError("must be a name or a mapping with a 'name'", key=key, file=file, found=spec)
+    name, _, tail = spec.partition(":")
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for piece in filter(None, tail.split(",")):
+        left, equals, right = piece.partition("=")
+        if equals:
+            kwargs[left.strip()] = scalar(right.strip())
+        elif kwargs:
+            raise StudyError("unnamed values come before named ones", key=key, file=file, found=spec)
+        else:
+            args.append(scalar(left.strip()))
+    return name.strip(), args, kwargs
+
+
+def scalar(text: str) -> Any:
+    """Read a number, true, false or null from text; anything else stays text.
+
+    >>> [scalar(t) for t in ("3", "0.5", "true", "null", "ideal")]
+    [3, 0.5, True, None, 'ideal']
+    """
+    constants = {"true": True, "false": False, "null": None, "none": None}
+    if text.lower() in constants:
+        return constants[text.lower()]
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
