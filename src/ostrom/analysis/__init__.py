@@ -1,0 +1,1 @@
+"""Analysis: read runs and turn them into measures, statistics and dynamics."""

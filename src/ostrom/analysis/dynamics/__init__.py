@@ -1,0 +1,1 @@
+"""Population dynamics and ratings of agent types on the payoffs of a tournament (pure functions)."""

@@ -1,0 +1,114 @@
+"""Simulation of finite-population processes for any number of types, with or without mutation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from ostrom.analysis.dynamics.finite_payoffs import Counts, check_counts, unchecked_payoffs
+from ostrom.analysis.dynamics.process import Process
+from ostrom.analysis.dynamics.simplex import Floats
+from ostrom.analysis.dynamics.tensor import as_tensor
+from ostrom.analysis.dynamics.trajectory import Trajectory
+from ostrom.analysis.dynamics.wilson import wilson_interval
+from ostrom.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Fixations:
+    """How often each type took over; ``unfixed`` runs reached the limit of steps first."""
+
+    counts: tuple[int, ...]
+    unfixed: int
+
+    @property
+    def runs(self) -> int:
+        """All runs."""
+        return sum(self.counts) + self.unfixed
+
+    def share(self, kind: int, confidence: float = 0.95) -> tuple[float, float, float]:
+        """Share of runs in which a type took over, with its Wilson interval (share, low, high)."""
+        return (self.counts[kind] / self.runs, *wilson_interval(self.counts[kind], self.runs, confidence))
+
+
+def simulate(
+    values: npt.ArrayLike,
+    process: Process,
+    start: Counts,
+    rng: np.random.Generator,
+    *,
+    steps: int,
+    mutation: float = 0.0,
+) -> Trajectory:
+    """Shares after every event; without mutation the path ends (settled) when one type is alone.
+
+    With probability ``mutation`` the event's newcomer is instead one of the other types, uniformly.
+    """
+    table = as_tensor(values)
+    check_counts(table, start)
+    if steps < 0 or not 0.0 <= mutation <= 1.0:
+        raise UsageError(f"a simulation needs steps >= 0 and mutation in [0, 1] (found {steps}, {mutation})")
+    states = [start]
+    payoffs = _remembered(table)
+    while len(states) <= steps and not (mutation == 0.0 and _alone(states[-1])):
+        states.append(_event(states[-1], process, payoffs, rng, mutation))
+    shares = np.array(states, dtype=np.float64) / sum(start)
+    settled = mutation == 0.0 and _alone(states[-1])
+    return Trajectory(np.arange(len(states), dtype=np.float64), shares, settled)
+
+
+def simulate_fixation(
+    values: npt.ArrayLike,
+    process: Process,
+    start: Counts,
+    rng: np.random.Generator,
+    *,
+    runs: int,
+    limit: int = 1_000_000,
+) -> Fixations:
+    """Repeat a mutation-free process until one type is alone; each run has a stream spawned from ``rng``."""
+    table = as_tensor(values)
+    check_counts(table, start)
+    if runs < 1 or limit < 1:
+        raise UsageError(f"fixation needs at least one run and one step (found {runs}, {limit})")
+    payoffs = _remembered(table)
+    counts, unfixed = [0] * len(table), 0
+    for stream in rng.spawn(runs):
+        state, left = start, limit
+        while left and not _alone(state):
+            state, left = _event(state, process, payoffs, stream, 0.0), left - 1
+        if _alone(state):
+            counts[int(np.argmax(state))] += 1
+        else:
+            unfixed += 1
+    return Fixations(tuple(counts), unfixed)
+
+
+def _remembered(table: Floats) -> Callable[[Counts], Floats]:
+    # A path visits the same counts again and again; their payoffs do not change.
+    return lru_cache(maxsize=100_000)(lambda counts: unchecked_payoffs(table, counts))
+
+
+def _alone(counts: Counts) -> bool:
+    return max(counts) == sum(counts)
+
+
+def _event(
+    state: Counts,
+    process: Process,
+    payoffs: Callable[[Counts], Floats],
+    rng: np.random.Generator,
+    mutation: float,
+) -> Counts:
+    gone, born = process.step(np.array(state, dtype=np.float64), payoffs(state), rng)
+    if mutation and len(state) > 1 and rng.random() < mutation:
+        other = int(rng.integers(len(state) - 1))
+        born = other if other < born else other + 1
+    after = list(state)
+    after[gone] -= 1
+    after[born] += 1
+    return tuple(after)
