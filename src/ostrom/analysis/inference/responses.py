@@ -1,0 +1,129 @@
+"""Memory-one response table: how often a player cooperates at first and after CC, CD, DC and DD."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ostrom.analysis.statistics.bootstrap import Bootstrap
+from ostrom.analysis.statistics.cluster_measures import cluster_bootstrap_means
+from ostrom.analysis.statistics.errors import BadSample
+from ostrom.analysis.statistics.proportions import wilson
+from ostrom.analysis.statistics.result import Interval, Result
+from ostrom.analysis.statistics.samples import Numbers, binary, same_length
+
+STATES = ("first", "CC", "CD", "DC", "DD")
+"""The player's own last move, then the other's."""
+
+
+@dataclass(frozen=True)
+class PlayedPair:
+    """Moves of one player and of the other in one match, 1 = cooperate, in the order of rounds."""
+
+    match: Hashable
+    own: Numbers
+    other: Numbers
+
+
+@dataclass(frozen=True)
+class Response(Result):
+    """P(cooperate | state). Never reached: `estimate` and both intervals are None.
+
+    `wilson_ci` takes rounds as independent and is shown for comparison; `cluster_ci` resamples matches and
+    is the one to quote. It is None, with a `note`, when fewer than 2 matches reach the state.
+    """
+
+    state: str
+    estimate: float | None
+    cooperations: int
+    n: int
+    n_matches: int
+    wilson_ci: Interval | None
+    cluster_ci: Interval | None
+    note: str | None
+
+
+@dataclass(frozen=True)
+class ResponseTable(Result):
+    """All five states of one player."""
+
+    responses: tuple[Response, ...]
+    n_matches: int
+    unit: str
+
+    def __getitem__(self, state: str) -> Response:
+        for line in self.responses:
+            if line.state == state:
+                return line
+        raise BadSample(f"unknown state {state!r} (allowed: {', '.join(STATES)})")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One plain row per state."""
+        return [line.as_dict() | {"unit": self.unit} for line in self.responses]
+
+
+def response_table(
+    played: Sequence[PlayedPair], *, rng: np.random.Generator, resamples: int = 10_000, level: float = 0.95
+) -> ResponseTable:
+    """Count responses over matches; the unit of the cluster intervals is the match.
+
+    >>> table = response_table([PlayedPair(m, [1, 0, 1], [0, 1, 1]) for m in range(4)], rng=np.random.default_rng(0))
+    >>> table["CD"].estimate, table["CD"].n, table["DD"].estimate
+    (0.0, 4, None)
+    """
+    if not played:
+        raise BadSample("a response table needs at least one match (found none)")
+    moves: list[float] = []
+    states: list[str] = []
+    matches: list[Hashable] = []
+    for item in played:
+        own, other = (
+            binary(side, f"match {item.match!r}: {name} moves")
+            for side, name in ((item.own, "own"), (item.other, "other"))
+        )
+        same_length(f"match {item.match!r}: own moves", own.size, "other moves", other.size)
+        letters = np.where(own == 1, "C", "D"), np.where(other == 1, "C", "D")
+        states += ["first", *(a + b for a, b in zip(letters[0][:-1], letters[1][:-1], strict=True))]
+        moves += own.tolist()
+        matches += [item.match] * own.size
+    distinct = len(set(matches))
+    spread: dict[Any, Bootstrap] = {}
+    if distinct > 1:
+        spread = cluster_bootstrap_means(
+            moves, states, clusters=matches, unit="match", rng=rng, resamples=resamples, level=level
+        )
+    lines = tuple(_response(state, moves, states, matches, spread.get(state), level) for state in STATES)
+    return ResponseTable(lines, distinct, "match")
+
+
+def _response(
+    state: str,
+    moves: list[float],
+    states: list[str],
+    matches: list[Hashable],
+    spread: Bootstrap | None,
+    level: float,
+) -> Response:
+    reached = [index for index, item in enumerate(states) if item == state]
+    cooperations = int(sum(moves[index] for index in reached))
+    share = wilson(cooperations, len(reached), unit="round", level=level)
+    note = None
+    if not reached:
+        note = "never reached"
+    elif spread is None:
+        note = "only 1 match"
+    elif spread.ci is None:
+        note = spread.note
+    return Response(
+        state=state,
+        estimate=share.estimate,
+        cooperations=cooperations,
+        n=len(reached),
+        n_matches=len({matches[index] for index in reached}),
+        wilson_ci=share.ci,
+        cluster_ci=spread.ci if spread is not None else None,
+        note=note,
+    )

@@ -1,0 +1,115 @@
+"""Statistics used by all studies: pure functions on plain sequences, frozen results with an explicit unit.
+
+Every call names its unit of analysis (`unit="match"`) and every result repeats it. Degenerate input raises a
+`StatisticsError` (one line); only tables with many cells answer with explicitly undefined cells (None and a
+note). Random draws come from a `numpy.random.Generator` of the caller. Importing this package does not
+import scipy.
+"""
+
+from ostrom.analysis.statistics.agreement import Kappa, cohens_kappa
+from ostrom.analysis.statistics.bayes_factor import (
+    BayesFactor,
+    jzs_from_t,
+    jzs_one_sample,
+    jzs_paired,
+    jzs_two_sample,
+)
+from ostrom.analysis.statistics.bootstrap import Bootstrap, bootstrap
+from ostrom.analysis.statistics.cluster_bootstrap import cluster_bootstrap
+from ostrom.analysis.statistics.cluster_measures import (
+    cluster_bootstrap_correlation,
+    cluster_bootstrap_difference,
+    cluster_bootstrap_mean,
+    cluster_bootstrap_means,
+    cluster_bootstrap_slope,
+)
+from ostrom.analysis.statistics.contingency import ChiSquare, chi_square, chi_square_labels, cross_table
+from ostrom.analysis.statistics.correlation import Correlation, pearson, spearman
+from ostrom.analysis.statistics.effect_size import (
+    EffectSize,
+    cohens_d,
+    cohens_d_one_sample,
+    cohens_d_paired,
+)
+from ostrom.analysis.statistics.errors import BadSample, NotConverged, StatisticsError, Undefined
+from ostrom.analysis.statistics.logistic import gee_logistic, logistic_regression
+from ostrom.analysis.statistics.means import TTest, one_sample_t, paired_t, student_t, welch_t
+from ostrom.analysis.statistics.mixed_model import linear_mixed_model
+from ostrom.analysis.statistics.multiplicity import Adjusted, benjamini_hochberg, holm
+from ostrom.analysis.statistics.permutation import (
+    Permutation,
+    permutation_grouped,
+    permutation_paired,
+    permutation_two_sample,
+)
+from ostrom.analysis.statistics.proportions import (
+    Proportion,
+    ProportionDifference,
+    newcombe_difference,
+    wilson,
+)
+from ostrom.analysis.statistics.regression import Coefficient, Regression
+from ostrom.analysis.statistics.result import Interval, Result
+from ostrom.analysis.statistics.slope import Slope, ols_slope
+from ostrom.analysis.statistics.variance_shares import VarianceShare, VarianceShares, variance_shares
+
+__all__ = [
+    "Adjusted",
+    "BadSample",
+    "BayesFactor",
+    "Bootstrap",
+    "ChiSquare",
+    "Coefficient",
+    "Correlation",
+    "EffectSize",
+    "Interval",
+    "Kappa",
+    "NotConverged",
+    "Permutation",
+    "Proportion",
+    "ProportionDifference",
+    "Regression",
+    "Result",
+    "Slope",
+    "StatisticsError",
+    "TTest",
+    "Undefined",
+    "VarianceShare",
+    "VarianceShares",
+    "benjamini_hochberg",
+    "bootstrap",
+    "chi_square",
+    "chi_square_labels",
+    "cluster_bootstrap",
+    "cluster_bootstrap_correlation",
+    "cluster_bootstrap_difference",
+    "cluster_bootstrap_mean",
+    "cluster_bootstrap_means",
+    "cluster_bootstrap_slope",
+    "cohens_d",
+    "cohens_d_one_sample",
+    "cohens_d_paired",
+    "cohens_kappa",
+    "cross_table",
+    "gee_logistic",
+    "holm",
+    "jzs_from_t",
+    "jzs_one_sample",
+    "jzs_paired",
+    "jzs_two_sample",
+    "linear_mixed_model",
+    "logistic_regression",
+    "newcombe_difference",
+    "ols_slope",
+    "one_sample_t",
+    "paired_t",
+    "pearson",
+    "permutation_grouped",
+    "permutation_paired",
+    "permutation_two_sample",
+    "spearman",
+    "student_t",
+    "variance_shares",
+    "welch_t",
+    "wilson",
+]

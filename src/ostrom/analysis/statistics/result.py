@@ -1,0 +1,69 @@
+"""The shape of every answer: frozen, with its unit of analysis, and flat when it goes into a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A confidence interval.
+
+    >>> 0.5 in Interval(0.2, 0.6)
+    True
+    """
+
+    low: float
+    high: float
+    level: float = 0.95
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.low, self.high))
+
+    @property
+    def width(self) -> float:
+        """High minus low."""
+        return self.high - self.low
+
+
+@dataclass(frozen=True)
+class Result:
+    """Base of all results; `as_dict` gives plain values, an interval as two columns."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain Python values, ready for a table row or JSON."""
+        row: dict[str, Any] = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, Interval):
+                row[f"{field.name}_low"], row[f"{field.name}_high"] = float(value.low), float(value.high)
+                row.setdefault("level", float(value.level))
+            elif value is None and field.name.split("_")[-1] == "ci":
+                row[f"{field.name}_low"] = row[f"{field.name}_high"] = None
+            else:
+                row[field.name] = plain(value)
+        return row
+
+
+def plain(value: Any) -> Any:
+    """Plain Python in place of numpy values, tuples and nested results."""
+    if isinstance(value, Result):
+        return value.as_dict()
+    if isinstance(value, Interval):
+        return [float(value.low), float(value.high)]
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    return value

@@ -1,0 +1,138 @@
+"""The gate every sample passes: plain numbers and labels in, checked arrays out, one clear line otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ostrom.analysis.statistics.errors import BadSample
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int64]
+Numbers: TypeAlias = npt.ArrayLike
+Labels: TypeAlias = Iterable[Any]
+
+
+def checked_unit(unit: str) -> str:
+    """The unit of analysis, which no call may leave unsaid.
+
+    >>> checked_unit("match")
+    'match'
+    """
+    if not isinstance(unit, str) or not unit.strip():
+        raise BadSample(f"unit must name the unit of analysis, such as 'match' (found {unit!r})")
+    return unit
+
+
+def checked_level(level: float) -> float:
+    """A confidence level strictly between 0 and 1."""
+    if not 0.0 < level < 1.0:
+        raise BadSample(f"level must lie strictly between 0 and 1 (found {level!r})")
+    return float(level)
+
+
+def checked_option(name: str, value: str, allowed: Collection[str]) -> str:
+    """One of the allowed words, or an error that lists them."""
+    if value not in allowed:
+        raise BadSample(f"unknown {name} {value!r} (allowed: {', '.join(allowed)})")
+    return value
+
+
+def checked_resamples(resamples: int) -> int:
+    """Enough resamples for an interval to mean something."""
+    if resamples < 100:
+        raise BadSample(f"resamples must be at least 100 (found {resamples})")
+    return int(resamples)
+
+
+def sample(values: Numbers, name: str = "sample", *, at_least: int = 1) -> Floats:
+    """A one-dimensional array of finite numbers with at least so many of them.
+
+    >>> sample([1, True, 2.5]).tolist()
+    [1.0, 1.0, 2.5]
+    """
+    array = np.asarray(values)
+    if array.size and array.dtype.kind not in "biuf":
+        if array.dtype.kind != "O" or any(isinstance(item, str | bytes) for item in array.ravel()):
+            raise BadSample(f"{name}: must hold numbers (found {array.ravel()[0]!r})")
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError):
+            raise BadSample(f"{name}: must hold numbers (found {array.ravel()[0]!r})") from None
+    if array.ndim != 1:
+        raise BadSample(f"{name}: must be one-dimensional (found shape {array.shape})")
+    if array.size < at_least:
+        raise BadSample(f"{name}: needs at least {at_least} values (found {array.size})")
+    numbers: Floats = array.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if bad.size:
+        raise BadSample(
+            f"{name}: {bad.size} of {numbers.size} values are missing or infinite (first at index {bad[0]}); "
+            "decide what they mean before testing"
+        )
+    return numbers
+
+
+def paired_samples(
+    first: Numbers, second: Numbers, names: tuple[str, str] = ("first", "second"), *, at_least: int = 1
+) -> tuple[Floats, Floats]:
+    """Two samples of equal length."""
+    a, b = sample(first, names[0], at_least=at_least), sample(second, names[1], at_least=at_least)
+    same_length(names[0], a.size, names[1], b.size)
+    return a, b
+
+
+def binary(values: Numbers, name: str = "outcome") -> Floats:
+    """A sample of zeros and ones."""
+    array = sample(values, name)
+    odd = np.flatnonzero((array != 0.0) & (array != 1.0))
+    if odd.size:
+        raise BadSample(f"{name}: must hold only 0 and 1 (found {array[odd[0]]:g} at index {odd[0]})")
+    return array
+
+
+def same_length(name: str, size: int, other: str, other_size: int) -> None:
+    """Complain when two columns do not belong together."""
+    if size != other_size:
+        raise BadSample(f"{name} and {other} must have the same length (found {size} and {other_size})")
+
+
+def is_constant(array: Floats) -> bool:
+    """Whether all values agree up to rounding, in which case a variance is noise and not information."""
+    centre = float(np.abs(array).max())
+    return float(np.ptp(array)) <= 1e-12 * max(centre, 1e-300)
+
+
+def label_codes(labels: Labels, size: int, name: str = "labels") -> tuple[Ints, tuple[Any, ...]]:
+    """Integer codes and the levels they stand for, sorted where the labels can be sorted.
+
+    Labels may be any hashable values, tuples such as (run, match) included.
+
+    >>> codes, levels = label_codes(["b", "a", "b"], 3)
+    >>> codes.tolist(), levels
+    ([1, 0, 1], ('a', 'b'))
+    """
+    if isinstance(labels, str | bytes):
+        raise BadSample(f"{name}: must be one label per row (found the single text {labels!r})")
+    if isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype.kind in "biuUS":
+        same_length(name, labels.size, "values", size)
+        unique, inverse = np.unique(labels, return_inverse=True)
+        return inverse.astype(np.int64), tuple(unique.tolist())
+    listed = list(labels)
+    same_length(name, len(listed), "values", size)
+    for index, item in enumerate(listed):
+        if item is None or (isinstance(item, float) and item != item):
+            raise BadSample(f"{name}: the label at index {index} is missing")
+    try:
+        seen = dict.fromkeys(listed)
+    except TypeError:
+        raise BadSample(f"{name}: labels must be hashable (found {type(listed[0]).__name__})") from None
+    try:
+        levels = tuple(sorted(seen))
+    except TypeError:
+        levels = tuple(seen)
+    position = {level: code for code, level in enumerate(levels)}
+    return np.fromiter((position[item] for item in listed), dtype=np.int64, count=len(listed)), levels
