@@ -50,7 +50,7 @@ def measure(traces_to_count: int) -> dict[str, float]:
     )  # builds the automaton, as the patterns are built above
     lowered = [re.compile(pattern.pattern) for pattern in patterns]
     seconds: dict[str, list[float]] = {"ours": [], "regex": [], "lowered": []}
-    for _ in range(3):
+    for _ in range(5):
         start = time.perf_counter()
         slow = [
             [sum(1 for _ in p.finditer(text)) for p in patterns] + [len(text.split())] for _, text in sample
