@@ -1,0 +1,181 @@
+"""Proof of a scenario's claim: every pure equilibrium, every tie, and who would leave a canonical profile.
+
+A profile is a pure Nash equilibrium when no role gains by changing its own action alone (weak inequality, as
+Manoranjan & Gaikwad 2026 count them); it is strict when every such change loses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ostrom.games.scenarios.scenario import Canonical, Claim, Profile, Scenario
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """A change of one role's action and what that role gains by it."""
+
+    role: str
+    action: str
+    instead: str
+    gain: float
+
+    def __str__(self) -> str:
+        return f"{self.role} gains {self.gain:g} by {self.instead} instead of {self.action}"
+
+
+@dataclass(frozen=True)
+class Equilibrium:
+    """A pure equilibrium; ``indifferent`` lists the changes that cost nothing (none when it is strict)."""
+
+    profile: Profile
+    indifferent: tuple[Deviation, ...]
+
+    @property
+    def strict(self) -> bool:
+        return not self.indifferent
+
+
+@dataclass(frozen=True)
+class Tie:
+    """A role that has several best replies to ``profile`` (its own entry there is the first of them)."""
+
+    role: str
+    profile: Profile
+    actions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CanonicalStatus:
+    """Whether a canonical profile is an equilibrium, and the changes that pay when it is not."""
+
+    canonical: Canonical
+    is_equilibrium: bool
+    strict: bool
+    gains: tuple[Deviation, ...]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What is true of a scenario's table, next to what the scenario claims."""
+
+    scenario: str
+    claim: Claim
+    found: Claim
+    equilibria: tuple[Equilibrium, ...]
+    green: CanonicalStatus
+    tragedy: CanonicalStatus
+    ties: tuple[Tie, ...]
+
+    @property
+    def holds(self) -> bool:
+        return self.claim == self.found
+
+    def refutation(self) -> str:
+        """One sentence on the canonical profiles as they are, for a claim that does not hold."""
+        return "; ".join(_status_text(status) for status in (self.green, self.tragedy))
+
+    def lines(self) -> list[str]:
+        """The proof for people to read."""
+        verdict = "holds" if self.holds else f"fails, the table says {self.found}"
+        text = [f"{self.scenario}: claim {self.claim} {verdict}"]
+        text += [f"  {_status_text(status)}" for status in (self.green, self.tragedy)]
+        text.append(f"  pure equilibria: {len(self.equilibria)}")
+        for equilibrium in self.equilibria:
+            text.append(f"    {' '.join(equilibrium.profile)} ({'strict' if equilibrium.strict else 'weak'})")
+        text.append(f"  ties between best replies: {len(self.ties)}")
+        for tie in self.ties:
+            text.append(f"    {tie.role}: {' = '.join(tie.actions)} at {' '.join(tie.profile)}")
+        return text
+
+
+def prove(scenario: Scenario) -> Proof:
+    """Enumerate the pure equilibria of a scenario and compare them with its claim.
+
+    >>> from ostrom.games.scenarios import shipped_scenario
+    >>> proof = prove(shipped_scenario("commons", "debt_crisis"))
+    >>> proof.holds, [" ".join(e.profile) for e in proof.equilibria]
+    (True, ['POLLUTE NOREG NOCAMPAIGN BUY_CHEAP'])
+    """
+    equilibria = tuple(
+        Equilibrium(profile, tuple(_changes(scenario, profile, at_least=0.0)))
+        for profile in _equilibrium_profiles(scenario)
+    )
+    stable = {equilibrium.profile for equilibrium in equilibria}
+    green = _status(scenario, scenario.green, stable)
+    tragedy = _status(scenario, scenario.tragedy, stable)
+    return Proof(
+        scenario=scenario.name,
+        claim=scenario.claim,
+        found=_finding(green.is_equilibrium, tragedy.is_equilibrium),
+        equilibria=equilibria,
+        green=green,
+        tragedy=tragedy,
+        ties=tuple(_ties(scenario)),
+    )
+
+
+def _equilibrium_profiles(scenario: Scenario) -> list[Profile]:
+    tensor = scenario.payoff_tensor()
+    stable = np.ones(scenario.shape, dtype=bool)
+    for seat in range(len(scenario.roles)):
+        own = tensor[..., seat]
+        stable &= own >= own.max(axis=seat, keepdims=True)
+    flags = stable.ravel()
+    return [profile for profile, flag in zip(scenario.profiles(), flags, strict=True) if flag]
+
+
+def _changes(scenario: Scenario, profile: Profile, at_least: float) -> list[Deviation]:
+    """Every change of one action whose gain is ``at_least`` so much."""
+    found = []
+    for seat, role in enumerate(scenario.roles):
+        before = scenario.payoffs_at(profile)[seat]
+        for other in role.action_keys:
+            if other == profile[seat]:
+                continue
+            gain = scenario.payoffs_at((*profile[:seat], other, *profile[seat + 1 :]))[seat] - before
+            if gain >= at_least:
+                found.append(Deviation(role.key, profile[seat], other, round(gain, 10)))
+    return found
+
+
+def _status(scenario: Scenario, canonical: Canonical, stable: set[Profile]) -> CanonicalStatus:
+    changes = _changes(scenario, canonical.profile, at_least=0.0)
+    return CanonicalStatus(
+        canonical=canonical,
+        is_equilibrium=canonical.profile in stable,
+        strict=not changes,
+        gains=tuple(change for change in changes if change.gain > 0),
+    )
+
+
+def _ties(scenario: Scenario) -> list[Tie]:
+    found = []
+    for seat, role in enumerate(scenario.roles):
+        first = role.action_keys[0]
+        for profile in scenario.profiles():
+            if profile[seat] != first:
+                continue
+            options = [(*profile[:seat], action, *profile[seat + 1 :]) for action in role.action_keys]
+            worth = [scenario.payoffs_at(option)[seat] for option in options]
+            best = [
+                action for action, value in zip(role.action_keys, worth, strict=True) if value == max(worth)
+            ]
+            if len(best) > 1:
+                found.append(Tie(role.key, (*profile[:seat], best[0], *profile[seat + 1 :]), tuple(best)))
+    return found
+
+
+def _finding(green: bool, tragedy: bool) -> Claim:
+    if green:
+        return "both" if tragedy else "green"
+    return "tragedy" if tragedy else "neither"
+
+
+def _status_text(status: CanonicalStatus) -> str:
+    name = status.canonical.name
+    if status.is_equilibrium:
+        return f"{name} is a {'strict' if status.strict else 'weak'} equilibrium"
+    return f"{name} is no equilibrium: {', '.join(str(gain) for gain in status.gains)}"

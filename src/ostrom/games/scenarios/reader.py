@@ -1,0 +1,205 @@
+"""Reads scenario files and refuses the ones whose parts do not agree, equilibrium claim included."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from ostrom.errors import StudyError, UnknownName
+from ostrom.games.scenarios.documents import parse
+from ostrom.games.scenarios.model import check_model
+from ostrom.games.scenarios.proof import prove
+from ostrom.games.scenarios.scenario import CLAIMS_OF_CLASS, Action, Canonical, Role, Scenario
+from ostrom.games.scenarios.schema import CanonicalEntry, CanonicalPair, CastFile, RoleEntry, ScenarioFile
+from ostrom.games.scenarios.table import read_profile, read_table
+
+CAST = "cast.yaml"
+
+
+def families() -> list[str]:
+    """Names of the families that come with Ostrom.
+
+    >>> families()
+    ['commons', 'data-alliance']
+    """
+    return sorted(folder.name for folder in _shipped().iterdir() if folder.joinpath(CAST).is_file())
+
+
+def scenarios(family: str) -> list[str]:
+    """Names of all scenarios of a shipped family, in alphabetical order.
+
+    >>> scenarios("data-alliance")[0]
+    'early_warning'
+    """
+    folder = _family_folder(family)
+    names = (entry.name for entry in folder.iterdir())
+    return sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml") and name != CAST)
+
+
+@cache
+def shipped_scenario(family: str, name: str) -> Scenario:
+    """A scenario that comes with Ostrom.
+
+    >>> shipped_scenario("commons", "debt_crisis").tragedy.name
+    'Tragedy of the Commons'
+    """
+    known = scenarios(family)
+    if name not in known:
+        raise UnknownName(f"scenario of {family}", name, known)
+    entry = _family_folder(family).joinpath(f"{name}.yaml")
+    return _build(parse(ScenarioFile, entry.read_text("utf-8"), str(entry)), shipped_cast(family), str(entry))
+
+
+@cache
+def shipped_cast(family: str) -> CastFile:
+    """The cast of a shipped family.
+
+    >>> [role.key for role in shipped_cast("commons").roles]
+    ['industrialist', 'government', 'activist', 'citizen']
+    """
+    entry = _family_folder(family).joinpath(CAST)
+    return parse(CastFile, entry.read_text("utf-8"), str(entry))
+
+
+def load_scenario(path: str | Path) -> Scenario:
+    """Read one scenario file; its cast is the ``cast.yaml`` beside it, else the shipped family's."""
+    path = Path(path)
+    written = parse(ScenarioFile, _text(path), str(path))
+    if written.name != path.stem:
+        raise StudyError("must equal the name of the file", file=str(path), key="name", found=written.name)
+    return _build(written, _cast_for(written, path), str(path))
+
+
+def load_cast(path: str | Path) -> CastFile:
+    """Read a family's ``cast.yaml``."""
+    path = Path(path)
+    cast = parse(CastFile, _text(path), str(path))
+    roles = _roles(cast.roles, None, str(path))
+    _canonical(cast.canonical, roles, str(path))
+    return cast
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise StudyError("is not UTF-8 text", file=str(path)) from None
+    except OSError as failed:
+        raise StudyError(f"cannot be read: {failed.strerror}", file=str(path)) from None
+
+
+def _cast_for(written: ScenarioFile, path: Path) -> CastFile | None:
+    beside = path.with_name(CAST)
+    if beside.is_file():
+        cast = load_cast(beside)
+        if cast.family != written.family:
+            raise StudyError(
+                f"differs from the family of {beside}",
+                file=str(path),
+                key="family",
+                found=written.family,
+                allowed=[cast.family],
+            )
+        return cast
+    if written.family in families():
+        return shipped_cast(written.family)
+    if written.roles is None or written.canonical is None:
+        raise StudyError(
+            f"no {CAST} beside the file and no shipped family of that name; write roles and canonical here",
+            file=str(path),
+            key="family",
+            found=written.family,
+            allowed=families(),
+        )
+    return None
+
+
+def _build(written: ScenarioFile, cast: CastFile | None, file: str) -> Scenario:
+    entries = written.roles or (cast.roles if cast else [])
+    roles = _roles(entries, cast, file)
+    pair = written.canonical or (cast.canonical if cast else None)
+    assert pair is not None, "a file without a cast has its own canonical profiles"
+    green, tragedy = _canonical(pair, roles, file)
+    _check_labels(written, cast, file)
+    table = read_table(written.payoffs, roles, file)
+    if written.model is not None:
+        check_model(written.model, roles, table, file)
+    titles = cast.class_titles if cast else {}
+    scenario = Scenario(
+        name=written.name,
+        title=written.title,
+        family=written.family,
+        scenario_class=written.scenario_class,
+        class_title=titles.get(written.scenario_class, written.scenario_class),
+        subtype=written.subtype,
+        narrative=written.narrative,
+        roles=roles,
+        green=green,
+        tragedy=tragedy,
+        claim=written.claim,
+        payoffs=tuple(table.values()),
+    )
+    proof = prove(scenario)
+    if not proof.holds:
+        raise StudyError(
+            proof.refutation(), file=file, key="claim", found=written.claim, allowed=[proof.found]
+        )
+    return scenario
+
+
+def _roles(entries: list[RoleEntry], cast: CastFile | None, file: str) -> tuple[Role, ...]:
+    inherited = {role.key: role.persona for role in cast.roles} if cast else {}
+    roles = []
+    for position, entry in enumerate(entries):
+        persona = entry.persona or inherited.get(entry.key)
+        if persona is None:
+            raise StudyError("is missing and no cast supplies it", file=file, key=f"roles.{position}.persona")
+        actions = tuple(Action(action.key, action.label, action.green) for action in entry.actions)
+        roles.append(Role(entry.key, entry.title, persona, actions))
+    return tuple(roles)
+
+
+def _canonical(pair: CanonicalPair, roles: tuple[Role, ...], file: str) -> tuple[Canonical, Canonical]:
+    return (
+        _one_canonical(pair.green, roles, True, file, "canonical.green.profile"),
+        _one_canonical(pair.tragedy, roles, False, file, "canonical.tragedy.profile"),
+    )
+
+
+def _one_canonical(
+    entry: CanonicalEntry, roles: tuple[Role, ...], green: bool, file: str, key: str
+) -> Canonical:
+    profile = read_profile(entry.profile, roles, file, key)
+    for role, action in zip(roles, profile, strict=True):
+        fitting = [option.key for option in role.actions if option.green is green]
+        if action not in fitting:
+            wanted = "a green action" if green else "an action that is not green"
+            raise StudyError(
+                f"must be {wanted} of {role.key}", file=file, key=key, found=action, allowed=fitting
+            )
+    return Canonical(entry.name, profile)
+
+
+def _check_labels(written: ScenarioFile, cast: CastFile | None, file: str) -> None:
+    fitting = CLAIMS_OF_CLASS[written.scenario_class]
+    if written.claim not in fitting:
+        problem = f"does not go with class {written.scenario_class}"
+        raise StudyError(problem, file=file, key="claim", found=written.claim, allowed=fitting)
+    if cast is None or cast.subtypes is None:
+        return
+    known = [name for group in cast.subtypes.values() for name in group]
+    if written.subtype not in known:
+        raise StudyError("unknown subtype", file=file, key="subtype", found=written.subtype, allowed=known)
+
+
+def _shipped() -> Traversable:
+    return files("ostrom.games.scenarios").joinpath("families")
+
+
+def _family_folder(family: str) -> Traversable:
+    known = families()
+    if family not in known:
+        raise UnknownName("scenario family", family, known)
+    return _shipped().joinpath(family)

@@ -1,0 +1,108 @@
+"""A scenario in memory: a short story, the people in it, and what every profile is worth to each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostrom.games.game import Game
+
+Profile: TypeAlias = tuple[str, ...]
+ScenarioClass = Literal["economic", "environmental", "mixed"]
+Claim = Literal["green", "tragedy", "both", "neither"]
+
+CLAIMS_OF_CLASS: dict[ScenarioClass, tuple[Claim, ...]] = {
+    "economic": ("tragedy",),
+    "environmental": ("green",),
+    "mixed": ("both", "neither"),
+}
+
+
+@dataclass(frozen=True)
+class Action:
+    """One thing a role can do; ``green`` marks what serves the common good of the family's story."""
+
+    key: str
+    label: str
+    green: bool
+
+
+@dataclass(frozen=True)
+class Role:
+    """A place in the scenario: who sits there and what they can do."""
+
+    key: str
+    title: str
+    persona: str
+    actions: tuple[Action, ...]
+
+    @property
+    def action_keys(self) -> tuple[str, ...]:
+        return tuple(action.key for action in self.actions)
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """One of the two profiles that a family talks about, such as the Green Transition."""
+
+    name: str
+    profile: Profile
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A narrative coupled to a complete payoff table; ``payoffs`` follows the order of :meth:`profiles`."""
+
+    name: str
+    title: str
+    family: str
+    scenario_class: ScenarioClass
+    class_title: str
+    subtype: str
+    narrative: str
+    roles: tuple[Role, ...]
+    green: Canonical
+    tragedy: Canonical
+    claim: Claim
+    payoffs: tuple[tuple[float, ...], ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of actions of each role."""
+        return tuple(len(role.actions) for role in self.roles)
+
+    def profiles(self) -> list[Profile]:
+        """All profiles as action keys in the order of the roles, the last role changing fastest."""
+        return list(product(*(role.action_keys for role in self.roles)))
+
+    def indices(self, profile: Profile) -> tuple[int, ...]:
+        """Where a profile lies in the tensor."""
+        return tuple(role.action_keys.index(key) for role, key in zip(self.roles, profile, strict=True))
+
+    def payoffs_at(self, profile: Profile) -> tuple[float, ...]:
+        """What one profile pays, in the order of the roles."""
+        return self.payoffs[int(np.ravel_multi_index(self.indices(profile), self.shape))]
+
+    def payoff_tensor(self) -> NDArray[np.float64]:
+        """All payoffs as an array of shape (actions of role 1, ..., actions of role n, n)."""
+        return np.array(self.payoffs, dtype=np.float64).reshape(*self.shape, len(self.roles))
+
+    def game(self) -> Game:
+        """The scenario as a game without its story; the canonical profiles say what cooperating means."""
+        return Game(
+            name=self.name,
+            actions=tuple(role.action_keys for role in self.roles),
+            payoffs=self.payoff_tensor(),
+            cooperative=self.indices(self.green.profile),
+            defective=self.indices(self.tragedy.profile),
+            roles=tuple(role.key for role in self.roles),
+            title=self.title,
+        )
+
+    def __post_init__(self) -> None:
+        assert len(self.payoffs) == prod(self.shape), "a scenario is built from a complete table"

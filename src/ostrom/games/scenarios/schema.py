@@ -1,0 +1,137 @@
+"""The form of the files that people write: a family's cast and its scenarios. Unknown keys are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    StringConstraints,
+    field_validator,
+)
+
+from ostrom.games.scenarios.scenario import Claim, ScenarioClass
+
+NARRATIVE_WORDS = (60, 120)
+PERSONA_WORDS = (25, 60)
+
+
+def _words(limits: tuple[int, int]) -> Callable[[str], str]:
+    low, high = limits
+
+    def check(text: str) -> str:
+        count = len(text.split())
+        if not low <= count <= high:
+            raise ValueError(f"must have {low} to {high} words, has {count}")
+        return " ".join(text.split())
+
+    return check
+
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")]
+ActionKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+Narrative = Annotated[str, AfterValidator(_words(NARRATIVE_WORDS))]
+Persona = Annotated[str, AfterValidator(_words(PERSONA_WORDS))]
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class ActionEntry(_File):
+    """An action as written in a file."""
+
+    key: ActionKey
+    label: Text
+    green: bool
+
+
+class RoleEntry(_File):
+    """A role as written in a file; without a persona it takes the one of the cast's role of the same key."""
+
+    key: Name
+    title: Text
+    persona: Persona | None = None
+    actions: list[ActionEntry] = Field(min_length=2)
+
+    @field_validator("actions")
+    @classmethod
+    def _actions_differ(cls, actions: list[ActionEntry]) -> list[ActionEntry]:
+        _refuse_repeats("action", [action.key for action in actions])
+        return actions
+
+
+class CanonicalEntry(_File):
+    """A canonical profile as written in a file: its name and one action per role, in their order."""
+
+    name: Text
+    profile: list[ActionKey]
+
+
+class CanonicalPair(_File):
+    """The two profiles that a claim speaks about."""
+
+    green: CanonicalEntry
+    tragedy: CanonicalEntry
+
+
+class CastFile(_File):
+    """A family's ``cast.yaml``: what its scenarios have in common.
+
+    ``class_titles`` gives the three classes names that suit the family's story; ``subtypes``, when given,
+    lists by group the only subtypes its scenarios may name.
+    """
+
+    family: Name
+    title: Text
+    roles: list[RoleEntry] = Field(min_length=2)
+    canonical: CanonicalPair
+    class_titles: dict[ScenarioClass, Text] = Field(default_factory=dict)
+    subtypes: dict[str, list[Text]] | None = None
+
+    @field_validator("roles")
+    @classmethod
+    def _roles_are_complete(cls, roles: list[RoleEntry]) -> list[RoleEntry]:
+        _refuse_repeats("role", [role.key for role in roles])
+        for role in roles:
+            if role.persona is None:
+                raise ValueError(f"role {role.key!r} of a cast needs a persona")
+        return roles
+
+
+class ScenarioFile(_File):
+    """A scenario file. ``roles`` and ``canonical`` come from the family's cast unless written here.
+
+    ``payoffs`` has one row per profile (the action keys in the order of the roles) with one number per role;
+    ``model`` may document where the numbers come from and must then reproduce them.
+    """
+
+    name: Name
+    title: Text
+    family: Name
+    scenario_class: ScenarioClass = Field(alias="class")
+    subtype: Text
+    claim: Claim
+    narrative: Narrative
+    roles: list[RoleEntry] | None = Field(default=None, min_length=2)
+    canonical: CanonicalPair | None = None
+    model: dict[str, dict[str, FiniteFloat]] | None = None
+    payoffs: dict[str, Any]
+
+    @field_validator("roles")
+    @classmethod
+    def _roles_differ(cls, roles: list[RoleEntry] | None) -> list[RoleEntry] | None:
+        _refuse_repeats("role", [role.key for role in roles or []])
+        return roles
+
+
+def _refuse_repeats(what: str, keys: list[str]) -> None:
+    for key in keys:
+        if keys.count(key) > 1:
+            raise ValueError(f"duplicate {what} {key!r}")
