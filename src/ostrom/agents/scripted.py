@@ -1,0 +1,139 @@
+"""The scripted agent: seats a strategy, and draws from the odds it states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from ostrom.agents.base import Desk
+from ostrom.agents.conduct import CONDUCT, Conduct
+from ostrom.agents.percentages import whole_percentages
+from ostrom.agents.strategy import Strategy
+from ostrom.answers import Answer, Choice, Form, Mixture
+from ostrom.errors import StudyError
+from ostrom.mechanisms.protocol import Decision, Round, View
+from ostrom.memory.base import Memory
+
+Draw: TypeAlias = Callable[[], np.random.Generator]
+"""Gives the generator of this decision; asked only when there is something to draw."""
+
+
+class ScriptedAgent:
+    """One strategy in one seat of one match.
+
+    With a ``memory`` the strategy plays as if the match had begun with the first round it is shown.
+    ``conduct`` answers the questions that are not about its action, unless the strategy does so itself.
+    """
+
+    instant = True
+
+    def __init__(
+        self,
+        strategy: Strategy,
+        memory: Memory | None = None,
+        conduct: Mapping[str, Conduct] = CONDUCT,
+    ) -> None:
+        self.strategy, self.memory, self.conduct = strategy, memory, conduct
+        # Strategies that are random inside draw by a seed that belongs to the match, not to the decision.
+        self._unseeded = getattr(strategy, "seed", 0) is None
+        self._certain: dict[tuple[tuple[str, ...], str], Answer] = {}
+
+    def reply(self, decision: Decision, desk: Desk) -> Answer:
+        """Answer at once."""
+        if self._unseeded:
+            self.strategy.seed = int(desk.draw("strategy", 0).integers(2**32))  # type: ignore[attr-defined]
+            self._unseeded = False
+        if self.memory is None:
+            return self.decide(decision, desk.draw)
+        shown = self.memory.show(
+            decision.view, lambda number, purpose: desk.draw(f"memory:{purpose}", number)
+        )
+        return self.decide(decision, desk.draw, shown.rounds)
+
+    async def answer(self, decision: Decision, desk: Desk) -> Answer:
+        """The same, for those who wait."""
+        return self.reply(decision, desk)
+
+    def decide(self, decision: Decision, draw: Draw, rounds: Sequence[Round] | None = None) -> Answer:
+        """Answer one decision; ``rounds`` are those remembered, by default the whole history."""
+        view, form = decision.view, decision.form
+        if decision.kind != "act":
+            return self._say(decision.kind, view, form)
+        if rounds is not None and rounds is not view.history:
+            self.strategy.forget()
+        return self._act(view, form, draw, rounds)
+
+    def _act(self, view: View, form: Form, draw: Draw, rounds: Sequence[Round] | None) -> Answer:
+        odds = self.strategy.odds(view, rounds)
+        names = view.game.actions[view.seat]
+        if isinstance(form, Choice):
+            if 1.0 in odds:
+                return self._certainly(names[odds.index(1.0)], form, view)
+            chances = self._by_option(names, odds, form.options, view)
+            return Answer(_drawn(chances, draw()), "scripted", chances)
+        if isinstance(form, Mixture):
+            return _mixed(self._by_option(names, odds, form.options, view), form)
+        raise StudyError(f"strategy {self.strategy.name} cannot act by filling in a {type(form).__name__}")
+
+    def _certainly(self, action: str, form: Choice, view: View) -> Answer:
+        # Most scripted moves are certain, and there are few of them: make each answer once.
+        known = self._certain.get((form.options, action))
+        if known is None:
+            chances = self._by_option((action,), (1.0,), form.options, view)
+            known = self._certain[form.options, action] = Answer(action, "scripted", chances)
+        return known
+
+    def _by_option(
+        self, names: Sequence[str], odds: Sequence[float], options: Sequence[str], view: View
+    ) -> dict[str, float]:
+        chances = dict.fromkeys(options, 0.0)
+        for name, p in zip(names, odds, strict=True):
+            if name in chances:
+                chances[name] = p
+            elif p > 0.0:
+                raise StudyError(
+                    f"strategy {self.strategy.name} wants to play {name!r} in game {view.game.name}, "
+                    "which is not an option here",
+                    allowed=options,
+                )
+        return chances
+
+    def _say(self, kind: str, view: View, form: Form) -> Answer:
+        strategy = self.strategy
+        # A kind that shares its name with a part of every strategy ("move") is not the strategy's own answer.
+        own = None if hasattr(Strategy, kind) else getattr(strategy, kind, None)
+        if callable(own):
+            value = own(view, form)
+        elif kind in self.conduct:
+            value = self.conduct[kind](strategy, view, form)
+        else:
+            raise StudyError(f"strategy {strategy.name} cannot answer a {kind!r} decision")
+        if isinstance(form, Choice) and value not in form.options:
+            raise StudyError(
+                f"strategy {strategy.name} gave no valid answer to a {kind!r} decision",
+                found=value,
+                allowed=form.options,
+            )
+        return Answer(value, "scripted")
+
+
+def _drawn(chances: Mapping[str, float], generator: np.random.Generator) -> str:
+    """One option by its odds, in the order in which the options are named."""
+    u, passed, chosen = generator.random(), 0.0, ""
+    for option, p in chances.items():
+        if p > 0.0:
+            # The last possible option takes what rounding leaves over.
+            chosen, passed = option, passed + p
+            if u < passed:
+                break
+    return chosen
+
+
+def _mixed(chances: Mapping[str, float], form: Mixture) -> Answer:
+    percentages = whole_percentages(chances, form.caps)
+    free = percentages if form.caps is None else whole_percentages(chances)
+    capped = [f"{o} {free[o]} to {percentages[o]}" for o in free if percentages[o] < free[o]]
+    note = f"capped: {', '.join(capped)}" if capped else None
+    return Answer(percentages, "scripted", {o: n / 100 for o, n in percentages.items()}, note)

@@ -1,0 +1,39 @@
+"""Random."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ostrom.agents.past import Past
+from ostrom.agents.strategies._dilemma import chance
+from ostrom.agents.strategy import Strategy
+
+
+class Random(Strategy):
+    """Cooperate with chance p; without p, play every action with equal chance, in any game."""
+
+    title: ClassVar[str] = "Random"
+    citation: ClassVar[str] = "Axelrod (1980)"
+    memory_depth = 0
+    stochastic = True
+
+    def __init__(self, p: float | None = None) -> None:
+        self.p = None if p is None else chance("p", p)
+        self.needs_cooperation = self.p is not None
+        if self.p is not None:
+            self.stochastic = 0 < self.p < 1
+
+    def move(self, past: Past) -> float:
+        """The chance of cooperating, whatever the past."""
+        return 1 / len(past.game.actions[past.seat]) if self.p is None else self.p
+
+    def mix(self, past: Past) -> Sequence[float]:
+        """Equal odds, or those of cooperating and defecting where p is given."""
+        if self.p is not None:
+            return super().mix(past)
+        actions = len(past.game.actions[past.seat])
+        return (1 / actions,) * actions
+
+
+STRATEGY = Random

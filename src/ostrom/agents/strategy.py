@@ -1,0 +1,178 @@
+"""Strategies: pure functions from the past to the chance of cooperating.
+
+A strategy never touches a random generator and carries nothing from match to match: what it answers depends
+on the past it is shown and on nothing else. Whoever seats it draws from the odds it states.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import ClassVar, Generic, TypeVar
+
+from ostrom.agents.automaton import Automaton, explore, remember
+from ostrom.agents.past import Past
+from ostrom.errors import StudyError
+from ostrom.games.game import Game
+from ostrom.mechanisms.protocol import History, Round, View
+
+C = 1.0
+D = 0.0
+UNBOUNDED = float("inf")
+"""The memory depth of a strategy that may look at every round."""
+
+
+class Strategy(ABC):
+    """A rule of play. The first line of its docstring is the rule as people read it."""
+
+    title: ClassVar[str]
+    citation: ClassVar[str]
+    memory_depth: float
+    """The move depends on the last so many rounds alone (and on their number, where there are fewer)."""
+    stochastic: bool = False
+    """Whether some past leaves the move to chance."""
+    needs_cooperation: bool = True
+    """Whether the rule speaks of cooperation, so that the game must define a cooperative action."""
+    games_of_two: ClassVar[bool] = False
+    """Whether the rule has no meaning with more than one co-player."""
+    tolerance: int = 0
+
+    @abstractmethod
+    def move(self, past: Past) -> float:
+        """The chance of cooperating after this past."""
+
+    @property
+    def name(self) -> str:
+        """The name it is asked for by: that of its file."""
+        return type(self).__module__.rpartition(".")[2]
+
+    def mix(self, past: Past) -> Sequence[float]:
+        """The odds of each action of the seat; by default those of cooperating and defecting.
+
+        Override it (and set ``needs_cooperation`` to False) for a rule about actions in any game.
+        """
+        game, seat = past.view.game, past.seat
+        c, d = game.cooperative[seat], game.defective[seat]
+        if c is None or d is None or None in game.cooperative:
+            raise StudyError(
+                f"strategy {self.name} needs a cooperative action for every seat, game {game.name} has none"
+            )
+        if self.games_of_two and game.seats != 2:
+            raise StudyError(
+                f"strategy {self.name} plays games of two, game {game.name} has {game.seats} seats"
+            )
+        if self.tolerance and self.tolerance >= game.seats - 1:
+            raise StudyError(
+                f"strategy {self.name}: tolerance must be below the number of co-players, "
+                f"which is {game.seats - 1} in game {game.name}",
+                found=self.tolerance,
+            )
+        p = self.move(past)
+        if not 0.0 <= p <= 1.0:
+            raise StudyError(f"strategy {self.name} states a chance of cooperating outside 0 to 1", found=p)
+        odds = [0.0] * len(game.actions[seat])
+        odds[c], odds[d] = p, 1.0 - p
+        return odds
+
+    def odds(self, view: View, rounds: Sequence[Round] | None = None) -> Sequence[float]:
+        """The odds of each action for a view; ``rounds`` in place of its history if memory shows others."""
+        return self.mix(Past(view, rounds, self.tolerance))
+
+    def forget(self) -> None:  # noqa: B027
+        """Drop what was remembered to save time. Answers never change by it."""
+
+    def automaton(self, game: Game, seat: int = 0) -> Automaton | None:
+        """The same rule as a finite-state machine, for two seats with two actions each; None elsewhere."""
+        if not _plain_dilemma(game) or self.memory_depth > _LONGEST:
+            return None
+        c = game.cooperative[seat]
+        assert c is not None
+
+        def cooperate(pairs: tuple[tuple[bool, bool], ...]) -> float:
+            return float(self.odds(_view(game, seat, pairs))[c])
+
+        return remember(int(self.memory_depth), cooperate)
+
+
+class Reciprocator(Strategy):
+    """A rule that answers what the others did.
+
+    With several co-players the natural version counts a round as cooperative if all of them cooperated, or
+    all but ``tolerance``.
+    """
+
+    def __init__(self, *, tolerance: int = 0) -> None:
+        if not isinstance(tolerance, int) or isinstance(tolerance, bool) or tolerance < 0:
+            raise ValueError(f"tolerance must be a whole number of at least 0, found {tolerance!r}")
+        self.tolerance = tolerance
+
+
+S = TypeVar("S", bound=Hashable)
+
+
+class Machine(Reciprocator, Generic[S]):
+    """A rule with a state of its own, folded over the rounds one by one: cheap however long the past is."""
+
+    memory_depth = UNBOUNDED
+    initial: S
+
+    @abstractmethod
+    def step(self, state: S, own: bool, others: bool) -> S:
+        """The state after a round in which this seat and the others cooperated or not."""
+
+    @abstractmethod
+    def cooperate(self, state: S) -> float:
+        """The chance of cooperating in a state."""
+
+    # The state after the rounds folded last, with the first and last of them to recognise the same match.
+    _memo: tuple[S, int, Round | None, Round | None, int] | None = None
+
+    def move(self, past: Past) -> float:
+        """Fold the rounds that are new since the last call, or all of them if the past is another one."""
+        state, done = self._known(past)
+        for i in range(done, len(past)):
+            state = self.step(state, past.i_cooperated(i), past.cooperated(i))
+        if len(past):
+            self._memo = (state, len(past), past.rounds[0], past.rounds[-1], past.seat)
+        return self.cooperate(state)
+
+    def _known(self, past: Past) -> tuple[S, int]:
+        if self._memo is not None:
+            state, done, first, last, seat = self._memo
+            if (
+                seat == past.seat
+                and done <= len(past)
+                and past.rounds[0] is first
+                and past.rounds[done - 1] is last
+            ):
+                return state, done
+        return self.initial, 0
+
+    def forget(self) -> None:
+        """Fold from the start next time."""
+        self._memo = None
+
+    def automaton(self, game: Game, seat: int = 0) -> Automaton | None:  # noqa: ARG002
+        """The machine itself, over the states that can be reached."""
+        return explore(self.initial, self.step, self.cooperate) if _plain_dilemma(game) else None
+
+
+_LONGEST = 4
+
+
+def _plain_dilemma(game: Game) -> bool:
+    return game.seats == 2 and all(len(names) == 2 for names in game.actions) and None not in game.cooperative
+
+
+def _view(game: Game, seat: int, pairs: Sequence[tuple[bool, bool]]) -> View:
+    """A view whose history has these (own, other) moves, True for cooperation."""
+    rounds = []
+    for number, pair in enumerate(pairs, 1):
+        by_seat = pair if seat == 0 else pair[::-1]
+        actions = tuple(
+            c if cooperates else d
+            for c, d, cooperates in zip(game.cooperative, game.defective, by_seat, strict=True)
+            if c is not None and d is not None
+        )
+        rounds.append(Round(number, actions, game.payoff(actions)))
+    return View(game, seat, "repetition", len(rounds) + 1, History(rounds))

@@ -1,0 +1,238 @@
+"""Conformance of a strategy: run it over your own strategies as we run it over ours.
+
+from ostrom.testing.check_strategy import check_strategy
+check_strategy("tit_for_tat")
+check_strategy(lambda: MyStrategy(patience=3))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from ostrom.agents.strategies import strategies
+from ostrom.agents.strategy import Strategy
+from ostrom.errors import StudyError
+from ostrom.games.game import Game, Profile
+from ostrom.mechanisms.protocol import History, Round, View
+
+Make = Callable[[], Strategy]
+_CD = ("cooperate", "defect")
+
+PRISONERS_DILEMMA = Game(
+    "prisoners_dilemma", (_CD, _CD), np.array([[[3, 3], [0, 5]], [[5, 0], [1, 1]]]), (0, 0)
+)
+THREE_PLAYERS = Game(
+    "public_goods",
+    (_CD, _CD, _CD),
+    np.array(
+        [[[[(3 - i - j - k) / 2 + a for a in (i, j, k)] for k in (0, 1)] for j in (0, 1)] for i in (0, 1)]
+    ),
+    (0, 0, 0),
+)
+NO_COOPERATION = Game(
+    "battle_of_the_sexes", (("J", "F"), ("J", "F")), np.array([[[10, 7], [0, 0]], [[0, 0], [7, 10]]])
+)
+GAMES = (PRISONERS_DILEMMA, THREE_PLAYERS, NO_COOPERATION)
+
+
+def view_of(game: Game, profiles: Sequence[Profile], seat: int = 0) -> View:
+    """A seat's view after these action profiles."""
+    rounds = [Round(n, tuple(p), game.payoff(p)) for n, p in enumerate(profiles, 1)]
+    return View(game, seat, "repetition", len(rounds) + 1, History(rounds))
+
+
+def check_strategy(
+    strategy: str | Mapping[str, Any] | Make,
+    *,
+    games: Sequence[Game] = GAMES,
+    histories: int = 12,
+    seed: int = 0,
+) -> None:
+    """Raise AssertionError with one line if a strategy breaks the contract.
+
+    ``strategy`` is a name, a specification, or a function that makes a fresh one.
+    """
+    make: Make = strategy if callable(strategy) else lambda: strategies.build(strategy)
+    check_metadata(make())
+    rng = np.random.default_rng(seed)
+    playable = [game for game in games if _plays(make(), game)]
+    for game in games:
+        if game not in playable:
+            check_refusal(make(), game)
+    for game in playable:
+        for seat in range(game.seats):
+            samples = [_random_profiles(game, length, rng) for length in range(histories)]
+            check_pure(make, game, seat, samples)
+            check_incremental(make, game, seat, samples)
+            check_memory_depth(make, game, seat, samples, rng)
+        check_seats_alike(make, game, [_random_profiles(game, n, rng) for n in range(histories)])
+        check_automaton(make, game, rng)
+    assert playable, f"{make().name}: plays none of the games it was tried in"
+    check_stochastic(make, playable[0])
+
+
+def check_metadata(strategy: Strategy) -> None:
+    """Title, citation, one-line rule, memory depth and stochasticity are stated."""
+    kind = type(strategy)
+    for what in ("title", "citation"):
+        assert isinstance(getattr(kind, what, None), str) and getattr(kind, what), (
+            f"{kind.__name__}: no {what}"
+        )
+    assert kind.__doc__ and kind.__doc__ != Strategy.__doc__, f"{kind.__name__}: no docstring states the rule"
+    depth = getattr(strategy, "memory_depth", None)
+    assert isinstance(depth, int | float) and depth >= 0, f"{strategy.name}: memory_depth is {depth!r}"
+    assert isinstance(strategy.stochastic, bool), f"{strategy.name}: stochastic is {strategy.stochastic!r}"
+
+
+def check_refusal(strategy: Strategy, game: Game) -> None:
+    """A game it has no rule for it refuses, in one line that names the game and itself."""
+    try:
+        strategy.odds(view_of(game, []))
+    except StudyError as error:
+        assert game.name in str(error), (
+            f"{strategy.name}: the refusal does not name game {game.name}: {error}"
+        )
+        assert strategy.name in str(error), f"{strategy.name}: the refusal does not name it: {error}"
+    else:
+        raise AssertionError(f"{strategy.name}: plays {game.name}, against what it declares")
+
+
+def check_pure(make: Make, game: Game, seat: int, samples: Sequence[Sequence[Profile]]) -> None:
+    """The odds are odds; they are the same for every instance, every time it is asked."""
+    for profiles in samples:
+        view = view_of(game, profiles, seat)
+        strategy = make()
+        odds = list(strategy.odds(view))
+        where = f"{strategy.name} in {game.name}, seat {seat + 1}, after {list(profiles)}"
+        assert len(odds) == len(game.actions[seat]), f"{where}: {len(odds)} odds"
+        assert min(odds) >= 0 and abs(sum(odds) - 1) < 1e-12, f"{where}: {odds} are no odds"
+        assert list(strategy.odds(view)) == odds, f"{where}: asked again it answers otherwise"
+        assert list(make().odds(view)) == odds, f"{where}: another instance answers otherwise"
+        assert list(make().odds(view_of(game, profiles, seat))) == odds, (
+            f"{where}: odds depend on more than moves"
+        )
+
+
+def check_incremental(make: Make, game: Game, seat: int, samples: Sequence[Sequence[Profile]]) -> None:
+    """An instance that has seen the match grow, or has seen other matches, answers like a fresh one."""
+    veteran = make()
+    for profiles in samples:
+        rounds: list[Round] = []
+        for number, profile in enumerate([*profiles, None], 1):
+            view = View(game, seat, "repetition", number, History(rounds))
+            grown, fresh = list(veteran.odds(view)), list(make().odds(view))
+            assert grown == fresh, (
+                f"{veteran.name} in {game.name}, seat {seat + 1}, after {[r.actions for r in rounds]}: "
+                f"{grown} with a memory of its own, {fresh} from scratch"
+            )
+            if profile is not None:
+                rounds.append(Round(number, tuple(profile), game.payoff(profile)))
+
+
+def check_memory_depth(
+    make: Make, game: Game, seat: int, samples: Sequence[Sequence[Profile]], rng: np.random.Generator
+) -> None:
+    """Pasts that agree in the last ``memory_depth`` rounds get the same answer."""
+    strategy = make()
+    if strategy.memory_depth == float("inf"):
+        return
+    depth = int(strategy.memory_depth)
+    for profiles in samples:
+        if len(profiles) < depth:
+            continue
+        recent = list(profiles[len(profiles) - depth :])
+        other = [*_random_profiles(game, int(rng.integers(0, 6)), rng), *recent]
+        one, two = (list(make().odds(view_of(game, p, seat))) for p in (profiles, other))
+        assert one == two, (
+            f"{strategy.name} declares memory_depth {depth}, but plays {one} after {list(profiles)} "
+            f"and {two} after {other}"
+        )
+
+
+def check_seats_alike(make: Make, game: Game, samples: Sequence[Sequence[Profile]]) -> None:
+    """In a game whose seats are alike, changing seats changes nothing."""
+    for seat in range(1, game.seats):
+        if not _alike(game, seat):
+            continue
+        for profiles in samples:
+            swapped = [_swap(p, seat) for p in profiles]
+            one, two = (list(make().odds(view_of(game, p, s))) for p, s in ((profiles, 0), (swapped, seat)))
+            assert one == two, (
+                f"{make().name} in {game.name} after {list(profiles)}: "
+                f"{one} in seat 1, {two} in seat {seat + 1}"
+            )
+
+
+def check_automaton(make: Make, game: Game, rng: np.random.Generator) -> None:
+    """Where the strategy describes itself as an automaton, both say the same."""
+    for seat in range(game.seats):
+        automaton = make().automaton(game, seat)
+        c = game.cooperative[seat]
+        if automaton is None or c is None:
+            continue
+        for profiles in [*_all_profiles(game, 3), *(_random_profiles(game, 40, rng) for _ in range(10))]:
+            pairs = [
+                (game.cooperates(seat, p[seat]) is True, game.cooperates(1 - seat, p[1 - seat]) is True)
+                for p in profiles
+            ]
+            told, said = make().odds(view_of(game, profiles, seat))[c], automaton.after(pairs)
+            assert told == said, (
+                f"{make().name}: {told} by its rule, {said} by its automaton after {list(profiles)}"
+            )
+
+
+def check_stochastic(make: Make, game: Game) -> None:
+    """The flag is set exactly if some past leaves the move to chance."""
+    strategy = make()
+    chancy = any(
+        0 < p < 1
+        for seat in range(game.seats)
+        for profiles in _all_profiles(game, 3)
+        for p in make().odds(view_of(game, profiles, seat))
+    )
+    assert chancy == strategy.stochastic, (
+        f"{strategy.name} declares stochastic {strategy.stochastic}, but its odds are "
+        f"{'not ' if chancy else ''}all certain"
+    )
+
+
+def _plays(strategy: Strategy, game: Game) -> bool:
+    """Whether what the strategy declares lets it play the game."""
+    if strategy.games_of_two and game.seats != 2:
+        return False
+    return not (strategy.needs_cooperation and None in game.cooperative)
+
+
+def _random_profiles(game: Game, length: int, rng: np.random.Generator) -> list[Profile]:
+    # Some pasts are mostly cooperative, others mostly not: uniform moves rarely reach patient states.
+    lean = rng.random(2)
+    return [
+        tuple(
+            int(rng.random() < lean[min(s, 1)]) if len(a) == 2 else int(rng.integers(len(a)))
+            for s, a in enumerate(game.actions)
+        )
+        for _ in range(length)
+    ]
+
+
+def _all_profiles(game: Game, longest: int) -> Iterator[tuple[Profile, ...]]:
+    for length in range(longest + 1):
+        yield from product(list(game.profiles()), repeat=length)
+
+
+def _alike(game: Game, seat: int) -> bool:
+    """Whether seat 1 and this seat can change places without anybody noticing."""
+    if game.actions[0] != game.actions[seat] or game.cooperative[0] != game.cooperative[seat]:
+        return False
+    return all(_swap(game.payoff(p), seat) == game.payoff(_swap(p, seat)) for p in game.profiles())
+
+
+def _swap(values: tuple[Any, ...], seat: int) -> tuple[Any, ...]:
+    """The same with the first place and this one exchanged."""
+    changed = list(values)
+    changed[0], changed[seat] = changed[seat], changed[0]
+    return tuple(changed)

@@ -1,0 +1,226 @@
+"""Every strategy of the catalog keeps the contract, and plays what its definition says."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ostrom.agents.strategies import strategies
+from ostrom.agents.strategies.zd_extortion import ZDExtortion
+from ostrom.agents.strategy import Strategy
+from ostrom.errors import StudyError
+from ostrom.games.game import Game, Profile
+from ostrom.testing.check_strategy import (
+    NO_COOPERATION,
+    PRISONERS_DILEMMA,
+    THREE_PLAYERS,
+    check_strategy,
+    view_of,
+)
+
+PARAMETERS = {"constant": "constant:1"}
+OURS = [PARAMETERS.get(name, name) for name in strategies if name != "axelrod"]
+VARIANTS = [
+    "random:0.25", "random:1", "generous_tit_for_tat:0.5", "naive_prober:0.2", "zd_extortion:2",
+    "alternator:start=1", "best_response:first=0", "firm_but_fair:0", "joss:1",
+]  # fmt: skip
+TOLERANT = [
+    name for name in OURS if "tolerance" in strategies.parameters(name.partition(":")[0]) and name != "bully"
+]
+
+
+def moves(
+    spec: str, other: str, game: Game = PRISONERS_DILEMMA, own: str | None = None, seat: int = 0
+) -> str:
+    """What a deterministic strategy answers to a sequence of moves; ``own`` overrides what it carried out."""
+    strategy, said = strategies.build(spec), ""
+    names = "CD" if game.cooperative[0] is not None else "".join(game.actions[0])
+    for t in range(len(other) + 1):
+        did = own or said
+        pairs = [(names.index(did[i]), names.index(other[i])) for i in range(t)]
+        profiles: list[Profile] = [pair if seat == 0 else pair[::-1] for pair in pairs]
+        said += names[list(strategy.odds(view_of(game, profiles, seat))).index(1.0)]
+    return said
+
+
+@pytest.mark.parametrize("spec", OURS + VARIANTS)
+def test_keeps_the_contract(spec: str) -> None:
+    check_strategy(spec)
+
+
+@pytest.mark.parametrize("spec", TOLERANT)
+def test_keeps_the_contract_with_tolerance(spec: str) -> None:
+    def make() -> Strategy:
+        return strategies.build({"name": spec, "tolerance": 1})
+
+    check_strategy(make, games=[THREE_PLAYERS])
+
+
+@pytest.mark.parametrize("spec", OURS)
+def test_declares_no_more_memory_than_it_uses(spec: str) -> None:
+    depth = strategies.build(spec).memory_depth
+    if depth == 0 or spec == "best_response":  # which never looks back where defecting is dominant
+        return
+    less = 3 if depth == float("inf") else int(depth) - 1
+    answers: dict[tuple[Profile, ...], set[tuple[float, ...]]] = {}
+    for length in (less, less + 1):
+        for profiles in product(list(PRISONERS_DILEMMA.profiles()), repeat=length):
+            odds = tuple(strategies.build(spec).odds(view_of(PRISONERS_DILEMMA, profiles)))
+            answers.setdefault(profiles[length - less :], set()).add(odds)
+    assert any(len(different) > 1 for different in answers.values())
+
+
+@pytest.mark.parametrize(
+    ("spec", "other", "expected"),
+    [
+        ("cooperator", "CDDC", "CCCCC"),
+        ("defector", "CDDC", "DDDDD"),
+        ("alternator", "CDDC", "CDCDC"),
+        ("alternator:start=defect", "CDDC", "DCDCD"),
+        ("tit_for_tat", "CDDC", "CCDDC"),
+        ("suspicious_tit_for_tat", "CDDC", "DCDDC"),
+        ("reverse_tit_for_tat", "CDDC", "DDCCD"),
+        ("tit_for_two_tats", "CDCDDDC", "CCCCCDDC"),
+        ("two_tits_for_tat", "CDCCDCC", "CCDDCDDC"),
+        ("hard_tit_for_tat", "CDCCCDC", "CCDDDCDD"),
+        ("grim", "CDCCC", "CCDDD" + "D"),
+        ("win_stay_lose_shift", "CDDCC", "CCDCC" + "C"),
+        ("defect_once", "DDDD", "DCCCC"),
+        ("contrite_tit_for_tat", "CDDC", "CCDDC"),
+        ("favourite", "CDC", "DDDD"),
+        ("constant:defect", "CDC", "DDDD"),
+        ("constant:0", "CDC", "CCCC"),
+    ],
+)
+def test_plays_by_its_definition(spec: str, other: str, expected: str) -> None:
+    assert moves(spec, other) == expected
+
+
+def test_aliases_are_the_same_rule() -> None:
+    assert strategies.get("grudger") is strategies.get("grim")
+    assert strategies.get("bully") is strategies.get("reverse_tit_for_tat")
+
+
+def test_alternators_start_with_the_others_favourite_in_battle_of_the_sexes() -> None:
+    assert moves("alternator", "JJJ", NO_COOPERATION) == "FJFJ"
+    assert moves("alternator", "FFF", NO_COOPERATION, seat=1) == "JFJF"
+    assert moves("alternator:own", "JJJ", NO_COOPERATION) == "JFJF"
+
+
+def test_favourite_insists_on_the_own_best_outcome() -> None:
+    assert moves("favourite", "FJ", NO_COOPERATION) == "JJJ"
+    assert moves("favourite", "FJ", NO_COOPERATION, seat=1) == "FFF"
+
+
+def test_best_response_follows_the_others_last_action() -> None:
+    assert moves("best_response:F", "JFJ", NO_COOPERATION) == "FJFJ"
+    believer = strategies.build({"name": "best_response", "belief": [[0.5, 0.5]]})
+    assert list(believer.odds(view_of(NO_COOPERATION, []))) == [1.0, 0.0]
+    believer = strategies.build({"name": "best_response", "belief": [[0.4, 0.6]]})
+    assert list(believer.odds(view_of(NO_COOPERATION, [(0, 0)]))) == [0.0, 1.0]
+
+
+def test_best_response_cooperates_when_indifferent() -> None:
+    flat = Game("flat", (("d", "c"), ("d", "c")), np.zeros((2, 2, 2)), (1, 1))
+    assert list(strategies.build("best_response").odds(view_of(flat, [(0, 0)]))) == [0.0, 1.0]
+
+
+def test_random_without_chance_plays_every_action_alike() -> None:
+    wide = Game("wide", (("a", "b", "c", "d"),) * 2, np.zeros((4, 4, 2)))
+    assert list(strategies.build("random").odds(view_of(wide, []))) == [0.25] * 4
+
+
+@pytest.mark.parametrize(
+    ("slip", "expected"),
+    [
+        # It slipped in round 2 against tit for tat: it takes the punishment and both are back in peace.
+        (("CDCC", "CCDC"), "CCCCC"),
+        # A slip that is repeated while making up for the first.
+        (("CDDCC", "CCDDC"), "CCCCCC"),
+        # The other defects for no reason: answered once, and once the other is good again, no more.
+        (("CCDC", "CDCC"), "CCDCC"),
+    ],
+)
+def test_contrite_tit_for_tat_accepts_punishment_for_its_slips(slip: tuple[str, str], expected: str) -> None:
+    own, other = slip
+    assert moves("contrite_tit_for_tat", other, own=own) == expected
+
+
+def test_generosity_follows_from_the_payoffs() -> None:
+    pd = Game("pd", (("C", "D"),) * 2, np.array([[[8, 8], [0, 10]], [[10, 0], [5, 5]]]), (0, 0))
+    assert strategies.build("generous_tit_for_tat").odds(view_of(pd, [(0, 1)]))[0] == pytest.approx(0.6)
+    assert strategies.build("generous_tit_for_tat:0.1").odds(view_of(pd, [(0, 1)]))[0] == 0.1
+
+
+def test_extortion_gives_the_odds_of_press_and_dyson() -> None:
+    odds = ZDExtortion(3, 1 / 26).memory_one(PRISONERS_DILEMMA, 0)
+    assert odds == pytest.approx((11 / 13, 1 / 2, 7 / 26, 0))
+    assert ZDExtortion(3).memory_one(PRISONERS_DILEMMA, 1) == pytest.approx(odds)
+
+
+@pytest.mark.parametrize("chi", [1.5, 3.0, 10.0])
+@pytest.mark.parametrize("other", [(0.9, 0.5, 0.3, 0.2), (1.0, 0.1, 0.9, 0.4), (0.6, 0.6, 0.6, 0.6)])
+def test_extortion_holds_its_surplus_at_chi_times_the_others(chi: float, other: tuple[float, ...]) -> None:
+    p = ZDExtortion(chi).memory_one(PRISONERS_DILEMMA, 0)
+    q = (other[0], other[2], other[1], other[3])  # the other sees CD as DC
+    chain = np.array(
+        [[a * b, a * (1 - b), (1 - a) * b, (1 - a) * (1 - b)] for a, b in zip(p, q, strict=True)]
+    )
+    share = np.linalg.matrix_power(chain, 5000)[0]
+    mine, its = share @ [3, 0, 5, 1], share @ [3, 5, 0, 1]
+    assert mine - 1 == pytest.approx(chi * (its - 1), abs=1e-9)
+
+
+def test_extortion_refuses_what_would_leave_the_unit_interval() -> None:
+    with pytest.raises(StudyError, match=r"phi must be at most 0\.0769231 with chi 3"):
+        ZDExtortion(3, 0.08).memory_one(PRISONERS_DILEMMA, 0)
+
+
+@pytest.mark.parametrize(
+    ("spec", "complaint"),
+    [
+        ("random:1.5", "p must be a number from 0 to 1"),
+        ("naive_prober:often", "p must be a number from 0 to 1"),
+        ("zd_extortion:0.5", "chi must be at least 1"),
+        ("grim:tolerance=-1", "tolerance must be a whole number"),
+        ("cooperator:tolerance=1", "tolerance"),
+        ("constant", "action"),
+    ],
+)
+def test_wrong_parameters_are_one_clear_line(spec: str, complaint: str) -> None:
+    with pytest.raises(StudyError, match=complaint) as caught:
+        strategies.build(spec)
+    assert "\n" not in str(caught.value)
+
+
+def test_unknown_actions_are_named() -> None:
+    with pytest.raises(StudyError, match=r"has no such action.*'X'.*allowed: J, F"):
+        strategies.build("constant:X").odds(view_of(NO_COOPERATION, []))
+
+
+def test_names_of_actions_go_before_indices() -> None:
+    claims = Game("claims", (("2", "3", "4", "5"),) * 2, np.zeros((4, 4, 2)))
+    assert list(strategies.build("constant:2").odds(view_of(claims, []))) == [1.0, 0.0, 0.0, 0.0]
+
+
+def test_with_several_others_all_must_cooperate_but_for_the_tolerated() -> None:
+    one_defector: list[Profile] = [(0, 0, 1)]
+    for spec, chance in (("tit_for_tat", 0.0), ("tit_for_tat:tolerance=1", 1.0)):
+        assert strategies.build(spec).odds(view_of(THREE_PLAYERS, one_defector))[0] == chance
+    two_defectors: list[Profile] = [(0, 1, 1)]
+    assert strategies.build("tit_for_tat:tolerance=1").odds(view_of(THREE_PLAYERS, two_defectors))[0] == 0.0
+
+
+def test_tolerance_that_would_forgive_everything_is_refused() -> None:
+    with pytest.raises(StudyError, match="tolerance must be below the number of co-players"):
+        strategies.build("tit_for_tat:tolerance=1").odds(view_of(PRISONERS_DILEMMA, []))
+
+
+def test_every_strategy_is_in_the_documentation() -> None:
+    table = (Path(__file__).parents[3] / "docs" / "strategies.md").read_text()
+    documented = set(re.findall(r"^\| `(\w+)", table, re.MULTILINE))
+    assert documented == set(strategies.names())

@@ -1,0 +1,140 @@
+"""The conformance check finds every kind of fault it promises to find."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from ostrom.agents.automaton import Automaton
+from ostrom.agents.past import Past
+from ostrom.agents.strategy import C, D, Machine, Reciprocator, Strategy
+from ostrom.games.game import Game
+from ostrom.testing.check_strategy import check_strategy
+
+
+class Sound(Reciprocator):
+    """Do what the other did last."""
+
+    title = "Sound"
+    citation = "Nobody (2000)"
+    memory_depth = 1
+
+    def move(self, past: Past) -> float:
+        return C if not past or past.cooperated(-1) else D
+
+
+class Leaky(Sound):
+    """Remembers defections of earlier matches."""
+
+    betrayed = False
+
+    def move(self, past: Past) -> float:
+        self.betrayed = self.betrayed or super().move(past) == D
+        return D if self.betrayed else C
+
+
+class Moody(Sound):
+    """Asks a global generator."""
+
+    def move(self, past: Past) -> float:
+        return float(random.random() < 0.5)
+
+
+class Forgetful(Sound):
+    """Looks further back than it says."""
+
+    memory_depth = 0
+
+
+class Certain(Sound):
+    """Hides that it leaves a move to chance."""
+
+    def move(self, past: Past) -> float:
+        return 0.5 if past and not past.cooperated(-1) else C
+
+
+class Chancy(Sound):
+    """Says it is random and is not."""
+
+    stochastic = True
+
+
+class Partial(Sound):
+    """Treats the second seat differently."""
+
+    def move(self, past: Past) -> float:
+        return D if past.seat == 1 else super().move(past)
+
+
+class Misdrawn(Sound):
+    """Its automaton is another rule's."""
+
+    def automaton(self, game: Game, seat: int = 0) -> Automaton | None:
+        return Automaton((1.0,), ((0, 0, 0, 0),))
+
+
+class Excessive(Sound):
+    """States odds above one."""
+
+    needs_cooperation = False
+
+    def mix(self, past: Past) -> list[float]:
+        return [1.5, -0.5]
+
+
+class Nameless(Sound):
+    """Cites nobody."""
+
+    citation = ""
+
+
+class Broken(Machine[bool]):
+    """Folds one round too few when it grows."""
+
+    title = "Broken"
+    citation = "Nobody (2000)"
+    initial = True
+
+    def step(self, state: bool, own: bool, others: bool) -> bool:
+        return state and others
+
+    def cooperate(self, state: bool) -> float:
+        return float(state)
+
+    def _known(self, past: Past) -> tuple[bool, int]:
+        state, done = super()._known(past)
+        return (state, min(done + 1, len(past))) if done else (state, done)
+
+
+class Blind(Sound):
+    """Plays on where there is nothing to cooperate with."""
+
+    def mix(self, past: Past) -> list[float]:
+        return [C, D]
+
+
+def test_a_sound_strategy_passes() -> None:
+    check_strategy(Sound)
+
+
+@pytest.mark.parametrize(
+    ("kind", "complaint"),
+    [
+        (Leaky, "with a memory of its own"),
+        (Moody, "answers otherwise"),
+        (Forgetful, "declares memory_depth 0"),
+        (Certain, "declares stochastic False"),
+        (Chancy, "declares stochastic True"),
+        (Partial, "in seat 1"),
+        (Misdrawn, "by its automaton"),
+        (Excessive, "are no odds"),
+        (Nameless, "no citation"),
+        (Broken, "with a memory of its own"),
+        (Blind, "against what it declares"),
+    ],
+)
+def test_a_fault_is_found_and_named(kind: type[Strategy], complaint: str) -> None:
+    random.seed(1)
+    with pytest.raises(AssertionError, match=complaint):
+        check_strategy(kind)
