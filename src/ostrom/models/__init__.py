@@ -1,1 +1,91 @@
-"""Model clients, found by provider name."""
+"""Model clients, found by name.
+
+==============================  =====================================================================
+``openai/gpt-4o-mini``          OpenAI, or the server in OPENAI_BASE_URL
+``anthropic/claude-...``        Anthropic, or the server in ANTHROPIC_BASE_URL
+``groq/...``, ``vllm/...``      the services in ``ostrom.models.services``
+``http://host:port/v1#model``   any OpenAI-compatible server
+``embedded/smollm2-135m``       a small model inside this process; also ``embedded//path/model.gguf``
+``inspect/provider/model``      anything Inspect AI can reach
+==============================  =====================================================================
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ostrom.errors import StudyError, UnknownName
+from ostrom.models.base import Abilities, Constraint, Message, Model, Reply, Request, Usage
+from ostrom.registry import Registry
+
+__all__ = [
+    "PROVIDERS",
+    "Abilities",
+    "Constraint",
+    "Message",
+    "Model",
+    "Reply",
+    "Request",
+    "Usage",
+    "model_names",
+    "open_model",
+]
+
+PROVIDERS: Registry[Model] = Registry(
+    "model provider", "ostrom.models.providers", "PROVIDER", "ostrom.models"
+)
+URL_SCHEMES = ("http://", "https://")
+
+
+def open_model(name: str, **settings: Any) -> Model:
+    """A client for the model of that name. Nothing is sent before the first call.
+
+    Settings belong to the client (``timeout``, ``connections``, ``base_url``, ...); temperature and the
+    like travel with each request.
+
+    >>> open_model("http://127.0.0.1:8000/v1#qwen", timeout=30).describe()["base_url"]
+    'http://127.0.0.1:8000/v1'
+    """
+    factory, argument = _factory(name)
+    parameters = inspect.signature(factory).parameters
+    unknown = [key for key in settings if key not in parameters]
+    if unknown:
+        allowed = sorted(key for key, p in parameters.items() if p.kind is p.KEYWORD_ONLY)
+        raise StudyError(
+            f"{name.partition('/')[0]} models have no such setting", found=unknown[0], allowed=allowed
+        )
+    return factory(argument, **settings)
+
+
+def _factory(name: str) -> tuple[Callable[..., Model], str]:
+    """What opens a model of that name, and the rest of the name for it."""
+    from ostrom.models.openai_client import open_service, open_url
+    from ostrom.models.services import SERVICES
+
+    if name.startswith(URL_SCHEMES):
+        return open_url, name
+    provider, slash, rest = name.partition("/")
+    if not slash or not rest:
+        raise StudyError(
+            "a model is named provider/model or http://host:port/v1#model", key="model", found=name
+        )
+    if provider in PROVIDERS:
+        return PROVIDERS.get(provider), rest
+    if provider in SERVICES:
+        return partial(open_service, provider), rest
+    raise UnknownName("model provider", provider, {*PROVIDERS, *SERVICES})
+
+
+def model_names() -> list[str]:
+    """Every way to name a model: exact names where they are known, ``provider/<model>`` elsewhere."""
+    from ostrom.models.embedded.weights import WEIGHTS
+    from ostrom.models.services import SERVICES
+
+    special = {"embedded", "inspect", "scripted"}
+    names = {f"{name}/<model>" for name in {*PROVIDERS.names(), *SERVICES} - special}
+    names |= {f"embedded/{name}" for name in WEIGHTS}
+    names |= {"embedded//path/to/model.gguf", "inspect/<provider>/<model>", "http://host:port/v1#<model>"}
+    return sorted(names)

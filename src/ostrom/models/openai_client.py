@@ -1,0 +1,157 @@
+"""A client for every server that speaks the OpenAI chat wire, and the rules for its address and key."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from ostrom.errors import AccessRefused, StudyError, UsageError
+from ostrom.models.asking import refuse_beyond
+from ostrom.models.base import Abilities, Reply, Request
+from ostrom.models.dialects import DIALECTS, Dialect, abilities_of
+from ostrom.models.keys import OWN_VARIABLE, as_header, checked_url, first_set, key_for, origin
+from ostrom.models.numbers import at_least_one, positive
+from ostrom.models.openai_wire import decode, encode, is_reasoning_model
+from ostrom.models.services import SERVICES, home_of
+from ostrom.models.transport import Transport
+
+
+class OpenAIModel:
+    """One model behind one OpenAI-compatible address."""
+
+    def __init__(
+        self,
+        name: str,
+        model: str,
+        base_url: str,
+        *,
+        dialect: str = "plain",
+        key: str | None = None,
+        timeout: float = 120.0,
+        connections: int = 16,
+        abilities: Iterable[str] | None = None,
+    ) -> None:
+        if dialect not in DIALECTS:
+            raise StudyError("unknown dialect", key="dialect", found=dialect, allowed=sorted(DIALECTS))
+        if not model:
+            raise UsageError(f"{name}: no model is named")
+        self.name, self.connections = name, at_least_one(connections, "connections")
+        self._model, self._base_url, self._dialect_name = model, base_url, dialect
+        self._dialect: Dialect = DIALECTS[dialect]
+        self.abilities: Abilities = abilities_of(self._dialect, abilities, who=name)
+        self._token_word = "max_tokens"
+        if dialect == "openai" and is_reasoning_model(model):
+            self._token_word = "max_completion_tokens"
+            if abilities is None:
+                self.abilities = replace(self.abilities, logprobs=False)
+        self._transport = Transport(
+            f"{base_url}/chat/completions",
+            {"Authorization": f"Bearer {key}"} if key else {},
+            who=name if "://" not in name else model,
+            timeout=positive(timeout, "timeout"),
+            secrets=(key,) if key else (),
+        )
+
+    def __repr__(self) -> str:
+        return f"<OpenAIModel {self.name}>"
+
+    async def complete(self, request: Request) -> Reply:
+        """Make one call."""
+        transport = self._transport
+        refuse_beyond(self.abilities, request, self.name)
+        data = await transport.post(encode(request, self._model, self._dialect, self._token_word))
+        return decode(data, request, who=transport.who, secrets=transport.secrets)
+
+    async def close(self) -> None:
+        """Shut the connections."""
+        await self._transport.close()
+
+    def describe(self) -> Mapping[str, Any]:
+        """Address, model and settings, without the key."""
+        return {
+            "name": self.name,
+            "wire": "openai",
+            "model": self._model,
+            "base_url": self._base_url,
+            "dialect": self._dialect_name,
+            "abilities": asdict(self.abilities),
+            "client": {"timeout": self._transport.timeout, "connections": self.connections},
+        }
+
+
+def open_service(
+    service: str,
+    model: str,
+    *,
+    base_url: str | None = None,
+    key_variable: str | None = None,
+    dialect: str | None = None,
+    timeout: float = 120.0,
+    connections: int = 16,
+    abilities: Iterable[str] | None = None,
+) -> OpenAIModel:
+    """A model of a service in the table, at its own address or at one that the user names."""
+    entry = SERVICES[service]
+    moved = first_set((entry.url_variable,)) if entry.url_variable else None
+    if base_url is not None:
+        address = checked_url(base_url, source="base_url")
+    elif moved is not None:
+        address = checked_url(moved, source=str(entry.url_variable))
+    else:
+        address = home_of(service)
+    key: str | None
+    if key_variable:
+        key = named_key(key_variable)
+    else:
+        key = key_for(address, [entry.base_url, *([moved] if moved else [])], entry.keys)
+    if key is None and entry.needs_key and origin(address) == origin(entry.base_url):
+        raise AccessRefused(f"{service}/{model}: set the environment variable {entry.keys[0]} to your key")
+    return OpenAIModel(
+        f"{service}/{model}",
+        model,
+        address,
+        dialect=dialect or entry.dialect,
+        key=as_header(key, source=f"{service}/{model}") if key else None,
+        timeout=timeout,
+        connections=connections,
+        abilities=abilities,
+    )
+
+
+def open_url(
+    name: str,
+    *,
+    key_variable: str | None = None,
+    dialect: str = "plain",
+    timeout: float = 120.0,
+    connections: int = 16,
+    abilities: Iterable[str] | None = None,
+) -> OpenAIModel:
+    """The model behind ``http://host:port/v1#model``."""
+    address, mark, model = name.partition("#")
+    base_url = checked_url(address, source="model name")
+    if not mark or not model:
+        raise UsageError(f"{name}: name the model after a #, as in http://host:port/v1#model")
+    home = first_set(("OPENAI_BASE_URL",))
+    homes = [checked_url(home, source="OPENAI_BASE_URL")] if home else []
+    key = named_key(key_variable) if key_variable else key_for(base_url, homes, ("OPENAI_API_KEY",))
+    return OpenAIModel(
+        f"{base_url}#{model}",
+        model,
+        base_url,
+        dialect=dialect,
+        key=as_header(key, source=key_variable or OWN_VARIABLE) if key else None,
+        timeout=timeout,
+        connections=connections,
+        abilities=abilities,
+    )
+
+
+def named_key(variable: str) -> str:
+    """The key in a variable that the user named: it goes to whatever address the user named with it."""
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise AccessRefused(f"the environment variable {variable} (key_variable) is not set")
+    return key

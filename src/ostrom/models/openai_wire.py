@@ -1,0 +1,217 @@
+"""The OpenAI chat wire, both ways and pure: a request as JSON bytes, a reply from JSON bytes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from ostrom.errors import MalformedReply, RequestRefused
+from ostrom.models.base import Finish, ReasoningKind, Reply, Request, Usage
+from ostrom.models.dialects import Dialect
+from ostrom.models.embedded.grammar import choice_grammar
+from ostrom.models.failures import from_error_object, one_line
+from ostrom.models.reasoning import of_message, split_thinking
+
+PARAMS = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning_effort", "extra")
+_PLAIN = frozenset({"temperature", "top_p", "stop", "reasoning_effort"})
+_REASONING_MODEL = re.compile(r"(o\d|gpt-5)(?!.*chat)")
+_FINISH: dict[str | None, Finish] = {
+    "stop": "stop", "eos": "stop", "end_turn": "stop", "stop_sequence": "stop",
+    "length": "length", "max_tokens": "length", "model_length": "length",
+    "content_filter": "filter",
+}  # fmt: skip
+
+
+def is_reasoning_model(model: str) -> bool:
+    """Whether OpenAI's own server treats this model as one that reasons before it writes.
+
+    >>> [is_reasoning_model(m) for m in ("o3-mini", "gpt-5-nano", "gpt-5-chat-latest", "gpt-4o-mini")]
+    [True, True, False, False]
+    """
+    return _REASONING_MODEL.match(model) is not None
+
+
+def encode(request: Request, model: str, dialect: Dialect, token_word: str = "max_tokens") -> bytes:
+    """The body of one chat call. Which abilities the request may use has been checked before."""
+    # orjson writes the message dataclasses by itself, which is faster than making dicts of them.
+    messages: Any = request.messages
+    body: dict[str, Any] = {"model": model, "messages": messages}
+    for name, value in request.params.items():
+        if name in _PLAIN:
+            body[name] = value
+        elif name == "max_tokens":
+            body[token_word] = value
+        elif name == "seed":
+            body[dialect.seed] = value
+        elif name == "extra":
+            body.update(value)
+        else:
+            raise RequestRefused(f"unknown model parameter {name!r} (known: {', '.join(PARAMS)})")
+    if request.top_logprobs:
+        body["logprobs"] = True
+        body["top_logprobs"] = request.top_logprobs
+    constraint = request.constraint
+    if constraint is not None:
+        if constraint.choices is not None:
+            _add_choices(body, constraint.choices, dialect)
+        if constraint.schema is not None:
+            body["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": constraint.name, "schema": constraint.schema, "strict": True},
+            }
+    if messages and messages[-1].role == "assistant":
+        _add_prefill(body, request, dialect)
+    try:
+        return orjson.dumps(body)
+    except (TypeError, ValueError) as error:
+        raise RequestRefused(f"the request cannot be written as JSON: {one_line(str(error))}") from None
+
+
+def _add_choices(body: dict[str, Any], choices: tuple[str, ...], dialect: Dialect) -> None:
+    if dialect.choices == "structured_outputs":
+        body["structured_outputs"] = {"choice": list(choices)}
+    elif dialect.choices == "guided_choice":
+        body["guided_choice"] = list(choices)
+    elif dialect.choices == "grammar":
+        body["grammar"] = choice_grammar(choices)
+
+
+def _add_prefill(body: dict[str, Any], request: Request, dialect: Dialect) -> None:
+    if dialect.prefill == "continue":
+        body["add_generation_prompt"] = False
+        body["continue_final_message"] = True
+    elif dialect.prefill == "prefix":
+        last = request.messages[-1]
+        opening = {"role": last.role, "content": last.content, "prefix": True}
+        body["messages"] = [*request.messages[:-1], opening]
+
+
+def decode(data: bytes, request: Request, *, who: str, secrets: tuple[str, ...] = ()) -> Reply:
+    """Read the reply to one chat call; anything the wire does not promise is an error of the tree."""
+    try:
+        document = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        raise MalformedReply(f"{who} sent no JSON: {_excerpt(data, secrets)}") from None
+    return read(document, request, who=who, secrets=secrets)
+
+
+def read(document: object, request: Request, *, who: str, secrets: tuple[str, ...] = ()) -> Reply:
+    """Read the reply from the parsed document."""
+    if type(document) is not dict:
+        raise MalformedReply(f"{who} sent JSON that is not an object")
+    if document.get("error"):
+        raise from_error_object(document["error"], who=who, secrets=secrets)
+    try:
+        choice = document["choices"][0]
+        message = choice["message"]
+        content = message.get("content")
+    except (KeyError, IndexError, TypeError, AttributeError):
+        shown = _excerpt(orjson.dumps(document), secrets)
+        raise MalformedReply(f"{who} sent a reply without choices[0].message: {shown}") from None
+    if choice.get("error"):
+        raise from_error_object(choice["error"], who=who, secrets=secrets)
+    text, reasoning, kind = _text_of(content, message, who)
+    facts: dict[str, Any] = {}
+    finish = _FINISH.get(choice.get("finish_reason"), "other")
+    if message.get("refusal"):
+        finish, facts["refusal"] = "filter", str(message["refusal"])
+    if document.get("system_fingerprint"):
+        facts["fingerprint"] = document["system_fingerprint"]
+    if request.messages and request.messages[-1].role == "assistant":
+        text = text.removeprefix(request.messages[-1].content)
+    return Reply(
+        text=text,
+        reasoning=reasoning,
+        reasoning_kind=kind,
+        finish=finish,
+        usage=_usage(document.get("usage")),
+        logprobs=_first_token(choice.get("logprobs"), who) if request.top_logprobs else None,
+        model=_text(document.get("model")),
+        id=_text(document.get("id")),
+        facts=facts,
+    )
+
+
+def _text_of(content: object, message: dict[str, Any], who: str) -> tuple[str, str | None, ReasoningKind]:
+    """Text, reasoning and its kind, from any of the shapes a message has."""
+    reasoning, kind = of_message(message)
+    if type(content) is str:
+        text = content
+    elif content is None:
+        if message.get("tool_calls"):
+            raise MalformedReply(f"{who} called a tool instead of writing")
+        text = ""
+    elif type(content) is list:
+        text = "".join(_parts(content, "text"))
+        if reasoning is None and (thought := "".join(_parts(content, "thinking"))):
+            reasoning, kind = thought, "raw"
+    else:
+        raise MalformedReply(f"{who} sent content that is not text but {type(content).__name__}")
+    if reasoning is None:
+        text, reasoning = split_thinking(text)
+        kind = "raw" if reasoning is not None else "none"
+    return text, reasoning, kind
+
+
+def _parts(content: list[Any], kind: str) -> list[str]:
+    """The texts of the content parts of one kind; a thinking part may hold a list of text parts."""
+    found = []
+    for part in content:
+        if isinstance(part, dict) and part.get("type") == kind:
+            inner = part.get(kind)
+            if isinstance(inner, list):
+                found += _parts(inner, "text")
+            elif isinstance(inner, str):
+                found.append(inner)
+    return found
+
+
+def _usage(usage: object) -> Usage:
+    if type(usage) is not dict:
+        return Usage()
+    prompt = usage.get("prompt_tokens_details")
+    completion = usage.get("completion_tokens_details")
+    cached = prompt.get("cached_tokens") if type(prompt) is dict else usage.get("prompt_cache_hit_tokens")
+    return Usage(
+        input=_count(usage.get("prompt_tokens")),
+        output=_count(usage.get("completion_tokens")),
+        cached=_count(cached),
+        reasoning=_count(completion.get("reasoning_tokens")) if type(completion) is dict else None,
+    )
+
+
+def _first_token(logprobs: object, who: str) -> Mapping[str, float]:
+    """Alternatives of the first token; two tokens that read the same are one alternative."""
+    try:
+        tokens = logprobs["content"]  # type: ignore[index]
+        top = tokens[0]["top_logprobs"] if tokens else []
+        found: dict[str, float] = {}
+        for entry in top:
+            token, value = entry["token"], float(entry["logprob"])
+            found[token] = _log_sum(found[token], value) if token in found else value
+    except (KeyError, IndexError, TypeError, ValueError):
+        # Asking again would not help: this server does not give them.
+        raise RequestRefused(f"{who} gives no log-probabilities") from None
+    return found
+
+
+def _log_sum(a: float, b: float) -> float:
+    high, low = max(a, b), min(a, b)
+    return high + math.log1p(math.exp(low - high)) if math.isfinite(high) else high
+
+
+def _count(value: object) -> int | None:
+    return value if type(value) is int and value >= 0 else None
+
+
+def _text(value: object) -> str | None:
+    return value if type(value) is str else None
+
+
+def _excerpt(data: bytes, secrets: tuple[str, ...]) -> str:
+    text = one_line(data.decode("utf-8", "replace"), secrets)
+    return repr(text[:80]) if text else "an empty body"

@@ -1,0 +1,147 @@
+"""What a call costs: by the user's own table, else by genai-prices, else unknown (which is never zero)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ostrom.errors import StudyError
+from ostrom.models.base import Usage
+from ostrom.models.keys import is_local
+
+MILLION = 1_000_000
+# Providers that run on the user's own machine: a call costs nothing, and that is known, not assumed.
+FREE = frozenset({"embedded", "scripted"})
+# The services in our table whose name at genai-prices is another one.
+_THEIR_NAMES = {"moonshot": "moonshotai", "xai": "x-ai"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """US dollars per million tokens. Without a rate of their own, cached tokens cost what others cost."""
+
+    input: float
+    output: float
+    cached: float | None = None
+
+    def cost(self, usage: Usage) -> float | None:
+        """The price of one call, or None if its tokens are not known.
+
+        >>> Rates(input=1.0, output=2.0, cached=0.5).cost(Usage(input=1_000_000, output=1, cached=400_000))
+        0.800002
+        """
+        if usage.input is None or usage.output is None:
+            return None if self != NOTHING else 0.0
+        cached = min(usage.cached or 0, usage.input)
+        cheap = self.input if self.cached is None else self.cached
+        return ((usage.input - cached) * self.input + cached * cheap + usage.output * self.output) / MILLION
+
+
+NOTHING = Rates(0.0, 0.0, 0.0)
+Table = Mapping[str, "Rates | Mapping[str, Any]"]
+
+
+def price_of(model: str, usage: Usage, table: Table | None = None) -> float | None:
+    """US dollars for one call, or None where no price is known.
+
+    >>> price_of("embedded/smollm2-135m", Usage(input=10, output=5))
+    0.0
+    >>> price_of("openai/unheard-of", Usage(input=10, output=5)) is None
+    True
+    >>> price_of("lab/own", Usage(input=10, output=5), {"lab/own": {"input": 1, "output": 2}})
+    2e-05
+    """
+    rates = rates_of(model, table)
+    return _tiered(model, usage) if rates is None else rates.cost(usage)
+
+
+def rates_of(model: str, table: Table | None = None) -> Rates | None:
+    """The flat rates of a model: the table's, zero for this machine's own models, else the published ones."""
+    if table is not None and model in table:
+        entry = table[model]
+        return entry if isinstance(entry, Rates) else read_rates(entry, model=model)
+    return _known(model)
+
+
+def read_rates(entry: object, *, model: str, file: str | None = None) -> Rates:
+    """One line of a price table: ``{input: 0.15, output: 0.6, cached: 0.075}``, in USD per million tokens."""
+    allowed = ("input", "output", "cached")
+    if not isinstance(entry, Mapping):
+        raise StudyError("a price is a mapping", file=file, key=model, found=entry, allowed=allowed)
+    for key, value in entry.items():
+        if key not in allowed:
+            raise StudyError("unknown price", file=file, key=model, found=key, allowed=allowed)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+            raise StudyError(
+                "a price is a number of at least 0", file=file, key=f"{model}.{key}", found=value
+            )
+    for key in ("input", "output"):
+        if key not in entry:
+            raise StudyError(
+                "needs a price for input and for output", file=file, key=model, found=dict(entry)
+            )
+    return Rates(**{key: float(value) for key, value in entry.items()})
+
+
+def load_prices(path: str | Path) -> dict[str, Rates]:
+    """A price table from a YAML file: model name to USD per million tokens."""
+    import yaml
+
+    file = str(path)
+    try:
+        found = yaml.safe_load(Path(path).read_text("utf-8"))
+    except OSError as error:
+        raise StudyError(f"cannot be read: {error.strerror}", file=file) from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise StudyError(f"is not YAML: {' '.join(str(error).split())}", file=file) from None
+    if not isinstance(found, dict):
+        raise StudyError("must map model names to prices", file=file, found=found)
+    return {str(model): read_rates(entry, model=str(model), file=file) for model, entry in found.items()}
+
+
+@lru_cache(maxsize=1024)
+def _known(model: str) -> Rates | None:
+    if model.startswith(("http://", "https://")):
+        return NOTHING if is_local(model) else None
+    if model.partition("/")[0] in FREE:
+        return NOTHING
+    price = getattr(_published(model, Usage(1, 1)), "model_price", None)
+    flat = [getattr(price, f"{name}_mtok", None) for name in ("input", "output", "cache_read")]
+    if (
+        flat[0] is None
+        or flat[1] is None
+        or not all(rate is None or isinstance(rate, Decimal) for rate in flat)
+    ):
+        return None
+    return Rates(float(flat[0]), float(flat[1]), None if flat[2] is None else float(flat[2]))
+
+
+def _tiered(model: str, usage: Usage) -> float | None:
+    """Published prices that depend on the length of the prompt are worked out call by call."""
+    if usage.input is None or usage.output is None or not _has_tiers(model):
+        return None
+    return float(_published(model, usage).total_price)
+
+
+@lru_cache(maxsize=1024)
+def _has_tiers(model: str) -> bool:
+    return not model.startswith(("http://", "https://")) and _published(model, Usage(1, 1)) is not None
+
+
+def _published(model: str, usage: Usage) -> Any:
+    """What genai-prices says about one call, or None."""
+    try:
+        from genai_prices import Usage as Tokens
+        from genai_prices import calc_price
+    except ImportError:
+        return None
+    provider, _, rest = model.removeprefix("inspect/").partition("/")
+    tokens = Tokens(input_tokens=usage.input, output_tokens=usage.output, cache_read_tokens=usage.cached or 0)
+    try:
+        return calc_price(tokens, rest, provider_id=_THEIR_NAMES.get(provider, provider))
+    except LookupError:
+        return None

@@ -1,0 +1,1 @@
+"""One file per provider: ``PROVIDER(model, **settings)`` opens a model. Found by file name or entry point."""

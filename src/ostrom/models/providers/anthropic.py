@@ -1,0 +1,90 @@
+"""Anthropic's service, or any server that speaks its wire at ANTHROPIC_BASE_URL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from ostrom.errors import AccessRefused, UsageError
+from ostrom.models.anthropic_wire import DEFAULT_MAX_TOKENS, abilities_of, decode, encode
+from ostrom.models.asking import refuse_beyond
+from ostrom.models.base import Abilities, Reply, Request
+from ostrom.models.keys import as_header, checked_url, first_set, key_for, origin
+from ostrom.models.numbers import at_least_one, positive
+from ostrom.models.openai_client import named_key
+from ostrom.models.transport import Transport
+
+HOME = "https://api.anthropic.com"
+VERSION = "2023-06-01"
+
+
+class AnthropicModel:
+    """One model behind the Anthropic wire."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        key_variable: str | None = None,
+        timeout: float = 120.0,
+        connections: int = 16,
+    ) -> None:
+        if not model:
+            raise UsageError("anthropic/: no model is named")
+        moved = first_set(("ANTHROPIC_BASE_URL",))
+        source = "base_url" if base_url else "ANTHROPIC_BASE_URL"
+        address = checked_url(base_url or moved or HOME, source=source)
+        homes = [HOME, moved] if moved else [HOME]
+        key = named_key(key_variable) if key_variable else key_for(address, homes, ("ANTHROPIC_API_KEY",))
+        if key is None and origin(address) == origin(HOME):
+            raise AccessRefused(
+                f"anthropic/{model}: set the environment variable ANTHROPIC_API_KEY to your key"
+            )
+        self.name = f"anthropic/{model}"
+        self.connections = at_least_one(connections, "connections")
+        self.abilities: Abilities = abilities_of(model)
+        self._model, self._base_url = model, address
+        headers = {"anthropic-version": VERSION}
+        if key:
+            headers["x-api-key"] = as_header(key, source=self.name)
+        self._transport = Transport(
+            # People write the address with and without the version; the wire wants it once.
+            f"{address.removesuffix('/v1')}/v1/messages",
+            headers,
+            who=self.name,
+            timeout=positive(timeout, "timeout"),
+            secrets=(key,) if key else (),
+        )
+
+    def __repr__(self) -> str:
+        return f"<AnthropicModel {self.name}>"
+
+    async def complete(self, request: Request) -> Reply:
+        """Make one call."""
+        transport = self._transport
+        refuse_beyond(self.abilities, request, self.name)
+        data = await transport.post(encode(request, self._model))
+        return decode(data, request, who=transport.who, secrets=transport.secrets)
+
+    async def close(self) -> None:
+        """Shut the connections."""
+        await self._transport.close()
+
+    def describe(self) -> Mapping[str, Any]:
+        """Address, model and settings, without the key."""
+        return {
+            "name": self.name,
+            "wire": "anthropic",
+            "wire_version": VERSION,
+            "model": self._model,
+            "base_url": self._base_url,
+            "max_tokens_if_unset": DEFAULT_MAX_TOKENS,
+            "ignores": ["seed"],
+            "abilities": asdict(self.abilities),
+            "client": {"timeout": self._transport.timeout, "connections": self.connections},
+        }
+
+
+PROVIDER = AnthropicModel

@@ -1,0 +1,47 @@
+"""Models that run in this process: known ones by name, any GGUF file by path (``embedded//path/x.gguf``)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+from ostrom.errors import StudyError, UsageError
+from ostrom.models.embedded.model import EmbeddedModel, Mode
+from ostrom.models.embedded.progress import bar
+from ostrom.models.embedded.weights import WEIGHTS, fetch
+
+
+def _open(
+    model: str,
+    *,
+    mode: Mode = "reproducible",
+    slots: int | None = None,
+    threads: int | None = None,
+    context: int = 8192,
+    timeout: float = 600.0,
+) -> EmbeddedModel:
+    if mode not in get_args(Mode):
+        raise StudyError("unknown mode", key="mode", found=mode, allowed=get_args(Mode))
+    if mode == "reproducible" and slots not in (None, 1):
+        raise StudyError("mode reproducible has one slot; mode fast has more", key="slots", found=slots)
+    if model.endswith(".gguf"):
+        path, sha256 = Path(model).expanduser(), None
+        if not path.is_file():
+            raise UsageError(f"embedded/{model}: there is no such file")
+    else:
+        with bar(f"fetching embedded/{model}") as progress:
+            path = fetch(model, progress)
+        sha256 = WEIGHTS[model].sha256
+    return EmbeddedModel(
+        f"embedded/{model}",
+        path,
+        mode=mode,
+        slots=slots,
+        threads=threads,
+        context=context,
+        timeout=timeout,
+        sha256=sha256,
+    )
+
+
+PROVIDER = _open

@@ -1,0 +1,174 @@
+"""Any provider that Inspect AI can reach, as ``inspect/google/gemini-2.0-flash`` (extra ``inspect``)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from ostrom.errors import (
+    AccessRefused,
+    ConnectionFailed,
+    MalformedReply,
+    ModelError,
+    RequestRefused,
+    TimedOut,
+    UsageError,
+)
+from ostrom.models.asking import refuse_beyond
+from ostrom.models.base import Abilities, Finish, ReasoningKind, Reply, Request, Usage
+from ostrom.models.failures import make, one_line
+from ostrom.models.numbers import at_least_one, positive
+
+PARAMS = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning_effort", "extra")
+_FINISH: dict[str, Finish] = {
+    "stop": "stop",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "filter",
+}
+
+
+class InspectModel:
+    """A model of Inspect AI behind our contract: one call, no retries, errors from our tree."""
+
+    def __init__(
+        self, model: str, *, base_url: str | None = None, timeout: float = 120.0, connections: int = 16
+    ) -> None:
+        try:
+            from inspect_ai.model import get_model
+        except ImportError:
+            raise UsageError(f"inspect/{model} needs Inspect AI: pip install 'ostrom[inspect]'") from None
+        self.name = f"inspect/{model}"
+        self.connections = at_least_one(connections, "connections")
+        self.abilities = Abilities(schema=False, logprobs=True)
+        self._timeout = positive(timeout, "timeout")
+        self._base_url = base_url
+        try:
+            self._model: Any = get_model(model, base_url=base_url, memoize=False)
+        except Exception as error:  # Inspect's own, a provider's, or a missing package: all are one line here
+            raise UsageError(f"inspect/{model}: {one_line(str(error))}") from None
+
+    def __repr__(self) -> str:
+        return f"<InspectModel {self.name}>"
+
+    async def complete(self, request: Request) -> Reply:
+        """Make one call."""
+        from inspect_ai.model import (
+            ChatMessageAssistant,
+            ChatMessageSystem,
+            ChatMessageUser,
+            GenerateConfig,
+        )
+
+        refuse_beyond(self.abilities, request, self.name)
+        roles = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
+        messages = [roles[message.role](content=message.content) for message in request.messages]
+        try:
+            config = GenerateConfig(**self._config(request), max_retries=0, max_connections=10_000)
+            async with asyncio.timeout(self._timeout):
+                output = await self._model.generate(messages, config=config)
+        except ModelError:
+            raise
+        except TimeoutError:
+            raise TimedOut(f"{self.name} gave no complete reply within {self._timeout:g} s") from None
+        except Exception as error:  # every provider package has a tree of errors of its own
+            raise _mapped(error, self.name) from None
+        return self._reply(output, request)
+
+    async def close(self) -> None:
+        """Release what Inspect holds."""
+        model, self._model = self._model, None
+        if model is not None:
+            await model.api.aclose()
+
+    def describe(self) -> Mapping[str, Any]:
+        """Name, address and Inspect's version."""
+        from importlib.metadata import version
+
+        return {
+            "name": self.name,
+            "wire": "inspect",
+            "inspect_ai": version("inspect-ai"),
+            "base_url": self._base_url,
+            "abilities": asdict(self.abilities),
+            "client": {"timeout": self._timeout, "connections": self.connections},
+        }
+
+    def _config(self, request: Request) -> dict[str, Any]:
+        if self._model is None:
+            raise ModelError(f"{self.name} was closed before this call")
+        config: dict[str, Any] = {}
+        for name, value in request.params.items():
+            if name not in PARAMS:
+                raise RequestRefused(f"unknown model parameter {name!r} (known: {', '.join(PARAMS)})")
+            if name == "stop":
+                config["stop_seqs"] = [value] if isinstance(value, str) else list(value)
+            elif name == "extra":
+                config.update(value)
+            else:
+                config[name] = value
+        if request.top_logprobs:
+            config |= {"logprobs": True, "top_logprobs": request.top_logprobs}
+        return config
+
+    def _reply(self, output: Any, request: Request) -> Reply:
+        if getattr(output, "error", None):
+            raise MalformedReply(f"{self.name}: {one_line(str(output.error))}")
+        if not output.choices:
+            raise MalformedReply(f"{self.name} sent a reply without choices")
+        choice = output.choices[0]
+        content = choice.message.content
+        thoughts = [] if isinstance(content, str) else [p for p in content if p.type == "reasoning"]
+        reasoning = "\n".join(p.summary or p.reasoning for p in thoughts) if thoughts else None
+        kind: ReasoningKind = "none"
+        if thoughts:
+            kind = "summary" if any(p.summary or p.redacted for p in thoughts) else "raw"
+        usage = output.usage
+        return Reply(
+            text=choice.message.text,
+            reasoning=reasoning,
+            reasoning_kind=kind,
+            finish=_FINISH.get(choice.stop_reason, "other"),
+            usage=Usage(
+                usage.input_tokens, usage.output_tokens, usage.input_tokens_cache_read, usage.reasoning_tokens
+            )
+            if usage
+            else Usage(),
+            logprobs=self._logprobs(choice) if request.top_logprobs else None,
+            model=output.model,
+            id=choice.message.id,
+        )
+
+    def _logprobs(self, choice: Any) -> dict[str, float]:
+        if not choice.logprobs:
+            raise RequestRefused(f"{self.name} gives no log-probabilities")
+        first = choice.logprobs.content[:1]
+        return {top.token: top.logprob for token in first for top in token.top_logprobs or ()}
+
+
+def _mapped(error: Exception, name: str) -> ModelError:
+    """Our error for whatever a provider's package raised: by its status where it has one."""
+    cause: BaseException | None = error
+    while cause is not None:
+        status = (
+            getattr(cause, "status_code", None)
+            or getattr(cause, "status", None)
+            or getattr(cause, "code", None)
+        )
+        if isinstance(status, int) and 300 <= status < 600:
+            return make(status, name, one_line(str(cause)))
+        last, cause = cause, cause.__cause__ or cause.__context__
+    kind = type(last).__name__
+    said = f"{name}: {one_line(str(error)) or kind}"
+    if "Timeout" in kind:
+        return TimedOut(said)
+    if "Connect" in kind:
+        return ConnectionFailed(said)
+    if "Auth" in kind or "api_key" in said.lower():
+        return AccessRefused(said)
+    return RequestRefused(said)
+
+
+PROVIDER = InspectModel

@@ -1,0 +1,104 @@
+"""Models for tests: replies that are written down or computed, registered by name in this process.
+
+>>> import asyncio
+>>> from ostrom.models import open_model
+>>> from ostrom.models.base import Message, Request
+>>> register("echo", lambda request: request.messages[-1].content)
+>>> model = open_model("scripted/echo")
+>>> asyncio.run(model.complete(Request((Message("user", "[A0]"),)))).text
+'[A0]'
+>>> unregister("echo")
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, replace
+from typing import Any, TypeAlias
+
+from ostrom.errors import ModelError, UnknownName
+from ostrom.models.asking import refuse_beyond
+from ostrom.models.base import Abilities, Reply, Request, Usage
+from ostrom.models.numbers import at_least_one
+
+Answer: TypeAlias = "str | Reply | ModelError"
+Source: TypeAlias = "str | Iterable[Answer] | Callable[[Request], Answer | Awaitable[Answer]]"
+
+EVERYTHING = Abilities(choices=True, schema=True, logprobs=True, prefill=True, deterministic=True)
+_SCRIPTS: dict[str, Source] = {}
+
+
+class ScriptedModel:
+    """Replies from a text (always the same), a list (in the order of the calls) or a function of the request.
+
+    An answer that is a ModelError is raised. Words stand for tokens in the usage.
+    """
+
+    def __init__(
+        self, name: str, source: Source, *, abilities: Abilities = EVERYTHING, connections: int = 16
+    ) -> None:
+        self.name = name
+        self.abilities = abilities
+        self.connections = at_least_one(connections, "connections")
+        self.calls = 0
+        self._source = source
+        self._rest: Iterator[Answer] | None = (
+            None if isinstance(source, str) or callable(source) else iter(source)
+        )
+
+    def __repr__(self) -> str:
+        return f"<ScriptedModel {self.name}>"
+
+    async def complete(self, request: Request) -> Reply:
+        """Give the next answer."""
+        refuse_beyond(self.abilities, request, self.name)
+        self.calls += 1
+        if self._rest is not None:
+            answer: Any = next(self._rest, None)
+            if answer is None:
+                raise ModelError(f"{self.name}: the script ended after {self.calls - 1} replies")
+        elif callable(self._source):
+            answer = self._source(request)
+            if inspect.isawaitable(answer):
+                answer = await answer
+        else:
+            answer = self._source
+        if isinstance(answer, ModelError):
+            raise answer
+        reply = answer if isinstance(answer, Reply) else Reply(text=answer, model=self.name)
+        if reply.usage == Usage():
+            words = sum(len(message.content.split()) for message in request.messages)
+            reply = replace(reply, usage=Usage(input=words, output=len(reply.text.split())))
+        return reply
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+    def describe(self) -> Mapping[str, Any]:
+        """Name and abilities."""
+        return {"name": self.name, "wire": "scripted", "abilities": asdict(self.abilities)}
+
+
+def register(name: str, source: Source) -> None:
+    """Make ``scripted/NAME`` a model of this process; a name can be given again."""
+    _SCRIPTS[name] = source
+
+
+def unregister(name: str) -> None:
+    """Forget a script."""
+    _SCRIPTS.pop(name, None)
+
+
+def registered() -> list[str]:
+    """The names of all scripts of this process."""
+    return sorted(_SCRIPTS)
+
+
+def _open(model: str, *, connections: int = 16) -> ScriptedModel:
+    if model not in _SCRIPTS:
+        raise UnknownName("scripted model", model, _SCRIPTS)
+    return ScriptedModel(f"scripted/{model}", _SCRIPTS[model], connections=connections)
+
+
+PROVIDER = _open

@@ -1,0 +1,78 @@
+"""Well-known servers that speak the OpenAI wire: address, key variables, dialect. One line each.
+
+``NAME/model`` opens a model there. The address can be moved with the variable in ``url_variable`` or the
+setting ``base_url``; the key goes only to the address written here or in that variable.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+
+from ostrom.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Where a service lives and how it is spoken to; ``{NAME}`` in the address is an environment variable."""
+
+    base_url: str
+    keys: tuple[str, ...] = ()
+    dialect: str = "plain"
+    url_variable: str | None = None
+    needs_key: bool = True
+
+
+SERVICES: dict[str, Service] = {
+    "openai": Service("https://api.openai.com/v1", ("OPENAI_API_KEY",), "openai", "OPENAI_BASE_URL"),
+    "openrouter": Service("https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)),
+    "together": Service("https://api.together.xyz/v1", ("TOGETHER_API_KEY",), "no_logprobs"),
+    "groq": Service("https://api.groq.com/openai/v1", ("GROQ_API_KEY",), "no_logprobs"),
+    "deepseek": Service("https://api.deepseek.com/v1", ("DEEPSEEK_API_KEY",), "deepseek"),
+    "mistral": Service("https://api.mistral.ai/v1", ("MISTRAL_API_KEY",), "mistral"),
+    "fireworks": Service("https://api.fireworks.ai/inference/v1", ("FIREWORKS_API_KEY",)),
+    "deepinfra": Service("https://api.deepinfra.com/v1/openai", ("DEEPINFRA_API_KEY", "DEEPINFRA_TOKEN")),
+    "cerebras": Service("https://api.cerebras.ai/v1", ("CEREBRAS_API_KEY",)),
+    "nvidia": Service("https://integrate.api.nvidia.com/v1", ("NVIDIA_API_KEY",)),
+    "huggingface": Service("https://router.huggingface.co/v1", ("HF_TOKEN",)),
+    "xai": Service("https://api.x.ai/v1", ("XAI_API_KEY",)),
+    "moonshot": Service("https://api.moonshot.ai/v1", ("MOONSHOT_API_KEY",), "no_logprobs"),
+    "google": Service(
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        "no_logprobs",
+    ),
+    "cloudflare": Service(
+        "https://api.cloudflare.com/client/v4/accounts/{CLOUDFLARE_ACCOUNT_ID}/ai/v1",
+        ("CLOUDFLARE_API_TOKEN", "CLOUDFLARE_API_KEY"),
+        "no_logprobs",
+    ),
+    "ollama": Service(
+        "http://localhost:11434/v1", ("OLLAMA_API_KEY",), "ollama", "OLLAMA_BASE_URL", needs_key=False
+    ),
+    "vllm": Service("http://localhost:8000/v1", ("VLLM_API_KEY",), "vllm", "VLLM_BASE_URL", needs_key=False),
+    "llamacpp": Service(
+        "http://localhost:8080/v1", ("LLAMACPP_API_KEY",), "llamacpp", "LLAMACPP_BASE_URL", needs_key=False
+    ),
+    "sglang": Service(
+        "http://localhost:30000/v1", ("SGLANG_API_KEY",), url_variable="SGLANG_BASE_URL", needs_key=False
+    ),
+    "lmstudio": Service("http://localhost:1234/v1", url_variable="LMSTUDIO_BASE_URL", needs_key=False),
+}
+
+
+def home_of(name: str) -> str:
+    """The service's own address, with the variables in it filled in.
+
+    >>> home_of("groq")
+    'https://api.groq.com/openai/v1'
+    """
+
+    def value(match: re.Match[str]) -> str:
+        found = os.environ.get(match[1], "").strip()
+        if not re.fullmatch(r"[\w-]+", found):
+            raise UsageError(f"{name}/...: set the environment variable {match[1]}")
+        return found
+
+    return re.sub(r"\{(\w+)\}", value, SERVICES[name].base_url)

@@ -1,0 +1,282 @@
+"""A loopback server that speaks the OpenAI and the Anthropic wire, answers at once, and fails on demand.
+
+In a test::
+
+    with LoopbackServer(faults=Faults({"rate_limit": 0.2})) as server:
+        model = open_model(server.model)
+
+As a process, for benchmarks (GET /stats tells its counts)::
+
+    python -m ostrom.testing.server --port 0 --latency 0.05 --fault rate_limit=0.1
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from ostrom.testing.faults import Faults, Latency
+from ostrom.testing.http1 import Connection, Received, response
+from ostrom.testing.replies import answer, anthropic_document, openai_document
+
+Respond = Callable[[dict[str, Any]], "str | dict[str, Any]"]
+"""From the body of a chat call to the text of the reply, or to the whole document."""
+
+DRIP_BYTES, DRIP_SECONDS = 16, 0.02
+
+
+class LoopbackServer:
+    """The server, in a thread of its own while used as a context manager."""
+
+    def __init__(
+        self,
+        respond: Respond = answer,
+        *,
+        faults: Faults | None = None,
+        latency: float | Latency = 0.0,
+        record: bool = True,
+        port: int = 0,
+    ) -> None:
+        self.respond = respond
+        self.faults = faults or Faults()
+        self.latency = latency if isinstance(latency, Latency) else Latency(latency)
+        self.record = record
+        self.port = port
+        self.requests: list[Received] = []
+        """What came in, if ``record``."""
+        self.count = 0
+        self.in_flight = 0
+        self.max_in_flight = 0
+        self.fault_counts: Counter[str] = Counter()
+        self._seen: Counter[int] = Counter()
+        self._open: set[Connection] = set()
+        self._drips: set[asyncio.Future[None]] = set()
+        self._waiting: dict[Connection, asyncio.TimerHandle | None] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The base URL of the OpenAI wire."""
+        return f"{self.origin}/v1"
+
+    @property
+    def model(self) -> str:
+        """A name under which ``open_model`` reaches this server."""
+        return f"{self.url}#loopback"
+
+    def bodies(self) -> list[dict[str, Any]]:
+        """The recorded bodies, parsed."""
+        return [orjson.loads(received.body) for received in self.requests]
+
+    def stats(self) -> dict[str, Any]:
+        """Counts so far."""
+        return {
+            "count": self.count,
+            "in_flight": self.in_flight,
+            "max_in_flight": self.max_in_flight,
+            "faults": dict(self.fault_counts),
+        }
+
+    async def listen(self) -> asyncio.Server:
+        """Start listening in the running loop."""
+        self._loop = asyncio.get_running_loop()
+        server = await self._loop.create_server(self._connection, "127.0.0.1", self.port, backlog=1024)
+        self.port = server.sockets[0].getsockname()[1]
+        return server
+
+    def __enter__(self) -> LoopbackServer:
+        ready = threading.Event()
+        self._stop = asyncio.Event()
+        failure: list[BaseException] = []
+
+        async def main() -> None:
+            try:
+                server = await self.listen()
+            except OSError as error:
+                failure.append(error)
+                return
+            finally:
+                ready.set()
+            await self._stop.wait()
+            server.close()
+            for connection in list(self._open):
+                connection.reset()
+            await asyncio.sleep(0)
+
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(main()), name="loopback-server", daemon=True
+        )
+        self._thread.start()
+        ready.wait()
+        if failure:
+            raise failure[0]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._loop is not None and self._thread is not None
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+
+    def _connection(self) -> Connection:
+        connection = Connection(self._handle, self._lost)
+        self._open.add(connection)
+        return connection
+
+    def _lost(self, connection: Connection) -> None:
+        self._open.discard(connection)
+        if connection in self._waiting:
+            timer = self._waiting.pop(connection)
+            if timer is not None:
+                timer.cancel()
+            self.in_flight -= 1
+
+    def _handle(self, received: Received, connection: Connection) -> None:
+        if received.method != "POST":
+            known = {"/stats": self.stats(), "/v1/models": {"object": "list", "data": [{"id": "loopback"}]}}
+            found = known.get(received.path)
+            connection.send(response(200 if found else 404, orjson.dumps(found or {"error": "no such page"})))
+            return
+        order = self.count
+        self.count += 1
+        self.in_flight += 1
+        self.max_in_flight = max(self.max_in_flight, self.in_flight)
+        self._waiting[connection] = None
+        if self.record:
+            self.requests.append(received)
+        fault, delay = self._fate(received.body, order)
+        if delay > 0:
+            assert self._loop is not None
+            self._waiting[connection] = self._loop.call_later(delay, self._reply, received, connection, fault)
+        else:
+            self._reply(received, connection, fault)
+
+    def _fate(self, body: bytes, order: int) -> tuple[str | None, float]:
+        """Fault and latency of a request. Nothing is hashed for a server without faults."""
+        if order < len(self.faults.first):
+            return self.faults.first[order], self.latency.draw(body, 0)
+        attempt = 0
+        if self.faults.rates:
+            key = hash(body)
+            attempt = self._seen[key]
+            self._seen[key] += 1
+        return self.faults.draw(body, attempt), self.latency.draw(body, attempt)
+
+    def _reply(self, received: Received, connection: Connection, fault: str | None) -> None:
+        if fault is not None:
+            self.fault_counts[fault] += 1
+            if fault == "hang":
+                return  # stays in flight until the client gives up
+        if self._waiting.pop(connection, 0) == 0:
+            return  # the client is gone
+        self.in_flight -= 1
+        if fault == "reset":
+            connection.reset()
+            return
+        data = self._good(received, fault) if fault not in FAILURES else FAILURES[fault](self, received)
+        if fault == "cut_body":
+            connection.write(data[:-20])
+            connection.hang_up()
+        elif fault == "drip":
+            task = asyncio.ensure_future(_drip(connection, data))
+            self._drips.add(task)
+            task.add_done_callback(self._drips.discard)
+        else:
+            connection.send(data)
+
+    def _good(self, received: Received, fault: str | None) -> bytes:
+        anthropic = received.path.endswith("/messages")
+        if not anthropic and not received.path.endswith("/chat/completions"):
+            return response(404, b'{"error": {"message": "no such page"}}')
+        body = orjson.loads(received.body)
+        said = self.respond(body)
+        if isinstance(said, dict):
+            return response(200, orjson.dumps(said))
+        finish = "stop"
+        if fault == "cut_reply":
+            said, finish = said[: len(said) // 2], "length"
+        elif fault == "empty":
+            said = ""
+        shape = anthropic_document if anthropic else openai_document
+        return response(200, orjson.dumps(shape(body, said, finish)))
+
+
+async def _drip(connection: Connection, data: bytes) -> None:
+    for start in range(0, len(data), DRIP_BYTES):
+        connection.write(data[start : start + DRIP_BYTES])
+        await asyncio.sleep(DRIP_SECONDS)
+    connection.send(b"")
+
+
+def _error(status: int, kind: str, message: str, extra: str = "") -> bytes:
+    return response(status, orjson.dumps({"error": {"type": kind, "message": message}}), extra)
+
+
+def _refused(_: LoopbackServer, received: Received) -> bytes:
+    headers = received.headers
+    key = headers.get("authorization") or headers.get("x-api-key") or "no key"
+    return _error(401, "authentication_error", f"Incorrect API key provided: {key}")
+
+
+FAILURES: dict[str | None, Callable[[LoopbackServer, Received], bytes]] = {
+    "rate_limit": lambda s, _: _error(
+        429, "rate_limit_error", "slow down", f"Retry-After: {s.faults.retry_after}\r\n"
+    ),
+    "server_error": lambda *_: _error(500, "server_error", "something broke"),
+    "unavailable": lambda *_: _error(503, "unavailable", "try again later"),
+    "overloaded": lambda *_: _error(529, "overloaded_error", "Overloaded"),
+    "error_in_200": lambda *_: response(200, b'{"error": {"message": "upstream broke", "code": 502}}'),
+    "refused_key": _refused,
+    "malformed": lambda *_: response(200, b'{"choices": [{"mess'),
+    "wrong_schema": lambda *_: response(200, b'{"object": "list", "data": []}'),
+}
+
+
+def _arguments() -> Any:
+    import argparse
+
+    parser = argparse.ArgumentParser(
+        prog="python -m ostrom.testing.server", description="loopback test server"
+    )
+    parser.add_argument("--port", type=int, default=0, help="0 picks a free one")
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds; the median with --sigma")
+    parser.add_argument("--sigma", type=float, default=0.0, help="spread of log-normal latency")
+    parser.add_argument("--fault", action="append", default=[], metavar="KIND=RATE")
+    parser.add_argument("--retry-after", default="1", help="value of the Retry-After header")
+    parser.add_argument("--seed", type=int, default=0)
+    return parser.parse_args()
+
+
+async def _serve(options: Any) -> None:
+    rates = {kind: float(rate) for kind, _, rate in (text.partition("=") for text in options.fault)}
+    server = LoopbackServer(
+        faults=Faults(rates, seed=options.seed, retry_after=options.retry_after),
+        latency=Latency(options.latency, options.sigma, options.seed),
+        record=False,
+        port=options.port,
+    )
+    listening = await server.listen()
+    print(server.url, flush=True)
+    await listening.serve_forever()
+
+
+def main() -> None:
+    """Run the server until it is interrupted."""
+    from contextlib import suppress
+
+    with suppress(KeyboardInterrupt):
+        asyncio.run(_serve(_arguments()))
+
+
+if __name__ == "__main__":
+    main()
