@@ -24,7 +24,7 @@ PLAIN = """
 """
 
 
-def traces(number: int, seed: int = 0) -> Iterator[tuple[int, str]]:
+def made_up_traces(number: int, seed: int = 0) -> Iterator[tuple[int, str]]:
     """Made-up traces of 150 words in sentences and paragraphs, the same for the same seed."""
     rng = random.Random(seed)
     plain = PLAIN.split()
@@ -37,13 +37,13 @@ def traces(number: int, seed: int = 0) -> Iterator[tuple[int, str]]:
         yield key, " ".join(words)
 
 
-def measure(traces_to_count: int) -> dict[str, float]:
+def measure(traces: int) -> dict[str, float]:
     """Seconds, traces per second and the ratio to regular expressions; the two must agree in every count.
 
     The second regular expression is faster but not our rule: lower case first, then no case to ignore.
     Regular expressions run on at most 2,000 of the traces and are scaled up; ours runs on all of them.
     """
-    sample = list(traces(min(traces_to_count, 2_000)))
+    sample = list(made_up_traces(min(traces, 2_000)))
     patterns = [list_regex(lexicon) for lexicon in memory_curse()]
     next(
         iter(count_batches(sample[:1], memory_curse()))
@@ -73,7 +73,7 @@ def measure(traces_to_count: int) -> dict[str, float]:
 
     def timed() -> Iterator[tuple[int, str]]:
         nonlocal making
-        stream = traces(traces_to_count)
+        stream = made_up_traces(traces)
         while True:
             begin = time.perf_counter()
             item = next(stream, None)
@@ -85,23 +85,23 @@ def measure(traces_to_count: int) -> dict[str, float]:
     matches = sum(int(batch.counts.sum()) for batch in count_batches(timed(), memory_curse()))
     counting = time.perf_counter() - mark - making
     return {
-        "traces": traces_to_count,
+        "traces": traces,
         "words_per_trace": WORDS,
         "matches": matches,
         "seconds": counting,
-        "traces_per_second": traces_to_count / counting,
+        "traces_per_second": traces / counting,
         "microseconds_per_trace": per_trace["ours"],
         "regex_microseconds_per_trace": per_trace["regex"],
         "times_faster_than_regex": per_trace["regex"] / per_trace["ours"],
         "times_faster_than_regex_on_lowered_text": per_trace["lowered"] / per_trace["ours"],
-        "peak_memory_mb": _peak_memory(min(traces_to_count, 20_000)),
+        "peak_memory_mb": _peak_memory(min(traces, 20_000)),
     }
 
 
 def _peak_memory(number: int) -> float:
     """Peak of memory held while counting a stream, which does not grow with the number of traces."""
     tracemalloc.start()
-    for _ in count_batches(traces(number), memory_curse()):
+    for _ in count_batches(made_up_traces(number), memory_curse()):
         pass
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

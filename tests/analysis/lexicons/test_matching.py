@@ -124,7 +124,7 @@ def test_lists_with_more_letters_than_a_byte_can_hold_match_too() -> None:
     text = f"{letters[3]}{letters[4]} {letters[398]}{letters[399]}{letters[0]}\u034e{letters[5]}"
     assert highlight(text, lists, "all") == regex_spans(text, lists, "all")
     assert len(highlight(text, lists)) == 2
-    # The bytes of two neighbouring codes, here a letter and a blank, may not be taken for those of one letter.
+    # The bytes of two neighbouring codes, here a letter and a blank, must not pass for those of one letter.
     single = [Lexicon("single", tuple(letters), "substring")]
     assert highlight("x y", single) == [] and len(highlight("".join(letters), single)) == 400
 
