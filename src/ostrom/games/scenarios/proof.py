@@ -137,7 +137,7 @@ def _changes(scenario: Scenario, profile: Profile, at_least: float) -> list[Devi
                 continue
             gain = scenario.payoffs_at((*profile[:seat], other, *profile[seat + 1 :]))[seat] - before
             if gain >= at_least:
-                found.append(Deviation(role.key, profile[seat], other, round(gain, 10)))
+                found.append(Deviation(role.key, profile[seat], other, gain))
     return found
 
 
