@@ -1,6 +1,35 @@
-"""Answer forms: what counts as an answer, how it is asked for, how a reply is read. Pure."""
+"""Answer forms: what counts as an answer, how a model can be held to it, how a reply is read. Pure."""
 
+from ostrom.answers.choice import read_choice
+from ostrom.answers.constraint import constraint_of
 from ostrom.answers.forms import Choice, Form, Mixture, Record, Text
-from ostrom.answers.reading import Answer, Invalid
+from ostrom.answers.jsonobject import last_object
+from ostrom.answers.labels import check_labels
+from ostrom.answers.logprob import read_logprobs
+from ostrom.answers.mixture import read_mixture
+from ostrom.answers.read import read
+from ostrom.answers.reading import Answer, Invalid, Reading
+from ostrom.answers.record import read_record
+from ostrom.answers.schema import check_schema
+from ostrom.answers.text import read_text
 
-__all__ = ["Answer", "Choice", "Form", "Invalid", "Mixture", "Record", "Text"]
+__all__ = [
+    "Answer",
+    "Choice",
+    "Form",
+    "Invalid",
+    "Mixture",
+    "Reading",
+    "Record",
+    "Text",
+    "check_labels",
+    "check_schema",
+    "constraint_of",
+    "last_object",
+    "read",
+    "read_choice",
+    "read_logprobs",
+    "read_mixture",
+    "read_record",
+    "read_text",
+]

@@ -22,6 +22,8 @@ class Answer:
     reading: Reading = "scripted"
     probabilities: Mapping[str, float] | None = None
     note: str | None = None
+    facts: Mapping[str, Any] | None = None
+    """What is worth keeping about the asking, for example which label stood for which option."""
 
 
 @dataclass(frozen=True, slots=True)
