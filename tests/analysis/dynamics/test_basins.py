@@ -56,6 +56,20 @@ def test_a_path_cut_short_is_called_unsettled() -> None:
     assert only.kind == "unsettled"
 
 
+def test_a_swing_that_dies_down_is_no_cycle() -> None:
+    damped = RPS + np.where(RPS > 0, 0.2, 0.0)
+    (only,) = sample_basins(damped, np.random.default_rng(2), samples=10, steps=1500).attractors
+    assert only.kind == "unsettled"
+
+
+def test_a_stay_near_a_saddle_is_no_rest() -> None:
+    found = sample_basins(
+        DILEMMA, np.random.default_rng(5), samples=40, concentration=0.1, steps=30, window=10
+    ).attractors
+    assert all(a.support == (1,) for a in found if a.kind == "point")
+    assert any(a.support == (0,) for a in found if a.kind == "unsettled")
+
+
 def test_the_same_stream_gives_the_same_basins() -> None:
     first, second = (sample_basins(RPS, np.random.default_rng(9), samples=10) for _ in range(2))
     assert np.array_equal(first.attractors[0].centre, second.attractors[0].centre)

@@ -93,6 +93,13 @@ def test_simulated_fixation_covers_the_exact_value(process: Process) -> None:
     assert found.unfixed == 0
 
 
+def test_nobody_compares_with_oneself() -> None:
+    rng, process = np.random.default_rng(6), Fermi(0.0)
+    steps = [process.step(np.array([1.0, 1.0]), np.array([0.0, 0.0]), rng) for _ in range(400)]
+    # Half of all comparisons of two types copy; comparisons with oneself would make it a quarter.
+    assert sum(gone != born for gone, born in steps) == pytest.approx(200, abs=50)
+
+
 def test_simulation_is_a_function_of_its_stream() -> None:
     paths = [
         simulate(RPS, Fermi(1.0), (4, 4, 4), np.random.default_rng(3), steps=200, mutation=0.05).states

@@ -105,6 +105,11 @@ def test_a_start_that_satisfies_the_stop_rule_is_returned_unmoved() -> None:
     assert path.final.tolist() == uniform_start(3).tolist()
 
 
+def test_the_stop_rule_is_one_millionth() -> None:
+    assert exponential_replicator([[0.0, 0.0], [1.8e-6, 1.8e-6]], steps=9).steps == 0
+    assert exponential_replicator([[0.0, 0.0], [2.2e-6, 2.2e-6]], steps=9).steps == 9
+
+
 def test_the_stop_rule_watches_extinct_types_too() -> None:
     path = exponential_replicator(DILEMMA, [0.0, 1.0], steps=7)
     assert path.steps == 7

@@ -79,7 +79,7 @@ def sample_basins(
         )
     starts = rng.dirichlet(np.full(len(table), concentration), size=samples)
     tails = _tails(table, starts, eta, steps, window)
-    ends = [_judge(table, tails[:, s], rest, presence) for s in range(samples)]
+    ends = [_judge(table, tails[:, s], starts[s] > 0.0, rest, presence) for s in range(samples)]
     groups = _group(table, ends, rest, radius)
     attractors = [_describe(ends, group, radius, confidence) for group in groups]
     return Basins(tuple(sorted(attractors, key=lambda a: (-len(a.starts), a.starts[0]))), starts)
@@ -103,12 +103,13 @@ def _tails(table: Floats, starts: Floats, eta: float, steps: int, window: int) -
     return tail
 
 
-def _judge(table: Floats, tail: Floats, rest: float, presence: float) -> _End:
+def _judge(table: Floats, tail: Floats, alive: npt.NDArray[np.bool_], rest: float, presence: float) -> _End:
     final = tail[-1]
     f = fitness(table, final)
     advantage = f - float(final @ f)
     at_rest = float(np.max(final * np.abs(advantage))) < rest
-    invadable = bool(np.any(advantage > rest))
+    # Near a saddle a rare type hardly moves yet; its advantage shows that the stay is not for good.
+    invadable = bool(np.any(advantage[alive] > rest))
     if at_rest and not invadable:
         return _End("point", _support(final, presence), final)
     if _turns(tail, presence):

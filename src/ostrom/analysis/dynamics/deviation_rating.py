@@ -20,7 +20,8 @@ from ostrom.errors import UsageError
 
 # Gains are scaled to order one; a row that an LP can push down by more than this is not final.
 _TIGHT = 1e-8
-_SLACK = 1e-10
+# A solved bound can be missed by rounding; it is loosened step by step, and only where a program needs it.
+_SLACKS = (0.0, 1e-10, 1e-9, 1e-8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +83,7 @@ def deviation_rating(values: npt.ArrayLike) -> DeviationRating:
         level = _lowest_level(scaled, bounds, final)
         capped = np.where(final, bounds, level)
         # A tight row may have slack elsewhere on the optimal face; only a row no optimum can lower is final.
-        lowest = {
-            row: _solve(scaled[row], scaled, capped + _SLACK)[0] for row in np.flatnonzero(~final).tolist()
-        }
+        lowest = {row: _solve(scaled[row], scaled, capped)[0] for row in np.flatnonzero(~final).tolist()}
         stuck = [row for row, least in lowest.items() if least > level - _TIGHT]
         if not stuck:
             raise UsageError(
@@ -93,7 +92,7 @@ def deviation_rating(values: npt.ArrayLike) -> DeviationRating:
         bounds[stuck] = level
         final[stuck] = True
         stages.append(tuple(stuck))
-    _, weights = _solve(np.zeros(scaled.shape[1]), scaled, bounds + _SLACK)
+    _, weights = _solve(np.zeros(scaled.shape[1]), scaled, bounds)
     # +0.0 turns a negative zero into zero.
     return DeviationRating(bounds * scale + 0.0, tuple(stages), profiles, weights)
 
@@ -101,7 +100,7 @@ def deviation_rating(values: npt.ArrayLike) -> DeviationRating:
 def _lowest_level(gains: Floats, bounds: Floats, final: npt.NDArray[np.bool_]) -> float:
     """Least t such that every open row can be kept at or below t while the final rows keep their bounds."""
     rows = np.hstack([gains, np.where(final, 0.0, -1.0)[:, None]])
-    limits = np.where(final, bounds + _SLACK, 0.0)
+    limits = np.where(final, bounds, 0.0)
     objective = np.append(np.zeros(gains.shape[1]), 1.0)
     return _solve(objective, rows, limits, free=1)[0]
 
@@ -112,17 +111,18 @@ def _solve(objective: Floats, rows: Floats, limits: Floats, free: int = 0) -> tu
 
     size = len(objective)
     total = np.append(np.ones(size - free), np.zeros(free))[None, :]
-    answer = linprog(
-        objective,
-        A_ub=rows,
-        b_ub=limits,
-        A_eq=total,
-        b_eq=[1.0],
-        bounds=[(0.0, None)] * (size - free) + [(None, None)] * free,
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    if answer.status != 0:
-        raise UsageError(f"the deviation rating could not be solved: {answer.message}")
-    solution = np.asarray(answer.x, dtype=np.float64)
-    return float(objective @ solution), solution
+    for slack in _SLACKS:
+        answer = linprog(
+            objective,
+            A_ub=rows,
+            b_ub=limits + slack,
+            A_eq=total,
+            b_eq=[1.0],
+            bounds=[(0.0, None)] * (size - free) + [(None, None)] * free,
+            method="highs-ds",
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        )
+        if answer.status == 0:
+            solution = np.asarray(answer.x, dtype=np.float64)
+            return float(objective @ solution), solution
+    raise UsageError(f"the deviation rating could not be solved: {answer.message}")

@@ -138,8 +138,9 @@ def fitness(values: Floats, population: Floats) -> Floats:
         for _ in range(values.ndim - 1):
             out = out @ population
         return out
-    stack = np.broadcast_to(values, (len(population), *values.shape))
-    for _ in range(values.ndim - 1):
+    # The last opponent is averaged for all rows in one product; the others row by row.
+    stack: Floats = np.tensordot(population, values, axes=(1, values.ndim - 1))
+    for _ in range(values.ndim - 2):
         column = population.reshape(len(population), *(1,) * (stack.ndim - 3), population.shape[1], 1)
         stack = (stack @ column)[..., 0]
     return stack
