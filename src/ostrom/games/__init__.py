@@ -1,1 +1,99 @@
 """Games: payoffs, catalog, equilibria, descriptions. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ostrom.errors import GameError, StudyError
+from ostrom.games.game import Game
+from ostrom.registry import Registry
+
+__all__ = ["Game", "build_game", "games", "load_game"]
+
+games: Registry[Game] = Registry("game", "ostrom.games.catalog", "GAME", "ostrom.games")
+
+FILE_ENDINGS = (".yaml", ".yml", ".nfg")
+
+
+def build_game(
+    spec: str | Mapping[str, Any] | Game | Path, *, key: str | None = None, file: str | None = None
+) -> Game:
+    """A game from whatever names one: a name, ``name:params``, a mapping, a file, an inline game or a Game.
+
+    ``key`` and ``file`` say where the specification stands, for the messages; a relative path of a game file
+    is looked up beside ``file`` first.
+
+    >>> build_game("prisoners_dilemma:coopeval").payoff((0, 0))
+    (2.0, 2.0)
+    >>> build_game({"name": "public_goods", "n": 4}).seats
+    4
+    >>> build_game("ordinal_2x2:12").title
+    'Game 12: Chicken'
+    >>> build_game({"actions": ["a", "b"], "payoffs": [[[1, 1], [0, 0]], [[0, 0], [1, 1]]]}).seats
+    2
+    """
+    if isinstance(spec, Game):
+        return spec
+    if isinstance(spec, Path) or (isinstance(spec, str) and spec.lower().endswith(FILE_ENDINGS)):
+        return load_game(_beside(spec, file), key=key)
+    if isinstance(spec, Mapping) and "file" in spec:
+        return _from_file(spec, key, file)
+    if isinstance(spec, Mapping) and _inline(spec):
+        from ostrom.games.yaml_file import game_from_mapping
+
+        return game_from_mapping(spec, key=key, file=file)
+    try:
+        return games.build(spec, key=key, file=file)
+    except GameError as error:
+        raise StudyError(str(error), key=key, file=file) from None
+
+
+def load_game(path: str | Path, *, key: str | None = None) -> Game:
+    """Read a game from a .yaml, .yml or .nfg file."""
+    ending = Path(path).suffix.lower()
+    if ending == ".nfg":
+        from ostrom.games.nfg import load_nfg
+
+        return load_nfg(path)
+    if ending in FILE_ENDINGS:
+        from ostrom.games.yaml_file import load_yaml
+
+        return load_yaml(path)
+    raise StudyError("a game file must end in .yaml, .yml or .nfg", key=key, found=str(path))
+
+
+def _inline(spec: Mapping[str, Any]) -> bool:
+    name = spec.get("name")
+    known = isinstance(name, str) and name in games
+    return not known and ("payoffs" in spec or "actions" in spec)
+
+
+def _from_file(spec: Mapping[str, Any], key: str | None, file: str | None) -> Game:
+    """A game file, with what the file may not say: a .nfg file knows no cooperative action."""
+    from ostrom.games.yaml_file import game_from_mapping, game_to_mapping
+
+    changeable = ("name", "title", "citation", "roles", "cooperative", "defective")
+    unknown = [name for name in spec if name != "file" and name not in changeable]
+    if unknown:
+        raise StudyError(f"unknown key {unknown[0]!r}", key=key, file=file, allowed=("file", *changeable))
+    if not isinstance(spec["file"], (str, Path)):
+        raise StudyError(
+            "must be a path", key=f"{key}.file" if key else "file", file=file, found=spec["file"]
+        )
+    game = load_game(_beside(spec["file"], file), key=key)
+    changes = {name: value for name, value in spec.items() if name != "file"}
+    if not changes:
+        return game
+    data = game_to_mapping(game) | changes
+    if "cooperative" in changes and "defective" not in changes:
+        del data["defective"]  # the other action of a two-action seat, as everywhere
+    return game_from_mapping(data, key=key, file=file)
+
+
+def _beside(path: str | Path, file: str | None) -> Path:
+    here = Path(path)
+    if file is not None and not here.is_absolute() and (near := Path(file).parent / here).exists():
+        return near
+    return here

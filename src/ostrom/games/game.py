@@ -1,4 +1,4 @@
-"""A game in normal form: action sets and payoffs for n seats, with what a study may want to know about them."""
+"""A game in normal form: action sets and payoffs for n seats, with what studies want to know about them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostrom.errors import GameError
+from ostrom.games.symmetry import symmetric
 
 Profile = tuple[int, ...]
+
+MAX_SEATS = 30
+"""More dimensions than this, and numpy gives up."""
+MAX_PROFILES = 1_000_000
+"""A tensor larger than this is a typing error, not a game that people or models can be told about."""
+
+
+def check_size(name: str, counts: Sequence[int]) -> None:
+    """Refuse a game that is too large before anything of that size is built."""
+    if len(counts) > MAX_SEATS:
+        raise GameError(f"game {name}: {len(counts)} seats are more than {MAX_SEATS}")
+    if prod(counts) > MAX_PROFILES:
+        raise GameError(f"game {name}: {prod(counts)} profiles are more than {MAX_PROFILES}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +36,8 @@ class Game:
     """Payoffs as a tensor of shape (actions of seat 1, ..., actions of seat n, n); actions are named.
 
     >>> import numpy as np
-    >>> pd = Game("pd", (("cooperate", "defect"),) * 2, np.array([[[2, 2], [0, 3]], [[3, 0], [1, 1]]]), (0, 0))
+    >>> payoffs = np.array([[[2, 2], [0, 3]], [[3, 0], [1, 1]]])
+    >>> pd = Game("pd", (("cooperate", "defect"),) * 2, payoffs, cooperative=(0, 0))
     >>> pd.payoff((0, 1))
     (0.0, 3.0)
     """
@@ -34,7 +50,8 @@ class Game:
     defective: tuple[int | None, ...] = ()
     """What strategies play when they defect; by default the other action of a two-action seat."""
     roles: tuple[str, ...] = ()
-    """What each seat is called; equal names mean interchangeable seats."""
+    """What each seat is called; equal names mean interchangeable seats. By default every seat is a "player"
+    where all seats are interchangeable, otherwise they are "player_1", "player_2" and so on."""
     title: str = ""
     citation: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -43,10 +60,17 @@ class Game:
         seats = len(self.actions)
         if seats == 0 or any(len(names) == 0 for names in self.actions):
             raise GameError(f"game {self.name}: every seat needs at least one action")
+        check_size(self.name, [len(names) for names in self.actions])
+        object.__setattr__(self, "actions", tuple(tuple(names) for names in self.actions))
         for seat, names in enumerate(self.actions, 1):
+            if any(not isinstance(name, str) or not name.strip() for name in names):
+                raise GameError(f"game {self.name}: seat {seat} has an action without a name: {names}")
             if len(set(names)) != len(names):
                 raise GameError(f"game {self.name}: seat {seat} names an action twice: {', '.join(names)}")
-        payoffs = np.array(self.payoffs, dtype=np.float64)
+        try:
+            payoffs = np.array(self.payoffs, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise GameError(f"game {self.name}: payoffs must be a full tensor of numbers") from None
         shape = (*(len(names) for names in self.actions), seats)
         if payoffs.shape != shape:
             raise GameError(f"game {self.name}: payoffs have shape {payoffs.shape}, the actions need {shape}")
@@ -60,7 +84,7 @@ class Game:
             for c, names in zip(self.cooperative, self.actions, strict=True)
         )
         object.__setattr__(self, "defective", self._indices("defective", defective))
-        object.__setattr__(self, "roles", self.roles or ("player",) * seats)
+        object.__setattr__(self, "roles", tuple(self.roles) or self._default_roles())
         object.__setattr__(self, "title", self.title or self.name.replace("_", " ").capitalize())
         if len(self.roles) != seats:
             raise GameError(f"game {self.name}: {len(self.roles)} roles for {seats} seats")
@@ -70,10 +94,16 @@ class Game:
             return (None,) * len(self.actions)
         if len(given) != len(self.actions):
             raise GameError(f"game {self.name}: {what} names {len(given)} seats, the game has {self.seats}")
+        given = tuple(given)
         for seat, (index, names) in enumerate(zip(given, self.actions, strict=True), 1):
-            if index is not None and not 0 <= index < len(names):
+            if index is not None and not (isinstance(index, int) and 0 <= index < len(names)):
                 raise GameError(f"game {self.name}: {what} action of seat {seat} is {index}, not an action")
         return given
+
+    def _default_roles(self) -> tuple[str, ...]:
+        if symmetric(self.actions, self.payoffs):
+            return ("player",) * len(self.actions)
+        return tuple(f"player_{seat}" for seat in range(1, len(self.actions) + 1))
 
     @property
     def seats(self) -> int:

@@ -1,0 +1,42 @@
+"""The 144 strict ordinal 2x2 games, by number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ostrom.games.bimatrix import bimatrix
+from ostrom.games.game import Game
+from ostrom.games.ordinal import ordinal_game
+from ostrom.games.parameters import whole
+
+
+def build(number: Any = 67) -> Game:
+    """One of the 144 games in which both seats rank the four outcomes from 1 to 4 without ties.
+
+    ``number`` is 12 x (row - 1) + column in the published table: 1 to 144 (67 is the Prisoner's Dilemma,
+    78 the Stag Hunt, 12 Chicken, 23 Battle).
+
+    >>> build(78).params["family"], build(78).title
+    ('win-win', 'Game 78: Stag Hunt')
+    """
+    name = "ordinal_2x2"
+    entry = ordinal_game(whole(name, "number", number, least=1, most=144))
+    options = ("first", "second")
+    return bimatrix(
+        name,
+        (options, options),
+        entry.matrix,
+        title=f"Game {entry.number}: {entry.name}",
+        citation="Robinson & Goforth (2005), The Topology of the 2x2 Games; families and names after "
+        "Bruns (2015), Names for games; table of Akata et al. (2025)",
+        params={
+            "number": entry.number,
+            "row": entry.row,
+            "col": entry.col,
+            "family": entry.family,
+            "label": entry.name,
+        },
+    )
+
+
+GAME = build

@@ -1,0 +1,54 @@
+"""Traveler's Dilemma: two claims for the same loss, and the lower one is believed and rewarded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ostrom.games.bimatrix import bimatrix
+from ostrom.games.game import Game
+from ostrom.games.parameters import number, require, shown, switch, whole
+
+MAX_CLAIM = 10_000
+MAX_CLAIMS = 500
+
+
+def build(low: Any = 2, high: Any = 5, bonus: Any = 2, *, strict: bool = True) -> Game:
+    """Claim a whole amount; equal claims are paid, otherwise the lower claim plus or minus a bonus.
+
+    ``low`` and ``high`` bound the claims (2 to 5 in Liu et al. 2026 and Tewolde et al. 2026; 2 to 100 in Basu
+    1994). ``bonus`` goes from the higher claimant to the lower one. ``strict`` demands a bonus above 1,
+    without which undercutting does not pay. The highest claim is the cooperative action, the lowest the
+    defective one.
+
+    >>> build().payoff((0, 3))
+    (4.0, 0.0)
+    """
+    name = "travelers_dilemma"
+    first = whole(name, "low", low, least=0, most=MAX_CLAIM)
+    last = whole(name, "high", high, least=first + 1, most=first + MAX_CLAIMS - 1)
+    extra = number(name, "bonus", bonus)
+    if switch(name, "strict", strict):
+        require(name, extra > 1, "bonus must be above 1", f"bonus={shown(extra)}")
+    claims = range(first, last + 1)
+    actions = tuple(f"claim_{claim}" for claim in claims)
+    top = len(actions) - 1
+    return bimatrix(
+        name,
+        (actions, actions),
+        [[_paid(mine, yours, extra) for yours in claims] for mine in claims],
+        cooperative=(top, top),
+        defective=(0, 0),
+        title="Traveler's Dilemma",
+        citation="Basu (1994), The traveler's dilemma: paradoxes of rationality in game theory",
+        params={"low": first, "high": last, "bonus": extra, "strict": strict},
+    )
+
+
+def _paid(mine: int, yours: int, bonus: float) -> tuple[float, float]:
+    if mine == yours:
+        return mine, yours
+    lower = min(mine, yours)
+    return (lower + bonus, lower - bonus) if mine < yours else (lower - bonus, lower + bonus)
+
+
+GAME = build

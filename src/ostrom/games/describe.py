@@ -1,0 +1,107 @@
+"""The payoffs of a game as one seat sees them: the own action first, then the others', then who gets what.
+
+This is structure, not text: the framing puts it into words. Everything here is read off the payoff tensor, so
+what a seat is told is what is scored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise, product
+
+from ostrom.errors import GameError
+from ostrom.games.game import Game, Profile
+from ostrom.games.symmetry import interchangeable
+
+
+@dataclass(frozen=True)
+class Line:
+    """One outcome from a seat's side."""
+
+    seat: int
+    own: int
+    others: tuple[tuple[int, int], ...]
+    """(seat, action) of every other seat, in seat order."""
+    payoffs: tuple[float, ...]
+    """What every seat is paid, in seat order."""
+
+    @property
+    def payoff(self) -> float:
+        """What the reader is paid."""
+        return self.payoffs[self.seat]
+
+    @property
+    def profile(self) -> Profile:
+        """The outcome as a profile in seat order."""
+        actions = dict(self.others) | {self.seat: self.own}
+        return tuple(actions[seat] for seat in range(len(actions)))
+
+
+@dataclass(frozen=True)
+class CountLine:
+    """All outcomes in which the own action and the numbers of others per action are the same."""
+
+    seat: int
+    own: int
+    counts: tuple[int, ...]
+    """How many of the others play each action."""
+    payoff: float
+    """What the reader is paid."""
+    other_payoffs: tuple[float | None, ...]
+    """What each of the others who play an action is paid; None where nobody plays it."""
+
+
+def describe(game: Game, seat: int) -> tuple[Line, ...]:
+    """Every outcome as a seat sees it: own actions in order, under each all actions of the others.
+
+    >>> from ostrom.games.catalog.trust import build
+    >>> [(line.own, line.others, line.payoff) for line in describe(build(), 1)][:2]
+    [(0, ((0, 0),), 10.0), (0, ((0, 1),), 2.0)]
+    """
+    rest = _others(game, seat)
+    lines = []
+    for own in range(len(game.actions[seat])):
+        for combination in product(*(range(len(game.actions[other])) for other in rest)):
+            actions = dict(zip(rest, combination, strict=True)) | {seat: own}
+            payoffs = game.payoff([actions[s] for s in range(game.seats)])
+            lines.append(Line(seat, own, tuple(zip(rest, combination, strict=True)), payoffs))
+    return tuple(lines)
+
+
+def describe_counts(game: Game, seat: int) -> tuple[CountLine, ...] | None:
+    """The short description for games where it only matters how many others do what; None for other games.
+
+    The lines go by own action, then from most others on the first action to most on the last.
+
+    >>> from ostrom.games.catalog.public_goods import build
+    >>> [(line.own, line.counts, line.payoff) for line in describe_counts(build(), 0)][:3]
+    [(0, (2, 0), 1.5), (0, (1, 1), 1.0), (0, (0, 2), 0.5)]
+    """
+    rest = _others(game, seat)
+    if not rest or not all(interchangeable(game.actions, game.payoffs, a, b) for a, b in pairwise(rest)):
+        return None
+    width = len(game.actions[rest[0]])
+    lines = []
+    for own in range(len(game.actions[seat])):
+        for counts in _counts(len(rest), width):
+            # The others are interchangeable, so any outcome with these numbers speaks for all of them.
+            chosen = [action for action, n in enumerate(counts) for _ in range(n)]
+            actions = dict(zip(rest, chosen, strict=True)) | {seat: own}
+            payoffs = game.payoff([actions[s] for s in range(game.seats)])
+            paid = {actions[other]: payoffs[other] for other in rest}
+            lines.append(
+                CountLine(seat, own, counts, payoffs[seat], tuple(paid.get(a) for a in range(width)))
+            )
+    return tuple(lines)
+
+
+def _others(game: Game, seat: int) -> list[int]:
+    if not 0 <= seat < game.seats:
+        raise GameError(f"game {game.name}: no seat {seat + 1}, the game has {game.seats}")
+    return [other for other in range(game.seats) if other != seat]
+
+
+def _counts(total: int, width: int) -> list[tuple[int, ...]]:
+    if width == 1:
+        return [(total,)]
+    return [(n, *rest) for n in range(total, -1, -1) for rest in _counts(total - n, width - 1)]

@@ -1,0 +1,130 @@
+"""Compare somebody's table of the 144 games with the generated ones, row by row.
+
+Two layouts are read, with commas or semicolons: the released one (game_number, game_row, game_col, game_name,
+game_family, then eight payoffs) and the short one (game_number, row, col, family, then eight payoffs).
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+
+from ostrom.errors import StudyError
+from ostrom.games.ordinal import OrdinalGame, Ranks, exchanged, ordinal_game
+from ostrom.games.text_file import read_text
+
+CELLS = tuple(f"r{row}_c{col}_p{seat}" for row in (1, 2) for col in (1, 2) for seat in (1, 2))
+_ROW, _COL, _FAMILY = ("row", "game_row"), ("col", "game_col"), ("family", "game_family")
+
+Row = Mapping[str, object]
+
+
+def read_table(path: str | PathLike[str]) -> list[dict[str, str]]:
+    """Read a table of games from a CSV file with commas, semicolons or tabs."""
+    lines = read_text(Path(path), what="table").splitlines()
+    if not lines:
+        raise StudyError("is empty", file=str(path))
+    try:
+        return _rows(lines, str(path))
+    except csv.Error as error:
+        raise StudyError(f"is not a table: {error}", file=str(path)) from None
+
+
+def _rows(lines: list[str], file: str) -> list[dict[str, str]]:
+    separator = max(";,\t", key=lines[0].count)
+    header = [cell.strip() for cell in next(csv.reader(lines[:1], delimiter=separator))]
+    missing = [name for name in ("game_number", *CELLS) if name not in header]
+    if missing:
+        raise StudyError(f"lacks the columns {', '.join(missing)}", file=file, found=header)
+    if len(set(header)) != len(header):
+        raise StudyError("names a column twice", file=file, found=header)
+    rows = []
+    for line, cells in enumerate(csv.reader(lines[1:], delimiter=separator), 2):
+        if not any(cell.strip() for cell in cells):
+            continue
+        if len(cells) != len(header):
+            raise StudyError(f"line {line} has {len(cells)} cells, the header has {len(header)}", file=file)
+        rows.append({name: cell.strip() for name, cell in zip(header, cells, strict=True)})
+    return rows
+
+
+def check_table(table: str | PathLike[str] | Iterable[Row]) -> list[str]:
+    """Every way in which a table of the 144 games (a file or its rows) is wrong; empty when it is right.
+
+    >>> check_table({"game_number": g.number, **dict(zip(CELLS, sum(zip(g.seat1, g.seat2), ())))}
+    ...             for g in map(ordinal_game, range(1, 145)))
+    []
+    """
+    rows = read_table(table) if isinstance(table, (str, PathLike)) else list(table)
+    problems: list[str] = []
+    seen: Counter[int] = Counter()
+    for place, row in enumerate(rows, 1):
+        number = _whole(row.get("game_number"))
+        if number is None or not 1 <= number <= 144:
+            problems.append(f"row {place}: game_number must be 1 to 144 (found {row.get('game_number')!r})")
+            continue
+        seen[number] += 1
+        faults = _faults(row, ordinal_game(number))
+        if faults:
+            problems.append(f"game {number}: {'; '.join(faults)}")
+    problems += [
+        f"game {number}: listed {times} times" for number, times in sorted(seen.items()) if times > 1
+    ]
+    problems += [f"game {number}: missing" for number in range(1, 145) if number not in seen]
+    return problems
+
+
+def _faults(row: Row, game: OrdinalGame) -> list[str]:
+    faults = []
+    for names, right in ((_ROW, game.row), (_COL, game.col)):
+        found = next((row[name] for name in names if name in row), None)
+        if found is not None and _whole(found) != right:
+            faults.append(f"{names[0]} should be {right} (found {found!r})")
+    family = next((row[name] for name in _FAMILY if name in row), None)
+    if family is not None and str(family).strip().lower().replace(" ", "-").replace("_", "-") != game.family:
+        faults.append(f"family should be {game.family} (found {family!r})")
+    found_cells = [_whole(row.get(name)) for name in CELLS]
+    right_cells = [rank for pair in zip(game.seat1, game.seat2, strict=True) for rank in pair]
+    wrong = [
+        f"{name} should be {right} (found {_said(row.get(name))})"
+        for name, right, found in zip(CELLS, right_cells, found_cells, strict=True)
+        if right != found
+    ]
+    if wrong:
+        faults += wrong + _ties(found_cells) + _same_game(found_cells, game)
+    return faults
+
+
+def _ties(cells: list[int | None]) -> list[str]:
+    ties = []
+    for seat in (1, 2):
+        counts = Counter(cell for cell in cells[seat - 1 :: 2] if cell is not None)
+        ties += [
+            f"tie: player {seat} has rank {rank} in {n} cells" for rank, n in sorted(counts.items()) if n > 1
+        ]
+    return ties
+
+
+def _same_game(cells: list[int | None], game: OrdinalGame) -> list[str]:
+    # A table in another orientation is not wrong about the game, only about the layout: say so.
+    for rows, cols in ((True, False), (False, True), (True, True)):
+        both: tuple[Ranks, Ranks] = exchanged(game.seat1, rows, cols), exchanged(game.seat2, rows, cols)
+        if [rank for pair in zip(*both, strict=True) for rank in pair] == cells:
+            what = " and ".join(word for word, on in (("rows", rows), ("columns", cols)) if on)
+            return [f"this is the same game with {what} exchanged"]
+    return []
+
+
+def _whole(value: object) -> int | None:
+    try:
+        number = float(str(value).strip())
+    except ValueError:
+        return None
+    return int(number) if number.is_integer() else None
+
+
+def _said(value: object) -> str:
+    return "nothing" if value is None or value == "" else str(value)

@@ -1,0 +1,120 @@
+"""Everything worth knowing about a game, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ostrom.games.equilibria import (
+    dominated_actions,
+    iterated_elimination,
+    maximin,
+    mixed_equilibria_2x2,
+    pareto_frontier,
+    pure_equilibria,
+    social_optimum,
+)
+from ostrom.games.game import Game, Profile
+from ostrom.games.ordinal import classify
+from ostrom.games.symmetry import symmetric
+
+PARETO_LIMIT = 5_000
+"""The frontier compares all profiles with each other; beyond this many it is left out, and said to be."""
+
+
+def summary(game: Game) -> dict[str, Any]:
+    """A game with its solutions as JSON-able data; actions are given by name.
+
+    >>> from ostrom.games.catalog.prisoners_dilemma import build
+    >>> facts = summary(build())
+    >>> facts["equilibria"]["pure"], facts["ordinal"]["family"]
+    ([{'profile': ['defect', 'defect'], 'payoffs': [1.0, 1.0], 'strict': True}], 'pd-family')
+    """
+    best = social_optimum(game)
+    small = game.payoffs[..., 0].size <= PARETO_LIMIT
+    return {
+        "name": game.name,
+        "title": game.title,
+        "citation": game.citation,
+        "params": dict(game.params),
+        "seats": game.seats,
+        "roles": list(game.roles),
+        "symmetric": symmetric(game.actions, game.payoffs),
+        "actions": [list(names) for names in game.actions],
+        "cooperative": _named(game, game.cooperative),
+        "defective": _named(game, game.defective),
+        "payoffs": [{"profile": _profile(game, p), "payoffs": list(game.payoff(p))} for p in game.profiles()],
+        "equilibria": {
+            "pure": [
+                {"profile": _profile(game, e.profile), "payoffs": list(e.payoffs), "strict": e.strict}
+                for e in pure_equilibria(game)
+            ],
+            "all": _mixed(game),
+        },
+        "dominated": [
+            {
+                "seat": d.seat + 1,
+                "action": game.actions[d.seat][d.action],
+                "by": game.actions[d.seat][d.by],
+                "strict": d.strict,
+            }
+            for d in dominated_actions(game)
+        ],
+        "surviving": [
+            [game.actions[seat][a] for a in left]
+            for seat, left in enumerate(iterated_elimination(game).surviving)
+        ],
+        "pareto": [_profile(game, p) for p in pareto_frontier(game)] if small else None,
+        "social_optimum": {"total": best.total, "profiles": [_profile(game, p) for p in best.profiles]},
+        "maximin": [
+            {"value": s.value, "actions": [game.actions[seat][a] for a in s.actions]}
+            for seat, s in ((seat, maximin(game, seat)) for seat in range(game.seats))
+        ],
+        "ordinal": _ordinal(game),
+        "left_out": [] if small else [f"pareto: the game has more than {PARETO_LIMIT} profiles"],
+    }
+
+
+def _mixed(game: Game) -> dict[str, Any] | None:
+    if tuple(map(len, game.actions)) != (2, 2):
+        return None
+    found = mixed_equilibria_2x2(game)
+    pieces = [
+        {
+            "kind": piece.kind,
+            "first_action_of_seat_1": list(piece.first),
+            "first_action_of_seat_2": list(piece.second),
+            "corners": [
+                {"mixtures": [list(m) for m in corner], "payoffs": list(game.expected(corner))}
+                for corner in piece.corners
+            ],
+        }
+        for piece in found.pieces
+    ]
+    return {
+        "degenerate": found.degenerate,
+        "pieces": pieces,
+        "components": [list(c) for c in found.components],
+    }
+
+
+def _ordinal(game: Game) -> dict[str, Any] | None:
+    entry = classify(game)
+    if entry is None:
+        return None
+    return {
+        "number": entry.number,
+        "row": entry.row,
+        "col": entry.col,
+        "label": entry.name,
+        "other_label": entry.other_name,
+        "family": entry.family,
+    }
+
+
+def _profile(game: Game, profile: Profile) -> list[str]:
+    return [game.actions[seat][action] for seat, action in enumerate(profile)]
+
+
+def _named(game: Game, indices: Sequence[int | None]) -> list[str | None]:
+    return [None if i is None else game.actions[seat][i] for seat, i in enumerate(indices)]

@@ -1,0 +1,28 @@
+"""Read a text file that a person wrote; whatever is wrong with it becomes one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ostrom.errors import StudyError
+
+MAX_BYTES = 100_000_000
+
+
+def read_text(path: Path, *, what: str, key: str | None = None) -> str:
+    """The text of a UTF-8 file (with or without a byte order mark)."""
+    try:
+        if not path.exists():
+            raise StudyError(f"no such {what} file", file=str(path), key=key)
+        if not path.is_file():
+            raise StudyError(f"is not a {what} file", file=str(path), key=key)
+        if path.stat().st_size > MAX_BYTES:
+            raise StudyError(
+                f"is too large for a {what} (over {MAX_BYTES // 1_000_000} MB)", file=str(path), key=key
+            )
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise StudyError(f"is not UTF-8 text (byte {error.start})", file=str(path), key=key) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise StudyError(f"cannot be read: {reason}", file=str(path), key=key) from None

@@ -1,0 +1,307 @@
+"""Own games in YAML files, or the same as a mapping inside a study.
+
+::
+
+    name: my_game                        # an identifier; by default the file's name
+    title: My game                       # optional, as are citation, roles, cooperative, defective and params
+    seats: 2                             # only when one list of actions is shared by all seats (default 2)
+    actions: [cooperate, defect]         # or one list per seat
+    cooperative: cooperate               # one name for all seats, or one per seat (null: none)
+    payoffs:                             # nested lists in the order of the actions, or one line per outcome:
+      cooperate, cooperate: [3, 3]
+      cooperate, defect: [0, 5]
+      defect, cooperate: [5, 0]
+      defect, defect: [1, 1]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostrom.errors import GameError, StudyError
+from ostrom.games.game import MAX_SEATS, Game, check_size
+from ostrom.games.rationals import rational
+from ostrom.games.text_file import read_text
+
+KEYS = (
+    "name",
+    "title",
+    "citation",
+    "seats",
+    "roles",
+    "actions",
+    "cooperative",
+    "defective",
+    "payoffs",
+    "params",
+)
+
+_RARE_BREAKS = frozenset("\x85\u2028\u2029\ufeff")
+"""Line breaks of Unicode that PyYAML writes as they are and reads back as others: they must be escaped."""
+
+
+def load_yaml(path: str | Path) -> Game:
+    """Read a game from a YAML file."""
+    return parse_yaml(read_text(Path(path), what="game"), file=str(path), name=_identifier(Path(path).stem))
+
+
+def parse_yaml(text: str, *, file: str | None = None, name: str = "game") -> Game:
+    """Read a game from YAML text.
+
+    >>> parse_yaml("{actions: [[up, down]], payoffs: [[1], [2]]}").payoff((1,))
+    (2.0,)
+    """
+    import yaml
+
+    try:
+        data = yaml.load(text, Loader=_loader())
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        raise StudyError(f"{where}{error.problem or error.context or 'is not YAML'}", file=file) from None
+    except yaml.YAMLError as error:
+        raise StudyError(f"is not YAML: {' '.join(str(error).split())}", file=file) from None
+    except (RecursionError, ValueError, OverflowError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise StudyError(f"is not YAML: {reason}", file=file) from None
+    return game_from_mapping(data, file=file, name=name)
+
+
+def game_from_mapping(
+    data: Any, *, file: str | None = None, key: str | None = None, name: str = "game"
+) -> Game:
+    """Build a game from what a file or a study says about it."""
+    reader = _Reader(file, key)
+    if not isinstance(data, Mapping):
+        raise reader.error("a game is a mapping with 'actions' and 'payoffs'", found=_brief(data))
+    unknown = [str(k) for k in data if k not in KEYS]
+    if unknown:
+        raise reader.error(f"unknown key {unknown[0]!r}", allowed=KEYS)
+    for needed in ("actions", "payoffs"):
+        if needed not in data:
+            raise reader.error(f"lacks '{needed}'", found=list(data))
+    given = reader.text(data, "name") or name
+    if not given.isidentifier():
+        raise reader.error("must be letters, digits and underscores", "name", found=given)
+    try:
+        actions = reader.actions(data)
+        check_size(given, [len(names) for names in actions])
+        return Game(
+            given,
+            actions,
+            reader.payoffs(data["payoffs"], actions),
+            cooperative=reader.indices(data, "cooperative", actions),
+            defective=reader.indices(data, "defective", actions),
+            roles=reader.roles(data, len(actions)),
+            title=reader.text(data, "title"),
+            citation=reader.text(data, "citation"),
+            params=reader.params(data),
+        )
+    except GameError as error:
+        raise StudyError(str(error), file=file, key=key) from None
+
+
+def game_to_mapping(game: Game) -> dict[str, Any]:
+    """A game as plain data that ``game_from_mapping`` reads back exactly."""
+    return {
+        "name": game.name,
+        "title": game.title,
+        "citation": game.citation,
+        "roles": list(game.roles),
+        "actions": [list(names) for names in game.actions],
+        "cooperative": _names(game, game.cooperative),
+        "defective": _names(game, game.defective),
+        "params": dict(game.params),
+        "payoffs": game.payoffs.tolist(),
+    }
+
+
+def write_yaml(game: Game) -> str:
+    """A game as YAML text that ``parse_yaml`` reads back exactly."""
+    import yaml
+
+    data = game_to_mapping(game)
+    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110)
+    if _RARE_BREAKS.isdisjoint(text):
+        return text
+    return yaml.safe_dump(data, sort_keys=False, width=110)
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads single keys and knows where they are, for the messages."""
+
+    file: str | None
+    key: str | None
+
+    def error(
+        self, problem: str, at: str | None = None, found: object = None, allowed: Any = None
+    ) -> StudyError:
+        key = ".".join(part for part in (self.key, at) if part) or None
+        return StudyError(problem, file=self.file, key=key, found=found, allowed=allowed)
+
+    def text(self, data: Mapping[Any, Any], key: str) -> str:
+        value = data.get(key)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            raise self.error("must be text (put it in quotes)", key, found=_brief(value))
+        return value
+
+    def names(self, value: Any, at: str) -> tuple[str, ...]:
+        if not _is_list(value) or not value:
+            raise self.error("must be a list of names", at, found=_brief(value))
+        for i, name in enumerate(value):
+            if not isinstance(name, str):
+                raise self.error("must be text (put it in quotes)", f"{at}[{i}]", found=_brief(name))
+        return tuple(value)
+
+    def actions(self, data: Mapping[Any, Any]) -> tuple[tuple[str, ...], ...]:
+        value, seats = data["actions"], data.get("seats")
+        if seats is not None and (type(seats) is not int or not 1 <= seats <= MAX_SEATS):
+            raise self.error(f"must be a whole number from 1 to {MAX_SEATS}", "seats", found=_brief(seats))
+        if not _is_list(value) or not value:
+            raise self.error("must be a list of names, or one list per seat", "actions", found=_brief(value))
+        if not _is_list(value[0]):
+            return (self.names(value, "actions"),) * (2 if seats is None else seats)
+        if seats is not None and seats != len(value):
+            raise self.error(f"lists the actions of {len(value)} seats, but seats is {seats}", "actions")
+        return tuple(self.names(names, f"actions[{i}]") for i, names in enumerate(value))
+
+    def roles(self, data: Mapping[Any, Any], seats: int) -> tuple[str, ...]:
+        if data.get("roles") is None:
+            return ()
+        roles = self.names(data["roles"], "roles")
+        if len(roles) != seats:
+            raise self.error(f"names {len(roles)} roles, the game has {seats} seats", "roles")
+        return roles
+
+    def indices(
+        self, data: Mapping[Any, Any], key: str, actions: tuple[tuple[str, ...], ...]
+    ) -> tuple[int | None, ...]:
+        value = data.get(key)
+        if value is None:
+            return ()
+        each = list(value) if _is_list(value) else [value] * len(actions)
+        if len(each) != len(actions):
+            raise self.error(f"names {len(each)} actions, the game has {len(actions)} seats", key)
+        for seat, name in enumerate(each):
+            if name is not None and name not in actions[seat]:
+                raise self.error(
+                    f"seat {seat + 1} has no such action", key, found=_brief(name), allowed=actions[seat]
+                )
+        return tuple(None if name is None else actions[seat].index(name) for seat, name in enumerate(each))
+
+    def params(self, data: Mapping[Any, Any]) -> dict[str, Any]:
+        value = data.get("params")
+        if value is None:
+            return {}
+        if not isinstance(value, Mapping) or not all(isinstance(k, str) for k in value):
+            raise self.error("must be a mapping from names to values", "params", found=_brief(value))
+        return dict(value)
+
+    def payoffs(self, value: Any, actions: tuple[tuple[str, ...], ...]) -> NDArray[np.float64]:
+        tensor = np.full((*(len(names) for names in actions), len(actions)), np.nan)
+        if isinstance(value, Mapping):
+            self._by_outcome(value, actions, tensor)
+        else:
+            self._nested(value, actions, tensor, ())
+        return tensor
+
+    def _nested(self, value: Any, actions: Any, tensor: NDArray[np.float64], at: tuple[int, ...]) -> None:
+        where = "payoffs" + "".join(f"[{i}]" for i in at)
+        if len(at) == len(actions):
+            tensor[at] = self._paid(value, len(actions), where)
+            return
+        if not _is_list(value) or len(value) != len(actions[len(at)]):
+            wanted = (
+                f"must be a list with one entry per action of seat {len(at) + 1} ({len(actions[len(at)])})"
+            )
+            raise self.error(wanted, where, found=_brief(value))
+        for i, part in enumerate(value):
+            self._nested(part, actions, tensor, (*at, i))
+
+    def _by_outcome(self, value: Mapping[Any, Any], actions: Any, tensor: NDArray[np.float64]) -> None:
+        for outcome, paid in value.items():
+            names = [name.strip() for name in str(outcome).split(",")]
+            if len(names) != len(actions):
+                raise self.error(f"an outcome names {len(actions)} actions", f"payoffs.{outcome}")
+            for seat, name in enumerate(names):
+                if name not in actions[seat]:
+                    problem = f"seat {seat + 1} has no action {name!r}"
+                    raise self.error(problem, f"payoffs.{outcome}", allowed=actions[seat])
+            at = tuple(actions[seat].index(name) for seat, name in enumerate(names))
+            if not np.isnan(tensor[at]).any():
+                raise self.error("says this outcome twice", f"payoffs.{outcome}")
+            tensor[at] = self._paid(paid, len(actions), f"payoffs.{outcome}")
+        missing = np.argwhere(np.isnan(tensor).any(axis=-1))
+        if len(missing):
+            names = [actions[seat][i] for seat, i in enumerate(missing[0])]
+            raise self.error(f"lacks the outcome '{', '.join(names)}' ({len(missing)} missing)", "payoffs")
+
+    def _paid(self, value: Any, seats: int, at: str) -> list[float]:
+        if not _is_list(value) or len(value) != seats:
+            raise self.error(f"must be {seats} numbers, one per seat", at, found=_brief(value))
+        return [self._number(x, f"{at}[{i}]") for i, x in enumerate(value)]
+
+    def _number(self, value: Any, at: str) -> float:
+        # YAML takes 1e3 and 1/3 for text; people mean numbers.
+        found = rational(value.strip()) if isinstance(value, str) else value
+        if isinstance(found, bool) or not isinstance(found, (int, float)):
+            raise self.error("must be a number", at, found=_brief(value))
+        try:
+            number = float(found)
+        except OverflowError:
+            number = float("inf")
+        if not isfinite(number):
+            raise self.error("must be a finite number", at, found=_brief(value))
+        return number
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+
+
+def _brief(value: Any) -> Any:
+    # A whole nested table in an error message helps nobody.
+    if isinstance(value, Mapping):
+        return f"a mapping of {len(value)}"
+    if _is_list(value):
+        return f"a list of {len(value)}"
+    if value is None:
+        return "nothing"
+    return value if len(text := str(value)) <= 60 else text[:57] + "..."
+
+
+def _names(game: Game, indices: tuple[int | None, ...]) -> list[str | None]:
+    return [None if i is None else game.actions[seat][i] for seat, i in enumerate(indices)]
+
+
+def _identifier(stem: str) -> str:
+    name = "".join(c if c.isalnum() else "_" for c in stem)
+    return name if name.isidentifier() else f"game_{name}"
+
+
+def _loader() -> Any:
+    """A safe loader that refuses a key given twice, which plain YAML silently drops."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+            seen = set()
+            for key_node, _ in node.value:
+                key = (key_node.tag, key_node.value if isinstance(key_node.value, str) else id(key_node))
+                if key in seen:
+                    problem = f"the key {key_node.value!r} is given twice"
+                    raise yaml.constructor.ConstructorError(None, None, problem, key_node.start_mark)
+                seen.add(key)
+            return super().construct_mapping(node, deep)
+
+    return Loader

@@ -1,0 +1,155 @@
+"""Own games from YAML: read back exactly, refused in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ostrom.errors import OstromError, StudyError
+from ostrom.games import Game, build_game
+from ostrom.games.difference import differences
+from ostrom.games.yaml_file import parse_yaml, write_yaml
+
+DILEMMA = """
+name: mine
+title: "Mine: a dilemma"
+actions: [cooperate, defect]
+cooperative: cooperate
+payoffs:
+  cooperate, cooperate: [3, 3]
+  cooperate, defect: [0, 1/4]
+  defect, cooperate: [1e1, .5]
+  defect, defect: [1, -1.5]
+"""
+
+
+@st.composite
+def any_games(draw: st.DrawFn) -> Game:
+    shape = draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
+    numbers = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-9, 9).map(float)
+    size = int(np.prod(shape)) * len(shape)
+    values = draw(st.lists(numbers, min_size=size, max_size=size))
+    names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6).filter(str.strip)
+    actions = tuple(tuple(draw(st.lists(names, min_size=n, max_size=n, unique=True))) for n in shape)
+    marked = tuple(draw(st.none() | st.integers(0, n - 1)) for n in shape)
+    roles = tuple(f"role_{i}" for i in range(len(shape)))
+    payoffs = np.array(values).reshape(*shape, len(shape))
+    return Game("g", actions, payoffs, marked, roles=roles, title=draw(names), citation=draw(names))
+
+
+@settings(max_examples=60)
+@given(any_games())
+def test_every_game_survives_the_round_trip(game: Game) -> None:
+    assert differences(game, parse_yaml(write_yaml(game))) == []
+
+
+def test_rare_line_breaks_survive_and_plain_unicode_stays_readable() -> None:
+    game = Game("g", (("a\x85b", "\u2028c"),), np.zeros((2, 1)), title="\ufefft")
+    assert differences(game, parse_yaml(write_yaml(game))) == []
+    assert "Hörsaal" in write_yaml(Game("g", (("Hörsaal",),), np.zeros((1, 1))))
+
+
+def test_outcomes_by_name_with_fractions_and_exponents() -> None:
+    game = parse_yaml(DILEMMA)
+    assert game.payoffs.tolist() == [[[3, 3], [0, 0.25]], [[10, 0.5], [1, -1.5]]]
+    assert (game.name, game.title, game.cooperative, game.defective) == (
+        "mine",
+        "Mine: a dilemma",
+        (0, 0),
+        (1, 1),
+    )
+
+
+def test_shared_actions_for_any_number_of_seats() -> None:
+    game = parse_yaml("{seats: 3, actions: [a], cooperative: [a, null, a], payoffs: [[[[1, 2, 3]]]]}")
+    assert game.seats == 3 and game.cooperative == (0, None, 0) and game.payoff((0, 0, 0)) == (1, 2, 3)
+
+
+def test_a_file_is_found_beside_the_study_and_named_after_itself(tmp_path: Path) -> None:
+    (tmp_path / "games").mkdir()
+    (tmp_path / "games" / "my-game.yaml").write_text(DILEMMA.replace("name: mine", ""), encoding="utf-8")
+    study = str(tmp_path / "study.yaml")
+    assert build_game("games/my-game.yaml", file=study).name == "my_game"
+    assert build_game({"file": "games/my-game.yaml", "title": "Other"}, file=study).title == "Other"
+    assert build_game(tmp_path / "games" / "my-game.yaml").seats == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "a game is a mapping"),
+        ("[1, 2]", "a game is a mapping"),
+        ("{actions: [a, b]}", "lacks 'payoffs'"),
+        ("{actions: [a], payoffs: [[[1, 1]]], payofs: 3}", "unknown key 'payofs' (allowed: name, title"),
+        ("{actions: [yes, no], payoffs: []}", "actions[0]: must be text (put it in quotes) (found True)"),
+        ("{actions: [1, 2], payoffs: []}", "actions[0]: must be text"),
+        ("{actions: x, payoffs: []}", "actions: must be a list of names"),
+        ("{actions: [[a], b], payoffs: []}", "actions[1]: must be a list of names"),
+        ("{actions: [a, a], payoffs: [[[0,0],[0,0]],[[0,0],[0,0]]]}", "names an action twice"),
+        ("{seats: 40, actions: [a], payoffs: []}", "seats: must be a whole number from 1 to 30"),
+        ("{seats: 25, actions: [a, b], payoffs: []}", "profiles are more than"),
+        ("{seats: 3, actions: [[a], [a]], payoffs: []}", "lists the actions of 2 seats, but seats is 3"),
+        ("{actions: [a], payoffs: [[1]]}", "payoffs[0][0]: must be 2 numbers, one per seat (found 1)"),
+        ("{actions: [a], payoffs: [[[1]]]}", "payoffs[0][0]: must be 2 numbers, one per seat"),
+        ("{actions: [a], payoffs: [[[1, .nan]]]}", "payoffs[0][0][1]: must be a finite number"),
+        ("{actions: [a], payoffs: [[[1, true]]]}", "payoffs[0][0][1]: must be a number (found True)"),
+        ("{actions: [a], payoffs: [[[1, 1/0]]]}", "must be a number (found '1/0')"),
+        (
+            "{actions: [a, b], payoffs: [1]}",
+            "payoffs: must be a list with one entry per action of seat 1 (2)",
+        ),
+        ("{actions: [a, b], payoffs: {'a, a': [1, 1]}}", "payoffs: lacks the outcome 'a, b' (3 missing)"),
+        ("{actions: [a], payoffs: {'a, x': [1, 1]}}", "payoffs.a, x: seat 2 has no action 'x' (allowed: a)"),
+        ("{actions: [a], payoffs: {'a': [1, 1]}}", "payoffs.a: an outcome names 2 actions"),
+        ("{actions: [a], payoffs: {'a, a': [1, 1], 'a,a': [2, 2]}}", "payoffs.a,a: says this outcome twice"),
+        ("{actions: [a], payoffs: [[[1, 1]]], cooperative: b}", "cooperative: seat 1 has no such action"),
+        ("{actions: [a], payoffs: [[[1, 1]]], cooperative: [a]}", "cooperative: names 1 actions"),
+        ("{actions: [a], payoffs: [[[1, 1]]], roles: [x]}", "roles: names 1 roles, the game has 2 seats"),
+        ("{name: a b, actions: [a], payoffs: [[[1, 1]]]}", "name: must be letters, digits"),
+        ("{title: 3, actions: [a], payoffs: [[[1, 1]]]}", "title: must be text"),
+        ("{params: 3, actions: [a], payoffs: [[[1, 1]]]}", "params: must be a mapping"),
+        ("actions: [a]\nactions: [b]\npayoffs: []", "line 2, column 1: the key 'actions' is given twice"),
+        ("actions: [a\npayoffs: 3", "line 2, column 8"),
+        ("a: !!python/object:os.system x", "line 1"),
+        ("[" * 1500, "g.yaml: "),
+        ("{actions: [a], payoffs: [[[1, 1" + "0" * 5000 + "]]]}", "g.yaml: "),
+        ("\x00", "g.yaml: is not YAML"),
+    ],
+)
+def test_a_wrong_file_is_one_line_with_the_key(text: str, says: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        parse_yaml(text, file="g.yaml")
+    assert (
+        says in str(caught.value)
+        and "\n" not in str(caught.value)
+        and str(caught.value).startswith("g.yaml: ")
+    )
+    assert len(str(caught.value)) < 400
+
+
+@given(st.text(max_size=60) | st.text("{}[]:,&*!|>'\"ab1 \n-", max_size=40).map(lambda t: f"actions: {t}"))
+def test_no_text_makes_the_reader_crash(text: str) -> None:
+    try:
+        parse_yaml(text, file="g.yaml")
+    except OstromError as error:
+        assert str(error).startswith("g.yaml: ")
+
+
+def test_unreadable_files_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "folder.nfg").mkdir()
+    for name, says in (
+        ("binary.yaml", "is not UTF-8 text"),
+        ("folder.nfg", "is not a game file"),
+        ("absent.yml", "no such game file"),
+    ):
+        with pytest.raises(StudyError, match=says):
+            build_game(str(tmp_path / name))
+    with pytest.raises(StudyError, match=r"must end in .yaml, .yml or .nfg"):
+        build_game({"file": "game.txt"})
+    with pytest.raises(StudyError, match=r"unknown key 'payoffs' \(allowed: file"):
+        build_game({"file": "game.yaml", "payoffs": []})
