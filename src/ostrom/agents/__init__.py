@@ -1,1 +1,6 @@
-"""See the design."""
+"""Agents: how a player decides. Scripted strategies, language agents, people."""
+
+from ostrom.agents.base import Agent, Desk
+from ostrom.agents.config import AgentConfig
+
+__all__ = ["Agent", "AgentConfig", "Desk"]

@@ -1,1 +1,1 @@
-"""See the design."""
+"""The engine: plays units of work against any model and loses nothing."""

@@ -1,1 +1,11 @@
-"""See the design."""
+"""Mechanisms: the rules around a game, as generators of decisions. Pure."""
+
+from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
+from ostrom.registry import Registry
+
+mechanisms: Registry[Mechanism] = Registry(
+    "mechanism", "ostrom.mechanisms.catalog", "MECHANISM", "ostrom.mechanisms"
+)
+
+__all__ = ["Decision", "History", "Mechanism", "Outcome", "Play", "Round", "View", "mechanisms"]

@@ -17,6 +17,10 @@ from ostrom.games.game import Game
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
+def _nothing() -> Mapping[str, Any]:
+    return NOTHING
+
+
 @dataclass(frozen=True, slots=True)
 class Round:
     """One finished play of the game. ``players[s]`` sat at seat s; actions and payoffs are by seat."""
@@ -27,7 +31,7 @@ class Round:
     players: tuple[int, ...] = ()
     expected: tuple[float, ...] | None = None
     """Exact expectation of the payoffs where every seat's odds are known."""
-    facts: Mapping[str, Any] = NOTHING
+    facts: Mapping[str, Any] = field(default_factory=_nothing)
 
 
 class History(Sequence[Round]):
@@ -71,7 +75,7 @@ class View:
     mechanism: str
     round: int = 1
     history: History = EMPTY
-    facts: Mapping[str, Any] = NOTHING
+    facts: Mapping[str, Any] = field(default_factory=_nothing)
     """What the mechanism tells this seat (horizon, continuation, contract in force, ...): plain data."""
     names: tuple[str, ...] = ()
     """Pseudonyms of the seats where players have any; otherwise seats are called by number."""
@@ -93,7 +97,7 @@ class Outcome:
 
     rounds: Sequence[Round]
     scores: tuple[float, ...]
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=_nothing)
 
 
 Play: TypeAlias = Generator[list[Decision], Sequence[Answer], Outcome]

@@ -1,0 +1,54 @@
+"""What an agent is, and the desk at which it answers a decision."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+import numpy as np
+
+from ostrom.answers import Answer
+from ostrom.mechanisms.protocol import Decision
+from ostrom.models.base import Model, Reply, Request
+
+
+class Desk(Protocol):
+    """Where one decision is answered. The engine keeps it: calls are limited, paid for and journaled there."""
+
+    step: int
+    player: int
+
+    def draw(self, purpose: str = "", step: int | None = None) -> np.random.Generator:
+        """A stream keyed by match, step, player and purpose."""
+        ...
+
+    async def call(self, model: Model, request: Request, part: str = "") -> Reply:
+        """Make a call, or take its reply from the journal if it was made before."""
+        ...
+
+    async def settle(self, part: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Answer a question within the decision once: journaled, and never asked again on resume."""
+        ...
+
+    def settled(self, part: str) -> list[Answer]:
+        """The answers of this player to earlier questions of that name in this match, oldest first."""
+        ...
+
+    def complain(self, reason: str) -> None:
+        """Count an answer that could not be read."""
+        ...
+
+
+class Agent(Protocol):
+    """Decides for one player in one match. A new one is made for every match."""
+
+    instant: bool
+    """Answers at once and without calls, through ``reply``; the engine then skips its machinery."""
+
+    def reply(self, decision: Decision, desk: Desk) -> Answer:
+        """Answer at once (instant agents)."""
+        ...
+
+    async def answer(self, decision: Decision, desk: Desk) -> Answer:
+        """Answer, taking the time it needs."""
+        ...

@@ -1,0 +1,55 @@
+"""From configurations to agents: who sits where in a match."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ostrom.agents.base import Agent
+from ostrom.agents.config import AgentConfig
+from ostrom.agents.language import Invalidity, LanguageAgent
+from ostrom.agents.person import Person
+from ostrom.agents.scripted import ScriptedAgent
+from ostrom.agents.strategies import strategies
+from ostrom.framing import Library, Voice
+from ostrom.memory import memories
+from ostrom.models.base import Model
+from ostrom.streams import Streams
+
+
+class Company:
+    """Makes agents for the matches of a run: shared models and prompts, everything else new per match."""
+
+    def __init__(self, models: Mapping[str, Model], library: Library, invalidity: Invalidity) -> None:
+        self.models, self.library, self.invalidity = models, library, invalidity
+
+    def __call__(self, configs: Sequence[AgentConfig], streams: Streams) -> list[Agent]:
+        """One agent per player; labels that are drawn are drawn once for the whole match."""
+        return [self.agent(config, streams) for config in configs]
+
+    def agent(self, config: AgentConfig, streams: Streams) -> Agent:
+        """The agent of one player."""
+        if config.strategy is not None:
+            memory = None if config.memory == "full" else memories.build(config.memory, key="agent.memory")
+            return ScriptedAgent(strategies.build(config.strategy, key="agent.strategy"), memory)
+        voice = self.voice(config, streams)
+        if config.person:
+            return Person(config, voice)
+        assert config.model is not None
+        return LanguageAgent(config, self.models[config.model], self.library, self.invalidity, voice)
+
+    def voice(self, config: AgentConfig, streams: Streams) -> Voice:
+        """The words of one player in one match."""
+        return Voice(
+            config.framing,
+            self.library,
+            config.style,
+            persona_text(config.persona, self.library),
+            streams.at(0, 0, "labels") if config.framing.counterbalance else None,
+        )
+
+
+def persona_text(persona: str | None, library: Library) -> str | None:
+    """A persona by the name of its file, or as it is written."""
+    if persona is None:
+        return None
+    return library.fill(f"personas/{persona}.txt", {}) if library.has(f"personas/{persona}.txt") else persona

@@ -1,0 +1,72 @@
+"""The configuration of an agent, as people write it in a study."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ostrom.framing.config import Framing
+
+
+class AgentConfig(BaseModel):
+    """How a player decides: by a strategy, by a model or as a person. Its identity is the whole of it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    strategy: str | dict[str, Any] | None = Field(default=None, description="a scripted strategy")
+    model: str | None = Field(default=None, description="a language model, provider/model or a URL")
+    person: bool = Field(default=False, description="a person at the terminal")
+    style: str = Field(default="reasoned", description="direct, reasoned, logprob, ...")
+    answer: Literal["choice", "mixture"] = Field(
+        default="choice", description="ask for an action, or for a mixed strategy that is then drawn from"
+    )
+    memory: str | dict[str, Any] = Field(default="full", description="what is shown of the past")
+    framing: Framing = Field(default_factory=Framing)
+    persona: str | None = Field(default=None, description="who the player is: a file in personas/ or a text")
+    params: dict[str, Any] = Field(
+        default_factory=lambda: {"temperature": 0.7, "max_tokens": 2000}, description="sampling parameters"
+    )
+    settings: dict[str, Any] = Field(default_factory=dict, description="settings of the model client")
+    strict: bool = Field(default=False, description="accept only answers that are alone on the last line")
+    constrain: Literal["auto", "always", "never"] = Field(
+        default="auto", description="bind the form of the answer where the model can do it"
+    )
+    facts: dict[str, Any] = Field(default_factory=dict, description="own variables for prompt files")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> AgentConfig:
+        ways = [w for w in ("strategy", "model") if getattr(self, w) is not None] + ["person"] * self.person
+        if len(ways) != 1:
+            raise ValueError(
+                "an agent decides in exactly one way: set 'model', 'strategy' or 'person' "
+                f"(found {', '.join(ways) or 'none of them'})"
+            )
+        return self
+
+    @property
+    def kind(self) -> Literal["strategy", "model", "person"]:
+        """Which of the three ways it decides."""
+        return "strategy" if self.strategy is not None else "model" if self.model is not None else "person"
+
+    @property
+    def identity(self) -> str:
+        """A short hash of the whole configuration: two settings never merge.
+
+        >>> AgentConfig(strategy="grim").identity == AgentConfig(strategy="tit_for_tat").identity
+        False
+        """
+        data = orjson.dumps(self.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)
+        return hashlib.blake2b(data, digest_size=6).hexdigest()
+
+    @property
+    def label(self) -> str:
+        """A readable name where the study gives none."""
+        if self.strategy is not None:
+            if isinstance(self.strategy, str):
+                return self.strategy
+            rest = ",".join(f"{k}={v}" for k, v in self.strategy.items() if k != "name")
+            return f"{self.strategy.get('name')}:{rest}" if rest else str(self.strategy.get("name"))
+        return self.model or "person"

@@ -1,0 +1,154 @@
+"""The language agent: framing + style + memory + persona + model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ostrom.agents.base import Desk
+from ostrom.agents.config import AgentConfig
+from ostrom.agents.policy import apply_policy
+from ostrom.agents.style import Style, styles
+from ostrom.answers import Answer, Choice, Form, Invalid, Mixture, constraint_of, read
+from ostrom.errors import StudyError
+from ostrom.framing import Library, Prompt, Voice
+from ostrom.mechanisms.protocol import Decision
+from ostrom.memory import Memory, memories
+from ostrom.models.base import Constraint, Message, Model, Reply, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Invalidity:
+    """How often an unreadable answer is asked for again, and what happens then."""
+
+    retries: int = 3
+    policy: str = "fail"
+
+
+class LanguageAgent:
+    """Answers decisions by asking a model."""
+
+    instant = False
+
+    def __init__(
+        self,
+        config: AgentConfig,
+        model: Model,
+        library: Library,
+        invalidity: Invalidity,
+        voice: Voice,
+    ) -> None:
+        self.config, self.model, self.library, self.invalidity = config, model, library, invalidity
+        self.voice = voice
+        self.style: Style = styles.build(config.style, key="agent.style")
+        self.memory: Memory = memories.build(config.memory, key="agent.memory")
+        lacking = self.style.lacks(model.abilities)
+        if lacking:
+            raise StudyError(f"style {config.style}: {model.name} does not {lacking}", key="agent.style")
+        if config.constrain == "always" and not (model.abilities.choices and model.abilities.schema):
+            raise StudyError(f"{model.name} cannot be bound to a form", key="agent.constrain")
+
+    def reply(self, decision: Decision, desk: Desk) -> Answer:
+        """A model takes its time."""
+        raise NotImplementedError("a language agent answers with answer()")
+
+    async def answer(self, decision: Decision, desk: Desk) -> Answer:
+        """Ask the model in the agent's style; a mixed strategy is drawn from."""
+        if self.config.answer == "mixture" and isinstance(decision.form, Choice):
+            mixed = await self.style.answer(
+                self, replace(decision, form=Mixture(decision.form.options)), desk
+            )
+            return self._drawn(mixed, desk)
+        return await self.style.answer(self, decision, desk)
+
+    async def ask(self, decision: Decision, desk: Desk, think: bool = False) -> Answer:
+        """Ask, read, and ask again with the error shown, as often as the study allows."""
+        prompt = self.prompt(decision, desk)
+        messages = [Message("user", prompt.text)]
+        reason = ""
+        for attempt in range(self.invalidity.retries + 1):
+            text, result = await self._once(messages, prompt, decision.form, desk, think, f"try{attempt}")
+            if isinstance(result, Answer):
+                return self.with_facts(result, prompt)
+            reason = result.reason
+            desk.complain(reason)
+            messages = [
+                messages[0],
+                Message("assistant", text or "(no text)"),
+                Message("user", self.voice.correction(reason, prompt.instruction)),
+            ]
+        return self.give_up(decision, desk, reason)
+
+    async def _once(
+        self, messages: list[Message], prompt: Prompt, form: Form, desk: Desk, think: bool, part: str
+    ) -> tuple[str, Answer | Invalid]:
+        """One reading: a call, and where the end may be forced, a second one that finishes the first."""
+        bound = self._constraint(form, prompt.labels)
+        params = self.params(desk, part)
+        if bound is not None and not think:
+            reply = await desk.call(self.model, Request(tuple(messages), params, constraint=bound), part)
+            return reply.text, self._read(reply, prompt, form, constrained=True)
+        reply = await desk.call(self.model, Request(tuple(messages), params), part)
+        result = self._read(reply, prompt, form)
+        if isinstance(result, Answer) and result.reading == "exact":
+            return reply.text, result
+        if bound is None or not self.model.abilities.prefill:
+            return reply.text, result
+        begun = reply.text.rstrip() + "\n"
+        more = Request(
+            (*messages, Message("assistant", begun)), {**params, "max_tokens": 300}, constraint=bound
+        )
+        end = await desk.call(self.model, more, f"{part}.end")
+        return begun + end.text, self._read(end, prompt, form, constrained=True)
+
+    def _constraint(self, form: Form, labels: Mapping[str, str]) -> Constraint | None:
+        abilities = self.model.abilities
+        possible = abilities.choices if isinstance(form, Choice) else abilities.schema
+        if self.config.constrain == "never" or not possible:
+            return None
+        bound = constraint_of(form, labels)
+        return Constraint(**bound) if bound else None
+
+    def _read(self, reply: Reply, prompt: Prompt, form: Form, constrained: bool = False) -> Answer | Invalid:
+        strict = self.config.strict
+        result = read(form, reply.text, prompt.labels, strict=strict, cut=reply.finish == "length")
+        if constrained and isinstance(result, Answer):
+            return replace(result, reading="constrained")
+        return result
+
+    def prompt(self, decision: Decision, desk: Desk) -> Prompt:
+        """What the model is told: the view through memory and framing."""
+        notes = [str(a.value) for a in desk.settled("note")]
+        shown = self.memory.show(
+            decision.view, lambda number, purpose: desk.draw(f"memory:{purpose}", number), notes
+        )
+        order = desk.draw("order") if self.config.framing.order == "shuffled" else None
+        return self.voice.prompt(decision, shown, order, self.config.facts)
+
+    def params(self, desk: Desk, part: str) -> dict[str, Any]:
+        """Sampling parameters; models that honour a seed get one that belongs to this call alone."""
+        params = dict(self.config.params)
+        if self.model.abilities.deterministic and "seed" not in params:
+            params["seed"] = int(desk.draw(f"seed:{part}").integers(2**31 - 1))
+        return params
+
+    def with_facts(self, answer: Answer, prompt: Prompt) -> Answer:
+        """The answer with what the player was shown as options, in the order shown."""
+        if not prompt.labels:
+            return answer
+        return replace(answer, facts={"labels": dict(prompt.labels)})
+
+    def give_up(self, decision: Decision, desk: Desk, reason: str) -> Answer:
+        """Apply the study's policy for answers that never came."""
+        return apply_policy(self.invalidity.policy, decision.form, reason, desk.draw("policy"))
+
+    def _drawn(self, mixed: Answer, desk: Desk) -> Answer:
+        """An action drawn from a stated mixed strategy."""
+        odds = {key: share / 100 for key, share in mixed.value.items()}
+        keys = [key for key, share in odds.items() if share > 0]
+        if len(keys) == 1:
+            return replace(mixed, value=keys[0], probabilities=odds)
+        rng = desk.draw("sample")
+        drawn = keys[int(rng.choice(len(keys), p=[odds[key] for key in keys]))]
+        return replace(mixed, value=drawn, probabilities=odds)

@@ -1,0 +1,69 @@
+"""A person at the terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from ostrom.agents.base import Desk
+from ostrom.agents.config import AgentConfig
+from ostrom.answers import Answer, Choice, Invalid, read
+from ostrom.errors import UsageError
+from ostrom.framing import Voice
+from ostrom.mechanisms.protocol import Decision
+from ostrom.memory import memories
+
+
+class Person:
+    """Shows what a model would be told, and reads the answer from the keyboard until it is valid."""
+
+    instant = False
+
+    def __init__(self, config: AgentConfig, voice: Voice) -> None:
+        self.config, self.voice = config, voice
+        self.memory = memories.build(config.memory, key="agent.memory")
+        self._introduced = False
+
+    def reply(self, decision: Decision, desk: Desk) -> Answer:
+        """A person takes time."""
+        raise NotImplementedError("a person answers with answer()")
+
+    async def answer(self, decision: Decision, desk: Desk) -> Answer:
+        """Ask at the terminal, in a thread, so that other matches go on."""
+        shown = self.memory.show(decision.view, lambda n, purpose: desk.draw(f"memory:{purpose}", n))
+        prompt = self.voice.prompt(decision, shown, desk.draw("order"), self.config.facts)
+        text = prompt.text if not self._introduced else self._news(decision)
+        self._introduced = True
+        while True:
+            line = await asyncio.get_running_loop().run_in_executor(None, _ask, text, prompt.labels.values())
+            numbered = _by_number(line, list(prompt.labels.values()))
+            result = read(decision.form, numbered, prompt.labels, strict=False, cut=False)
+            if isinstance(result, Answer):
+                return Answer(result.value, "person", facts={"labels": dict(prompt.labels)})
+            assert isinstance(result, Invalid)
+            desk.complain(result.reason)
+            text = f"Not valid: {result.reason}."
+
+    def _news(self, decision: Decision) -> str:
+        view = decision.view
+        if not view.history or not isinstance(decision.form, Choice):
+            return f"Your turn ({decision.kind})."
+        return f"\n{self.voice.line(view, view.history[-1])}\nRound {view.round}."
+
+
+def _ask(text: str, labels: object) -> str:
+    options = "/".join(map(str, labels)) if labels else ""  # type: ignore[call-overload]
+    print(f"{text}\n", file=sys.stderr)
+    try:
+        return input(f"[{options}] > " if options else "> ")
+    except EOFError:
+        raise UsageError("the keyboard was closed before the match was over") from None
+
+
+def _by_number(line: str, labels: list[str]) -> str:
+    """Accept 1, 2, ... for the options in the order shown, unless a label is itself a number."""
+    text = line.strip()
+    if text.isdigit() and text not in labels and 1 <= int(text) <= len(labels):
+        return labels[int(text) - 1]
+    lowered = {label.lower(): label for label in labels}
+    return lowered.get(text.lower(), text)

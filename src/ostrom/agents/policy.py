@@ -1,0 +1,81 @@
+"""What happens when a player never gives a valid answer: declared by the study, recorded, counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ostrom.answers import Answer, Choice, Form, Mixture, Record
+from ostrom.errors import InvalidAnswers, OstromError, StudyError
+
+POLICIES = ("fail", "skip-match", "uniform", "default:<action>")
+
+
+class SkipMatch(OstromError):
+    """The match is given up and marked as skipped."""
+
+
+def check_policy(policy: str) -> None:
+    """Refuse a policy that does not exist."""
+    if policy not in POLICIES[:3] and not (policy.startswith("default:") and len(policy) > 8):
+        raise StudyError("no such policy", key="invalid.policy", found=policy, allowed=POLICIES)
+
+
+def apply_policy(policy: str, form: Form, reason: str, rng: np.random.Generator) -> Answer:
+    """The answer that the policy puts in place of an invalid one, or the error that ends the match."""
+    if policy == "fail":
+        raise InvalidAnswers(f"no valid answer: {reason}")
+    if policy == "skip-match":
+        raise SkipMatch(f"no valid answer: {reason}")
+    note = f"{policy}: {reason}"
+    if policy == "uniform":
+        if isinstance(form, Choice):
+            value: Any = form.options[int(rng.integers(len(form.options)))]
+            return Answer(value, "policy", {o: 1 / len(form.options) for o in form.options}, note)
+        return Answer(_random_value(form, rng), "policy", None, note)
+    wanted = policy.partition(":")[2]
+    if isinstance(form, Choice) and wanted in form.options:
+        return Answer(wanted, "policy", None, note)
+    if isinstance(form, Mixture) and wanted in form.options:
+        return Answer({o: 100 * (o == wanted) for o in form.options}, "policy", None, note)
+    raise InvalidAnswers(f"no valid answer: {reason}; and the policy {policy} gives none for this question")
+
+
+def _random_value(form: Form, rng: np.random.Generator) -> Any:
+    """A value drawn evenly among the valid ones, as far as a form lists them."""
+    if isinstance(form, Mixture):
+        return _even_mixture(form)
+    if isinstance(form, Record):
+        return _random_record(form.schema, rng)
+    return ""
+
+
+def _even_mixture(form: Mixture) -> dict[str, int]:
+    """As even as whole percentages and caps allow."""
+    caps = {o: 100 if form.caps is None else form.caps.get(o, 100) for o in form.options}
+    shares = dict.fromkeys(form.options, 0)
+    for _ in range(100):
+        open_options = [o for o in form.options if shares[o] < caps[o]]
+        least = min(open_options, key=lambda o: (shares[o], form.options.index(o)))
+        shares[least] += 1
+    return shares
+
+
+def _random_record(schema: Mapping[str, Any], rng: np.random.Generator) -> Any:
+    if "enum" in schema:
+        return schema["enum"][int(rng.integers(len(schema["enum"])))]
+    kind = schema.get("type")
+    if kind == "object":
+        return {name: _random_record(part, rng) for name, part in schema.get("properties", {}).items()}
+    if kind == "boolean":
+        return bool(rng.integers(2))
+    if kind in ("integer", "number") and "minimum" in schema and "maximum" in schema:
+        return int(rng.integers(int(schema["minimum"]), int(schema["maximum"]) + 1))
+    if kind == "array":
+        options = schema.get("items", {}).get("enum", [])
+        return [option for option in options if rng.integers(2)]
+    if kind == "string":
+        return ""
+    raise InvalidAnswers("the policy uniform cannot draw an answer of this form")

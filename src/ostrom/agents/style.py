@@ -1,0 +1,34 @@
+"""What every style offers, and where styles are found."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+from ostrom.answers import Answer
+from ostrom.mechanisms.protocol import Decision
+from ostrom.models.base import Abilities
+from ostrom.registry import Registry
+
+if TYPE_CHECKING:
+    from ostrom.agents.base import Desk
+    from ostrom.agents.language import LanguageAgent
+
+
+class Style(ABC):
+    """How a model is asked: which words, how many calls, how the reply is read."""
+
+    name: ClassVar[str]
+    calls: ClassVar[int] = 1
+    """Calls per decision when all goes well, for forecasts."""
+
+    def lacks(self, abilities: Abilities) -> str | None:  # noqa: ARG002
+        """What the model would have to be able to do and is not, in words."""
+        return None
+
+    @abstractmethod
+    async def answer(self, agent: LanguageAgent, decision: Decision, desk: Desk) -> Answer:
+        """Ask until there is an answer."""
+
+
+styles: Registry[Style] = Registry("style", "ostrom.agents.styles", "STYLE", "ostrom.styles")

@@ -1,0 +1,1 @@
+"""The styles in which a model is asked for an answer, one file each."""

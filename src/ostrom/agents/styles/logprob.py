@@ -1,0 +1,65 @@
+"""Compare the options' log-probabilities: one call, one token."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from ostrom.agents.style import Style
+from ostrom.answers import Answer, Choice, Invalid
+from ostrom.answers.logprob import read_logprobs
+from ostrom.mechanisms.protocol import Decision
+from ostrom.models.base import Abilities, Message, Request
+
+if TYPE_CHECKING:
+    from ostrom.agents.base import Desk
+    from ostrom.agents.language import LanguageAgent
+
+STUB = "Answer:"
+
+
+class Logprob(Style):
+    """Take the option with the highest probability as next token (Akata et al. 2025, equation 4).
+
+    With temperature 0 the most probable option is taken; otherwise one is drawn from the probabilities,
+    renormalised over the options and sharpened by the temperature.
+    """
+
+    name: ClassVar[str] = "logprob"
+
+    def lacks(self, abilities: Abilities) -> str | None:
+        """Needs log-probabilities."""
+        return None if abilities.logprobs else "report log-probabilities"
+
+    async def answer(self, agent: LanguageAgent, decision: Decision, desk: Desk) -> Answer:
+        """One call; questions that are no choice are asked directly."""
+        if not isinstance(decision.form, Choice):
+            return await agent.ask(decision, desk)
+        prompt = agent.prompt(decision, desk)
+        messages = [Message("user", prompt.text)]
+        if agent.model.abilities.prefill:
+            messages.append(Message("assistant", STUB))
+        temperature = float(agent.config.params.get("temperature", 0.0))
+        request = Request(
+            tuple(messages),
+            {**agent.params(desk, "logprob"), "temperature": 1.0, "max_tokens": 1},
+            top_logprobs=20,
+        )
+        reply = await desk.call(agent.model, request, "logprob")
+        read = read_logprobs(reply.logprobs or {}, prompt.labels)
+        if isinstance(read, Invalid):
+            desk.complain(read.reason)
+            return agent.give_up(decision, desk, read.reason)
+        if temperature > 0 and read.probabilities is not None:
+            keys = list(read.probabilities)
+            weights = np.array([read.probabilities[k] for k in keys]) ** (1 / temperature)
+            weights /= weights.sum()
+            odds = {k: float(w) for k, w in zip(keys, weights, strict=True)}
+            drawn = keys[int(desk.draw("sample").choice(len(keys), p=weights))]
+            read = replace(read, value=drawn, probabilities=odds)
+        return agent.with_facts(read, prompt)
+
+
+STYLE = Logprob

@@ -1,0 +1,31 @@
+"""Reasons first, then the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from ostrom.agents.style import Style
+from ostrom.answers import Answer
+from ostrom.mechanisms.protocol import Decision
+
+if TYPE_CHECKING:
+    from ostrom.agents.base import Desk
+    from ostrom.agents.language import LanguageAgent
+
+
+class Reasoned(Style):
+    """Let the model think in the open, then read its last line.
+
+    Where the model can be bound and can go on from a beginning (embedded models), a reply without a plain
+    answer on its last line is finished by a second, short call that may only write a valid answer.
+    """
+
+    name: ClassVar[str] = "reasoned"
+    calls: ClassVar[int] = 1
+
+    async def answer(self, agent: LanguageAgent, decision: Decision, desk: Desk) -> Answer:
+        """One call, or two where the end is forced."""
+        return await agent.ask(decision, desk, think=True)
+
+
+STYLE = Reasoned

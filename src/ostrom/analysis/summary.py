@@ -1,0 +1,83 @@
+"""The first answer of a run: cooperation by cell, with an interval over matches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ostrom.streams import Streams
+
+NOT_FACTORS = frozenset(
+    "run match unit seed state reason player seat role agent agent_id model strategy opponents rounds score "
+    "expected_score cooperation complaints policies facts".split()
+)
+RESAMPLES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class CellSummary:
+    """One cell and agent: means over matches, with a percentile bootstrap interval that resamples matches."""
+
+    factors: Mapping[str, Any]
+    agent: str
+    matches: int
+    cooperation: float | None
+    low: float | None
+    high: float | None
+    score: float | None
+
+    @property
+    def interval_text(self) -> str | None:
+        """The interval as text; one match has none."""
+        return None if self.low is None or self.high is None else f"{self.low:.3f} to {self.high:.3f}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            **self.factors,
+            "agent": self.agent,
+            "matches": self.matches,
+            "cooperation": self.cooperation,
+            "ci": None if self.low is None else [self.low, self.high],
+            "score": self.score,
+        }
+
+
+def summarise(rows: Iterable[Mapping[str, Any]]) -> list[CellSummary]:
+    """Cooperation and score of every cell and agent; a match is the unit of analysis."""
+    cells: dict[tuple[Any, ...], tuple[dict[str, Any], str, dict[int, list[tuple[Any, Any]]]]] = {}
+    for row in rows:
+        if row["state"] != "done" or row["unit"] != "match":
+            continue
+        factors = {k: v for k, v in row.items() if k not in NOT_FACTORS}
+        key = (*factors.values(), row["agent"])
+        _, _, by_match = cells.setdefault(key, (factors, row["agent"], {}))
+        by_match.setdefault(row["match"], []).append((row["cooperation"], row["score"]))
+    return [_cell(factors, agent, matches) for factors, agent, matches in cells.values()]
+
+
+def _cell(factors: dict[str, Any], agent: str, matches: dict[int, list[tuple[Any, Any]]]) -> CellSummary:
+    cooperation = [_mean([c for c, _ in players]) for players in matches.values()]
+    scores = [_mean([s for _, s in players]) for players in matches.values()]
+    known = np.array([c for c in cooperation if c is not None])
+    low = high = None
+    if len(known) > 1:
+        low, high = bootstrap_interval(known)
+    return CellSummary(factors, agent, len(matches), _mean(cooperation), low, high, _mean(scores))
+
+
+def bootstrap_interval(values: Any, level: float = 0.95) -> tuple[float, float]:
+    """A percentile interval of the mean; the draws depend on the number of values alone."""
+    rng = Streams(0, len(values)).at(0, 0, "bootstrap")
+    draws = rng.integers(len(values), size=(RESAMPLES, len(values)))
+    means = np.sort(values[draws].mean(axis=1))
+    tail = (1 - level) / 2
+    return float(np.quantile(means, tail)), float(np.quantile(means, 1 - tail))
+
+
+def _mean(values: list[Any]) -> float | None:
+    known = [v for v in values if v is not None]
+    return sum(known) / len(known) if known else None

@@ -1,0 +1,126 @@
+"""The tables of a run as files: derived from the journal, rebuilt at any time."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ostrom.engine.rows import Row, Rows
+from ostrom.errors import OstromError, RunError, UsageError
+
+TABLES = ("matches", "decisions", "calls")
+BATCH = 50_000
+
+TYPES: Mapping[str, type] = {
+    **dict.fromkeys(
+        "match seed player seat rounds step round complaints policies try id tokens_in tokens_out "
+        "tokens_cached tokens_reasoning status".split(),
+        int,
+    ),
+    **dict.fromkeys(
+        "score expected_score cooperation payoff expected p_cooperate usd latency at".split(), float
+    ),
+    **dict.fromkeys("cooperative invalid".split(), bool),
+}
+"""Columns that are no text. Factors take the type of their levels."""
+
+
+def export_rows(rows: Rows, format: str, out: Path) -> dict[str, tuple[Path, int]]:
+    """Write the three tables in one format; returns the file and the number of rows of each."""
+    writers: dict[str, Callable[[Path, Iterable[Row], Mapping[str, type]], int]] = {
+        "parquet": write_parquet,
+        "csv": write_csv,
+        "jsonl": write_jsonl,
+    }
+    if format not in writers:
+        raise UsageError(f"--format {format!r} (allowed: {', '.join(writers)})")
+    types = {**TYPES, **factor_types(rows)}
+    written = {}
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for name in TABLES:
+            path = out / f"{name}.{format}"
+            draft = path.with_name(f".{path.name}.tmp")
+            count = writers[format](draft, getattr(rows, name)(), types)
+            draft.replace(path)
+            written[name] = (path, count)
+    except OSError as error:
+        raise RunError(f"{out}: cannot be written ({error.strerror or error})") from None
+    return written
+
+
+def factor_types(rows: Rows) -> dict[str, type]:
+    """The type of each factor's column: that of its levels if they agree, else text."""
+    types = {}
+    for factor in getattr(rows.plan, "factors", ()):
+        kinds = {type(level.label) for level in factor.levels if level.label is not None}
+        if kinds <= {int, float} and kinds:
+            types[factor.name] = float if float in kinds else int
+        else:
+            types[factor.name] = kinds.pop() if kinds == {bool} else str
+    return types
+
+
+def write_parquet(path: Path, rows: Iterable[Row], types: Mapping[str, type]) -> int:
+    """Apache Parquet, in row groups of a fixed size so that the same rows give the same bytes."""
+    polars = import_polars()
+    kinds = {int: polars.Int64, float: polars.Float64, bool: polars.Boolean, str: polars.String}
+    frames = []
+    for batch in batches(rows):
+        names = list(batch[0])
+        columns = {}
+        for name in names:
+            kind = types.get(name, str)
+            values = [row.get(name) for row in batch]
+            if kind is str:
+                values = [v if v is None or isinstance(v, str) else str(v) for v in values]
+            columns[name] = polars.Series(name, values, dtype=kinds[kind], strict=False)
+        frames.append(polars.DataFrame(columns))
+    table = polars.concat(frames) if frames else polars.DataFrame()
+    table.write_parquet(path, compression="zstd", row_group_size=122_880, statistics=True)
+    return int(table.height)
+
+
+def write_csv(path: Path, rows: Iterable[Row], types: Mapping[str, type]) -> int:  # noqa: ARG001
+    """Comma-separated values with a header; nothing known is an empty field."""
+    count = 0
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer: csv.DictWriter[str] | None = None
+        for row in rows:
+            if writer is None:
+                writer = csv.DictWriter(file, list(row))
+                writer.writeheader()
+            writer.writerow(row)
+            count += 1
+    return count
+
+
+def write_jsonl(path: Path, rows: Iterable[Row], types: Mapping[str, type]) -> int:  # noqa: ARG001
+    """One JSON object a line."""
+    count = 0
+    with path.open("wb") as file:
+        for row in rows:
+            file.write(orjson.dumps(row) + b"\n")
+            count += 1
+    return count
+
+
+def batches(rows: Iterable[Row], size: int = BATCH) -> Iterator[list[Row]]:
+    """Lists of at most so many rows."""
+    source = iter(rows)
+    while batch := list(islice(source, size)):
+        yield batch
+
+
+def import_polars() -> Any:
+    """Polars, or a word on how to get it."""
+    try:
+        import polars
+    except ImportError:
+        raise OstromError("this needs polars: pip install 'ostrom[analysis]'") from None
+    return polars

@@ -1,0 +1,46 @@
+"""All commands in one place; each lives in a file of its own and is imported when it is called."""
+
+from __future__ import annotations
+
+import typer
+
+from ostrom import __version__
+from ostrom.cli import catalog, data, model_commands, playing, running
+
+app = typer.Typer(
+    name="ostrom",
+    help="A laboratory for cooperation between language-model agents.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+models = typer.Typer(help="Language models: check one, fetch the embedded ones.", no_args_is_help=True)
+
+app.command("run")(running.run)
+app.command("list")(catalog.list_parts)
+app.command("show")(catalog.show)
+app.command("validate")(catalog.validate_file)
+app.command("export")(data.export)
+app.command("report")(data.report)
+app.command("play")(playing.play)
+models.command("check")(model_commands.check)
+models.command("fetch")(model_commands.fetch)
+models.command("list")(model_commands.list_models)
+app.add_typer(models, name="models")
+
+
+def _version(show: bool) -> None:
+    if show:
+        print(f"ostrom {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: bool = typer.Option(
+        False, "--version", help="Print the version.", callback=_version, is_eager=True
+    ),
+) -> None:
+    """A laboratory for cooperation between language-model agents."""

@@ -1,0 +1,48 @@
+"""`ostrom models`: check one, fetch the embedded ones, list names."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+import typer
+
+from ostrom.cli.output import print_json, print_record, print_table
+
+
+def check(
+    name: Annotated[str, typer.Argument(help="A model: provider/model or http://host:port/v1#model")],
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Make one call and report what came back."""
+    from ostrom.models import open_model
+    from ostrom.testing.check_model import probe
+
+    async def once() -> dict[str, Any]:
+        model = open_model(name)
+        try:
+            return await probe(model)
+        finally:
+            await model.close()
+
+    facts = asyncio.run(once())
+    print_json(facts) if json else print_record(facts)
+
+
+def fetch(
+    name: Annotated[str, typer.Argument(help="smollm2-135m | qwen2.5-coder-1.5b")] = "smollm2-135m",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Fetch the weights of an embedded model into the user's cache."""
+    from ostrom.models.embedded.fetch import fetch as fetch_weights
+
+    path = fetch_weights(name.removeprefix("embedded/"))
+    print_json({"model": name, "file": str(path)}) if json else print(path)
+
+
+def list_models(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """List the providers and models that are known by name."""
+    from ostrom.models import model_names
+
+    names = list(model_names())
+    print_json(names) if json else print_table("", ["model"], [[n] for n in names])

@@ -1,0 +1,73 @@
+"""`ostrom play`: a person at the terminal against a strategy or a model."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ostrom.cli.output import print_json, print_table
+
+
+def play(
+    game: Annotated[str, typer.Argument(help="A game of the catalog, or a file.")],
+    against: Annotated[
+        list[str] | None, typer.Option(help="A strategy or a model, one for each other seat.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(help="How many rounds.", min=1)] = 5,
+    seat: Annotated[int, typer.Option(help="Your seat, from 1.", min=1)] = 1,
+    seed: Annotated[int, typer.Option(help="The seed of chance.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print the match as JSON at the end.")] = False,
+) -> None:
+    """Play a game yourself."""
+    from ostrom.engine.rows import Row
+    from ostrom.errors import UsageError
+    from ostrom.games import build_game
+    from ostrom.studies.load import validate
+    from ostrom.studies.run import open_run
+    from ostrom.studies.run import play as play_study
+    from ostrom.studies.schema import StudyFile
+
+    seats = build_game(game).seats
+    others = against or ["tit_for_tat"]
+    if len(others) == 1:
+        others = others * (seats - 1)
+    if len(others) != seats - 1 or seat > seats:
+        raise UsageError(
+            f"{game} has {seats} seats: name {seats - 1} others with --against, --seat 1 to {seats}"
+        )
+    types: dict[str, Any] = {"you": {"person": True}}
+    names = []
+    for number, other in enumerate(others, 1):
+        label = other if others.count(other) == 1 else f"{other} ({number})"
+        types[label] = {"model": other, "style": "direct"} if "/" in other else {"strategy": other}
+        names.append(label)
+    order = [*names[: seat - 1], "you", *names[seat - 1 :]]
+    study = validate(
+        StudyFile,
+        {
+            "name": "play",
+            "game": game,
+            "mechanism": {"name": "repetition", "rounds": rounds, "told_rounds": True},
+            "types": {name: types[name] for name in order},
+            "seating": "seats",
+            "seed": seed,
+        },
+        "play",
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        play_study(study, name="play", runs=folder)
+        with open_run(Path(folder) / "play") as run:
+            rows: list[Row] = list(run.rows.decisions())
+            scores: list[Row] = list(run.rows.matches())
+    if json:
+        print_json({"decisions": rows, "scores": scores})
+        return
+    table: dict[int, list[Any]] = {}
+    for row in rows:
+        table.setdefault(row["round"], [row["round"]]).extend([row["action"], row["payoff"]])
+    heads = [h for name in order for h in (name, "points")]
+    print_table("The match", ["round", *heads], table.values())
+    print_table("Mean points per round", ["player", "mean"], [[s["agent"], s["score"]] for s in scores])

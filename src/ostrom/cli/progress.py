@@ -1,0 +1,128 @@
+"""What a person sees while a run goes on: a bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import time
+from collections.abc import Awaitable, Callable
+
+from ostrom.engine.plan import Tally
+from ostrom.engine.runner import Runner
+
+
+def watch_with(*, json: bool = False) -> Callable[[Runner], Awaitable[None]]:
+    """A watcher for a run: shows progress and turns Ctrl-C into a clean stop."""
+
+    async def watch(runner: Runner) -> None:
+        _catch_interrupts(runner)
+        if sys.stderr.isatty():
+            await _bar(runner)
+        else:
+            await _lines(runner, every=2.0 if json else 5.0)
+
+    return watch
+
+
+def _catch_interrupts(runner: Runner) -> None:
+    loop = asyncio.get_running_loop()
+    main = next(t for t in asyncio.all_tasks(loop) if t is not asyncio.current_task(loop))
+    pressed = 0
+
+    def interrupt() -> None:
+        nonlocal pressed
+        pressed += 1
+        if pressed == 1:
+            print(
+                f"\nstopping: {runner.tally.in_flight} calls are under way and will be kept "
+                "(press Ctrl-C again to leave at once)",
+                file=sys.stderr,
+            )
+            runner.stop("interrupted", interrupted=True)
+        else:
+            main.cancel()
+
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, interrupt)
+
+
+def describe(tally: Tally, rate: float, left: float | None) -> str:
+    """The numbers of a run in one line."""
+    parts = [f"{rate:.1f} decisions/s"]
+    if tally.calls:
+        parts.append(f"{(tally.tokens_in + tally.tokens_out) / 1000:.1f}k tokens")
+        parts.append("price unknown" if tally.unpriced else f"${tally.usd:.2f}")
+    if tally.in_flight:
+        parts.append(f"{tally.in_flight} in flight")
+    if tally.invalid:
+        parts.append(f"{tally.invalid} unreadable")
+    if tally.retries:
+        parts.append(f"{tally.retries} retries")
+    if tally.failed or tally.skipped:
+        parts.append(f"{tally.failed} failed, {tally.skipped} skipped")
+    if left is not None:
+        parts.append(f"{_duration(left)} left")
+    return " · ".join(parts)
+
+
+class _Pace:
+    """Decisions per second of late, and the time left by the pace of this session."""
+
+    def __init__(self, tally: Tally) -> None:
+        self.tally, self.start, self.done = tally, time.monotonic(), tally.done + tally.skipped
+        self.last = (self.start, tally.decisions)
+        self.rate = 0.0
+
+    def tick(self) -> tuple[float, float | None]:
+        now = time.monotonic()
+        then, before = self.last
+        if now - then > 0.5:
+            fresh = (self.tally.decisions - before) / (now - then)
+            self.rate = fresh if not self.rate else 0.7 * self.rate + 0.3 * fresh
+            self.last = (now, self.tally.decisions)
+        ended = self.tally.done + self.tally.skipped - self.done
+        missing = self.tally.matches - self.tally.done - self.tally.skipped
+        return self.rate, (now - self.start) / ended * missing if ended else None
+
+
+async def _bar(runner: Runner) -> None:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    tally = runner.tally
+    pace: _Pace | None = None
+    columns = (
+        TextColumn("[bold]{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("matches · {task.fields[text]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=False) as progress:
+        task = progress.add_task(runner.plan.name, total=tally.matches, text="starting")
+        try:
+            while True:
+                await asyncio.sleep(0.2)
+                pace = pace or _Pace(tally)
+                text = describe(tally, *pace.tick())
+                progress.update(task, completed=tally.done + tally.skipped, text=text)
+        finally:
+            progress.update(task, completed=tally.done + tally.skipped)
+
+
+async def _lines(runner: Runner, every: float) -> None:
+    tally = runner.tally
+    pace = _Pace(tally)
+    while True:
+        await asyncio.sleep(every)
+        done = tally.done + tally.skipped
+        print(
+            f"{done}/{tally.matches} matches · {describe(tally, *pace.tick())}", file=sys.stderr, flush=True
+        )
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h{minutes:02d}m" if hours else f"{minutes}m{rest:02d}s" if minutes else f"{rest}s"

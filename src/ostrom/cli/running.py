@@ -1,0 +1,184 @@
+"""`ostrom run`: play a study, or go on with one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ostrom.cli.output import print_json, print_table, say
+
+if TYPE_CHECKING:
+    from ostrom.engine.runner import Result
+    from ostrom.studies.plan import StudyPlan
+
+
+def run(
+    study: Annotated[str, typer.Argument(help="A study file (YAML) or the name of a built-in study.")],
+    model: Annotated[list[str] | None, typer.Option(help="A model; may be given several times.")] = None,
+    preset: Annotated[str | None, typer.Option(help="A preset of the study: paper, small, smoke.")] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="Change a field: key=value. May be given several times.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="The name of the run (default: that of the study).")
+    ] = None,
+    runs: Annotated[Path, typer.Option(help="The folder of all runs.", envvar="OSTROM_RUNS")] = Path("runs"),
+    seeds: Annotated[int | None, typer.Option(help="How many seeds.", min=1)] = None,
+    limit: Annotated[int | None, typer.Option(help="Play at most so many matches now.", min=1)] = None,
+    budget_usd: Annotated[float | None, typer.Option(help="Spend at most so many US dollars.", min=0)] = None,
+    budget_calls: Annotated[int | None, typer.Option(help="Make at most so many calls.", min=0)] = None,
+    budget_tokens: Annotated[int | None, typer.Option(help="Use at most so many tokens.", min=0)] = None,
+    max_connections: Annotated[
+        int | None, typer.Option(help="At most so many calls in flight per model.", min=1)
+    ] = None,
+    prompts: Annotated[Path | None, typer.Option(help="A folder whose files replace prompts.")] = None,
+    prices: Annotated[Path | None, typer.Option(help="A YAML file with prices per million tokens.")] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Share replies with other runs through this file.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
+    ] = False,
+    report: Annotated[bool, typer.Option(help="Write the HTML report at the end.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Play a study against models; the same command resumes it.
+
+    Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
+    """
+    from ostrom.cli.progress import watch_with
+    from ostrom.engine.runner import Options
+    from ostrom.framing import Library
+    from ostrom.studies.load import load_study, read_study
+    from ostrom.studies.plan import StudyPlan
+    from ostrom.studies.run import play
+
+    budget = {"usd": budget_usd, "calls": budget_calls, "tokens": budget_tokens}
+    loaded = load_study(
+        study,
+        preset=preset,
+        changes=set_ or (),
+        models=model or (),
+        seeds=seeds,
+        budget={k: v for k, v in budget.items() if v is not None},
+    )
+    file = read_study(study)[1]
+    table = _prices(prices)
+    if dry_run:
+        _forecast(StudyPlan(loaded, Library(prompts), file), table, json)
+        return
+    options = Options(max_connections=max_connections, limit=limit, cache=cache, prices=table)
+    result = play(
+        loaded,
+        name=name,
+        runs=runs,
+        prompts=prompts,
+        options=options,
+        watch=watch_with(json=json),
+        file=file,
+    )
+    folder = runs / (name or loaded.name)
+    _finish(result, folder, json)
+    if report and result.tally.done:
+        from ostrom.reports.build import build_report
+
+        say(f"report: {build_report(folder)}")
+    if not result.complete:
+        sys.exit(130 if result.interrupted else 1)
+
+
+def _prices(path: Path | None) -> Any:
+    if path is None:
+        return None
+    from ostrom.models.prices import read_prices
+
+    return read_prices(path)
+
+
+def _forecast(plan: StudyPlan, prices: Any, json: bool) -> None:
+    from ostrom.studies.forecast import forecast
+
+    bound = forecast(plan, prices)
+    if json:
+        print_json({"study": plan.name, **bound.as_dict()})
+        return
+    print_table(
+        f"{plan.name}: what it takes at most (before retries)",
+        ["cells", "matches", "decisions", "calls", "tokens in", "tokens out", "USD"],
+        [
+            [
+                bound.cells,
+                bound.matches,
+                bound.decisions,
+                bound.calls,
+                bound.tokens_in,
+                bound.tokens_out,
+                "unknown" if bound.usd is None else round(bound.usd, 2),
+            ]
+        ],
+    )
+    if bound.unpriced:
+        say(f"no price known for {', '.join(bound.unpriced)}: give one with --prices FILE")
+
+
+def _finish(result: Result, folder: Path, json: bool) -> None:
+    from ostrom.analysis.summary import summarise
+    from ostrom.studies.run import open_run
+
+    tally = result.tally
+    with open_run(folder) as run:
+        cells = summarise(run.rows.matches())
+    if json:
+        print_json(
+            {
+                "run": str(folder),
+                "complete": result.complete,
+                "why": result.why,
+                "matches": {
+                    "planned": tally.matches,
+                    "done": tally.done,
+                    "skipped": tally.skipped,
+                    "failed": tally.failed,
+                },
+                "calls": tally.calls,
+                "tokens": {"in": tally.tokens_in, "out": tally.tokens_out},
+                "usd": None if tally.unpriced else tally.usd,
+                "unreadable_replies": tally.invalid,
+                "policy_answers": tally.policies,
+                "failed_tries": tally.retries,
+                "cells": [cell.as_dict() for cell in cells],
+            }
+        )
+    elif cells:
+        factors = list(cells[0].factors)
+        print_table(
+            f"{folder.name}: cooperation by cell (mean over matches, 95 % interval)",
+            [*factors, "agent", "matches", "cooperation", "95 % CI", "score"],
+            [
+                [*c.factors.values(), c.agent, c.matches, c.cooperation, c.interval_text, c.score]
+                for c in cells
+            ],
+        )
+    _say_end(result, folder)
+
+
+def _say_end(result: Result, folder: Path) -> None:
+    tally = result.tally
+    money = "unknown price" if tally.unpriced else f"{tally.usd:.4f} USD"
+    say(
+        f"{tally.done} of {tally.matches} matches done"
+        + (f", {tally.skipped} skipped" if tally.skipped else "")
+        + (f", {tally.failed} failed" if tally.failed else "")
+        + f"; {tally.calls} calls, {tally.tokens_in + tally.tokens_out} tokens, {money}; "
+        f"{tally.invalid} unreadable replies, {tally.policies} answers by policy, {tally.retries} failed tries"
+    )
+    for line in tally.failures[:5]:
+        say(f"  {line}")
+    if result.why:
+        say(f"stopped: {result.why}")
+    if not result.complete:
+        say("the same command goes on from here")
+    say(f"run: {folder}    report: ostrom report {folder}")

@@ -1,0 +1,149 @@
+"""A run on disk: its folder, its manifest and the lock that keeps a second process out."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ostrom import __version__
+from ostrom.errors import RunError, UsageError
+
+JOURNAL = "journal.db"
+MANIFEST = "run.json"
+
+
+class Folder:
+    """The folder of one run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock: int | None = None
+
+    @property
+    def journal(self) -> Path:
+        """Where the journal lies."""
+        return self.path / JOURNAL
+
+    @property
+    def exists(self) -> bool:
+        """Whether a run lives here."""
+        return (self.path / MANIFEST).exists()
+
+    def lock(self) -> None:
+        """Take the run for this process, or say who has it."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise RunError(f"{self.path}: cannot be written to ({error.strerror})") from None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            holder = os.read(handle, 32).decode(errors="replace").strip() or "unknown"
+            os.close(handle)
+            raise RunError(f"{self.path}: another process (pid {holder}) is playing this run") from None
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, str(os.getpid()).encode(), 0)
+        self._lock = handle
+
+    def unlock(self) -> None:
+        """Let go of the run."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def manifest(self) -> dict[str, Any]:
+        """The manifest as written."""
+        path = self.path / MANIFEST
+        try:
+            data = orjson.loads(path.read_bytes())
+        except FileNotFoundError:
+            raise RunError(f"{self.path}: there is no run here (no {MANIFEST})") from None
+        except (OSError, orjson.JSONDecodeError) as error:
+            raise RunError(f"{path}: cannot be read: {error}") from None
+        if not isinstance(data, dict) or "study" not in data:
+            raise RunError(f"{path}: is not the manifest of a run")
+        return data
+
+    def write_manifest(self, data: Mapping[str, Any]) -> None:
+        """Write the manifest whole or not at all. The order of keys is kept: matches are numbered by it."""
+        path = self.path / MANIFEST
+        draft = path.with_suffix(".tmp")
+        try:
+            draft.write_bytes(orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS))
+            draft.replace(path)
+        except OSError as error:
+            raise RunError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def new_manifest(study: Mapping[str, Any], prompts: str, **more: Any) -> dict[str, Any]:
+    """What a run records about itself before it starts. No secrets, ever."""
+    return {
+        "study": study,
+        "prompts": prompts,
+        "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "versions": {
+            "ostrom": __version__,
+            "python": platform.python_version(),
+            "platform": f"{sys.platform}-{platform.machine()}",
+        },
+        "git": _commit(),
+        **more,
+    }
+
+
+def _commit() -> str | None:
+    """The commit of the working directory, if it is a checkout: studies are usually versioned."""
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None
+
+
+def differences(old: Any, new: Any, path: str = "") -> list[str]:
+    """What changed between two studies, one line each.
+
+    >>> differences({"rounds": 5, "seeds": 1}, {"rounds": 6, "seeds": 1})
+    ['rounds: 5 -> 6']
+    """
+    if isinstance(old, dict) and isinstance(new, dict):
+        lines = []
+        if list(old) != list(new) and set(old) == set(new):
+            lines.append(
+                f"{path or 'study'}: the order {', '.join(map(str, old))} -> {', '.join(map(str, new))}"
+            )
+        for key in sorted(set(old) | set(new)):
+            where = f"{path}.{key}" if path else str(key)
+            if key not in old:
+                lines.append(f"{where}: (absent) -> {_short(new[key])}")
+            elif key not in new:
+                lines.append(f"{where}: {_short(old[key])} -> (absent)")
+            else:
+                lines += differences(old[key], new[key], where)
+        return lines
+    return [] if old == new else [f"{path}: {_short(old)} -> {_short(new)}"]
+
+
+def _short(value: Any) -> str:
+    text = orjson.dumps(value).decode()
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def check_name(name: str) -> str:
+    """A run's name is a plain folder name."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
+        raise UsageError(f"run name {name!r}: use letters, digits, '.', '_' and '-' (at most 100)")
+    return name

@@ -1,0 +1,185 @@
+"""One unit of work under way: replay what is journaled, then ask live."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from ostrom.agents.base import Agent
+from ostrom.answers import Answer
+from ostrom.engine.journal import Journal, Place
+from ostrom.engine.plan import Tally, Unit
+from ostrom.errors import RunError
+from ostrom.mechanisms.protocol import Decision, Outcome, Play
+from ostrom.models.base import Model, Reply, Request
+from ostrom.streams import Streams
+
+
+class Calls(Protocol):
+    """Makes model calls on behalf of a unit."""
+
+    async def call(
+        self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request
+    ) -> Reply:
+        """One call."""
+        ...
+
+    def key(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> bytes:
+        """The key under which that call is journaled."""
+        ...
+
+
+class Match:
+    """Plays one unit. ``known`` and ``replies`` are what an earlier attempt left in the journal."""
+
+    def __init__(
+        self,
+        unit: Unit,
+        play: Play,
+        agents: Sequence[Agent],
+        journal: Journal,
+        calls: Calls,
+        tally: Tally,
+        resume: bool,
+    ) -> None:
+        self.unit, self.play, self.agents = unit, play, agents
+        self.journal, self.calls, self.tally = journal, calls, tally
+        self.known: dict[Place, tuple[Answer, int]] = journal.answers(unit.index) if resume else {}
+        self.replies = journal.replies(unit.index) if resume else {}
+        self.streams: Streams = unit.streams
+        self.step = 0
+
+    async def run(self) -> Outcome:
+        """Play to the end. Every live answer is durable before the rules see it."""
+        instant = all(agent.instant for agent in self.agents) and not self.known
+        try:
+            decisions = next(self.play)
+            while True:
+                if instant:
+                    answers = [self._instant(decision) for decision in decisions]
+                else:
+                    answers = await self._answers(decisions)
+                self.step += 1
+                self.tally.decisions += len(answers)
+                decisions = self.play.send(answers)
+        except StopIteration as stop:
+            outcome: Outcome = stop.value
+            return outcome
+
+    def _instant(self, decision: Decision) -> Answer:
+        """A script's answer depends on nothing but the past and the seed: it need not wait for the disk."""
+        answer = self.agents[decision.player].reply(decision, _Desk(self, decision.player))
+        self.journal.answer(self.unit.index, self.step, decision.player, "", answer, 0)
+        return answer
+
+    async def _answers(self, decisions: Sequence[Decision]) -> list[Answer]:
+        answers: list[Answer | None] = []
+        live: list[tuple[int, Awaitable[Answer]]] = []
+        for place, decision in enumerate(decisions):
+            known = self.known.get((self.step, decision.player, ""))
+            if known is not None:
+                answers.append(known[0])
+            elif self.agents[decision.player].instant:
+                answers.append(self._instant(decision))
+            else:
+                answers.append(None)
+                live.append((place, self._live(decision)))
+        if len(live) == 1:
+            answers[live[0][0]] = await live[0][1]
+        elif live:
+            for (place, _), answer in zip(live, await _all([work for _, work in live]), strict=True):
+                answers[place] = answer
+        if live:
+            await self.journal.flush()
+        return [answer for answer in answers if answer is not None]
+
+    async def _live(self, decision: Decision) -> Answer:
+        desk = _Desk(self, decision.player)
+        answer = await self.agents[decision.player].answer(decision, desk)
+        if answer.reading == "policy":
+            self.tally.policies += 1
+        self.journal.answer(self.unit.index, self.step, decision.player, "", answer, desk.complaints)
+        return answer
+
+
+class _Desk:
+    """Where one decision of a match is answered."""
+
+    __slots__ = ("complaints", "match", "player", "step")
+
+    def __init__(self, match: Match, player: int) -> None:
+        self.match, self.player, self.step = match, player, match.step
+        self.complaints = 0
+
+    def draw(self, purpose: str = "", step: int | None = None) -> np.random.Generator:
+        return self.match.streams.at(self.step if step is None else step, self.player, purpose)
+
+    async def call(self, model: Model, request: Request, part: str = "") -> Reply:
+        match = self.match
+        if match.replies:
+            key = match.calls.key(match.unit, self.step, self.player, part, model, request)
+            reply = match.replies.get((self.step, self.player, part, key))
+            if reply is not None:
+                return reply
+        return await match.calls.call(match.unit, self.step, self.player, part, model, request)
+
+    async def settle(self, part: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
+        match = self.match
+        known = match.known.get((self.step, self.player, part))
+        if known is not None:
+            return known[0]
+        before = self.complaints
+        answer = await work()
+        match.known[self.step, self.player, part] = (answer, self.complaints - before)
+        match.journal.answer(match.unit.index, self.step, self.player, part, answer, self.complaints - before)
+        await match.journal.flush()
+        return answer
+
+    def settled(self, part: str) -> list[Answer]:
+        return [
+            answer
+            for (_, player, name), (answer, _) in self.match.known.items()
+            if player == self.player and name == part
+        ]
+
+    def complain(self, reason: str) -> None:  # noqa: ARG002
+        self.complaints += 1
+        self.match.tally.invalid += 1
+
+
+async def _all(works: Sequence[Awaitable[Answer]]) -> list[Answer]:
+    """All answers; if one fails, the others are first brought to their end so that nothing paid is lost."""
+    results = await asyncio.gather(*works, return_exceptions=True)
+    answers = []
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+        answers.append(result)
+    return answers
+
+
+def replay(
+    unit: Unit, play: Play, answers: dict[Place, tuple[Answer, int]]
+) -> tuple[list[list[Decision]], Outcome | None]:
+    """Send journaled answers through the rules: the decisions step by step, and the outcome if it came to one."""
+    steps: list[list[Decision]] = []
+    try:
+        decisions = next(play)
+        while True:
+            sent = [answers.get((len(steps), d.player, "")) for d in decisions]
+            if any(a is None for a in sent):
+                if any(a is not None for a in sent):
+                    steps.append(decisions)
+                return steps, None
+            steps.append(decisions)
+            decisions = play.send([a[0] for a in sent if a is not None])
+    except StopIteration as stop:
+        outcome: Outcome = stop.value
+        return steps, outcome
+    except (KeyError, ValueError, TypeError) as error:
+        raise RunError(
+            f"match {unit.index}: the journaled answers do not fit the rules ({error}); was the study or the package changed?"
+        ) from None

@@ -1,0 +1,102 @@
+"""What the engine plays: a plan is a lazy list of units of work that can be asked for by index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ostrom.agents.config import AgentConfig
+from ostrom.games.game import Game
+from ostrom.mechanisms.base import Mechanism
+from ostrom.streams import Streams, key_of
+
+
+@dataclass(frozen=True, slots=True)
+class Seated:
+    """A player of a unit: the name of its type and how it decides."""
+
+    name: str
+    config: AgentConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One piece of work: a match, or a preparation that later matches need."""
+
+    index: int
+    key: str
+    """What the unit is, apart from its seed; randomness depends on this and the seed, never on the index."""
+    seed: int
+    cell: Mapping[str, Any]
+    game: Game
+    mechanism: Mechanism
+    players: tuple[Seated, ...]
+    needs: tuple[int, ...] = ()
+    kind: str = "match"
+
+    @property
+    def streams(self) -> Streams:
+        """The random streams of this unit."""
+        return Streams(self.seed, key_of(self.key))
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a run may spend in all, over every resume; None: no bound."""
+
+    calls: int | None = None
+    tokens: int | None = None
+    usd: float | None = None
+
+
+class Plan(Protocol):
+    """A resolved study, as the engine sees it."""
+
+    name: str
+    retries: int
+    policy: str
+    budget: Budget
+    models: tuple[str, ...]
+
+    def resolved(self) -> dict[str, Any]:
+        """The study as resolved: plain data, complete, no secrets."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def units(self) -> Iterator[Unit]:
+        """All units in the order in which they should start."""
+        ...
+
+    def unit(self, index: int) -> Unit:
+        """One unit by its index."""
+        ...
+
+    def settings(self, model: str) -> Mapping[str, Any]:
+        """Client settings of a model."""
+        ...
+
+
+@dataclass(slots=True)
+class Tally:
+    """The numbers a run shows while it goes on."""
+
+    matches: int = 0
+    done: int = 0
+    skipped: int = 0
+    failed: int = 0
+    resumed: int = 0
+    decisions: int = 0
+    calls: int = 0
+    in_flight: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    usd: float = 0.0
+    unpriced: int = 0
+    """Calls whose price is not known; never counted as free."""
+    invalid: int = 0
+    retries: int = 0
+    policies: int = 0
+    cached: int = 0
+    failures: list[str] = field(default_factory=list)

@@ -1,0 +1,196 @@
+"""Tidy rows from a journal: replay every match and say what happened, one row per decision.
+
+Rows depend on the study and the answers alone, never on clocks or on the order in which replies arrived, so
+the same study with the same answers gives the same bytes. What a call cost and how long it took is in the
+calls, which are read from the journal as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ostrom.engine.journal import Journal, dump
+from ostrom.engine.match import replay
+from ostrom.engine.plan import Plan, Seated, Unit
+from ostrom.errors import RunError
+from ostrom.mechanisms.protocol import Decision, Outcome, Round
+
+Row = dict[str, Any]
+
+
+class Rows:
+    """The three tables of a run, as iterators of rows."""
+
+    def __init__(self, plan: Plan, journal: Journal, run: str) -> None:
+        self.plan, self.journal, self.run = plan, journal, run
+
+    def played(self) -> Iterator[tuple[Unit, str, str | None]]:
+        """Every unit that has begun, with its state."""
+        ended = {unit: (state, reason) for unit, state, reason in self.journal.endings()}
+        open_units = self.journal.begun() - set(ended)
+        for index in sorted(set(ended) | open_units):
+            if index >= len(self.plan):
+                raise RunError(
+                    f"{self.journal.path}: holds match {index}, the study has only {len(self.plan)}"
+                )
+            state, reason = ended.get(index, ("open", None))
+            yield self.plan.unit(index), state, reason
+
+    def matches(self) -> Iterator[Row]:
+        """One row per match and player: its score and how the match went."""
+        for unit, state, reason in self.played():
+            _, outcome, answers = self._replayed(unit)
+            rounds = outcome.rounds if outcome else []
+            for player, seated in enumerate(unit.players):
+                seat = player % unit.game.seats
+                yield {
+                    **self._head(unit),
+                    "state": state,
+                    "reason": reason,
+                    "player": player + 1,
+                    "seat": seat + 1,
+                    "role": unit.game.roles[seat],
+                    **_agent(seated),
+                    "opponents": " + ".join(p.name for i, p in enumerate(unit.players) if i != player),
+                    "rounds": len(rounds),
+                    "score": outcome.scores[player] if outcome and player < len(outcome.scores) else None,
+                    **_expected(rounds, player),
+                    **_cooperation(unit, rounds, player),
+                    "complaints": sum(c for (_, p, _), (_, c) in answers.items() if p == player),
+                    "policies": sum(
+                        a.reading == "policy" for (_, p, _), (a, _) in answers.items() if p == player
+                    ),
+                    "facts": dump(dict(outcome.facts)) if outcome and outcome.facts else None,
+                }
+
+    def decisions(self) -> Iterator[Row]:
+        """One row per decision, questions within a decision included."""
+        for unit, state, _ in self.played():
+            steps, outcome, answers = self._replayed(unit)
+            played = _played(outcome, steps)
+            parts: dict[tuple[int, int], list[str]] = {}
+            for step, player, part in answers:
+                if part:
+                    parts.setdefault((step, player), []).append(part)
+            for step, decisions in enumerate(steps):
+                for decision in decisions:
+                    if (step, decision.player, "") in answers:
+                        yield self._decision(unit, state, step, decision, "", answers, played)
+                    for part in parts.get((step, decision.player), ()):
+                        yield self._decision(unit, state, step, decision, part, answers, played)
+
+    def calls(self) -> Iterator[Row]:
+        """One row per try at a call, as journaled, without prompts (see ``prompts``)."""
+        yield from self.journal.call_rows(self.run)
+
+    def _replayed(self, unit: Unit) -> tuple[list[list[Decision]], Outcome | None, Mapping[Any, Any]]:
+        answers = self.journal.answers(unit.index)
+        mechanism = unit.mechanism
+        if unit.needs:
+            facts = [self.journal.ended(index) for index in unit.needs]
+            if any(f is None or f[0] != "done" for f in facts):
+                return [], None, answers
+            mechanism = mechanism.given([f[3] for f in facts if f is not None])
+        steps, outcome = replay(unit, mechanism.play(unit.game, unit.streams), answers)
+        return steps, outcome, answers
+
+    def _head(self, unit: Unit) -> Row:
+        return {
+            "run": self.run,
+            "match": unit.index,
+            "unit": unit.kind,
+            "seed": unit.seed,
+            "game": unit.game.name,
+            "mechanism": unit.mechanism.name,
+            **unit.cell,
+        }
+
+    def _decision(
+        self,
+        unit: Unit,
+        state: str,
+        step: int,
+        decision: Decision,
+        part: str,
+        answers: Mapping[Any, Any],
+        played: Mapping[tuple[int, int], Round],
+    ) -> Row:
+        answer, complaints = answers[step, decision.player, part]
+        view, seat = decision.view, decision.view.seat
+        row: Row = {
+            **self._head(unit),
+            "state": state,
+            "step": step,
+            "round": view.round,
+            "player": decision.player + 1,
+            "seat": seat + 1,
+            **_agent(unit.players[decision.player]),
+            "kind": part or decision.kind,
+            "answer": answer.value if isinstance(answer.value, str) else dump(answer.value),
+            "action": None,
+            "label": None,
+            "cooperative": None,
+            "payoff": None,
+            "expected": None,
+            "probabilities": None if answer.probabilities is None else dump(answer.probabilities),
+            "p_cooperate": None,
+            "reading": answer.reading,
+            "invalid": answer.reading == "policy",
+            "complaints": complaints,
+            "note": answer.note,
+        }
+        if decision.kind == "act" and not part:
+            self._act(row, unit, decision, answer, played.get((view.round, decision.player)))
+        return row
+
+    def _act(self, row: Row, unit: Unit, decision: Decision, answer: Any, round_: Round | None) -> None:
+        game, seat = unit.game, decision.view.seat
+        labels = (answer.facts or {}).get("labels", {})
+        row["label"] = labels.get(answer.value) if isinstance(answer.value, str) else None
+        cooperative = game.cooperative[seat]
+        if cooperative is not None and answer.probabilities is not None:
+            row["p_cooperate"] = answer.probabilities.get(game.actions[seat][cooperative])
+        if round_ is not None:
+            action = round_.actions[seat]
+            row["action"] = game.actions[seat][action]
+            row["cooperative"] = game.cooperates(seat, action)
+            row["payoff"] = round_.payoffs[seat]
+            row["expected"] = None if round_.expected is None else round_.expected[seat]
+
+
+def _agent(seated: Seated) -> Row:
+    config = seated.config
+    return {
+        "agent": seated.name,
+        "agent_id": config.identity,
+        "model": config.model,
+        "strategy": config.label if config.strategy is not None else None,
+    }
+
+
+def _played(outcome: Outcome | None, steps: list[list[Decision]]) -> dict[tuple[int, int], Round]:
+    """Rounds by number and player; of an unfinished match, those that some seat has seen."""
+    rounds = outcome.rounds if outcome is not None else steps[-1][0].view.history if steps else []
+    return {(r.number, player): r for r in rounds for player in (r.players or range(len(r.actions)))}
+
+
+def _cooperation(unit: Unit, rounds: Any, player: int) -> Row:
+    """The share of cooperative actions of a player, None where the game defines none."""
+    acts = []
+    for r in rounds:
+        seats = r.players or range(len(r.actions))
+        for seat, who in enumerate(seats):
+            if who == player:
+                acts.append(unit.game.cooperates(seat, r.actions[seat]))
+    known = [a for a in acts if a is not None]
+    return {"cooperation": sum(known) / len(known) if known else None}
+
+
+def _expected(rounds: Any, player: int) -> Row:
+    """The exact expectation of the score, where the match was one shot with known odds."""
+    if len(rounds) == 1 and rounds[0].expected is not None:
+        seats = rounds[0].players or range(len(rounds[0].actions))
+        if player in seats:
+            return {"expected_score": rounds[0].expected[list(seats).index(player)]}
+    return {"expected_score": None}

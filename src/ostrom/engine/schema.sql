@@ -1,0 +1,54 @@
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS units (
+  unit INTEGER PRIMARY KEY,
+  state TEXT NOT NULL,          -- done, skipped, failed
+  reason TEXT,
+  steps INTEGER NOT NULL,
+  scores TEXT,                  -- JSON list, one number per player
+  facts TEXT                    -- JSON object
+);
+
+CREATE TABLE IF NOT EXISTS answers (
+  unit INTEGER NOT NULL,
+  step INTEGER NOT NULL,
+  player INTEGER NOT NULL,
+  part TEXT NOT NULL,           -- '' for the decision itself, else a question within it
+  value TEXT NOT NULL,          -- JSON
+  reading TEXT NOT NULL,
+  probabilities TEXT,           -- JSON object
+  note TEXT,
+  facts TEXT,                   -- JSON object
+  complaints INTEGER NOT NULL,  -- replies that could not be read before this answer
+  PRIMARY KEY (unit, step, player, part)
+) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS calls (
+  id INTEGER PRIMARY KEY,
+  unit INTEGER NOT NULL,
+  step INTEGER NOT NULL,
+  player INTEGER NOT NULL,
+  part TEXT NOT NULL,
+  try INTEGER NOT NULL,
+  at REAL NOT NULL,
+  model TEXT NOT NULL,
+  key BLOB NOT NULL,            -- hash of everything that decides the reply
+  prompt BLOB NOT NULL,         -- zlib, JSON list of messages
+  params TEXT NOT NULL,         -- JSON object
+  reply TEXT,
+  reasoning TEXT,
+  reasoning_kind TEXT,
+  finish TEXT,
+  tokens_in INTEGER,
+  tokens_out INTEGER,
+  tokens_cached INTEGER,
+  tokens_reasoning INTEGER,
+  usd REAL,
+  logprobs TEXT,                -- JSON object
+  version TEXT,
+  latency REAL,
+  source TEXT NOT NULL,         -- live, cache
+  error TEXT,
+  status INTEGER
+);
+CREATE INDEX IF NOT EXISTS calls_place ON calls (unit, step, player);

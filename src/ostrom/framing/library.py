@@ -1,0 +1,157 @@
+"""The library of prompt files: the package's own, those of other packages, and a folder of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, TemplateError, TemplateNotFound
+
+from ostrom.errors import StudyError, UnknownName
+
+OWN = Path(__file__).parent / "prompts"
+
+
+def number(value: float) -> str:
+    """A number as people write it.
+
+    >>> number(200.0), number(0.5), number(-1.25)
+    ('200', '0.5', '-1.25')
+    """
+    return f"{value:.6g}" if abs(value) < 1e6 else f"{value:,.0f}".replace(",", "")
+
+
+def percent(value: float) -> str:
+    """A chance in per cent.
+
+    >>> percent(0.99)
+    '99 %'
+    """
+    return f"{number(round(value * 100, 6))} %"
+
+
+@dataclass(frozen=True)
+class Story:
+    """A cover story: its words and its opening paragraph."""
+
+    words: Mapping[str, str]
+    opening: Template
+
+
+class Library:
+    """All prompt files that a run can use. A file in ``folder`` hides the package's file of the same path."""
+
+    def __init__(self, folder: str | Path | None = None) -> None:
+        folders = [OWN, *_foreign()]
+        if folder is not None:
+            mine = Path(folder)
+            if not mine.is_dir():
+                raise StudyError("is not a folder", key="--prompts", found=str(folder))
+            self._check_overrides(mine, folders)
+            folders.insert(0, mine)
+        self.folder = None if folder is None else str(folder)
+        self.folders = folders
+        self._env = Environment(
+            loader=FileSystemLoader([str(f) for f in folders]),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=False,
+            auto_reload=False,
+            autoescape=False,
+        )
+        self._env.filters["percent"] = percent
+        self._env.filters["number"] = number
+        self._stories: dict[str, Story] = {}
+        self._known: dict[str, bool] = {}
+
+    @staticmethod
+    def _check_overrides(mine: Path, folders: list[Path]) -> None:
+        """A file that replaces nothing and names nothing new is a typing error waiting to be missed."""
+        for path in sorted(mine.rglob("*.txt")):
+            relative = path.relative_to(mine)
+            if any((f / relative).exists() for f in folders) or len(relative.parts) > 1:
+                continue
+            raise StudyError(
+                "replaces no prompt of the package",
+                file=str(path),
+                allowed=sorted(str(p.relative_to(OWN)) for p in OWN.glob("*.txt")),
+            )
+
+    def names(self, kind: str) -> list[str]:
+        """The files of one kind (``stories``, ``payoffs``, ...), without their ending."""
+        return sorted({p.stem for f in self.folders for p in (f / kind).glob("*.txt")})
+
+    def need(self, kind: str, name: str) -> None:
+        """Refuse a name that no file bears."""
+        if name not in self.names(kind):
+            raise UnknownName(f"prompt in {kind}/", name, self.names(kind))
+
+    def template(self, path: str) -> Template:
+        """The compiled template at a relative path."""
+        try:
+            return self._env.get_template(path)
+        except TemplateNotFound:
+            raise StudyError("there is no such prompt file", file=path) from None
+        except TemplateError as error:
+            raise StudyError(f"is not a valid template: {error}", file=path) from None
+
+    def has(self, path: str) -> bool:
+        """Whether some folder holds this file."""
+        known = self._known.get(path)
+        if known is None:
+            known = self._known[path] = any((f / path).is_file() for f in self.folders)
+        return known
+
+    def fill(self, path: str, values: Mapping[str, Any]) -> str:
+        """A template filled in, without blank lines at its ends."""
+        try:
+            return self.template(path).render(values).strip("\n")
+        except TemplateError as error:
+            raise StudyError(f"could not be filled in: {error}", file=path) from None
+
+    def story(self, name: str) -> Story:
+        """A cover story by name."""
+        if name not in self._stories:
+            self.need("stories", name)
+            path = next(
+                f / "stories" / f"{name}.txt" for f in self.folders if (f / f"stories/{name}.txt").exists()
+            )
+            words = dict(_split(OWN / "stories" / "neutral.txt")[0])
+            own_words, opening = _split(path)
+            unknown = sorted(set(own_words) - set(words))
+            if unknown:
+                raise StudyError("unknown word", file=str(path), key=unknown[0], allowed=sorted(words))
+            self._stories[name] = Story({**words, **own_words}, self._env.from_string(opening.strip("\n")))
+        return self._stories[name]
+
+
+@cache
+def _foreign() -> tuple[Path, ...]:
+    """Prompt folders of other packages: entry points ``ostrom.prompts`` that name a module beside them."""
+    folders = []
+    for point in entry_points(group="ostrom.prompts"):
+        location = getattr(point.load(), "__path__", None)
+        if location:
+            folders.append(Path(next(iter(location))))
+    return tuple(folders)
+
+
+def _split(path: Path) -> tuple[dict[str, str], str]:
+    """The YAML header between two lines of dashes, and the text below it."""
+    text = path.read_text(encoding="utf-8")
+    if not text.startswith("---\n"):
+        return {}, text
+    header, _, body = text[4:].partition("\n---\n")
+    try:
+        words = yaml.safe_load(header) or {}
+    except yaml.YAMLError as error:
+        raise StudyError(f"its header is not YAML: {error}", file=str(path)) from None
+    if not isinstance(words, dict) or not all(isinstance(v, str) for v in words.values()):
+        raise StudyError("its header must map names to texts", file=str(path))
+    return words, body

@@ -1,0 +1,253 @@
+"""One player's voice in one match: turns its decisions into prompts and keeps what need not be said anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from ostrom.answers import Choice, Form, Mixture, Record, Text
+from ostrom.framing.config import Framing
+from ostrom.framing.library import Library, number
+from ostrom.games.game import Game
+from ostrom.mechanisms.protocol import Decision, Round, View
+from ostrom.memory import Shown
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What is said to a model, and which label stood for which option."""
+
+    text: str
+    labels: Mapping[str, str]
+    """Option key to label, in the order in which the options were named."""
+    instruction: str
+
+
+class Voice:
+    """Renders the decisions of one player. Built per match: labels may be drawn for it."""
+
+    def __init__(
+        self,
+        framing: Framing,
+        library: Library,
+        style: str,
+        persona: str | None = None,
+        draw_labels: np.random.Generator | None = None,
+    ) -> None:
+        self.framing, self.library, self.style = framing, library, style
+        self.story = library.story(framing.story)
+        self.words = self.story.words
+        self.persona = persona
+        self._draw_labels = draw_labels
+        self._labels: dict[int, tuple[tuple[str, ...], ...]] = {}
+        self._setup: tuple[tuple[Any, ...], Mapping[str, Any], str] | None = None
+        self._lines: dict[tuple[Any, ...], str] = {}
+
+    def prompt(
+        self, decision: Decision, shown: Shown, rng: np.random.Generator | None, extra: Mapping[str, Any]
+    ) -> Prompt:
+        """The whole prompt of a decision; ``rng`` draws the order of the options where it is shuffled."""
+        view, form = decision.view, decision.form
+        order = self._order(len(view.game.actions[view.seat]), rng)
+        labels = self.labels(view.game)
+        own = labels[view.seat]
+        named = {view.game.actions[view.seat][i]: own[i] for i in order}
+        options = _options(form, named)
+        values = self._values(view, order, extra)
+        instruction = self.instruction(form, options, values)
+        past = self._past(view, shown, labels) if view.facts.get("repeated") else None
+        turn = self.library.fill(
+            "turn.txt",
+            {
+                "past": past,
+                "question": self._question(decision, values),
+                "instruction": instruction,
+            },
+        )
+        return Prompt(f"{self._setup_text(view, order, values)}\n\n{turn}", options, instruction)
+
+    def labels(self, game: Game) -> tuple[tuple[str, ...], ...]:
+        """The labels of every seat's actions."""
+        known = self._labels.get(id(game))
+        if known is None:
+            known = tuple(self.framing.labels_for(names, self.style == "logprob") for names in game.actions)
+            if self.framing.counterbalance and self._draw_labels is not None:
+                shuffled = {n: self._draw_labels.permutation(n) for n in sorted({len(k) for k in known})}
+                known = tuple(tuple(seat[i] for i in shuffled[len(seat)]) for seat in known)
+            self._labels[id(game)] = known
+        return known
+
+    def instruction(self, form: Form, options: Mapping[str, str], values: Mapping[str, Any]) -> str:
+        """How the answer has to be given."""
+        name = type(form).__name__.lower()
+        style = self.style if self.library.has(f"answers/{name}_{self.style}.txt") else "direct"
+        shown = list(options.values())
+        more: dict[str, Any] = {
+            "options": shown,
+            "bracketed": [f"[{label}]" for label in shown],
+            "quoted": [f'"{label}"' for label in shown],
+            "most_words": self.framing.words,
+            "caps": "",
+            "record": "",
+            "text_words": form.words if isinstance(form, Text) else 0,
+        }
+        if isinstance(form, Record):
+            more["record"] = self.library.fill(f"records/{form.name}.txt", {**values, "schema": form.schema})
+        if isinstance(form, Mixture) and form.caps:
+            bounds = [f"{options[key]} at most {cap}" for key, cap in form.caps.items()]
+            more["caps"] = f"Bounds that you are committed to: {', '.join(bounds)}."
+        return self.library.fill(f"answers/{name}_{style}.txt", {**values, **more})
+
+    def correction(self, reason: str, instruction: str) -> str:
+        """What is said after a reply that could not be read."""
+        return self.library.fill("answers/correction.txt", {"reason": reason, "instruction": instruction})
+
+    def _order(self, count: int, rng: np.random.Generator | None) -> tuple[int, ...]:
+        if self.framing.order == "reversed":
+            return tuple(range(count))[::-1]
+        if self.framing.order == "shuffled" and rng is not None:
+            return tuple(int(i) for i in rng.permutation(count))
+        return tuple(range(count))
+
+    def _values(self, view: View, order: Sequence[int], extra: Mapping[str, Any]) -> dict[str, Any]:
+        labels = self.labels(view.game)
+        return {
+            "words": self.words,
+            "units": self.framing.units,
+            "facts": view.facts,
+            "round": view.round,
+            "you": seat_name(view, view.seat),
+            "others": [seat_name(view, s) for s in range(view.game.seats) if s != view.seat],
+            "options": [labels[view.seat][i] for i in order],
+            "labels": labels,
+            "seat": view.seat,
+            "role": view.game.roles[view.seat],
+            "game": view.game,
+            "mechanism": view.mechanism,
+            **extra,
+        }
+
+    def _question(self, decision: Decision, values: Mapping[str, Any]) -> str:
+        own = f"turns/{decision.view.mechanism}_{decision.kind}.txt"
+        return self.library.fill(own if self.library.has(own) else f"turns/{decision.kind}.txt", values)
+
+    def _setup_text(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
+        key = (id(view.game), view.seat, view.mechanism, tuple(order), view.names)
+        if self._setup is None or self._setup[0] != key or self._setup[1] is not view.facts:
+            self._setup = (key, view.facts, self._render_setup(view, order, values))
+        return self._setup[2]
+
+    def _render_setup(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
+        framing, library = self.framing, self.library
+        labels = self.labels(view.game)
+        same = all(seat == labels[view.seat] for seat in labels)
+        others = [
+            {"options_line": f"The {self.words['options']} of {seat_name(view, s)}: {', '.join(labels[s])}."}
+            for s in range(view.game.seats)
+            if s != view.seat
+        ]
+        cells = self._cells(view, order) if framing.payoffs is not None else []
+        payoffs = library.fill(f"payoffs/{framing.payoffs}.txt", {**values, "cells": cells}) if cells else ""
+        return library.fill(
+            "setup.txt",
+            {
+                **values,
+                "story": self.story.opening.render(values).strip(),
+                "persona": self.persona,
+                "same_options": same,
+                "other_seats": others,
+                "payoffs": payoffs,
+                "rules": library.fill(f"mechanisms/{view.mechanism}.txt", values),
+                "hint": library.fill(f"hints/{framing.hint}.txt", values) if framing.hint else "",
+                "goal": library.fill(f"goals/{framing.goal}.txt", values) if framing.goal else "",
+            },
+        )
+
+    def _cells(self, view: View, order: Sequence[int]) -> list[dict[str, Any]]:
+        """Every combination from this seat's own side: own action first, then the others by seat."""
+        game, seat, labels = view.game, view.seat, self.labels(view.game)
+        others = [s for s in range(game.seats) if s != seat]
+        ranges = [
+            order if len(game.actions[s]) == len(order) else range(len(game.actions[s])) for s in others
+        ]
+        cells = []
+        for own, rest in product(order, product(*ranges)):
+            profile = [0] * game.seats
+            profile[seat] = own
+            for s, action in zip(others, rest, strict=True):
+                profile[s] = action
+            pay = game.payoff(profile)
+            cells.append(
+                {
+                    "own": labels[seat][own],
+                    "amount": self.amount(pay[seat]),
+                    "others": [
+                        {
+                            "name": seat_name(view, s),
+                            "label": labels[s][profile[s]],
+                            "amount": self.amount(pay[s]),
+                        }
+                        for s in others
+                    ],
+                }
+            )
+        return cells
+
+    def amount(self, value: float) -> str:
+        """A payoff with its unit; one is singular."""
+        units = self.framing.units
+        unit = units[:-1] if value == 1 and units.endswith("s") else units
+        return f"{number(value)} {unit}"
+
+    def _past(self, view: View, shown: Shown, labels: Sequence[Sequence[str]]) -> str:
+        lines = [self._line(view, r, labels) for r in shown.rounds]
+        return self.library.fill("past.txt", {"lines": lines, "span": shown.span, "note": shown.note})
+
+    def line(self, view: View, played: Round) -> str:
+        """One round of the past as this seat reads it."""
+        return self._line(view, played, self.labels(view.game))
+
+    def _line(self, view: View, played: Round, labels: Sequence[Sequence[str]]) -> str:
+        key = (played.number, played.actions, played.payoffs[view.seat])
+        line = self._lines.get(key)
+        if line is None:
+            if len(self._lines) > 4096:
+                self._lines.clear()
+            line = self._lines[key] = self.library.fill(
+                f"history/{self.framing.history}.txt",
+                {
+                    "number": played.number,
+                    "own": labels[view.seat][played.actions[view.seat]],
+                    "points": number(played.payoffs[view.seat]),
+                    "others": [
+                        {
+                            "name": seat_name(view, s),
+                            "short": view.names[s] if view.names else f"P{s + 1}",
+                            "label": labels[s][played.actions[s]],
+                            "points": number(played.payoffs[s]),
+                        }
+                        for s in range(view.game.seats)
+                        if s != view.seat
+                    ],
+                    "words": self.words,
+                    "units": self.framing.units,
+                },
+            )
+        return line
+
+
+def seat_name(view: View, seat: int) -> str:
+    """What a seat is called in a prompt."""
+    return view.names[seat] if view.names else f"Player {seat + 1}"
+
+
+def _options(form: Form, named: Mapping[str, str]) -> dict[str, str]:
+    """Labels of a form's options in the order of naming; an option that is no action is its own label."""
+    if not isinstance(form, Choice | Mixture):
+        return {}
+    known = {key: label for key, label in named.items() if key in form.options}
+    return {**known, **{key: key for key in form.options if key not in known}}

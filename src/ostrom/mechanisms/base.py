@@ -1,0 +1,81 @@
+"""What every mechanism offers, and the small steps that most of them share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from ostrom.answers import Answer, Choice
+from ostrom.games.game import Game
+from ostrom.mechanisms.protocol import Decision, Play, View
+from ostrom.streams import Streams
+
+
+class Mechanism(ABC):
+    """The rules around a game. Build one per study; ``play`` starts a fresh match each time."""
+
+    name: ClassVar[str]
+    one_shot: ClassVar[bool] = False
+    """The game is played once, so exact expectations of the payoffs exist when the odds are known."""
+
+    society: ClassVar[bool] = False
+    """All agent types live in one society and meet each other; otherwise a match seats one player per seat."""
+
+    def sized(self, players: int) -> Mechanism:  # noqa: ARG002
+        """This mechanism for so many players; only societies care."""
+        return self
+
+    def preparation(self, game: Game, seat: int) -> Mechanism | None:  # noqa: ARG002
+        """What a player at a seat does once before all its matches (designing a contract, say), if anything."""
+        return None
+
+    @abstractmethod
+    def play(self, game: Game, streams: Streams) -> Play:
+        """Play one match: yield what is due at the same time, receive the answers, return the outcome."""
+
+    @abstractmethod
+    def most_decisions(self, game: Game) -> int:
+        """An upper bound of the decisions of one match, for forecasts of calls and cost."""
+
+    def given(self, outcomes: Sequence[Mapping[str, Any]]) -> Mechanism:
+        """This mechanism with the facts of the preparations of a match's players, by seat."""
+        raise NotImplementedError(f"{self.name} needs no preparations, got {len(outcomes)}")
+
+    def longest_history(self, game: Game) -> int:  # noqa: ARG002
+        """The most rounds any view of a match can hold, for forecasts of prompt length."""
+        return 0
+
+
+def act(view: View, player: int | None = None) -> Decision:
+    """The plain question: which action?"""
+    return Decision(
+        view.seat if player is None else player, "act", view, Choice(view.game.actions[view.seat])
+    )
+
+
+def profile_of(game: Game, answers: Sequence[Answer]) -> tuple[int, ...]:
+    """The action profile that the answers of all seats make."""
+    return tuple(game.index(seat, answer.value) for seat, answer in enumerate(answers))
+
+
+def odds_of(game: Game, answers: Sequence[Answer]) -> list[list[float]] | None:
+    """Every seat's odds over its actions, or None when one of them is not known.
+
+    A pure answer without stated odds counts as certain only if its reading is a deterministic script's.
+    """
+    odds = []
+    for seat, answer in enumerate(answers):
+        if answer.probabilities is not None:
+            odds.append([float(answer.probabilities.get(name, 0.0)) for name in game.actions[seat]])
+        elif answer.reading == "scripted":
+            odds.append([float(name == answer.value) for name in game.actions[seat]])
+        else:
+            return None
+    return odds
+
+
+def expected_payoffs(game: Game, answers: Sequence[Answer]) -> tuple[float, ...] | None:
+    """The exact expectation of the payoffs, where every seat's odds are known."""
+    odds = odds_of(game, answers)
+    return None if odds is None else game.expected(odds)

@@ -1,0 +1,1 @@
+"""The mechanisms of the catalog, one file each."""

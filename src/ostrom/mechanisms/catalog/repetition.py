@@ -1,0 +1,111 @@
+"""The same players play the same game again and again."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from ostrom.games.game import Game
+from ostrom.mechanisms.base import Mechanism, act, profile_of
+from ostrom.mechanisms.protocol import History, Outcome, Play, Round, View
+from ostrom.mechanisms.scoring import match_score
+from ostrom.streams import Streams
+
+
+class Repetition(Mechanism):
+    """Repeat the game for ``rounds`` rounds, or until chance ends it.
+
+    What the players are *told* about the end is separate from how the end comes about:
+    ``told_rounds`` tells the number of rounds, ``told_continuation`` a chance that another round follows.
+    ``stopping`` is ``fixed`` (exactly ``rounds``) or ``geometric`` (after each round the match goes on with
+    chance ``continuation``, by default the told one, and never beyond ``rounds``).
+    ``noise`` replaces a chosen action with another one by accident; histories show what was played.
+    ``discount`` makes the score the discounted mean of the payoffs instead of the plain mean.
+    """
+
+    name: ClassVar[str] = "repetition"
+
+    def __init__(
+        self,
+        rounds: int = 10,
+        told_rounds: bool = False,
+        told_continuation: float | None = None,
+        stopping: str = "fixed",
+        continuation: float | None = None,
+        noise: float = 0.0,
+        discount: float | None = None,
+    ) -> None:
+        if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 1:
+            raise ValueError(f"rounds must be a whole number of at least 1, found {rounds!r}")
+        if stopping not in ("fixed", "geometric"):
+            raise ValueError(f"stopping must be fixed or geometric, found {stopping!r}")
+        for label, chance in (("told_continuation", told_continuation), ("continuation", continuation)):
+            if chance is not None and not 0 <= chance <= 1:
+                raise ValueError(f"{label} must lie between 0 and 1, found {chance!r}")
+        if not 0 <= noise <= 1:
+            raise ValueError(f"noise must lie between 0 and 1, found {noise!r}")
+        if discount is not None and not 0 < discount <= 1:
+            raise ValueError(f"discount must lie in (0, 1], found {discount!r}")
+        if continuation is None:
+            continuation = told_continuation
+        if stopping == "geometric" and continuation is None:
+            raise ValueError("geometric stopping needs a continuation chance")
+        if told_rounds and told_continuation is not None:
+            raise ValueError(
+                "tell the players either the number of rounds or a continuation chance, not both"
+            )
+        if told_rounds and stopping == "geometric":
+            raise ValueError("players cannot be told the number of rounds when chance ends the match")
+        self.rounds, self.stopping, self.continuation = rounds, stopping, continuation
+        self.noise, self.discount = float(noise), discount
+        told: dict[str, Any] = {"repeated": True}
+        if told_rounds:
+            told["rounds"] = rounds
+        if told_continuation is not None:
+            told["continuation"] = told_continuation
+        self.told = told
+
+    def play(self, game: Game, streams: Streams) -> Play:
+        """Ask all seats at the same time, round after round."""
+        rounds: list[Round] = []
+        for number in range(1, self.rounds + 1):
+            history = History(rounds)
+            answers = yield [
+                act(View(game, seat, self.name, number, history, self.told)) for seat in range(game.seats)
+            ]
+            played = self._tremble(game, profile_of(game, answers), number, streams)
+            rounds.append(Round(number, played, game.payoff(played)))
+            if self._ends(number, streams):
+                break
+        scores = tuple(
+            match_score([r.payoffs[seat] for r in rounds], self.discount) for seat in range(game.seats)
+        )
+        return Outcome(rounds, scores)
+
+    def _tremble(
+        self, game: Game, intended: tuple[int, ...], number: int, streams: Streams
+    ) -> tuple[int, ...]:
+        if not self.noise:
+            return intended
+        played = list(intended)
+        for seat, action in enumerate(intended):
+            rng = streams.at(number, seat, "tremble")
+            others = [a for a in range(len(game.actions[seat])) if a != action]
+            if others and rng.random() < self.noise:
+                played[seat] = others[int(rng.integers(len(others)))]
+        return tuple(played)
+
+    def _ends(self, number: int, streams: Streams) -> bool:
+        if self.stopping == "fixed" or self.continuation is None:
+            return False
+        return bool(streams.at(number, 0, "continue").random() >= self.continuation)
+
+    def most_decisions(self, game: Game) -> int:
+        """Every seat decides in every round."""
+        return game.seats * self.rounds
+
+    def longest_history(self, game: Game) -> int:  # noqa: ARG002
+        """All rounds but the last."""
+        return self.rounds - 1
+
+
+MECHANISM = Repetition

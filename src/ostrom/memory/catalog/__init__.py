@@ -1,0 +1,1 @@
+"""The memories of the catalog, one file each."""

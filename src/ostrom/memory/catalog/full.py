@@ -1,0 +1,22 @@
+"""Everything that happened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ostrom.mechanisms.protocol import View
+from ostrom.memory.base import Draw, Memory, Shown
+
+
+class Full(Memory):
+    """Show every round played so far."""
+
+    name: ClassVar[str] = "full"
+
+    def show(self, view: View, draw: Draw, notes: Sequence[str] = ()) -> Shown:  # noqa: ARG002
+        """The whole history."""
+        return Shown(view.history)
+
+
+MEMORY = Full

@@ -1,0 +1,104 @@
+"""What is varied: factors, their levels, and the cells that all combinations make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from ostrom.errors import StudyError
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of a factor: how tables call it and which fields it sets."""
+
+    label: str | int | float | bool | None
+    assigns: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """Something that is varied."""
+
+    name: str
+    levels: tuple[Level, ...]
+
+
+def read_factors(vary: Mapping[str, Any], file: str | None = None) -> tuple[Factor, ...]:
+    """The factors of a study. Three ways to write one:
+
+    ``path: [levels]`` varies a field; ``name: {set: path, to: [levels]}`` does so under a name of its own;
+    ``name: {label: {path: value, ...}, ...}`` sets several fields at once.
+
+    >>> [f.name for f in read_factors({"agent.memory": ["window:1"], "who": {"a": {"seats.1.style": "direct"}}})]
+    ['memory', 'who']
+    """
+    factors = []
+    taken: set[str] = set()
+    for key, given in vary.items():
+        where = f"vary.{key}"
+        if isinstance(given, Mapping) and set(given) == {"set", "to"}:
+            factor = _field(key, given["set"], given["to"], where, file)
+        elif isinstance(given, Mapping):
+            factor = _compound(key, given, where, file)
+        else:
+            short = key.rpartition(".")[2]
+            factor = _field(key if short in taken else short, key, given, where, file)
+        if factor.name in taken or factor.name in RESERVED:
+            raise StudyError(
+                "a factor needs a name of its own: write 'name: {set: path, to: [levels]}'",
+                file=file, key=where, found=factor.name,
+            )  # fmt: skip
+        taken.add(factor.name)
+        factors.append(factor)
+    return tuple(factors)
+
+
+RESERVED = frozenset(
+    "run match unit seed step round player seat agent kind part answer action label cooperative payoff "
+    "expected probabilities p_cooperate reading invalid complaints score state reason mechanism_name".split()
+)
+"""Columns of the tables that a factor must not hide."""
+
+
+def _field(name: str, path: Any, levels: Any, where: str, file: str | None) -> Factor:
+    if not isinstance(path, str):
+        raise StudyError("'set' must name a field", file=file, key=where, found=path)
+    if not isinstance(levels, list) or not levels:
+        raise StudyError("needs a list of at least one level", file=file, key=where, found=levels)
+    labels = [_label(level) for level in levels]
+    if len(set(map(str, labels))) != len(labels):
+        labels = [_whole_label(level) for level in levels]
+    if len(set(map(str, labels))) != len(labels):
+        raise StudyError("names a level twice", file=file, key=where, found=levels)
+    return Factor(name, tuple(Level(lb, {path: v}) for lb, v in zip(labels, levels, strict=True)))
+
+
+def _compound(name: str, levels: Mapping[str, Any], where: str, file: str | None) -> Factor:
+    if not levels:
+        raise StudyError("needs at least one level", file=file, key=where, found=dict(levels))
+    made = []
+    for label, assigns in levels.items():
+        if not isinstance(assigns, Mapping):
+            raise StudyError(
+                "a named level sets fields, for example {agent.style: direct}",
+                file=file, key=f"{where}.{label}", found=assigns,
+            )  # fmt: skip
+        made.append(Level(label, dict(assigns)))
+    return Factor(name, tuple(made))
+
+
+def _label(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return value.get("label") or value.get("name") or _whole_label(value)
+    return value if isinstance(value, str | int | float | bool) or value is None else _whole_label(value)
+
+
+def _whole_label(value: Any) -> Any:
+    if isinstance(value, Mapping) and "name" in value:
+        rest = ",".join(f"{k}={v}" for k, v in value.items() if k != "name")
+        return f"{value['name']}:{rest}"
+    return value if isinstance(value, str | int | float | bool) else orjson.dumps(value).decode()

@@ -1,0 +1,88 @@
+"""What a study will take: cells, matches, and an upper bound of calls, tokens and money."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ostrom.agents.style import styles
+from ostrom.answers import Choice
+from ostrom.engine.plan import Seated, Unit
+from ostrom.framing import Voice
+from ostrom.mechanisms.protocol import Decision, View
+from ostrom.memory import Shown, memories
+from ostrom.models.base import Usage
+from ostrom.models.prices import price_of
+from ostrom.studies.plan import StudyPlan
+
+CHARACTERS_PER_TOKEN = 3.5
+"""Rather few, so that the bound holds for the tokenisers in use."""
+
+
+@dataclass(slots=True)
+class Forecast:
+    """Upper bounds; replies that have to be asked for again come on top, as the retries say."""
+
+    cells: int = 0
+    matches: int = 0
+    decisions: int = 0
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    usd: float | None = 0.0
+    unpriced: tuple[str, ...] = ()
+    retries_per_decision: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+def forecast(plan: StudyPlan, prices: Mapping[str, Any] | None = None) -> Forecast:
+    """Bound a study without playing it: one unit of each seating is looked at, seeds multiply."""
+    total = Forecast(cells=plan.cells, matches=len(plan), retries_per_decision=plan.retries)
+    unpriced: dict[str, None] = {}
+    usd = 0.0
+    for index in range(len(plan) // plan.study.seeds):
+        unit = plan.unit(index)
+        decisions = unit.mechanism.most_decisions(unit.game)
+        total.decisions += decisions * plan.study.seeds
+        share = decisions / len(unit.players)
+        for player, seated in enumerate(unit.players):
+            if seated.config.model is None:
+                continue
+            per_call = _tokens(plan, unit, seated, player % unit.game.seats)
+            calls = share * styles.build(seated.config.style).calls
+            tokens_in = calls * per_call
+            tokens_out = calls * int(seated.config.params.get("max_tokens", 2000))
+            total.calls += round(calls * plan.study.seeds)
+            total.tokens_in += round(tokens_in * plan.study.seeds)
+            total.tokens_out += round(tokens_out * plan.study.seeds)
+            price = price_of(seated.config.model, Usage(round(tokens_in), round(tokens_out)), prices)
+            if price is None:
+                unpriced[seated.config.model] = None
+            else:
+                usd += price * plan.study.seeds
+    total.unpriced = tuple(unpriced)
+    total.usd = None if unpriced else usd
+    return total
+
+
+def _tokens(plan: StudyPlan, unit: Unit, seated: Seated, seat: int) -> float:
+    """Mean prompt length over a match: the fixed part plus the lines that memory shows, which grow."""
+    config = seated.config
+    voice = Voice(config.framing, plan.library, config.style, config.persona)
+    facts = getattr(unit.mechanism, "told", {})
+    view = View(unit.game, seat, unit.mechanism.name, 1, facts=facts)
+    try:
+        text = voice.prompt(
+            Decision(seat, "act", view, Choice(unit.game.actions[seat])), Shown(span=0), None, config.facts
+        ).text
+    except Exception:
+        text = " " * 4000  # a mechanism whose first question cannot be put without what came before
+    memory = memories.build(config.memory)
+    rounds = unit.mechanism.longest_history(unit.game)
+    lines = sum(memory.most_lines(t) for t in range(rounds + 1)) / (rounds + 1) if rounds else 0
+    line = 12 + 9 * unit.game.seats + 8
+    return (len(text) + lines * line) / CHARACTERS_PER_TOKEN

@@ -1,0 +1,188 @@
+"""From a file, a name or a mapping to a study, with presets and changes from the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from ostrom.errors import StudyError, UnknownName
+from ostrom.studies.paths import merge, put
+from ostrom.studies.schema import StudyFile
+
+Checked = TypeVar("Checked", bound=BaseModel)
+
+BUILTIN = files("ostrom.studies").joinpath("builtin")
+
+
+def builtin_names() -> list[str]:
+    """The studies that come with the package."""
+    return sorted(p.name.removesuffix(".yaml") for p in BUILTIN.iterdir() if p.name.endswith(".yaml"))
+
+
+def read_study(source: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """The raw content of a study and what to call its source in messages."""
+    if isinstance(source, Mapping):
+        return dict(source), "study"
+    text = str(source)
+    if text in builtin_names():
+        return _parse(BUILTIN.joinpath(f"{text}.yaml").read_text(encoding="utf-8"), text), text
+    path = Path(text)
+    if not path.exists():
+        if path.suffix in (".yaml", ".yml") or "/" in text:
+            raise StudyError("there is no such file", file=text)
+        raise UnknownName("study", text, builtin_names())
+    try:
+        return _parse(path.read_text(encoding="utf-8"), text), text
+    except UnicodeDecodeError:
+        raise StudyError("is not a text file in UTF-8", file=text) from None
+    except OSError as error:
+        raise StudyError(f"cannot be read: {error.strerror}", file=text) from None
+
+
+class _Loader(yaml.SafeLoader):
+    """A safe loader that refuses a key given twice: YAML would silently keep the last."""
+
+
+def _no_duplicates(loader: _Loader, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+    result: dict[Any, Any] = {}
+    for key_node, value_node in node.value:
+        key = loader.construct_object(key_node, deep=True)
+        if not isinstance(key, str | int | float | bool):
+            raise yaml.constructor.ConstructorError(
+                None, None, f"a key must be plain text, found {key!r}", key_node.start_mark
+            )
+        if key in result:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"the key {key!r} is given twice", key_node.start_mark
+            )
+        result[key] = loader.construct_object(value_node, deep=True)
+    return result
+
+
+_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _no_duplicates)
+
+
+def parse_yaml(text: str, file: str) -> Any:
+    """YAML as plain data, with the line in the error where it is wrong."""
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else None
+        raise StudyError(
+            f"is not valid YAML: {error.problem or error.context}", file=file, key=where
+        ) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise StudyError(f"is not valid YAML: {' '.join(str(error).split())}", file=file) from None
+
+
+def _parse(text: str, file: str) -> dict[str, Any]:
+    data = parse_yaml(text, file)
+    if not isinstance(data, dict):
+        raise StudyError("a study is a mapping of keys to values", file=file, found=type(data).__name__)
+    return data
+
+
+def load_study(
+    source: str | Path | Mapping[str, Any],
+    *,
+    preset: str | None = None,
+    changes: Sequence[str] = (),
+    models: Sequence[str] = (),
+    seeds: int | None = None,
+    budget: Mapping[str, Any] | None = None,
+) -> StudyFile:
+    """A study with a preset and changes applied, checked from end to end."""
+    raw, file = read_study(source)
+    data = apply_preset(raw, preset, file)
+    for change in changes:
+        path, equals, text = change.partition("=")
+        if not equals or not path.strip():
+            raise StudyError("write it as key=value", key="--set", found=change)
+        put(data, path.strip(), parse_yaml(text, "--set"))
+    if models:
+        data["types"] = {**_scripted(data.get("types", {})), **{m: {"model": m} for m in models}}
+    if seeds is not None:
+        data["seeds"] = seeds
+    if budget:
+        data["budget"] = {**(data.get("budget") or {}), **budget}
+    return validate(StudyFile, data, file)
+
+
+def apply_preset(raw: Mapping[str, Any], preset: str | None, file: str) -> dict[str, Any]:
+    """The study with one of its presets laid over it; factors of a preset replace those of the same name."""
+    data = dict(raw)
+    presets = data.pop("presets", {}) or {}
+    if not isinstance(presets, Mapping):
+        raise StudyError("must map names to changes", file=file, key="presets", found=presets)
+    if preset is None:
+        return merge(data, {})
+    if preset not in presets:
+        raise UnknownName("preset", preset, presets)
+    over = dict(presets[preset])
+    vary = {**(data.get("vary") or {}), **(over.pop("vary", None) or {})}
+    merged = merge(data, over)
+    merged["vary"] = {name: levels for name, levels in vary.items() if levels is not None}
+    return merged
+
+
+def presets_of(source: str | Path | Mapping[str, Any]) -> list[str]:
+    """The names of a study's presets."""
+    return sorted((read_study(source)[0].get("presets") or {}).keys())
+
+
+def _scripted(types: Mapping[str, Any]) -> dict[str, Any]:
+    """The types that need no model stay when models are named on the command line."""
+    return {
+        name: spec
+        for name, spec in types.items()
+        if isinstance(spec, str) or (isinstance(spec, Mapping) and "strategy" in spec)
+    }
+
+
+def validate(schema: type[Checked], data: Any, file: str, prefix: str = "") -> Checked:
+    """Check data against a schema; the first problem becomes one clear line."""
+    try:
+        return schema.model_validate(data)
+    except ValidationError as error:
+        raise problem(error, schema, file, prefix) from None
+
+
+def problem(error: ValidationError, schema: type[BaseModel], file: str, prefix: str = "") -> StudyError:
+    """The first problem of a failed check, in one line."""
+    first = error.errors(include_url=False)[0]
+    path = [str(p) for p in first["loc"] if not _is_branch(p)]
+    key = ".".join(filter(None, [prefix, *path]))
+    allowed: Iterable[str] | None = None
+    found = first.get("input")
+    text = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        text, found = "there is no such key", None
+        allowed = sorted(_fields_at(schema, path[:-1]))
+    elif first["type"] == "missing":
+        text, found = "is missing", None
+    if isinstance(found, dict | list) and len(str(found)) > 80:
+        found = None
+    if first["type"] == "value_error":
+        found = None
+    return StudyError(text, file=file, key=key or None, found=found, allowed=allowed)
+
+
+def _is_branch(part: int | str) -> bool:
+    """Pydantic names the branch of a union in a path; a user did not write it."""
+    return isinstance(part, str) and ("[" in part or part in ("str", "dict", "list", "int", "float"))
+
+
+def _fields_at(schema: type[BaseModel], path: Sequence[str]) -> list[str]:
+    here: Any = schema
+    for step in path:
+        field = here.model_fields.get(step) if hasattr(here, "model_fields") else None
+        if field is None or not hasattr(field.annotation, "model_fields"):
+            return list(here.model_fields) if step is path[0] else []
+        here = field.annotation
+    return list(here.model_fields)

@@ -1,0 +1,322 @@
+"""From a study to units of work: a lazy grid whose every unit can be asked for by its index.
+
+Units are numbered replicate by replicate, cell by cell, seating by seating, so that more seeds only append.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations_with_replacement, product
+from math import prod
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+
+from ostrom.agents.cast import persona_text
+from ostrom.agents.config import AgentConfig
+from ostrom.agents.strategies import strategies
+from ostrom.agents.style import styles
+from ostrom.engine.plan import Budget, Seated, Unit
+from ostrom.errors import StudyError
+from ostrom.framing import Library
+from ostrom.games import build_game
+from ostrom.games.game import Game
+from ostrom.mechanisms import Mechanism, mechanisms
+from ostrom.memory import memories
+from ostrom.studies.factors import Factor, read_factors
+from ostrom.studies.load import problem
+from ostrom.studies.paths import merge, put
+from ostrom.studies.schema import StudyFile
+
+CHECK_ALL = 2000
+"""Up to so many cells every one is checked before the first match; beyond, every level is, once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination of levels, resolved."""
+
+    labels: Mapping[str, Any]
+    game: Game
+    mechanism: Mechanism
+    types: Mapping[str, AgentConfig]
+    seats: Mapping[int, Mapping[str, Any]]
+    seatings: tuple[tuple[Seated, ...], ...]
+    preparations: tuple[tuple[str, int], ...] = ()
+    """Type and seat of every player that has to prepare something before the matches."""
+
+    @property
+    def size(self) -> int:
+        """How many units the cell has per replicate."""
+        return len(self.preparations) + len(self.seatings)
+
+
+class StudyPlan:
+    """A study as the engine plays it."""
+
+    def __init__(self, study: StudyFile, library: Library | None = None, file: str | None = None) -> None:
+        self.study, self.file = study, file or study.name
+        self.library = library or Library()
+        self.name = study.name
+        self.retries, self.policy = study.invalid.retries, study.invalid.policy
+        self.budget = Budget(**study.budget.model_dump())
+        self.factors: tuple[Factor, ...] = read_factors(study.vary, self.file)
+        self.cells = prod(len(f.levels) for f in self.factors)
+        self._base = study.model_dump(include={"game", "mechanism", "agent", "types", "seats", "seating"})
+        self._game = lru_cache(maxsize=4096)(self._build_game)
+        self._mechanism = lru_cache(maxsize=4096)(self._build_mechanism)
+        self._agent = lru_cache(maxsize=4096)(self._build_agent)
+        self._cell = lru_cache(maxsize=256)(self._build_cell)
+        self._starts = self._count()
+        self._check()
+        self._settings, self.models = self._find_models()
+
+    def resolved(self) -> dict[str, Any]:
+        """The study as it is played, as plain data."""
+        data: dict[str, Any] = self.study.model_dump(mode="json")
+        return data
+
+    def settings(self, model: str) -> Mapping[str, Any]:
+        """Client settings of a model."""
+        return self._settings[model]
+
+    # -- counting ------------------------------------------------------------------------------------
+
+    def _count(self) -> list[int]:
+        """Where each cell's units begin within a replicate; sizes depend on few fields, so they are kept."""
+        sizes: dict[tuple[int, ...], int] = {}
+        relevant = [
+            any(
+                path.split(".")[0] in ("game", "mechanism", "types", "seating")
+                for level in f.levels
+                for path in level.assigns
+            )
+            for f in self.factors
+        ]
+        starts, total = [], 0
+        for number, levels in enumerate(product(*(range(len(f.levels)) for f in self.factors))):
+            key = tuple(level for level, counts in zip(levels, relevant, strict=True) if counts)
+            if key not in sizes:
+                sizes[key] = self._cell(number).size
+            starts.append(total)
+            total += sizes[key]
+        self._per_replicate = total
+        return starts
+
+    def __len__(self) -> int:
+        return self._per_replicate * self.study.seeds
+
+    def unit(self, index: int) -> Unit:
+        """One unit by its index."""
+        if not 0 <= index < len(self):
+            raise StudyError(f"there are {len(self)} matches, numbered from 0", key="match", found=index)
+        replicate, rest = divmod(index, self._per_replicate)
+        number = bisect_right(self._starts, rest) - 1
+        return self._unit(replicate, number, rest - self._starts[number])
+
+    def units(self) -> Iterator[Unit]:
+        """All units, replicate by replicate; within one, preparations and long matches start first."""
+        order = self._order()
+        for replicate in range(self.study.seeds):
+            for number in order:
+                for place in range(self._cell(number).size):
+                    yield self._unit(replicate, number, place)
+
+    def _order(self) -> range | list[int]:
+        """Cells with the longest matches first, so that no long match trails at the end."""
+        if self.cells > 20_000:
+            return range(self.cells)
+        lengths = []
+        for number in range(self.cells):
+            cell = self._cell(number)
+            lengths.append(cell.mechanism.most_decisions(cell.game))
+        if len(set(lengths)) <= 1:
+            return range(self.cells)
+        return sorted(range(self.cells), key=lambda n: (-lengths[n], n))
+
+    def _unit(self, replicate: int, number: int, place: int) -> Unit:
+        cell = self._cell(number)
+        first = replicate * self._per_replicate + self._starts[number]
+        index, seed = first + place, self.study.seed + replicate
+        if place < len(cell.preparations):
+            name, seat = cell.preparations[place]
+            preparation = cell.mechanism.preparation(cell.game, seat)
+            assert preparation is not None
+            key = _key(cell.labels, ["prepare", name, seat])
+            return Unit(
+                index, key, seed, cell.labels, cell.game, preparation,
+                (self._seated(cell, name, seat),), kind="preparation",
+            )  # fmt: skip
+        players = cell.seatings[place - len(cell.preparations)]
+        needs = ()
+        if cell.preparations:
+            places = {owner: i for i, owner in enumerate(cell.preparations)}
+            needs = tuple(first + places[p.name, seat] for seat, p in enumerate(players))
+        mechanism = cell.mechanism.sized(len(players))
+        key = _key(cell.labels, [p.name for p in players])
+        return Unit(index, key, seed, cell.labels, cell.game, mechanism, players, needs)
+
+    # -- cells ---------------------------------------------------------------------------------------
+
+    def _levels(self, number: int) -> list[int]:
+        """The level of every factor in a cell; the last factor varies fastest."""
+        levels = []
+        for factor in reversed(self.factors):
+            number, level = divmod(number, len(factor.levels))
+            levels.append(level)
+        return levels[::-1]
+
+    def _build_cell(self, number: int) -> Cell:
+        data = deepcopy(self._base)
+        labels: dict[str, Any] = {}
+        for factor, level in zip(self.factors, self._levels(number), strict=True):
+            labels[factor.name] = factor.levels[level].label
+            for path, value in factor.levels[level].assigns.items():
+                self._assign(data, path, value, factor.name)
+        game = self._game(_json(data["game"]))
+        mechanism = self._mechanism(_json(data["mechanism"]))
+        named = data["types"] or {"": {}}
+        types = {}
+        for name, spec in named.items():
+            config = self._agent(_json(merge(data["agent"], _spec(spec))))
+            types[name or config.label] = config
+        seats = {int(k): v for k, v in (data["seats"] or {}).items()}
+        for seat in seats:
+            if not 1 <= seat <= game.seats:
+                raise StudyError(
+                    f"game {game.name} has seats 1 to {game.seats}", file=self.file, key=f"seats.{seat}"
+                )
+        cell = Cell(labels, game, mechanism, types, seats, ())
+        preparations: tuple[tuple[str, int], ...] = ()
+        if mechanism.preparation(game, 0) is not None:
+            preparations = tuple((name, seat) for name in types for seat in range(game.seats))
+        return Cell(
+            labels, game, mechanism, types, seats,
+            tuple(self._seatings(cell, data["seating"])), preparations,
+        )  # fmt: skip
+
+    def _assign(self, data: dict[str, Any], path: str, value: Any, factor: str) -> None:
+        root = path.split(".")[0]
+        if root not in self._base:
+            raise StudyError(
+                "cannot be varied",
+                file=self.file,
+                key=f"vary.{factor}",
+                found=path,
+                allowed=sorted(self._base),
+            )
+        put(data, path, value)
+
+    def _seatings(self, cell: Cell, seating: str) -> Iterator[tuple[Seated, ...]]:
+        """Who sits where, match by match."""
+        seats, names = cell.game.seats, list(cell.types)
+        if cell.mechanism.society:
+            tables = [tuple(name for name in names for _ in range(seats))]
+        elif seating == "self":
+            tables = [(name,) * seats for name in names]
+        elif seating == "ordered":
+            tables = list(product(names, repeat=seats))
+        elif seating == "unordered":
+            tables = list(combinations_with_replacement(names, seats))
+        else:
+            if len(names) != seats:
+                raise StudyError(
+                    f"seating 'seats' needs one type per seat: game {cell.game.name} has {seats} seats",
+                    file=self.file, key="types", found=names,
+                )  # fmt: skip
+            tables = [tuple(names)]
+        for table in tables:
+            yield tuple(self._seated(cell, name, i % seats) for i, name in enumerate(table))
+
+    def _seated(self, cell: Cell, name: str, seat: int) -> Seated:
+        config = cell.types[name]
+        over = cell.seats.get(seat + 1)
+        if over:
+            config = self._agent(_json(merge(config.model_dump(exclude_unset=True), over)))
+        return Seated(name, config)
+
+    # -- parts ---------------------------------------------------------------------------------------
+
+    def _build_game(self, spec: str) -> Game:
+        return build_game(orjson.loads(spec), key="game", file=self.file)
+
+    def _build_mechanism(self, spec: str) -> Mechanism:
+        return mechanisms.build(orjson.loads(spec), key="mechanism", file=self.file)
+
+    def _build_agent(self, spec: str) -> AgentConfig:
+        try:
+            config = AgentConfig.model_validate(orjson.loads(spec))
+        except ValidationError as error:
+            raise problem(error, AgentConfig, self.file, "agent") from None
+        if config.strategy is not None:
+            strategies.build(config.strategy, key="agent.strategy", file=self.file)
+        else:
+            styles.build(config.style, key="agent.style", file=self.file)
+            framing = config.framing
+            for kind, name in (
+                ("payoffs", framing.payoffs), ("history", framing.history), ("goals", framing.goal), ("hints", framing.hint),
+            ):  # fmt: skip
+                if name is not None:
+                    self.library.need(kind, name)
+            self.library.story(framing.story)
+            persona_text(config.persona, self.library)
+        memories.build(config.memory, key="agent.memory", file=self.file)
+        return config
+
+    def _check(self) -> None:
+        """Find mistakes before the first match: every cell of a small grid, every level of a large one."""
+        for cell in self._sample():
+            for seating in cell.seatings[:1]:
+                for seated in seating:
+                    for names in cell.game.actions:
+                        try:
+                            seated.config.framing.labels_for(names)
+                        except ValueError as error:
+                            raise StudyError(
+                                f"game {cell.game.name}: {error}", file=self.file, key="agent.framing.labels"
+                            ) from None
+
+    def _sample(self) -> Iterator[Cell]:
+        if self.cells <= CHECK_ALL:
+            yield from (self._build_cell(number) for number in range(self.cells))
+            return
+        stride = 1
+        for factor in reversed(self.factors):
+            yield from (self._build_cell(level * stride) for level in range(len(factor.levels)))
+            stride *= len(factor.levels)
+
+    def _find_models(self) -> tuple[dict[str, dict[str, Any]], tuple[str, ...]]:
+        """All models of the study; one model with two sets of client settings is refused."""
+        found: dict[str, dict[str, Any]] = {}
+        for cell in self._sample():
+            for seating in cell.seatings:
+                for seated in seating:
+                    config = seated.config
+                    if config.model is None:
+                        continue
+                    if found.setdefault(config.model, config.settings) != config.settings:
+                        raise StudyError(
+                            f"model {config.model} is given two different settings", file=self.file,
+                            key="agent.settings",
+                        )  # fmt: skip
+        return found, tuple(found)
+
+
+def _spec(spec: Mapping[str, Any] | str) -> Mapping[str, Any]:
+    """A type written as one word is a model if it looks like one, else a strategy."""
+    if isinstance(spec, str):
+        return {"model": spec} if "/" in spec else {"strategy": spec}
+    return spec
+
+
+def _json(data: Any) -> str:
+    return orjson.dumps(data, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS).decode()
+
+
+def _key(labels: Mapping[str, Any], who: list[Any]) -> str:
+    return _json([dict(labels), who])

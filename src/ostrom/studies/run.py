@@ -1,0 +1,163 @@
+"""Open, play and reopen runs: what a command or a notebook calls."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ostrom.engine.folder import Folder, check_name, differences, new_manifest
+from ostrom.engine.journal import Journal
+from ostrom.engine.rows import Rows
+from ostrom.engine.runner import Options, Result, Runner
+from ostrom.errors import RunError, StudyError, UsageError
+from ostrom.framing import Library
+from ostrom.models import open_model
+from ostrom.models.base import Model
+from ostrom.studies.load import validate
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.schema import StudyFile
+
+FREE_TO_CHANGE = ("budget", "report", "title", "about", "citation")
+"""Parts of a study that may change between sessions of one run: they change nothing that is played."""
+
+Watch = Callable[[Runner], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run on disk, opened for reading."""
+
+    folder: Folder
+    manifest: Mapping[str, Any]
+    plan: StudyPlan
+    journal: Journal
+
+    @property
+    def name(self) -> str:
+        """The name of the run: that of its folder."""
+        return self.folder.path.name
+
+    @property
+    def rows(self) -> Rows:
+        """Its tables."""
+        return Rows(self.plan, self.journal, self.name)
+
+    def close(self) -> None:
+        """Close the journal."""
+        self.journal.close()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_run(path: str | Path, runs: str | Path = "runs") -> Run:
+    """Open a run by its folder or by its name in the folder of runs."""
+    folder = find_run(path, runs)
+    manifest = folder.manifest()
+    study = validate(StudyFile, manifest["study"], str(folder.path / "run.json"), "study")
+    plan = StudyPlan(study, Library(manifest.get("prompts_folder")), str(folder.path / "run.json"))
+    return Run(folder, manifest, plan, Journal(folder.journal))
+
+
+def find_run(path: str | Path, runs: str | Path = "runs") -> Folder:
+    """The folder of a run, given as a path or as a name."""
+    for candidate in (Path(path), Path(runs) / str(path)):
+        if (candidate / "run.json").exists():
+            return Folder(candidate)
+    known = sorted(p.parent.name for p in Path(runs).glob("*/run.json")) if Path(runs).is_dir() else []
+    hint = f"known runs: {', '.join(known)}" if known else f"there are no runs in {runs}"
+    raise UsageError(f"{path}: there is no such run ({hint})")
+
+
+def play(
+    study: StudyFile,
+    *,
+    name: str | None = None,
+    runs: str | Path = "runs",
+    prompts: str | Path | None = None,
+    options: Options | None = None,
+    watch: Watch | None = None,
+    open_models: Callable[[str, Mapping[str, Any]], Model] | None = None,
+    extra: Mapping[str, Any] | None = None,
+    file: str | None = None,
+) -> Result:
+    """Play a study into ``runs/<name>``, or go on where an earlier session left off."""
+    library = Library(prompts)
+    plan = StudyPlan(study, library, file)
+    folder = Folder(Path(runs) / check_name(name or study.name))
+    folder.lock()
+    try:
+        _prepare(folder, plan, library, extra or {})
+        runner = Runner(plan, folder, library, open_models or _open, options)
+        return asyncio.run(_watched(runner, watch))
+    finally:
+        folder.unlock()
+
+
+def _open(name: str, settings: Mapping[str, Any]) -> Model:
+    return open_model(name, **settings)
+
+
+async def _watched(runner: Runner, watch: Watch | None) -> Result:
+    if watch is None:
+        return await runner.run()
+    watching = asyncio.create_task(watch(runner))
+    try:
+        return await runner.run()
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+
+def _prepare(folder: Folder, plan: StudyPlan, library: Library, extra: Mapping[str, Any]) -> None:
+    """Write the manifest of a new run, or make sure that an old one is the same study."""
+    study, prompts = plan.resolved(), fingerprint(library)
+    if not folder.exists:
+        more = {"prompts_folder": library.folder, **extra}
+        folder.write_manifest(new_manifest(study, prompts, **more))
+        return
+    old = folder.manifest()
+    changes = changed(old["study"], study)
+    if changes:
+        shown = "; ".join(changes[:5]) + (f"; and {len(changes) - 5} more" if len(changes) > 5 else "")
+        raise RunError(f"{folder.path}: holds another study: {shown} (choose another --name to keep both)")
+    if old.get("prompts") != prompts:
+        raise RunError(
+            f"{folder.path}: its prompts were other ones than now (choose another --name to keep both)"
+        )
+    if old["study"] != study:
+        folder.write_manifest({**old, "study": study})
+
+
+def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    """What differs between two studies in a way that matters; more seeds than before are no difference."""
+    left = {k: v for k, v in old.items() if k not in FREE_TO_CHANGE}
+    right = {k: v for k, v in new.items() if k not in FREE_TO_CHANGE}
+    if left.get("seeds", 1) < right.get("seeds", 1):
+        left["seeds"] = right["seeds"]
+    return differences(left, right)
+
+
+def fingerprint(library: Library) -> str:
+    """A hash of every prompt file that a run can use."""
+    digest = hashlib.blake2b(digest_size=12)
+    seen: set[str] = set()
+    for folder in library.folders:
+        for path in sorted(folder.rglob("*.txt")):
+            relative = path.relative_to(folder).as_posix()
+            if relative in seen:
+                continue
+            seen.add(relative)
+            try:
+                content = path.read_bytes()
+            except OSError as error:
+                raise StudyError(f"cannot be read: {error.strerror}", file=str(path)) from None
+            digest.update(relative.encode() + b"\0" + content + b"\0")
+    return digest.hexdigest()

@@ -1,0 +1,78 @@
+"""The shape of a study file."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from ostrom.agents.policy import check_policy
+from ostrom.errors import StudyError
+
+
+class InvalidRule(BaseModel):
+    """What happens to answers that cannot be read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    retries: int = Field(default=3, ge=0, le=100)
+    policy: str = "fail"
+
+    @field_validator("policy")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        try:
+            check_policy(value)
+        except StudyError as error:
+            raise ValueError(error.problem + f" (found {value!r})") from None
+        return value
+
+
+class BudgetRule(BaseModel):
+    """What a run may spend in all."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    calls: int | None = Field(default=None, ge=0)
+    tokens: int | None = Field(default=None, ge=0)
+    usd: float | None = Field(default=None, ge=0)
+
+
+class ReportRule(BaseModel):
+    """Which panels the report shows; every panel is found by name."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    panels: list[str | dict[str, Any]] = Field(default_factory=list)
+    reference: str | None = Field(default=None, description="published figures to compare with, by name")
+
+
+class StudyFile(BaseModel):
+    """A study: a fixed part, what is varied, how often, and what to do when things go wrong."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    title: str = ""
+    about: str = ""
+    citation: str = ""
+    game: str | dict[str, Any]
+    mechanism: str | dict[str, Any] = "none"
+    agent: dict[str, Any] = Field(default_factory=dict, description="what all agents have in common")
+    types: dict[str, dict[str, Any] | str] = Field(
+        default_factory=dict, description="named agent types, each on top of 'agent'"
+    )
+    seats: dict[int, dict[str, Any]] = Field(
+        default_factory=dict, description="what is different at single seats, numbered from 1"
+    )
+    seating: Literal["self", "ordered", "unordered", "seats"] = Field(
+        default="self",
+        description="self: every type meets itself; ordered: every tuple of types; unordered: every multiset; "
+        "seats: one match, seat k is played by the k-th type",
+    )
+    vary: dict[str, list[Any] | dict[str, Any]] = Field(default_factory=dict)
+    seeds: int = Field(default=1, ge=1)
+    seed: int = Field(default=0, ge=0)
+    invalid: InvalidRule = Field(default_factory=InvalidRule)
+    budget: BudgetRule = Field(default_factory=BudgetRule)
+    report: ReportRule = Field(default_factory=ReportRule)
