@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from fractions import Fraction
-from itertools import product
+from itertools import permutations, product
 
 import nashpy
 import numpy as np
@@ -213,6 +213,9 @@ def test_all_144_agree_with_nashpy() -> None:
 def test_every_game_has_an_equilibrium_and_pieces_are_as_large_as_can_be(game: Game) -> None:
     found = mixed_equilibria_2x2(game)
     assert found.pieces
+    for a, b in permutations(found.pieces, 2):
+        within = a.first[0] >= b.first[0] and a.first[1] <= b.first[1]
+        assert not (within and a.second[0] >= b.second[0] and a.second[1] <= b.second[1])
     assert sorted(i for group in found.components for i in group) == list(range(len(found.pieces)))
     for e in pure_equilibria(game):
         at = (1.0 - e.profile[0], 1.0 - e.profile[1])
@@ -236,9 +239,15 @@ def test_degenerate_games_are_described_openly() -> None:
 
 
 def test_rounding_in_payoffs_does_not_break_ties() -> None:
-    # Multiplier equal to n: giving and keeping pay the same, whatever 0.1 x 3 is in floats.
-    game = build_game("public_goods:3,3,0.1,strict=false")
-    assert len(pure_equilibria(game)) == 8 and not any(e.strict for e in pure_equilibria(game))
+    summed, plain = 0.1 + 0.2, 0.3
+    assert summed != plain
+    game = Game(
+        "g", (AB, AB), np.array([[[summed, plain], [plain, summed]], [[plain, summed], [summed, plain]]])
+    )
+    assert len(pure_equilibria(game)) == 4 and not any(e.strict for e in pure_equilibria(game))
+    assert best_responses(game, 0, (0,)) == (0, 1) and dominated_actions(game) == ()
+    assert [piece.kind for piece in mixed_equilibria_2x2(game).pieces] == ["square"]
+    assert len(pareto_frontier(game)) == len(social_optimum(game).profiles) == 4
 
 
 def test_closed_forms_refuse_other_shapes() -> None:
