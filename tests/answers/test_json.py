@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ostrom.answers import (
     Answer,
     Invalid,
+    Record,
     Text,
     check_schema,
     last_object,
@@ -289,6 +290,13 @@ def test_a_record_is_accepted_exactly_when_the_reference_validator_accepts_it(va
 def test_a_rule_that_would_not_be_obeyed_is_refused(schema: dict[str, Any], problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         check_schema(schema)
+
+
+def test_a_record_refuses_its_schema_when_it_is_made() -> None:
+    with pytest.raises(UsageError, match="keyword 'oneOf'"):
+        Record("vote", {"type": "object", "oneOf": []})
+    with pytest.raises(UsageError, match="a record is an object"):
+        Record("vote", {"type": "string"})
 
 
 def test_labels_that_would_make_a_record_ambiguous_are_refused() -> None:

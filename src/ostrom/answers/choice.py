@@ -84,8 +84,8 @@ def read_choice(
     if not lines:
         return Invalid("the reply says nothing")
     key = alone(lines[0], ready)
-    item = alone(_LIST_MARK.sub("", lines[0], count=1), ready)
-    before = alone(_LIST_MARK.sub("", lines[1], count=1), ready) if len(lines) > 1 else None
+    item = alone(_item(lines[0]), ready)
+    before = alone(_item(lines[1]), ready) if len(lines) > 1 else None
     if item is not None and before is not None and item != before:
         return Invalid(f"the reply ends with two options, {_two(before, item, labels)}; give only one")
     if key is not None:
@@ -114,6 +114,12 @@ def alone(line: str, labels: Labels) -> str | None:
         else:
             return None
     return None
+
+
+def _item(line: str) -> str:
+    """The line without the mark of a list item."""
+    mark = _LIST_MARK.match(line)
+    return line[mark.end() :] if mark else line
 
 
 def _loose(sentence: str, labels: Labels) -> Answer | Invalid:

@@ -8,7 +8,7 @@ from typing import Any
 from ostrom.answers.forms import Choice, Form, Mixture, Record, Text
 from ostrom.answers.labels import check_labels
 from ostrom.answers.mixture import checked_caps
-from ostrom.answers.schema import check_schema, relabelled
+from ostrom.answers.schema import relabelled
 from ostrom.errors import UsageError
 
 
@@ -53,7 +53,6 @@ def constraint_of(form: Form, labels: Mapping[str, str] | None = None) -> dict[s
                 "name": "mixture",
             }
         case Record(name=name, schema=schema):
-            check_schema(schema)
             return {"schema": relabelled(schema, shown), "name": name}
         case Text():
             return {}

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from ostrom.answers.schema import check_record_schema
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -24,10 +26,16 @@ class Mixture:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A JSON object that satisfies a JSON schema (object, properties, bounds); ``name`` picks its wording."""
+    """A JSON object that satisfies a JSON schema (object, properties, bounds); ``name`` picks its wording.
+
+    A schema that asks for more than ``ostrom.answers.schema`` obeys is refused here, before anything is played.
+    """
 
     name: str
     schema: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        check_record_schema(self.schema)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ from typing import Any
 from ostrom.answers.ending import final_part
 from ostrom.answers.jsonobject import last_object
 from ostrom.answers.reading import Answer, Invalid
-from ostrom.answers.schema import Misfit, check_schema, fitted, relabelled, unlabelled
-from ostrom.errors import UsageError
+from ostrom.answers.schema import Misfit, check_record_schema, fitted, relabelled, unlabelled
 
 
 def read_record(
@@ -30,9 +29,7 @@ def read_record(
     >>> read_record('{"action": "C"}', schema, {"C": "A0", "D": "A1"})
     Invalid(reason='\\'action\\' must be one of "A0", "A1"')
     """
-    check_schema(schema)
-    if schema["type"] != "object":
-        raise UsageError(f"schema: a record is an object (found type {schema['type']!r})")
+    check_record_schema(schema)
     labels = labels or {}
     shown = relabelled(schema, labels)
     part = final_part(text, cut=cut)

@@ -55,6 +55,13 @@ def check_schema(schema: Mapping[str, Any], path: str = "schema") -> None:
     _check_children(schema, kind, path)
 
 
+def check_record_schema(schema: Mapping[str, Any]) -> None:
+    """As ``check_schema``, and the schema must be that of an object."""
+    check_schema(schema)
+    if schema["type"] != "object":
+        raise UsageError(f"schema: a record is an object (found type {schema['type']!r})")
+
+
 def _check_children(schema: Mapping[str, Any], kind: str, path: str) -> None:
     properties = schema.get("properties", {})
     for name in schema.get("required", ()):
