@@ -28,7 +28,7 @@ class Mixture:
 class Record:
     """A JSON object that satisfies a JSON schema (object, properties, bounds); ``name`` picks its wording.
 
-    A schema that asks for more than ``ostrom.answers.schema`` obeys is refused here, before anything is played.
+    A schema that asks for more than ``ostrom.answers.schema`` obeys is refused here, before any play.
     """
 
     name: str
