@@ -74,6 +74,8 @@ class Transport:
     def _open(self) -> aiohttp.ClientSession:
         if self._closed:
             raise ModelError(f"{self.who} was closed before this call")
+        if self._session is not None:
+            raise ModelError(f"{self.who} belongs to another event loop; open the model again in this one")
         self._loop = asyncio.get_running_loop()
         self._session = aiohttp.ClientSession(
             # No limit here: how many calls are in flight is the caller's decision.

@@ -19,7 +19,7 @@ def answer(body: dict[str, Any]) -> str:
     """The text of the reply to a chat body: constraint first, then the form named in the last paragraph.
 
     >>> answer({"messages": [{"role": "user", "content": "Rules.\\n\\nValid answers: [A0] or [A1]."}]})
-    '[A1]'
+    '[A0]'
     """
     prompt = prompt_of(body)
     draw = zlib.crc32(orjson.dumps(body.get("seed", 0)) + prompt.encode())

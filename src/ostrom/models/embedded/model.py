@@ -101,9 +101,7 @@ class EmbeddedModel:
     async def close(self) -> None:
         """Stop what runs and free the memory."""
         self._closed = True
-        runtime, self._runtime = self._runtime, None
-        if runtime is not None:
-            await asyncio.to_thread(runtime.close)
+        await asyncio.to_thread(self._unload)
 
     def describe(self) -> Mapping[str, Any]:
         """File, mode and sampling: what decides the replies."""
@@ -148,6 +146,13 @@ class EmbeddedModel:
                     "json_schema": {"name": constraint.name, "schema": dict(constraint.schema)},
                 }
         return body
+
+    def _unload(self) -> None:
+        # Weights that are being loaded right now are waited for: loading cannot be stopped.
+        with self._loading:
+            runtime, self._runtime = self._runtime, None
+        if runtime is not None:
+            runtime.close()
 
     def _call(self, body: dict[str, Any], request: Request, stop: threading.Event) -> Reply:
         with self._loading:

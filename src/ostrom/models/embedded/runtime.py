@@ -65,15 +65,18 @@ class Runtime:
         params.hostnames = ["127.0.0.1"]
         params.api_keys = [secrets.token_hex(32)]
         params.ui = params.endpoint_slots = params.endpoint_props = False
-        try:
-            self._server = xllamacpp.Server(params)
-        except Exception as error:
-            raise ModelError(f"{load.path}: the runtime cannot load this file ({error})") from None
-        self.address: str = self._server.listening_address
         self._stopping = threading.Event()
         self._calls = 0
         self._idle = threading.Condition()
-        _RUNTIMES.add(self)
+        with _LOADING:
+            if _LEAVING.is_set():
+                raise ModelError("the process is ending")
+            try:
+                self._server = xllamacpp.Server(params)
+            except Exception as error:
+                raise ModelError(f"{load.path}: the runtime cannot load this file ({error})") from None
+            _RUNTIMES.add(self)
+        self.address: str = self._server.listening_address
 
     def chat(
         self, body: dict[str, Any], stop: threading.Event, chunk: Callable[[dict[str, Any]], None]
@@ -110,11 +113,17 @@ class Runtime:
 
 
 _RUNTIMES: weakref.WeakSet[Runtime] = weakref.WeakSet()
+_LOADING = threading.Lock()
+_LEAVING = threading.Event()
 
 
 @atexit.register
 def _close_all() -> None:
-    for runtime in list(_RUNTIMES):
+    """Leave no call running, not even one whose weights are still being loaded."""
+    _LEAVING.set()
+    with _LOADING:
+        running = list(_RUNTIMES)
+    for runtime in running:
         runtime.close()
 
 

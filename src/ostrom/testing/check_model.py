@@ -1,0 +1,177 @@
+"""Conformance of a model client: what it claims is true, and what the engine relies on holds.
+
+For your own client::
+
+    await check_model(open_model("my_provider/my_model"))
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from ostrom.errors import ModelError, OstromError, RequestRefused
+from ostrom.models.base import Constraint, Message, Model, Reply, Request
+from ostrom.models.keys import redact
+
+CHOICES = ("[A0]", "[A1]")
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"number": {"type": "integer"}},
+    "required": ["number"],
+    "additionalProperties": False,
+}
+QUESTION = "Pick one of the two labels. Valid answers: [A0] or [A1]."
+
+
+class ModelCheckFailed(OstromError):
+    """A client breaks its contract."""
+
+
+async def check_model(model: Model, *, concurrent: int = 4, close: bool = True) -> list[str]:
+    """Check a client against the contract; the names of the checks that were made, or ModelCheckFailed."""
+    made = []
+    checks = [_one_call, _description, _abilities, _concurrency, _usage]
+    for check in checks:
+        await check(model, concurrent)
+        made.append(check.__name__.strip("_"))
+    if close:
+        await model.close()
+        await model.close()
+        made.append("close")
+    return made
+
+
+async def probe(model: Model) -> dict[str, Any]:
+    """Make one call and report what came back, for `ostrom models check`."""
+    clock = time.perf_counter()
+    reply = await model.complete(_request(QUESTION, max_tokens=64))
+    return {
+        "name": model.name,
+        "latency": round(time.perf_counter() - clock, 3),
+        "version": reply.model,
+        "finish": reply.finish,
+        "usage": {name: getattr(reply.usage, name) for name in ("input", "output", "cached", "reasoning")},
+        "reasoning_kind": reply.reasoning_kind,
+        "reply": " ".join(reply.text.split())[:80],
+        "settings": dict(model.describe()),
+    }
+
+
+def _request(text: str, max_tokens: int = 32, **more: Any) -> Request:
+    return Request((Message("user", text),), {"max_tokens": max_tokens}, **more)
+
+
+async def _one_call(model: Model, _: int) -> None:
+    reply = await model.complete(_request(QUESTION))
+    _must(isinstance(reply, Reply), model, f"complete() gave {type(reply).__name__}, not a Reply")
+    _must(isinstance(reply.text, str), model, "the reply's text is not text")
+    _must(
+        (reply.reasoning is None) == (reply.reasoning_kind == "none"),
+        model,
+        "reasoning and its kind disagree",
+    )
+    _must(model.connections >= 1, model, "connections is below 1")
+
+
+async def _description(model: Model, _: int) -> None:
+    try:
+        written = orjson.dumps(model.describe()).decode()
+    except TypeError as error:
+        raise ModelCheckFailed(f"{model.name}: describe() is not plain data ({error})") from None
+    import os
+
+    names = [name for name in os.environ if name.endswith(("_KEY", "_TOKEN", "_SECRET"))]
+    shown = written + repr(model)
+    for name in names:
+        secret = os.environ[name]
+        _must(
+            len(secret) < 8 or secret not in shown, model, f"describe() or repr() shows the value of {name}"
+        )
+    _must(redact(shown, ()) == shown, model, "describe() or repr() shows something that looks like a key")
+    _must(model.describe() == model.describe(), model, "describe() changes from call to call")
+
+
+async def _abilities(model: Model, _: int) -> None:
+    can = model.abilities
+    constrained = _request(QUESTION, constraint=Constraint(choices=CHOICES))
+    in_schema = _request("Name a small number, as JSON.", 200, constraint=Constraint(schema=SCHEMA))
+    with_odds = _request(QUESTION, top_logprobs=2)
+    begun = Request((Message("user", QUESTION), Message("assistant", "I choose [")), {"max_tokens": 4})
+    for able, name, request in (
+        (can.choices, "choices", constrained),
+        (can.schema, "schema", in_schema),
+        (can.logprobs, "logprobs", with_odds),
+        (can.prefill, "prefill", begun),
+    ):
+        if able:
+            await _able(model, name, request)
+        else:
+            await _refuses(model, name, request)
+    if can.deterministic:
+        again = Request((Message("user", QUESTION),), {"max_tokens": 8, "temperature": 1.0, "seed": 7})
+        first, second = await model.complete(again), await model.complete(again)
+        _must(first.text == second.text, model, "claims to be deterministic, but one seed gave two replies")
+
+
+async def _able(model: Model, name: str, request: Request) -> None:
+    try:
+        reply = await model.complete(request)
+    except RequestRefused as error:
+        raise ModelCheckFailed(f"{model.name}: claims the ability {name!r} but refuses it: {error}") from None
+    if name == "choices":
+        _must(reply.text in CHOICES, model, f"was held to {CHOICES} and wrote {reply.text[:40]!r}")
+    elif name == "schema":
+        try:
+            found = orjson.loads(reply.text)
+            good = isinstance(found, dict) and type(found.get("number")) is int and len(found) == 1
+        except orjson.JSONDecodeError:
+            good = False
+        _must(good, model, f"was held to a JSON schema and wrote {reply.text[:40]!r}")
+    elif name == "logprobs":
+        odds = reply.logprobs
+        _must(bool(odds), model, "gave no log-probabilities")
+        total = math.fsum(math.exp(value) for value in (odds or {}).values())
+        _must(total <= 1.001, model, f"gave probabilities that sum to {total:.3f}")
+    elif name == "prefill":
+        _must(not reply.text.startswith("I choose ["), model, "repeats the beginning that it was given")
+
+
+async def _refuses(model: Model, name: str, request: Request) -> None:
+    try:
+        await model.complete(request)
+    except ModelError:
+        return
+    raise ModelCheckFailed(
+        f"{model.name}: does not claim the ability {name!r}, yet takes such a request in silence"
+    )
+
+
+async def _concurrency(model: Model, concurrent: int) -> None:
+    """Calls made at the same time give what they give alone, where that can be told at all."""
+    if not (model.abilities.choices or model.abilities.deterministic):
+        await asyncio.gather(*(model.complete(_request(QUESTION)) for _ in range(concurrent)))
+        return
+    if model.abilities.choices:
+        labels = [(f"[B{n}]", f"[C{n}]") for n in range(concurrent)]
+        requests = [_request(f"Choose {a} or {b}.", constraint=Constraint(choices=(a, b))) for a, b in labels]
+        replies = await asyncio.gather(*map(model.complete, requests))
+        for reply, allowed in zip(replies, labels, strict=True):
+            _must(
+                reply.text in allowed, model, f"mixes up concurrent calls: {reply.text!r} is not in {allowed}"
+            )
+
+
+async def _usage(model: Model, _: int) -> None:
+    usage = (await model.complete(_request(QUESTION))).usage
+    _must(usage.input is not None and usage.output is not None, model, "does not report its usage of tokens")
+
+
+def _must(holds: bool, model: Model, problem: str) -> None:
+    if not holds:
+        raise ModelCheckFailed(f"{model.name}: {problem}")

@@ -1,0 +1,182 @@
+"""The embedded model, for real: SmolLM2 in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostrom.errors import ModelError, RequestRefused, StudyError, TimedOut
+from ostrom.models import Constraint, Message, Model, Request, open_model
+from ostrom.models.embedded.model import EmbeddedModel
+from ostrom.models.embedded.weights import fetch
+from ostrom.testing.check_model import check_model
+
+pytestmark = pytest.mark.embedded
+pytest.importorskip("xllamacpp")
+
+SMALL: dict[str, Any] = {"context": 512}
+# A system message of our own replaces the longer one in the model's template: reading prompts is slow.
+BRIEF = Message("system", "Hi.")
+ASKED = Message("user", "Pick A or B.")
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    opened = open_model("embedded/smollm2-135m", **SMALL)
+    yield opened
+    asyncio.run(opened.close())
+
+
+def complete(
+    model: Model, *messages: Message, constraint: Constraint | None = None, top: int = 0, **params: Any
+) -> Any:
+    request = Request((BRIEF, *(messages or (ASKED,))), {"max_tokens": 6, **params}, constraint, top)
+    return asyncio.run(model.complete(request))
+
+
+def test_the_same_seed_gives_the_same_text_whatever_ran_before(model: Model) -> None:
+    first = complete(model, seed=3)
+    complete(model, Message("user", "Pick A or B. Quickly!"), seed=4)
+    assert complete(model, seed=3).text == first.text
+    assert first.usage.input > 5 and 1 <= first.usage.output <= 6 and first.usage.cached == 0
+    assert len({complete(model, seed=seed).text for seed in range(4)}) > 1
+
+
+def test_calls_at_once_give_what_they_give_alone(model: Model) -> None:
+    async def together() -> list[str]:
+        requests = [Request((BRIEF, ASKED), {"max_tokens": 4, "seed": seed}) for seed in (1, 2, 3)]
+        return [reply.text for reply in await asyncio.gather(*map(model.complete, requests))]
+
+    assert asyncio.run(together()) == [complete(model, seed=seed, max_tokens=4).text for seed in (1, 2, 3)]
+
+
+def test_a_choice_is_one_of_the_choices(model: Model) -> None:
+    choices = ('[say "no"]', "back\\slash\nline", "日本")
+    found = {
+        complete(model, constraint=Constraint(choices=choices), seed=s, max_tokens=20).text for s in range(3)
+    }
+    assert found <= set(choices)
+
+
+def test_an_object_satisfies_its_schema(model: Model) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"pick": {"enum": ["A", "B"]}},
+        "required": ["pick"],
+        "additionalProperties": False,
+    }
+    reply = complete(model, constraint=Constraint(schema=schema), max_tokens=40, seed=1)
+    assert json.loads(reply.text)["pick"] in "AB" and reply.finish == "stop"
+
+
+def test_a_given_beginning_is_gone_on_from_and_not_repeated(model: Model) -> None:
+    begun = Message("assistant", "I choose the letter")
+    reply = complete(model, ASKED, begun, seed=1, top=5, temperature=0)
+    assert not reply.text.startswith("I choose") and reply.text
+    best = max(reply.logprobs, key=reply.logprobs.get)
+    assert reply.text.startswith(best) and len(reply.logprobs) == 5
+
+
+def test_stop_and_length_are_told_apart(model: Model) -> None:
+    assert complete(model, seed=1, max_tokens=2, extra={"ignore_eos": True}).finish == "length"
+    assert complete(model, constraint=Constraint(choices=("A",))).finish == "stop"
+
+
+def test_a_prompt_beyond_the_context_is_refused_with_both_numbers(model: Model) -> None:
+    with pytest.raises(RequestRefused, match=r"tokens\) exceeds the available context size \(512 tokens\)"):
+        complete(model, Message("user", "word " * 700))
+
+
+def test_unknown_parameters_are_refused(model: Model) -> None:
+    with pytest.raises(RequestRefused, match="unknown model parameter 'temprature'"):
+        complete(model, temprature=1)
+
+
+def test_a_call_that_takes_too_long_is_stopped(model: Model) -> None:
+    hasty = open_model("embedded/smollm2-135m", timeout=0.8, **SMALL)
+    with pytest.raises(TimedOut, match=r"within 0\.8 s"):
+        complete(hasty, max_tokens=450, extra={"ignore_eos": True})
+    asyncio.run(hasty.close())
+
+
+def test_the_endpoint_of_the_runtime_is_on_loopback_and_locked(model: Model) -> None:
+    complete(model, max_tokens=1)
+    assert isinstance(model, EmbeddedModel) and model._runtime is not None
+    address = model._runtime.address
+    assert address.startswith("http://127.0.0.1:")
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        urllib.request.urlopen(f"{address}/v1/models")
+
+
+def test_it_keeps_the_contract(model: Model) -> None:
+    assert model.abilities.deterministic
+    asyncio.run(check_model(model, concurrent=2, close=False))
+
+
+def test_fast_mode_does_not_read_the_same_beginning_twice() -> None:
+    opened = open_model("embedded/smollm2-135m", mode="fast", slots=2, **SMALL)
+    assert not opened.abilities.deterministic and opened.connections == 2
+    assert opened.describe()["mode"] == "fast"
+    rules = Message("user", "These are the rules of the game. " * 4 + "Round 1.")
+    complete(opened, rules, max_tokens=1)
+    again = complete(opened, rules, max_tokens=1)
+    asyncio.run(opened.close())
+    assert again.usage.cached > 0.8 * again.usage.input
+
+
+def test_any_file_of_the_users_can_be_opened(tmp_path: Path) -> None:
+    link = tmp_path / "own.gguf"
+    link.symlink_to(fetch("smollm2-135m"))
+    opened = open_model(f"embedded/{link}", **SMALL)
+    assert complete(opened, max_tokens=1, seed=1).model == "own.gguf"
+    asyncio.run(opened.close())
+
+
+def test_a_file_that_is_no_model_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "broken.gguf"
+    path.write_bytes(b"GGUF nonsense")
+    with pytest.raises(ModelError, match=r"broken\.gguf: the runtime cannot load this file"):
+        complete(open_model(f"embedded/{path}", **SMALL))
+
+
+@pytest.mark.parametrize("settings", [{"mode": "quick"}, {"slots": 2}, {"threads": 0}, {"context": -1}])
+def test_wrong_settings(settings: dict[str, Any]) -> None:
+    with pytest.raises(StudyError):
+        open_model("embedded/smollm2-135m", **settings)
+
+
+LEAVE = """
+import asyncio, sys
+from ostrom.models import Message, Request, open_model
+
+async def main():
+    model = open_model("embedded/smollm2-135m", context=512)
+    long = Request((Message("user", "Tell a story."),), {"max_tokens": 450, "extra": {"ignore_eos": True}})
+    task = asyncio.create_task(model.complete(long))
+    await asyncio.sleep(1.5)
+    if sys.argv[1] == "close":
+        await model.close()
+        print(type((await asyncio.gather(task, return_exceptions=True))[0]).__name__)
+    elif sys.argv[1] == "fail":
+        raise KeyError("on purpose")
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize(("how", "status"), [("close", 0), ("leave", 0), ("fail", 1)])
+def test_leaving_in_the_middle_of_a_call_neither_hangs_nor_crashes(how: str, status: int) -> None:
+    done = subprocess.run([sys.executable, "-c", LEAVE, how], capture_output=True, text=True, timeout=100)
+    assert done.returncode == status, done.stderr
+    if how == "close":
+        assert done.stdout.strip() == "ModelError"
+    if how != "fail":
+        assert done.stderr == ""  # the runtime's log stays silent

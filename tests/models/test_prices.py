@@ -1,0 +1,85 @@
+"""Prices: known, free, or unknown; never zero for want of knowledge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ostrom.errors import StudyError
+from ostrom.models import Usage
+from ostrom.models.prices import Rates, load_prices, price_of, rates_of
+
+CALL = Usage(input=1_000_000, output=1_000_000)
+
+
+def test_published_prices() -> None:
+    pytest.importorskip("genai_prices")
+    assert price_of("openai/gpt-4o-mini", CALL) == pytest.approx(0.75)
+    assert price_of("inspect/openai/gpt-4o-mini", CALL) == pytest.approx(0.75)
+    cached = Usage(input=1_000_000, output=0, cached=1_000_000)
+    assert price_of("openai/gpt-4o-mini", cached) == pytest.approx(0.075)
+
+
+def test_prices_that_depend_on_the_length_of_the_prompt() -> None:
+    pytest.importorskip("genai_prices")
+    short, long = Usage(input=100_000, output=0), Usage(input=400_000, output=0)
+    cheap, dear = price_of("google/gemini-2.5-pro", short), price_of("google/gemini-2.5-pro", long)
+    assert rates_of("google/gemini-2.5-pro") is None
+    assert cheap is not None and dear is not None and dear > 4 * cheap
+
+
+@pytest.mark.parametrize(
+    "name", ["embedded/smollm2-135m", "scripted/x", "http://127.0.0.1:8000/v1#m", "http://localhost/v1#m"]
+)
+def test_this_machine_costs_nothing(name: str) -> None:
+    assert price_of(name, CALL) == 0.0
+    assert price_of(name, Usage()) == 0.0
+
+
+@pytest.mark.parametrize(
+    "name", ["openai/unheard-of", "https://example.org/v1#gpt-4o-mini", "vllm/qwen", "nobody/m"]
+)
+def test_unknown_is_unknown(name: str) -> None:
+    assert price_of(name, CALL) is None
+
+
+def test_unknown_tokens_have_an_unknown_price() -> None:
+    assert price_of("m/x", Usage(input=5), {"m/x": Rates(1, 1)}) is None
+
+
+def test_a_table_comes_first(tmp_path: Path) -> None:
+    path = tmp_path / "prices.yaml"
+    path.write_text(
+        "openai/gpt-4o-mini: {input: 1, output: 2.5, cached: 0}\nvllm/qwen: {input: 0, output: 0}\n"
+    )
+    table = load_prices(path)
+    assert price_of("openai/gpt-4o-mini", CALL, table) == 3.5
+    assert price_of("vllm/qwen", CALL, table) == 0.0
+    assert price_of("vllm/qwen", CALL, {"vllm/qwen": {"input": 1, "output": 1}}) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a/b: {input: 1}", "p.yaml: a/b: needs a price for input and for output"),
+        ("a/b: {input: 1, output: cheap}", "p.yaml: a/b.output: a price is a number of at least 0"),
+        ("a/b: {input: 1, output: -1}", "at least 0"),
+        ("a/b: {input: 1, output: .nan}", "at least 0"),
+        ("a/b: {in: 1, output: 1}", "allowed: input, output, cached"),
+        ("a/b: 3", "a price is a mapping"),
+        ("- 3", "must map model names to prices"),
+        ("{", "is not YAML"),
+    ],
+)
+def test_a_wrong_table_gets_one_clear_line(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text(text)
+    with pytest.raises(StudyError, match=said) as caught:
+        load_prices(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_table_gets_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="cannot be read"):
+        load_prices(tmp_path / "none.yaml")
