@@ -1,4 +1,4 @@
-"""What strategy a player followed: strategy frequencies by maximum likelihood and memory-one response tables."""
+"""What strategy a player followed: strategy frequencies and memory-one response tables."""
 
 from ostrom.analysis.inference.choices import PlayedMatch
 from ostrom.analysis.inference.comparison import (

@@ -91,8 +91,9 @@ def choice_table(played: Sequence[PlayedMatch], *, unit: str, resample: str) -> 
         raise BadSample("strategy inference needs at least one candidate strategy")
     agreement = [_agreement(item, names) for item in played]
     # Rounded, so that probabilities equal up to the last digit are one chance.
-    chances, codes = np.unique(np.round(np.concatenate(agreement, axis=1), 12), return_inverse=True)
-    codes = codes.reshape(len(names), -1)
+    everything: Floats = np.concatenate(agreement, axis=1).round(12)
+    chances, inverse = np.unique(everything, return_inverse=True)
+    codes = inverse.reshape(len(names), -1)
     if unit == "match":
         keys: list[Hashable] = [(item.match, item.player) for item in played]
         if len(set(keys)) < len(keys):
@@ -104,7 +105,7 @@ def choice_table(played: Sequence[PlayedMatch], *, unit: str, resample: str) -> 
     rows = np.repeat(unit_of, [part.shape[1] for part in agreement])
     counts = np.zeros((len(levels), len(names), chances.size))
     for k in range(len(names)):
-        np.add.at(counts, (rows, k, codes[k]), 1.0)
+        np.add.at(counts[:, k, :], (rows, codes[k]), 1.0)
     owners = [item.match if resample == "match" else item.player for item in played]
     owner_of, owner_levels = label_codes(owners, len(played), resample)
     cluster = np.zeros(len(levels), dtype=np.int64)

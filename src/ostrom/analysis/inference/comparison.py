@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ostrom.analysis.inference.choices import PlayedMatch, choice_table
-from ostrom.analysis.inference.frequencies import Unit, aic, bic, fit_groups
+from ostrom.analysis.inference.frequencies import Unit, aic, bic, error_rate, fit_groups
 from ostrom.analysis.statistics.errors import BadSample
 from ostrom.analysis.statistics.result import Result
 
@@ -102,7 +102,7 @@ def compare_candidate_sets(
             bic=score,
             bic_above_best=score - best,
             bic_weight=math.exp(-(score - best) / 2) / total,
-            error=1 - fit.faithful,
+            error=error_rate(fit.faithful),
             unit=whole.unit,
         )
         for score, name, candidates, count, fit in sorted(fitted, key=lambda item: item[0])

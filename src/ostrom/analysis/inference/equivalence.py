@@ -9,7 +9,7 @@ from ostrom.analysis.inference.mixture import Mixture
 
 
 def equivalent_groups(table: ChoiceTable) -> tuple[tuple[int, ...], ...]:
-    """Candidates that fit every single unit equally well whatever the error rate, in order of first appearance."""
+    """Candidates that fit every unit equally well whatever the error rate, in order of first appearance."""
     groups: dict[bytes, list[int]] = {}
     for k in range(len(table.candidates)):
         groups.setdefault(np.ascontiguousarray(table.counts[:, k, :]).tobytes(), []).append(k)

@@ -71,7 +71,7 @@ class StrategyFrequencies(Result):
 
     @property
     def gamma(self) -> float | None:
-        """The noise parameter of the original paper, 1 / log((1 - e) / e); None when moves are coin tosses."""
+        """The noise parameter of the original paper, 1 / log((1 - e) / e); None at e = 1/2."""
         if self.error <= 0:
             return 0.0
         return None if self.error >= 0.5 else 1 / math.log((1 - self.error) / self.error)
@@ -94,9 +94,9 @@ def strategy_frequencies(
 ) -> StrategyFrequencies:
     """Maximum likelihood shares of the candidate strategies.
 
-    unit="match": each player of each match holds one strategy for that match. unit="player": a player keeps one
-    strategy through all matches, as in the original paper. `resample` is what the bootstrap draws, the unit
-    itself unless named.
+    unit="match": each player of each match holds one strategy for that match. unit="player": a player keeps
+    one strategy through all matches, as in the original paper. `resample` is what the bootstrap draws, the
+    unit itself unless named.
 
     >>> copy = {"defector": [0, 0, 0], "cooperator": [1, 1, 1]}
     >>> matches = [PlayedMatch(m, "p", [m % 2] * 3, copy) for m in range(20)]
@@ -127,10 +127,9 @@ def strategy_frequencies(
         )
         for j, group in enumerate(groups)
     )
-    error = _error(fit.faithful)
     return StrategyFrequencies(
         weights=lines,
-        error=error,
+        error=error_rate(fit.faithful),
         error_se=float(faithful.std(ddof=1)),
         error_ci=interval(np.maximum(1 - faithful - 1e-10, 0.0)),
         log_likelihood=fit.log_likelihood,
@@ -162,7 +161,8 @@ def bic(fit: Mixture, parameters: int, units: int) -> float:
     return parameters * math.log(units) - 2 * fit.log_likelihood
 
 
-def _error(faithful: float) -> float:
+def error_rate(faithful: float) -> float:
+    """One minus the probability to follow the prescription."""
     # The likelihood needs an error above zero; the cap itself means none was seen.
     return max(0.0, 1 - faithful - 1e-10) if faithful > 1 - 1e-9 else 1 - faithful
 
@@ -190,4 +190,6 @@ def _bootstrap(
         np.full(resamples, np.clip(fit.faithful, 0.55, 0.999)),
         tolerance=1e-6,
     )
-    return weights, faithful
+    # EM leaves traces of candidates on their way to zero; below its tolerance they are zero.
+    weights[weights < 1e-5] = 0.0
+    return weights / weights.sum(axis=1, keepdims=True), faithful

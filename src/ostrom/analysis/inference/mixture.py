@@ -9,6 +9,7 @@ of an optimum.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -103,7 +104,9 @@ def _em_step(
 
 
 def _polished(table: Floats, chances: Floats, load: Floats, weights: Floats, faithful: float) -> Mixture:
-    from scipy.optimize import minimize
+    from scipy import optimize
+
+    minimize: Any = optimize.minimize
 
     n, k = float(load.sum()), weights.size
 
@@ -121,16 +124,17 @@ def _polished(table: Floats, chances: Floats, load: Floats, weights: Floats, fai
     here = np.append(weights, faithful)
     height, gradient, likelihood = evaluate(here)
     if k > 1 or faithful < SURE:
+        whole = {
+            "type": "eq",
+            "fun": lambda x: x[:-1].sum() - 1,
+            "jac": lambda _: np.append(np.ones(k), 0),
+        }
         answer = minimize(
             lambda x: -evaluate(x)[0] / n,
             here,
             jac=lambda x: -evaluate(x)[1] / n,
             bounds=[(0.0, 1.0)] * k + [(0.5, SURE)],
-            constraints={
-                "type": "eq",
-                "fun": lambda x: x[:-1].sum() - 1,
-                "jac": lambda x: np.append(np.ones(k), 0),
-            },
+            constraints=whole,
             method="SLSQP",
             options={"maxiter": 200, "ftol": 1e-13},
         )

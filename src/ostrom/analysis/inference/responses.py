@@ -70,7 +70,8 @@ def response_table(
 ) -> ResponseTable:
     """Count responses over matches; the unit of the cluster intervals is the match.
 
-    >>> table = response_table([PlayedPair(m, [1, 0, 1], [0, 1, 1]) for m in range(4)], rng=np.random.default_rng(0))
+    >>> matches = [PlayedPair(m, [1, 0, 1], [0, 1, 1]) for m in range(4)]
+    >>> table = response_table(matches, rng=np.random.default_rng(0))
     >>> table["CD"].estimate, table["CD"].n, table["DD"].estimate
     (0.0, 4, None)
     """

@@ -200,14 +200,24 @@ def _per_cluster(values: Floats, codes: Ints, count: int, name: str) -> Floats:
 
 
 def _all_labels(moved: Floats, members: list[np.ndarray[tuple[int], np.dtype[np.intp]]]) -> Iterator[Floats]:
-    choices = [itertools.combinations(part.tolist(), int(moved[part].sum())) for part in members]
-    product = itertools.product(*choices)
+    tables = [_combinations(part.size, int(moved[part].sum())) for part in members]
+    total = math.prod(len(table) for table in tables)
     step = max(1, CHUNK // moved.size)
-    while chosen := list(itertools.islice(product, step)):
-        labels = np.zeros((len(chosen), moved.size))
-        for row, parts in enumerate(chosen):
-            labels[row, list(itertools.chain.from_iterable(parts))] = 1.0
+    for start in range(0, total, step):
+        # Each arrangement is a number whose digits, one per block, choose a line of that block's table.
+        number = np.arange(start, min(start + step, total))
+        labels = np.empty((number.size, moved.size))
+        for part, table in zip(members, tables, strict=True):
+            number, digit = np.divmod(number, len(table))
+            labels[:, part] = table[digit]
         yield labels
+
+
+def _combinations(size: int, chosen: int) -> Floats:
+    picks = np.array(list(itertools.combinations(range(size), chosen)), dtype=np.intp)
+    table = np.zeros((len(picks), size))
+    table[np.arange(len(picks))[:, None], picks] = 1.0
+    return table
 
 
 def _random_labels(

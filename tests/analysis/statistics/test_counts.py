@@ -1,0 +1,188 @@
+"""Proportions, agreement, contingency tables, corrections, correlation and slopes."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.regression.linear_model import OLS
+from statsmodels.stats.inter_rater import cohens_kappa as reference_kappa
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+
+from ostrom.analysis.statistics import (
+    BadSample,
+    Undefined,
+    benjamini_hochberg,
+    chi_square,
+    chi_square_labels,
+    cohens_kappa,
+    cross_table,
+    holm,
+    newcombe_difference,
+    ols_slope,
+    pearson,
+    spearman,
+    wilson,
+)
+
+
+@given(st.integers(0, 50), st.integers(1, 50))
+def test_wilson_equals_the_reference_and_holds_its_estimate(k: int, extra: int) -> None:
+    n = k + extra
+    result = wilson(k, n, unit="match")
+    assert result.ci is not None and result.estimate is not None
+    assert tuple(result.ci) == pytest.approx(proportion_confint(k, n, method="wilson"), abs=1e-12)
+    assert result.estimate in result.ci and 0 <= result.ci.low <= result.ci.high <= 1
+
+
+def test_no_trials_is_an_explicitly_undefined_proportion() -> None:
+    row = wilson(0, 0, unit="match").as_dict()
+    assert row["estimate"] is None and row["ci_low"] is None and row["ci_high"] is None
+    with pytest.raises(BadSample):
+        newcombe_difference(0, 0, 1, 2, unit="match")
+    with pytest.raises(BadSample):
+        wilson(3, 2, unit="match")
+    with pytest.raises(BadSample):
+        wilson(0.5, 2, unit="match")  # type: ignore[arg-type]
+
+
+def test_newcombe_equals_the_reference() -> None:
+    for counts in ((56, 70, 48, 80), (0, 10, 0, 20), (9, 10, 3, 10)):
+        expected = confint_proportions_2indep(*counts, method="newcomb", compare="diff")
+        assert tuple(newcombe_difference(*counts, unit="m").ci) == pytest.approx(expected, abs=1e-9)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_corrections_follow_their_definitions(p: list[float]) -> None:
+    m = len(p)
+    assert benjamini_hochberg(p).adjusted == pytest.approx(stats.false_discovery_control(p).tolist())
+    steps = [min(1.0, (m - sum(q < other for q in p)) * other) for other in p]
+    expected = [max(s for s, q in zip(steps, p, strict=True) if q <= own) for own in p]
+    assert holm(p).adjusted == pytest.approx(expected)
+
+
+def test_corrections_equal_the_reference() -> None:
+    p = [0.001, 0.04, 0.03, 0.2, 0.04]
+    for ours, name in ((holm, "holm"), (benjamini_hochberg, "fdr_bh")):
+        rejected, adjusted, *_ = multipletests(p, 0.05, method=name)
+        assert ours(p).adjusted == pytest.approx(adjusted.tolist())
+        assert list(ours(p).rejected) == rejected.tolist()
+
+
+def test_corrections_refuse_what_is_not_a_p_value() -> None:
+    for bad in ([], [math.nan, 0.1], [1.2]):
+        with pytest.raises(BadSample):
+            holm(bad)
+
+
+def test_kappa_equals_the_reference() -> None:
+    rng = np.random.default_rng(5)
+    a = rng.integers(0, 4, 200)
+    b = np.where(rng.random(200) < 0.6, a, rng.integers(0, 4, 200))
+    theirs = reference_kappa(cross_table(a.tolist(), b.tolist()))
+    ours = cohens_kappa(a, b, unit="rationale")
+    assert ours.estimate == pytest.approx(theirs.kappa)
+    assert ours.se == pytest.approx(theirs.std_kappa)
+
+
+def test_kappa_without_any_variety_is_undefined() -> None:
+    with pytest.raises(Undefined, match="only the label 'a'"):
+        cohens_kappa(["a", "a"], ["a", "a"], unit="trace")
+    with pytest.raises(BadSample):
+        cohens_kappa(["a", None], ["a", "b"], unit="trace")
+    with pytest.raises(BadSample):
+        cohens_kappa([], [], unit="trace")
+
+
+def test_chi_square_equals_the_reference() -> None:
+    table = [[12, 30, 8], [20, 15, 25]]
+    theirs = stats.chi2_contingency(table, correction=False)
+    ours = chi_square(table, unit="trace")
+    assert (ours.statistic, ours.p, ours.df) == pytest.approx((theirs.statistic, theirs.pvalue, theirs.dof))
+    assert ours.cramers_v == pytest.approx(stats.contingency.association(table, method="cramer"))
+    assert 0 < ours.cramers_v_corrected < ours.cramers_v
+
+
+def test_independent_labels_have_no_corrected_association() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 5, 300), rng.integers(0, 6, 300)
+    result = chi_square_labels(a, b, unit="trace")
+    assert result.cramers_v > 0.05 and result.cramers_v_corrected < 0.1
+    same = chi_square_labels(a, a, unit="trace")
+    assert same.cramers_v == pytest.approx(1) and same.cramers_v_corrected == pytest.approx(1)
+
+
+def test_empty_rows_of_a_table_are_refused() -> None:
+    with pytest.raises(Undefined, match="row 1"):
+        chi_square([[1, 2], [0, 0]], unit="trace")
+    for bad in ([[1, 2]], [[1, -2], [3, 4]], [[1.5, 2], [3, 4]], [[1], [2, 3]]):
+        with pytest.raises(BadSample):
+            chi_square(bad, unit="trace")  # type: ignore[arg-type]
+
+
+def test_correlations_equal_the_reference() -> None:
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=40)
+    y = np.round(x + rng.normal(size=40), 1)
+    one, two = stats.pearsonr(x, y), stats.spearmanr(x, y)
+    ours = pearson(x, y, unit="cell")
+    assert (ours.estimate, ours.p) == pytest.approx((one.statistic, one.pvalue))
+    assert tuple(ours.ci) == pytest.approx((one.confidence_interval().low, one.confidence_interval().high))
+    ranks = spearman(x, y, unit="cell")
+    assert (ranks.estimate, ranks.p) == pytest.approx((two.statistic, two.pvalue))
+    assert ranks.ci.low < ranks.estimate < ranks.ci.high
+
+
+def test_perfect_and_constant_columns_have_no_silent_correlation() -> None:
+    assert tuple(pearson([1, 2, 3, 4], [2, 4, 6, 8], unit="cell").ci) == (1.0, 1.0)
+    for function in (pearson, spearman):
+        with pytest.raises(Undefined, match="second sample is constant"):
+            function([1, 2, 3, 4], [5, 5, 5, 5], unit="cell")
+        with pytest.raises(BadSample):
+            function([1, 2, 3], [1, 2, 4], unit="cell")
+
+
+def test_slopes_equal_the_reference_with_and_without_clusters() -> None:
+    rng = np.random.default_rng(3)
+    seeds = np.repeat(np.arange(12), 5)
+    x = np.tile(np.log([1, 2, 4, 8, 16]), 12)
+    y = 0.8 - 0.1 * x + rng.normal(0, 0.2, 12)[seeds] + rng.normal(0, 0.1, 60)
+    model = OLS(y, np.column_stack([np.ones(60), x]))
+    plain, robust = model.fit(), model.fit(cov_type="cluster", cov_kwds={"groups": seeds}, use_t=True)
+    for ours, theirs in (
+        (ols_slope(x, y, unit="round"), plain),
+        (ols_slope(x, y, unit="seed", clusters=seeds), robust),
+    ):
+        assert ours.estimate == pytest.approx(theirs.params[1])
+        assert (ours.se, ours.p) == pytest.approx((theirs.bse[1], theirs.pvalues[1]))
+        assert tuple(ours.ci) == pytest.approx(theirs.conf_int()[1].tolist())
+        assert ours.r_squared == pytest.approx(plain.rsquared)
+    assert ols_slope(x, y, unit="seed", clusters=seeds).df == 11
+
+
+def test_slopes_without_information_are_refused() -> None:
+    with pytest.raises(Undefined, match="x is constant"):
+        ols_slope([1, 1, 1], [1, 2, 3], unit="seed")
+    with pytest.raises(Undefined, match="exactly"):
+        ols_slope([1, 2, 3], [2, 4, 6], unit="seed")
+    with pytest.raises(Undefined, match="exactly"):
+        ols_slope([1, 2, 3, 4], [5, 5, 5, 5], unit="seed")
+    with pytest.raises(BadSample, match="2 clusters"):
+        ols_slope([1, 2, 3], [2, 4, 7], unit="seed", clusters=[1, 1, 1])
+
+
+def test_importing_the_facade_does_not_import_scipy() -> None:
+    code = (
+        "import sys, ostrom.analysis.statistics, ostrom.analysis.inference;"
+        "print([m for m in ('scipy', 'statsmodels', 'pandas') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
