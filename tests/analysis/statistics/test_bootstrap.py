@@ -22,6 +22,7 @@ from ostrom.analysis.statistics import (
     ols_slope,
     pearson,
 )
+from ostrom.analysis.statistics.quantiles import bootstrap_interval
 from ostrom.analysis.statistics.resampling import resampling_plan
 
 
@@ -219,3 +220,10 @@ def test_impossible_resampling_is_refused_in_one_line() -> None:
         )
     with pytest.raises(Undefined, match="constant"):
         cluster_bootstrap_slope([1, 1, 1, 1], values, clusters=[1, 2, 3, 4], **common)
+
+
+def test_bca_moves_both_tails_by_twice_the_median_bias() -> None:
+    # Standard normal draws around an estimate half a deviation above their median; no acceleration.
+    draws = stats.norm.ppf((np.arange(200_000) + 0.5) / 200_000)
+    interval = bootstrap_interval(draws, 0.5, np.array([-1.0, 0.0, 1.0]), "bca", 0.95)
+    assert tuple(interval) == pytest.approx((1 - 1.96, 1 + 1.96), abs=0.005)
