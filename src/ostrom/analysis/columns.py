@@ -1,0 +1,43 @@
+"""The columns of the three tables and their types: what an empty table looks like.
+
+A run of scripted strategies makes no call, and a fresh run has no match. Parquet keeps no columns for a table
+without rows, so what reads a run finds the columns here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ostrom.analysis.tables import TYPES
+
+HEAD = "run match unit seed game mechanism"
+AGENT = "agent agent_id model strategy"
+MATCHES = (
+    "state reason player seat role "
+    + AGENT
+    + " opponents rounds score expected_score cooperation complaints "
+    "policies facts"
+)
+DECISIONS = (
+    "state step round player seat " + AGENT + " kind answer action label cooperative payoff expected "
+    "probabilities p_cooperate reading invalid complaints note"
+)
+CALLS = (
+    "run match id step player part try at model params reply reasoning reasoning_kind finish tokens_in "
+    "tokens_out tokens_cached tokens_reasoning usd logprobs version latency source error status"
+)
+
+
+def columns(table: str, factors: Mapping[str, type]) -> dict[str, type]:
+    """The columns of a table in order, with their types.
+
+    >>> list(columns("matches", {"history_length": int}))[4:8]
+    ['game', 'mechanism', 'history_length', 'state']
+    """
+    if table == "calls":
+        names = CALLS.split()
+    else:
+        rest = {"matches": MATCHES, "decisions": DECISIONS}[table].split()
+        names = list(dict.fromkeys([*HEAD.split(), *factors, *rest]))
+    types = {**TYPES, **(factors if table != "calls" else {})}
+    return {name: types.get(name, str) for name in names}
