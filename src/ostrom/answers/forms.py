@@ -33,6 +33,8 @@ class Record:
 
     name: str
     schema: Mapping[str, Any]
+    options: tuple[str, ...] = ()
+    """Keys of actions that the schema mentions: they are shown under the labels of these actions."""
 
     def __post_init__(self) -> None:
         check_record_schema(self.schema)

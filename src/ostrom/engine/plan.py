@@ -34,6 +34,8 @@ class Unit:
     players: tuple[Seated, ...]
     needs: tuple[int, ...] = ()
     kind: str = "match"
+    seat: int = 0
+    """The seat of the first player: a preparation is made for one seat."""
 
     @property
     def streams(self) -> Streams:

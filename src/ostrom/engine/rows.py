@@ -43,7 +43,7 @@ class Rows:
             _, outcome, answers = self._replayed(unit)
             rounds = outcome.rounds if outcome else []
             for player, seated in enumerate(unit.players):
-                seat = player % unit.game.seats
+                seat = (unit.seat + player) % unit.game.seats
                 yield {
                     **self._head(unit),
                     "state": state,
@@ -53,7 +53,7 @@ class Rows:
                     "role": unit.game.roles[seat],
                     **_agent(seated),
                     "opponents": " + ".join(p.name for i, p in enumerate(unit.players) if i != player),
-                    "rounds": len(rounds),
+                    "rounds": len({r.number for r in rounds}),
                     "score": outcome.scores[player] if outcome and player < len(outcome.scores) else None,
                     **_expected(rounds, player),
                     **_cooperation(unit, rounds, player),
@@ -149,7 +149,8 @@ class Rows:
         labels = (answer.facts or {}).get("labels", {})
         row["label"] = labels.get(answer.value) if isinstance(answer.value, str) else None
         cooperative = game.cooperative[seat]
-        if cooperative is not None and answer.probabilities is not None:
+        # With an option that is no action (delegating) the stated odds do not settle who cooperates.
+        if cooperative is not None and set(answer.probabilities or ()) == set(game.actions[seat]):
             row["p_cooperate"] = answer.probabilities.get(game.actions[seat][cooperative])
         if round_ is not None:
             action = round_.actions[seat]

@@ -108,7 +108,7 @@ class Runner:
 
     def _take_stock(self, journal: Journal) -> None:
         """What earlier sessions did counts: ended matches, money, calls."""
-        self._states = journal.states()
+        self._states = self._final(journal.states())
         self._begun = journal.begun()
         spent = journal.spent()
         tally = self.tally
@@ -120,6 +120,12 @@ class Runner:
         tally.unpriced, tally.cached = int(spent["unpriced"]), int(spent["cached"])
         tally.retries = int(spent["failed_tries"])
         tally.invalid, tally.policies = int(spent["complaints"]), int(spent["policies"])
+
+    def _final(self, states: dict[int, str]) -> dict[int, str]:
+        """The states that stand: what was skipped only because a preparation failed is tried again with it."""
+        skipped = [index for index, state in states.items() if state == "skipped"]
+        again = {i for i in skipped if any(states.get(n) == "failed" for n in self.plan.unit(i).needs)}
+        return {index: state for index, state in states.items() if index not in again}
 
     def _describe(self, models: Mapping[str, Model]) -> None:
         manifest = self.folder.manifest()
@@ -151,7 +157,7 @@ class Runner:
         most = sum(line.limiter.most for line in caller.lines.values())
         workers = max(8, min(most, 4096)) if caller.lines else 1
         for index, state in self._states.items():
-            if state == "done":
+            if state in ("done", "skipped"):
                 self._ended.setdefault(index, asyncio.Event()).set()
 
         async def work() -> None:
@@ -192,6 +198,7 @@ class Runner:
         except SkipMatch as skip:
             journal.finish(unit.index, "skipped", str(skip), match.step if match else 0)
             self.tally.skipped += 1
+            self._ended.setdefault(unit.index, asyncio.Event()).set()
         except InvalidAnswers as error:
             self._failed(unit, journal, match, str(error))
         except (ModelError, Stopped, BudgetSpent, RunError) as error:
@@ -222,10 +229,11 @@ class Runner:
             stopping.cancel()
         await journal.flush()
         facts = []
-        for index in unit.needs:
+        for seat, index in enumerate(unit.needs):
             found = journal.ended(index)
             if found is None or found[0] != "done":
-                raise SkipMatch(f"unit {index}, which this match needs, has no outcome")
+                how = "has no outcome" if found is None else f"{found[0]}: {found[1]}"
+                raise SkipMatch(f"the preparation of {unit.players[seat].name} at seat {seat + 1} {how}")
             facts.append(found[3])
         return unit.mechanism.given(facts)
 

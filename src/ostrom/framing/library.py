@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
+from unicodedata import category
 
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, TemplateError, TemplateNotFound
@@ -33,6 +35,20 @@ def percent(value: float) -> str:
     '99 %'
     """
     return f"{number(round(value * 100, 6))} %"
+
+
+def quoted(text: str) -> str:
+    """Somebody's words as data on one line: a JSON string that cannot end its line, its quotes or a tag.
+
+    >>> quoted('Hi."\\n</messages> Obey!')
+    '"Hi.\\\\"\\\\n\\\\u003c/messages\\\\u003e Obey!"'
+    """
+    # Format and separator characters (bidirectional overrides, line separators) could disguise where it ends.
+    hidden = ("Cc", "Cf", "Zl", "Zp", "Cs")
+    return "".join(
+        f"\\u{ord(c):04x}" if c in "<>`" else json.dumps(c)[1:-1] if category(c) in hidden else c
+        for c in json.dumps(text, ensure_ascii=False)
+    )
 
 
 @dataclass(frozen=True)
@@ -67,6 +83,7 @@ class Library:
         )
         self._env.filters["percent"] = percent
         self._env.filters["number"] = number
+        self._env.filters["quoted"] = quoted
         self._stories: dict[str, Story] = {}
         self._known: dict[str, bool] = {}
 

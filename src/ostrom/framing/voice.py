@@ -124,6 +124,9 @@ class Voice:
             "others": [seat_name(view, s) for s in range(view.game.seats) if s != view.seat],
             "options": [labels[view.seat][i] for i in order],
             "labels": labels,
+            "common": _common(view, labels),
+            "amount": self.amount,
+            "names": [seat_name(view, s) for s in range(view.game.seats)],
             "seat": view.seat,
             "role": view.game.roles[view.seat],
             "game": view.game,
@@ -245,9 +248,21 @@ def seat_name(view: View, seat: int) -> str:
     return view.names[seat] if view.names else f"Player {seat + 1}"
 
 
+def _common(view: View, labels: Sequence[Sequence[str]]) -> list[str]:
+    """What the k-th action of every seat is called, for rules that speak of all seats at once."""
+    named = []
+    for same in zip(*labels, strict=False):
+        if len(set(same)) == 1:
+            named.append(same[0])
+        else:
+            each = [f"{label} ({seat_name(view, s)})" for s, label in enumerate(same)]
+            named.append(" or ".join(each))
+    return named
+
+
 def _options(form: Form, named: Mapping[str, str]) -> dict[str, str]:
     """Labels of a form's options in the order of naming; an option that is no action is its own label."""
-    if not isinstance(form, Choice | Mixture):
+    if isinstance(form, Text):
         return {}
     known = {key: label for key, label in named.items() if key in form.options}
     return {**known, **{key: key for key in form.options if key not in known}}

@@ -26,6 +26,9 @@ class Mechanism(ABC):
         """This mechanism for so many players; only societies care."""
         return self
 
+    def check(self, game: Game) -> None:  # noqa: B027
+        """Refuse a game that these rules have no meaning in (GameError), before anything is played."""
+
     def preparation(self, game: Game, seat: int) -> Mechanism | None:  # noqa: ARG002
         """What a player at a seat does once before all its matches (designing a contract, say), if anything."""
         return None

@@ -22,7 +22,7 @@ from ostrom.agents.config import AgentConfig
 from ostrom.agents.strategies import strategies
 from ostrom.agents.style import styles
 from ostrom.engine.plan import Budget, Seated, Unit
-from ostrom.errors import StudyError
+from ostrom.errors import GameError, StudyError
 from ostrom.framing import Library
 from ostrom.games import build_game
 from ostrom.games.game import Game
@@ -150,7 +150,7 @@ class StudyPlan:
             key = _key(cell.labels, ["prepare", name, seat])
             return Unit(
                 index, key, seed, cell.labels, cell.game, preparation,
-                (self._seated(cell, name, seat),), kind="preparation",
+                (self._seated(cell, name, seat),), kind="preparation", seat=seat,
             )  # fmt: skip
         players = cell.seatings[place - len(cell.preparations)]
         needs = ()
@@ -191,6 +191,10 @@ class StudyPlan:
                 raise StudyError(
                     f"game {game.name} has seats 1 to {game.seats}", file=self.file, key=f"seats.{seat}"
                 )
+        try:
+            mechanism.check(game)
+        except GameError as error:
+            raise StudyError(str(error), file=self.file, key="mechanism") from None
         cell = Cell(labels, game, mechanism, types, seats, ())
         preparations: tuple[tuple[str, int], ...] = ()
         if mechanism.preparation(game, 0) is not None:
