@@ -55,7 +55,9 @@ class Past:
         actions = self.rounds[i].actions
         if len(actions) == 2:
             other = 1 - self.seat
-            return self._cooperates(other, actions[other])
+            cooperative = self.view.game.cooperative[other]
+            if cooperative is not None:
+                return actions[other] == cooperative
         return self.defectors(i) <= self.tolerance
 
     def defectors(self, i: int) -> int:

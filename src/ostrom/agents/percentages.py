@@ -24,9 +24,8 @@ def whole_percentages(odds: Mapping[str, float], caps: Mapping[str, int] | None 
     # The margin forgives sums like 0.1 + 0.2 that fall a hair short of a whole number.
     whole = {option: int(share + 1e-9) for option, share in exact.items()}
     by_remainder = sorted(exact, key=lambda option: whole[option] - exact[option])
-    for option in by_remainder + by_remainder:
-        if sum(whole.values()) < 100 and whole[option] < room[option]:
-            whole[option] += 1
+    for option in by_remainder[: 100 - sum(whole.values())]:
+        whole[option] += 1
     return whole
 
 

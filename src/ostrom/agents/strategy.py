@@ -52,8 +52,25 @@ class Strategy(ABC):
         Override it (and set ``needs_cooperation`` to False) for a rule about actions in any game.
         """
         game, seat = past.view.game, past.seat
-        c, d = game.cooperative[seat], game.defective[seat]
-        if c is None or d is None or None in game.cooperative:
+        # Asked in every round of a match: what depends on the game alone is checked once.
+        if game is not self._game or seat != self._seat:
+            self._fit(game, seat)
+        p = self.move(past)
+        if p == 1.0:
+            return self._pure[0]
+        if p == 0.0:
+            return self._pure[1]
+        if not 0.0 < p < 1.0:
+            raise StudyError(f"strategy {self.name} states a chance of cooperating outside 0 to 1", found=p)
+        return self._cd_odds(game, seat, p)
+
+    _game: Game | None = None
+    _seat: int = 0
+    _pure: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+
+    def _fit(self, game: Game, seat: int) -> None:
+        """Refuse a game that the rule has no meaning in; prepare the odds of certain moves."""
+        if None in game.cooperative or game.defective[seat] is None:
             raise StudyError(
                 f"strategy {self.name} needs a cooperative action for every seat, game {game.name} has none"
             )
@@ -67,12 +84,13 @@ class Strategy(ABC):
                 f"which is {game.seats - 1} in game {game.name}",
                 found=self.tolerance,
             )
-        p = self.move(past)
-        if not 0.0 <= p <= 1.0:
-            raise StudyError(f"strategy {self.name} states a chance of cooperating outside 0 to 1", found=p)
-        odds = [0.0] * len(game.actions[seat])
-        odds[c], odds[d] = p, 1.0 - p
-        return odds
+        self._pure = self._cd_odds(game, seat, 1.0), self._cd_odds(game, seat, 0.0)
+        self._game, self._seat = game, seat
+
+    @staticmethod
+    def _cd_odds(game: Game, seat: int, p: float) -> tuple[float, ...]:
+        chances = {game.cooperative[seat]: p, game.defective[seat]: 1.0 - p}
+        return tuple(chances.get(action, 0.0) for action in range(len(game.actions[seat])))
 
     def odds(self, view: View, rounds: Sequence[Round] | None = None) -> Sequence[float]:
         """The odds of each action for a view; ``rounds`` in place of its history if memory shows others."""

@@ -69,7 +69,9 @@ def check_strategy(
             check_pure(make, game, seat, samples)
             check_incremental(make, game, seat, samples)
             check_memory_depth(make, game, seat, samples, rng)
-        check_seats_alike(make, game, [_random_profiles(game, n, rng) for n in range(histories)])
+        samples = [_random_profiles(game, length, rng) for length in range(histories)]
+        check_forks(make, game, samples, rng)
+        check_seats_alike(make, game, samples)
         check_automaton(make, game, rng)
     assert playable, f"{make().name}: plays none of the games it was tried in"
     check_stochastic(make, playable[0])
@@ -131,6 +133,26 @@ def check_incremental(make: Make, game: Game, seat: int, samples: Sequence[Seque
             )
             if profile is not None:
                 rounds.append(Round(number, tuple(profile), game.payoff(profile)))
+
+
+def check_forks(
+    make: Make, game: Game, samples: Sequence[Sequence[Profile]], rng: np.random.Generator
+) -> None:
+    """One instance that sees a match from every seat, and then branch off, answers like a fresh one."""
+    veteran = make()
+    for profiles in samples:
+        trunk = [Round(n, tuple(p), game.payoff(p)) for n, p in enumerate(profiles, 1)]
+        branch = trunk[: len(trunk) // 2]
+        for profile in _random_profiles(game, len(trunk) - len(branch) + 2, rng):
+            branch.append(Round(len(branch) + 1, profile, game.payoff(profile)))
+        for seat in range(game.seats):
+            for rounds in (trunk, branch, trunk):
+                view = View(game, seat, "repetition", len(rounds) + 1, History(rounds))
+                known, fresh = list(veteran.odds(view)), list(make().odds(view))
+                assert known == fresh, (
+                    f"{veteran.name} in {game.name}, seat {seat + 1}, after {[r.actions for r in rounds]}: "
+                    f"{known} after having seen another branch or seat, {fresh} from scratch"
+                )
 
 
 def check_memory_depth(

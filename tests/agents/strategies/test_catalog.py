@@ -150,6 +150,25 @@ def test_contrite_tit_for_tat_accepts_punishment_for_its_slips(slip: tuple[str, 
     assert moves("contrite_tit_for_tat", other, own=own) == expected
 
 
+@pytest.mark.parametrize(
+    ("spec", "first", "after"),
+    [
+        ("random:0.25", 0.25, (0.25, 0.25, 0.25, 0.25)),
+        ("generous_tit_for_tat:0.3", 1.0, (1.0, 0.3, 1.0, 0.3)),
+        ("naive_prober:0.2", 1.0, (0.8, 0.0, 0.8, 0.0)),
+        ("joss", 1.0, (0.9, 0.0, 0.9, 0.0)),
+        ("firm_but_fair", 1.0, (1.0, 0.0, 1.0, 2 / 3)),
+        ("zd_extortion", 1.0, (11 / 13, 1 / 2, 7 / 26, 0.0)),
+    ],
+)
+def test_states_the_odds_of_its_definition(spec: str, first: float, after: tuple[float, ...]) -> None:
+    """At first, and after CC, CD, DC and DD."""
+    strategy = strategies.build(spec)
+    assert strategy.odds(view_of(PRISONERS_DILEMMA, []))[0] == first
+    found = [strategy.odds(view_of(PRISONERS_DILEMMA, [p]))[0] for p in PRISONERS_DILEMMA.profiles()]
+    assert found == pytest.approx(after)
+
+
 def test_generosity_follows_from_the_payoffs() -> None:
     pd = Game("pd", (("C", "D"),) * 2, np.array([[[8, 8], [0, 10]], [[10, 0], [5, 5]]]), (0, 0))
     assert strategies.build("generous_tit_for_tat").odds(view_of(pd, [(0, 1)]))[0] == pytest.approx(0.6)

@@ -107,6 +107,15 @@ class Broken(Machine[bool]):
         return (state, min(done + 1, len(past))) if done else (state, done)
 
 
+class Gullible(Broken):
+    """Takes every longer past for a continuation of the last one."""
+
+    def _known(self, past: Past) -> tuple[bool, int]:
+        if self._memo is None or len(past) < self._memo[1] or past.rounds[0] is not self._memo[2]:
+            return self.initial, 0
+        return self._memo[0], self._memo[1]
+
+
 class Blind(Sound):
     """Plays on where there is nothing to cooperate with."""
 
@@ -131,6 +140,7 @@ def test_a_sound_strategy_passes() -> None:
         (Excessive, "are no odds"),
         (Nameless, "no citation"),
         (Broken, "with a memory of its own"),
+        (Gullible, "after having seen another branch or seat"),
         (Blind, "against what it declares"),
     ],
 )

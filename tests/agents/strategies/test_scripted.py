@@ -27,6 +27,7 @@ from ostrom.streams import Streams
 from ostrom.testing.check_strategy import NO_COOPERATION, PRISONERS_DILEMMA, view_of
 
 CD = ("cooperate", "defect")
+SCHEMA = {"type": "object", "properties": {"m1": {"type": "boolean"}}, "required": ["m1"]}
 
 
 class Desk:
@@ -115,12 +116,12 @@ def test_a_cap_on_an_option_is_kept_and_noted() -> None:
 
 def test_an_action_cannot_be_a_record() -> None:
     with pytest.raises(StudyError, match="grim cannot act by filling in a Record"):
-        ask("grim", Record("contract", {}), view_of(PRISONERS_DILEMMA, []))
+        ask("grim", Record("contract", SCHEMA), view_of(PRISONERS_DILEMMA, []))
 
 
 def test_what_a_strategy_cannot_answer_it_says() -> None:
     with pytest.raises(StudyError, match="strategy grim cannot answer a 'design' decision"):
-        ask("grim", Record("mediator", {}), view_of(PRISONERS_DILEMMA, []), "design")
+        ask("grim", Record("mediator", SCHEMA), view_of(PRISONERS_DILEMMA, []), "design")
 
 
 def test_a_method_named_after_the_kind_answers_it() -> None:
@@ -135,7 +136,7 @@ def test_a_method_named_after_the_kind_answers_it() -> None:
 
     view = view_of(PRISONERS_DILEMMA, [])
     agent = ScriptedAgent(Voter())
-    assert agent.decide(Decision(0, "vote", view, Record("vote", {})), never).value == {"m1": True}
+    assert agent.decide(Decision(0, "vote", view, Record("vote", SCHEMA)), never).value == {"m1": True}
     with pytest.raises(
         StudyError, match=r"no valid answer to a 'sign' decision.*'perhaps'.*allowed: yes, no"
     ):
