@@ -175,6 +175,12 @@ def test_generosity_follows_from_the_payoffs() -> None:
     assert strategies.build("generous_tit_for_tat:0.1").odds(view_of(pd, [(0, 1)]))[0] == 0.1
 
 
+def test_generosity_is_refused_before_the_first_move_where_the_game_is_no_dilemma() -> None:
+    stag_hunt = Game("stag_hunt", (("C", "D"),) * 2, np.array([[[5, 5], [0, 3]], [[3, 0], [3, 3]]]), (0, 0))
+    with pytest.raises(StudyError, match="game stag_hunt is no dilemma"):
+        strategies.build("generous_tit_for_tat").odds(view_of(stag_hunt, []))
+
+
 def test_extortion_gives_the_odds_of_press_and_dyson() -> None:
     odds = ZDExtortion(3, 1 / 26).memory_one(PRISONERS_DILEMMA, 0)
     assert odds == pytest.approx((11 / 13, 1 / 2, 7 / 26, 0))

@@ -36,6 +36,12 @@ class GenerousTitForTat(Reciprocator):
             return C
         return self._generosity(past.game, past.seat) if self.g is None else self.g
 
+    def _fit(self, game: Game, seat: int) -> None:
+        """Refuse before the first move, not when the first defection is to be forgiven."""
+        super()._fit(game, seat)
+        if self.g is None:
+            self._generosity(game, seat)
+
     def _generosity(self, game: Game, seat: int) -> float:
         if (game, seat) not in self._known:
             d = Dilemma.of(game, seat, self.name)
