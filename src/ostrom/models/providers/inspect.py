@@ -31,7 +31,10 @@ _FINISH: dict[str, Finish] = {
 
 
 class InspectModel:
-    """A model of Inspect AI behind our contract: one call, no retries, errors from our tree."""
+    """A model of Inspect AI behind our contract: one call and errors from our tree.
+
+    Inspect is told not to retry; the provider's own package may still do so once or twice unseen.
+    """
 
     def __init__(
         self, model: str, *, base_url: str | None = None, timeout: float = 120.0, connections: int = 16
@@ -148,26 +151,26 @@ class InspectModel:
         return {top.token: top.logprob for token in first for top in token.top_logprobs or ()}
 
 
-def _mapped(error: Exception, name: str) -> ModelError:
-    """Our error for whatever a provider's package raised: by its status where it has one."""
-    cause: BaseException | None = error
-    while cause is not None:
-        status = (
-            getattr(cause, "status_code", None)
-            or getattr(cause, "status", None)
-            or getattr(cause, "code", None)
-        )
+def _mapped(error: BaseException, name: str) -> ModelError:
+    """Our error for what a provider's package raised: by its status if it has one, else by its name."""
+    last = getattr(error, "last_attempt", None)  # the wrapper that Inspect's retrying puts around the cause
+    if last is not None and last.exception() is not None:
+        error = last.exception()
+    said = f"{name}: {one_line(str(error)) or type(error).__name__}"
+    for attribute in ("status_code", "status", "code"):
+        status = getattr(error, attribute, None)
         if isinstance(status, int) and 300 <= status < 600:
-            return make(status, name, one_line(str(cause)))
-        last, cause = cause, cause.__cause__ or cause.__context__
-    kind = type(last).__name__
-    said = f"{name}: {one_line(str(error)) or kind}"
+            return make(status, name, one_line(str(error)))
+    kind = type(error).__name__
     if "Timeout" in kind:
         return TimedOut(said)
     if "Connect" in kind:
         return ConnectionFailed(said)
-    if "Auth" in kind or "api_key" in said.lower():
+    if "Auth" in kind or "Prerequisite" in kind:
         return AccessRefused(said)
+    if isinstance(error, TypeError | ValueError | LookupError | AttributeError):
+        # The package stumbled over the content of a reply.
+        return MalformedReply(said)
     return RequestRefused(said)
 
 
