@@ -10,11 +10,11 @@ from ostrom.agents.base import Desk
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.policy import apply_policy
 from ostrom.agents.style import Style, styles
-from ostrom.answers import Answer, Choice, Form, Invalid, Mixture, constraint_of, read
+from ostrom.answers import Answer, Choice, Form, Invalid, Mixture, Text, constraint_of, read
 from ostrom.errors import StudyError
 from ostrom.framing import Library, Prompt, Voice
 from ostrom.mechanisms.protocol import Decision
-from ostrom.memory import Memory, memories
+from ostrom.memory import Memory, Note, Shown, memories
 from ostrom.models.base import Constraint, Message, Model, Reply, Request
 
 
@@ -55,6 +55,7 @@ class LanguageAgent:
 
     async def answer(self, decision: Decision, desk: Desk) -> Answer:
         """Ask the model in the agent's style; a mixed strategy is drawn from."""
+        await self._renew_note(decision, desk)
         if self.config.answer == "mixture" and isinstance(decision.form, Choice):
             mixed = await self.style.answer(
                 self, replace(decision, form=Mixture(decision.form.options)), desk
@@ -62,13 +63,20 @@ class LanguageAgent:
             return self._drawn(mixed, desk)
         return await self.style.answer(self, decision, desk)
 
-    async def ask(self, decision: Decision, desk: Desk, think: bool = False) -> Answer:
-        """Ask, read, and ask again with the error shown, as often as the study allows."""
-        prompt = self.prompt(decision, desk)
+    async def ask(
+        self, decision: Decision, desk: Desk, think: bool = False, shown: Shown | None = None, part: str = ""
+    ) -> Answer:
+        """Ask, read, and ask again with the error shown, as often as the study allows.
+
+        ``shown`` takes the place of what memory shows; ``part`` names a question within the decision.
+        """
+        prompt = self.prompt(decision, desk, shown)
         messages = [Message("user", prompt.text)]
         reason = ""
         for attempt in range(self.invalidity.retries + 1):
-            text, result = await self._once(messages, prompt, decision.form, desk, think, f"try{attempt}")
+            text, result = await self._once(
+                messages, prompt, decision.form, desk, think, f"{part}try{attempt}"
+            )
             if isinstance(result, Answer):
                 return self.with_facts(result, prompt)
             reason = result.reason
@@ -117,12 +125,28 @@ class LanguageAgent:
             return replace(result, reading="constrained")
         return result
 
-    def prompt(self, decision: Decision, desk: Desk) -> Prompt:
+    async def _renew_note(self, decision: Decision, desk: Desk) -> None:
+        """Write the note that memory asks for: a question of its own within the decision."""
+        due = self.memory.due(decision.view, notes_at(desk))
+        if due is None:
+            return
+
+        async def write() -> Answer:
+            question = replace(decision, kind="note", form=Text(words=due.words))
+            shown = Shown(due.rounds, note=due.old)
+            answer = await self.ask(question, desk, shown=shown, part="note.")
+            return replace(answer, facts={**(answer.facts or {}), "covers": due.covers})
+
+        await desk.settle("note", write)
+
+    def prompt(self, decision: Decision, desk: Desk, shown: Shown | None = None) -> Prompt:
         """What the model is told: the view through memory and framing."""
-        notes = [str(a.value) for a in desk.settled("note")]
-        shown = self.memory.show(
-            decision.view, lambda number, purpose: desk.draw(f"memory:{purpose}", number), notes
-        )
+        if shown is None:
+            shown = self.memory.show(
+                decision.view,
+                lambda number, purpose: desk.draw(f"memory:{purpose}", number),
+                notes_at(desk),
+            )
         order = desk.draw("order") if self.config.framing.order == "shuffled" else None
         return self.voice.prompt(decision, shown, order, self.config.facts)
 
@@ -152,3 +176,8 @@ class LanguageAgent:
         rng = desk.draw("sample")
         drawn = keys[int(rng.choice(len(keys), p=[odds[key] for key in keys]))]
         return replace(mixed, value=drawn, probabilities=odds)
+
+
+def notes_at(desk: Desk) -> list[Note]:
+    """The notes that the player at this desk has written in this match, oldest first."""
+    return [Note(str(a.value), int((a.facts or {})["covers"])) for a in desk.settled("note")]

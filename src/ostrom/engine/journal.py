@@ -323,7 +323,8 @@ class Journal:
         totals = dict(zip(names, row, strict=True))
         answers = next(
             self._rows(
-                "SELECT count(*), coalesce(sum(complaints),0), coalesce(sum(reading='policy'),0) FROM answers WHERE part=''"
+                "SELECT coalesce(sum(part=''),0), coalesce(sum(complaints),0), coalesce(sum(reading='policy'),0) "
+                "FROM answers"
             )
         )
         return totals | dict(zip(("decisions", "complaints", "policies"), answers, strict=True))

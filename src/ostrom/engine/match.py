@@ -133,8 +133,12 @@ class _Desk:
             return known[0]
         before = self.complaints
         answer = await work()
-        match.known[self.step, self.player, part] = (answer, self.complaints - before)
-        match.journal.answer(match.unit.index, self.step, self.player, part, answer, self.complaints - before)
+        # What was unreadable here belongs to this question alone, not to the decision around it too.
+        self.complaints, complaints = before, self.complaints - before
+        if answer.reading == "policy":
+            match.tally.policies += 1
+        match.known[self.step, self.player, part] = (answer, complaints)
+        match.journal.answer(match.unit.index, self.step, self.player, part, answer, complaints)
         await match.journal.flush()
         return answer
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -14,7 +14,7 @@ from ostrom.framing.config import Framing
 from ostrom.framing.library import Library, number
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Decision, Round, View
-from ostrom.memory import Shown
+from ostrom.memory import Count, Shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,7 @@ class Voice:
         self, decision: Decision, shown: Shown, rng: np.random.Generator | None, extra: Mapping[str, Any]
     ) -> Prompt:
         """The whole prompt of a decision; ``rng`` draws the order of the options where it is shuffled."""
+        decision = shifted(decision, shown.before)
         view, form = decision.view, decision.form
         order = self._order(len(view.game.actions[view.seat]), rng)
         labels = self.labels(view.game)
@@ -59,12 +60,12 @@ class Voice:
         options = _options(form, named)
         values = self._values(view, order, extra)
         instruction = self.instruction(form, options, values)
-        past = self._past(view, shown, labels) if view.facts.get("repeated") else None
+        past = self._past(decision, shown, labels) if view.facts.get("repeated") else None
         turn = self.library.fill(
             "turn.txt",
             {
                 "past": past,
-                "question": self._question(decision, values),
+                "question": self._question(decision, {**values, "note": shown.note}),
                 "instruction": instruction,
             },
         )
@@ -206,9 +207,33 @@ class Voice:
         unit = units[:-1] if value == 1 and units.endswith("s") else units
         return f"{number(value)} {unit}"
 
-    def _past(self, view: View, shown: Shown, labels: Sequence[Sequence[str]]) -> str:
-        lines = [self._line(view, r, labels) for r in shown.rounds]
-        return self.library.fill("past.txt", {"lines": lines, "span": shown.span, "note": shown.note})
+    def _past(self, decision: Decision, shown: Shown, labels: Sequence[Sequence[str]]) -> str:
+        view, counts = decision.view, None
+        if shown.counts is not None:
+            counts = [self._count(view, count, labels) for count in shown.counts]
+        return self.library.fill(
+            "past.txt",
+            {
+                "kind": decision.kind,
+                "lines": [self._line(view, r, labels) for r in shown.rounds],
+                "span": shown.span,
+                "note": shown.note,
+                "gaps": shown.gaps,
+                "counts": counts,
+                "played": len(view.history),
+            },
+        )
+
+    def _count(self, view: View, count: Count, labels: Sequence[Sequence[str]]) -> str:
+        """How often something happened, own action first."""
+        players = [
+            {"name": "You" if s == view.seat else short_name(view, s), "label": labels[s][action]}
+            for s, action in sorted(
+                enumerate(count.actions), key=lambda pair: (pair[0] != view.seat, pair[0])
+            )
+            if action is not None
+        ]
+        return self.library.fill("count.txt", {"players": players, "times": count.times})
 
     def line(self, view: View, played: Round) -> str:
         """One round of the past as this seat reads it."""
@@ -229,7 +254,7 @@ class Voice:
                     "others": [
                         {
                             "name": seat_name(view, s),
-                            "short": view.names[s] if view.names else f"P{s + 1}",
+                            "short": short_name(view, s),
                             "label": labels[s][played.actions[s]],
                             "points": number(played.payoffs[s]),
                         }
@@ -246,6 +271,22 @@ class Voice:
 def seat_name(view: View, seat: int) -> str:
     """What a seat is called in a prompt."""
     return view.names[seat] if view.names else f"Player {seat + 1}"
+
+
+def short_name(view: View, seat: int) -> str:
+    """What a seat is called in a line of the past."""
+    return view.names[seat] if view.names else f"P{seat + 1}"
+
+
+def shifted(decision: Decision, before: int) -> Decision:
+    """The decision in a match that pretends to have had so many rounds before its first."""
+    if not before:
+        return decision
+    view = decision.view
+    facts = view.facts
+    if "rounds" in facts:
+        facts = {**facts, "rounds": facts["rounds"] + before}
+    return replace(decision, view=replace(view, round=view.round + before, facts=facts))
 
 
 def _common(view: View, labels: Sequence[Sequence[str]]) -> list[str]:

@@ -1,8 +1,8 @@
 """Memories: which part of the past a seat is shown. Pure."""
 
-from ostrom.memory.base import Memory, Shown
+from ostrom.memory.base import Count, Memory, Note, NoteDue, Shown
 from ostrom.registry import Registry
 
 memories: Registry[Memory] = Registry("memory", "ostrom.memory.catalog", "MEMORY", "ostrom.memories")
 
-__all__ = ["Memory", "Shown", "memories"]
+__all__ = ["Count", "Memory", "Note", "NoteDue", "Shown", "memories"]

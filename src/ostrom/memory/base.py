@@ -9,10 +9,41 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 
+from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Round, View
 
 Draw: TypeAlias = Callable[[int, str], np.random.Generator]
 """A keyed stream of the match for a round number and a purpose; the same arguments, the same draws."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What a player wrote about its first ``covers`` rounds."""
+
+    text: str
+    covers: int
+
+
+@dataclass(frozen=True, slots=True)
+class NoteDue:
+    """A note that has to be written before the next decision."""
+
+    words: int
+    """The most words it may have."""
+    covers: int
+    """How many rounds, counted from the first, it will stand for."""
+    rounds: Sequence[Round]
+    """The rounds that are new to it."""
+    old: str | None
+    """The note that it replaces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How often something happened: the action of each seat, None where any action counts."""
+
+    actions: tuple[int | None, ...]
+    times: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +56,37 @@ class Shown:
     """How many recent rounds the memory reaches back at most (None: all of them)."""
     note: str | None = None
     """Words in place of older rounds."""
+    gaps: bool = False
+    """Single rounds may be missing from those shown."""
+    counts: Sequence[Count] | None = None
+    """How often what happened, in place of the rounds."""
+    before: int = 0
+    """So many rounds the match pretends to have had before its first; all numbers shown are that much higher."""
 
 
 class Memory(ABC):
     """Which part of the past a seat sees. Stateless: what it shows depends on the view and keyed draws."""
 
     name: ClassVar[str]
+    readers: frozenset[str] = frozenset({"strategy", "model", "person"})
+    """Who can use it: a script reads rounds alone, only a model writes notes."""
 
     @abstractmethod
-    def show(self, view: View, draw: Draw, notes: Sequence[str] = ()) -> Shown:
+    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:
         """What the seat is shown before it decides; ``notes`` are its own earlier notes, oldest first."""
+
+    def due(self, view: View, notes: Sequence[Note]) -> NoteDue | None:  # noqa: ARG002
+        """The note that the player has to write before it decides, if any."""
+        return None
+
+    def lacks(self, game: Game) -> str | None:  # noqa: ARG002
+        """What the game would have to have for this memory and has not, in words."""
+        return None
 
     def most_lines(self, rounds: int) -> int:
         """An upper bound of the rounds shown when ``rounds`` have been played, for forecasts."""
         return rounds
+
+    def most_notes(self, rounds: int) -> int:  # noqa: ARG002
+        """How many notes are written over a match of so many rounds, for forecasts."""
+        return 0

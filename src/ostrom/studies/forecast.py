@@ -53,7 +53,8 @@ def forecast(plan: StudyPlan, prices: Mapping[str, Any] | None = None) -> Foreca
             if seated.config.model is None:
                 continue
             per_call = _tokens(plan, unit, seated, player % unit.game.seats)
-            calls = share * styles.build(seated.config.style).calls
+            notes = memories.build(seated.config.memory).most_notes(unit.mechanism.longest_history(unit.game))
+            calls = share * styles.build(seated.config.style).calls + notes
             tokens_in = calls * per_call
             tokens_out = calls * int(seated.config.params.get("max_tokens", 2000))
             total.calls += round(calls * plan.study.seeds)

@@ -153,7 +153,7 @@ class StudyPlan:
                 (self._seated(cell, name, seat),), kind="preparation", seat=seat,
             )  # fmt: skip
         players = cell.seatings[place - len(cell.preparations)]
-        needs = ()
+        needs: tuple[int, ...] = ()
         if cell.preparations:
             places = {owner: i for i, owner in enumerate(cell.preparations)}
             needs = tuple(first + places[p.name, seat] for seat, p in enumerate(players))
@@ -269,14 +269,22 @@ class StudyPlan:
                     self.library.need(kind, name)
             self.library.story(framing.story)
             persona_text(config.persona, self.library)
-        memories.build(config.memory, key="agent.memory", file=self.file)
+        memory = memories.build(config.memory, key="agent.memory", file=self.file)
+        if config.kind not in memory.readers:
+            raise StudyError(
+                f"memory {memory.name} is in words and cannot be used by a {config.kind}",
+                file=self.file, key="agent.memory", found=config.memory,
+            )  # fmt: skip
         return config
 
     def _check(self) -> None:
         """Find mistakes before the first match: every cell of a small grid, every level of a large one."""
         for cell in self._sample():
+            for config in cell.types.values():
+                self._check_memory(config, cell.game)
             for seating in cell.seatings[:1]:
                 for seated in seating:
+                    self._check_memory(seated.config, cell.game)
                     for names in cell.game.actions:
                         try:
                             seated.config.framing.labels_for(names)
@@ -284,6 +292,14 @@ class StudyPlan:
                             raise StudyError(
                                 f"game {cell.game.name}: {error}", file=self.file, key="agent.framing.labels"
                             ) from None
+
+    def _check_memory(self, config: AgentConfig, game: Game) -> None:
+        memory = memories.build(config.memory, key="agent.memory", file=self.file)
+        lacking = memory.lacks(game)
+        if lacking:
+            raise StudyError(
+                f"memory {memory.name}: {lacking}", file=self.file, key="agent.memory", found=config.memory
+            )
 
     def _sample(self) -> Iterator[Cell]:
         if self.cells <= CHECK_ALL:

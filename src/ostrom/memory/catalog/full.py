@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ostrom.mechanisms.protocol import View
-from ostrom.memory.base import Draw, Memory, Shown
+from ostrom.memory.base import Draw, Memory, Note, Shown
 
 
 class Full(Memory):
@@ -14,7 +14,7 @@ class Full(Memory):
 
     name: ClassVar[str] = "full"
 
-    def show(self, view: View, draw: Draw, notes: Sequence[str] = ()) -> Shown:  # noqa: ARG002
+    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
         """The whole history."""
         return Shown(view.history)
 

@@ -1,0 +1,95 @@
+"""Another memory with one round left out or changed: what would the player do had this not happened?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from ostrom.errors import StudyError
+from ostrom.games.game import Game
+from ostrom.mechanisms.protocol import Round, View
+from ostrom.memory.base import Draw, Memory, Note, NoteDue, Shown
+from ostrom.memory.parameters import one_of, whole
+
+
+class Edited(Memory):
+    """Show what the memory ``of`` shows, except for one round.
+
+    ``back`` says which: 1 is the last round shown, 2 the one before. Edit *drop* leaves it out. Edit *flip*
+    shows it as if ``seat`` had played otherwise, with the payoffs that follow: the defective action in place
+    of the cooperative one, the cooperative action in place of any other.
+    """
+
+    name: ClassVar[str] = "edited"
+
+    def __init__(
+        self, of: str | Mapping[str, Any], back: int, edit: str = "drop", seat: int | None = None
+    ) -> None:
+        from ostrom.memory import memories
+
+        self.inner = memories.build(of, key="of")
+        self.back = whole("back", back, least=1)
+        self.edit = one_of("edit", edit, ("drop", "flip"))
+        if (seat is None) != (self.edit == "drop"):
+            raise ValueError("seat belongs to edit=flip and to nothing else")
+        self.seat = None if seat is None else whole("seat", seat, least=1)
+        self.readers = self.inner.readers
+
+    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:
+        """The rounds with one of them gone or changed; as they are where there are fewer."""
+        shown = self.inner.show(view, draw, notes)
+        rounds = list(shown.rounds)
+        if self.back > len(rounds):
+            return shown
+        place = len(rounds) - self.back
+        if self.seat is None:
+            del rounds[place]
+        else:
+            rounds[place] = flipped(view.game, rounds[place], self.seat - 1)
+        return replace(shown, rounds=rounds)
+
+    def due(self, view: View, notes: Sequence[Note]) -> NoteDue | None:
+        """As the memory itself."""
+        return self.inner.due(view, notes)
+
+    def lacks(self, game: Game) -> str | None:
+        """As the memory itself; a flip needs to know where to."""
+        if self.seat is not None:
+            if self.seat > game.seats:
+                return f"game {game.name} has seats 1 to {game.seats}"
+            if game.cooperative[self.seat - 1] is None or game.defective[self.seat - 1] is None:
+                return (
+                    f"game {game.name} does not say what cooperating and defecting are for seat {self.seat}"
+                )
+        return self.inner.lacks(game)
+
+    def most_lines(self, rounds: int) -> int:
+        """As the memory itself."""
+        return self.inner.most_lines(rounds)
+
+    def most_notes(self, rounds: int) -> int:
+        """As the memory itself."""
+        return self.inner.most_notes(rounds)
+
+
+def flipped(game: Game, played: Round, seat: int) -> Round:
+    """The round as if a seat had cooperated instead of defecting, or the other way round.
+
+    >>> from ostrom.games import build_game
+    >>> pd = build_game("prisoners_dilemma")
+    >>> flipped(pd, Round(1, (0, 0), pd.payoff((0, 0))), 1).actions
+    (0, 1)
+    """
+    c, d = game.cooperative[seat], game.defective[seat]
+    assert c is not None and d is not None
+    if played.payoffs != game.payoff(played.actions):
+        raise StudyError(
+            f"round {played.number} did not pay what game {game.name} pays by itself, so it cannot be flipped"
+        )
+    actions = list(played.actions)
+    actions[seat] = d if actions[seat] == c else c
+    return replace(played, actions=tuple(actions), payoffs=game.payoff(actions), expected=None)
+
+
+MEMORY = Edited

@@ -1,0 +1,46 @@
+"""Old defections are let go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ostrom.games.game import Game
+from ostrom.mechanisms.protocol import Round, View
+from ostrom.memory.base import Draw, Memory, Note, Shown
+from ostrom.memory.parameters import no_cooperation, one_of, whole
+
+
+class Forgiving(Memory):
+    """Show everything but the defections that are older than ``m`` rounds.
+
+    A round is a defection if someone did not play the cooperative action: one of the co-players
+    (``whose``: others), or anybody, oneself included (``whose``: anyone). The last round is 1 round old, so
+    ``forgiving:0`` never shows a defection.
+    """
+
+    name: ClassVar[str] = "forgiving"
+
+    def __init__(self, m: int = 5, whose: str = "others") -> None:
+        self.m = whole("m", m, least=0)
+        self.whose = one_of("whose", whose, ("others", "anyone"))
+
+    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
+        """All recent rounds, and of the older ones those without a defection."""
+        recent = len(view.history) - self.m
+        kept = [r for i, r in enumerate(view.history) if i >= recent or not self._defection(view, r)]
+        return Shown(kept, gaps=True)
+
+    def _defection(self, view: View, played: Round) -> bool:
+        return any(
+            action != view.game.cooperative[seat]
+            for seat, action in enumerate(played.actions)
+            if seat != view.seat or self.whose == "anyone"
+        )
+
+    def lacks(self, game: Game) -> str | None:
+        """Speaks of cooperation."""
+        return no_cooperation(game)
+
+
+MEMORY = Forgiving

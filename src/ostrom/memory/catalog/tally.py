@@ -1,0 +1,43 @@
+"""How often what happened, and nothing about when."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ostrom.mechanisms.protocol import View
+from ostrom.memory.base import Count, Draw, Memory, Note, Shown
+from ostrom.memory.parameters import one_of
+
+
+class Tally(Memory):
+    """Show counts instead of rounds.
+
+    ``of`` combinations: how often each combination of everybody's actions came about. ``of`` players: how
+    often each player, oneself first, took each action. What never happened is not listed.
+    """
+
+    name: ClassVar[str] = "tally"
+    readers = frozenset({"model", "person"})
+
+    def __init__(self, of: str = "combinations") -> None:
+        self.of = one_of("of", of, ("combinations", "players"))
+
+    def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
+        """Counts in the order of the actions; for players, in the order self, then by seat."""
+        profiles = Counter(r.actions for r in view.history)
+        if self.of == "combinations":
+            return Shown(counts=[Count(actions, times) for actions, times in sorted(profiles.items())])
+        seats = view.game.seats
+        counts = []
+        for seat in sorted(range(seats), key=lambda s: (s != view.seat, s)):
+            taken: Counter[int] = Counter()
+            for actions, times in profiles.items():
+                taken[actions[seat]] += times
+            for action, times in sorted(taken.items()):
+                counts.append(Count(tuple(action if s == seat else None for s in range(seats)), times))
+        return Shown(counts=counts)
+
+
+MEMORY = Tally

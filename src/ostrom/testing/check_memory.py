@@ -1,0 +1,77 @@
+"""A battery that every memory has to pass; run it on your own ones too."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ostrom.games.game import Game
+from ostrom.mechanisms.protocol import History, Round, View
+from ostrom.memory import Memory, Note, Shown
+from ostrom.memory.base import Draw
+from ostrom.streams import Streams
+
+
+def played(game: Game, profiles: Sequence[Sequence[int]]) -> list[Round]:
+    """Finished rounds from action profiles, numbered from 1."""
+    return [Round(n, tuple(p), game.payoff(p)) for n, p in enumerate(profiles, 1)]
+
+
+def view_after(game: Game, rounds: Sequence[Round], seat: int = 0) -> View:
+    """What a seat may know after these rounds of a repeated game."""
+    return View(game, seat, "repetition", len(rounds) + 1, History(list(rounds)), {"repeated": True})
+
+
+def draws(seed: int = 0, player: int = 0) -> Draw:
+    """Keyed draws as a match gives them to one of its players."""
+    streams = Streams(seed, 7)
+
+    def draw(number: int, purpose: str) -> np.random.Generator:
+        return streams.at(number, player, f"memory:{purpose}")
+
+    return draw
+
+
+def check_memory(memory: Memory, game: Game, rounds: Sequence[Round], seat: int = 0, seed: int = 0) -> Shown:
+    """Assert what holds for all memories in one situation, and return what is shown.
+
+    The same draws show the same; nothing is known of rounds to come, of another player's draws or of what
+    the others were privately told; every round shown pays what the game pays, and rounds come in order.
+    """
+    view, notes = view_after(game, rounds, seat), _notes(memory, view_after(game, rounds, seat))
+    shown = memory.show(view, draws(seed, seat), notes)
+    assert _plain(memory.show(view, draws(seed, seat), notes)) == _plain(shown), (
+        "shows another past each time"
+    )
+    longer = [*rounds, *(replace(r, number=len(rounds) + i) for i, r in enumerate(rounds[:3], 1))]
+    cut = replace(view, history=History(longer, len(rounds)))
+    assert _plain(memory.show(cut, draws(seed, seat), notes)) == _plain(shown), "knows rounds to come"
+    told = [replace(r, facts={"private": seat + i}) for i, r in enumerate(rounds)]
+    assert _plain(memory.show(view_after(game, told, seat), draws(seed, seat), notes)) == _plain(shown), (
+        "depends on private facts"
+    )
+    numbers = [r.number for r in shown.rounds]
+    assert numbers == sorted(set(numbers)), "shows rounds out of order or twice"
+    assert all(1 <= n < view.round + shown.before for n in numbers), "shows a round that cannot be past"
+    for r in shown.rounds:
+        assert r.payoffs == game.payoff(r.actions), "shows payoffs that the game does not pay"
+    assert len(shown.rounds) <= memory.most_lines(len(rounds)), "shows more than it forecasts"
+    return shown
+
+
+def _notes(memory: Memory, view: View) -> list[Note]:
+    """Notes as a player would have written them, round by round."""
+    notes: list[Note] = []
+    for length in range(len(view.history) + 1):
+        before = replace(view, round=length + 1, history=History(view.history[:length]))
+        due = memory.due(before, notes)
+        if due is not None:
+            notes.append(Note(f"the first {due.covers} rounds", due.covers))
+    return notes
+
+
+def _plain(shown: Shown) -> tuple[object, ...]:
+    rounds = [(r.number, r.actions, r.payoffs) for r in shown.rounds]
+    return (rounds, shown.span, shown.note, shown.gaps, shown.counts, shown.before)

@@ -1,0 +1,248 @@
+"""What a seat is shown is exactly what the memory's definition says."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ostrom.errors import StudyError
+from ostrom.games import build_game
+from ostrom.games.game import Game
+from ostrom.mechanisms.protocol import Round
+from ostrom.memory import Note, memories
+from ostrom.memory.base import Draw, Memory, Shown
+from ostrom.memory.catalog.edited import flipped
+from ostrom.memory.catalog.forgetting import Forgetting
+from ostrom.testing.check_memory import check_memory, draws, played, view_after
+
+GAMES = [
+    build_game({"name": "prisoners_dilemma", "preset": "memory_curse"}),
+    build_game("travelers_dilemma"),
+    build_game("public_goods"),
+    build_game("trust_symmetric"),
+]
+SPECS = [
+    "full",
+    "window:0",
+    "window:3",
+    "sanitized:ideal,real=2,window=6",
+    "sanitized:polar,real=3,window=8",
+    "sanitized:polar,real=0,window=5",
+    "forgetting:0.3,mode=drop",
+    "forgetting:0.2,mode=decay",
+    "forgiving:4",
+    "forgiving:2,whose=anyone",
+    "tally",
+    "tally:players",
+    "summary:keep=2,every=3,words=20",
+]
+
+
+@st.composite
+def pasts(draw: st.DrawFn, most: int = 30) -> tuple[Game, list[Round], int]:
+    """A game, some rounds of it and a seat."""
+    game = draw(st.sampled_from(GAMES))
+    profile = st.tuples(*(st.integers(0, len(names) - 1) for names in game.actions))
+    rounds = played(game, draw(st.lists(profile, max_size=most)))
+    return game, rounds, draw(st.integers(0, game.seats - 1))
+
+
+def show(spec: str, game: Game, rounds: list[Round], seat: int = 0, seed: int = 0) -> Shown:
+    return memories.build(spec).show(view_after(game, rounds, seat), draws(seed, seat))
+
+
+@settings(max_examples=40, deadline=None)
+@given(pasts(), st.integers(0, 3), st.sampled_from(SPECS))
+def test_every_memory_passes_the_battery(past: tuple[Game, list[Round], int], seed: int, spec: str) -> None:
+    game, rounds, seat = past
+    check_memory(memories.build(spec), game, rounds, seat, seed)
+
+
+def test_the_battery_catches_a_memory_that_looks_ahead() -> None:
+    class Ahead(Memory):
+        name = "ahead"
+
+        def show(self, view, draw: Draw, notes=()) -> Shown:  # type: ignore[no-untyped-def]
+            return Shown(view.history._rounds)
+
+    game = GAMES[0]
+    with pytest.raises(AssertionError, match="rounds to come"):
+        check_memory(Ahead(), game, played(game, [(0, 0), (0, 1)]))
+
+
+def test_the_battery_catches_a_memory_that_draws_without_a_key() -> None:
+    class Moody(Memory):
+        name = "moody"
+        calls = 0
+
+        def show(self, view, draw: Draw, notes=()) -> Shown:  # type: ignore[no-untyped-def]
+            Moody.calls += 1
+            return Shown(view.history[: Moody.calls])
+
+    game = GAMES[0]
+    with pytest.raises(AssertionError, match="another past each time"):
+        check_memory(Moody(), game, played(game, [(0, 0), (0, 1), (1, 1)]))
+
+
+@given(pasts(), st.integers(0, 12))
+def test_a_window_is_the_end_of_the_history(past: tuple[Game, list[Round], int], k: int) -> None:
+    game, rounds, seat = past
+    assert list(show(f"window:{k}", game, rounds, seat).rounds) == rounds[max(0, len(rounds) - k) :]
+
+
+class TestForgetting:
+    @settings(max_examples=30, deadline=None)
+    @given(pasts(), st.sampled_from(["drop", "decay"]), st.integers(0, 5))
+    def test_nothing_forgotten_comes_back(
+        self, past: tuple[Game, list[Round], int], mode: str, seed: int
+    ) -> None:
+        game, rounds, seat = past
+        gone: set[int] = set()
+        for length in range(len(rounds) + 1):
+            shown = show(f"forgetting:0.25,mode={mode}", game, rounds[:length], seat, seed)
+            there = {r.number for r in shown.rounds}
+            assert not there & gone
+            gone |= {r.number for r in rounds[:length]} - there
+
+    @pytest.mark.parametrize(("mode", "age", "chance"), [("drop", 30, 0.2), ("decay", 3, 1 - 0.8**3)])
+    def test_a_round_goes_with_the_stated_chance(self, mode: str, age: int, chance: float) -> None:
+        game = GAMES[0]
+        rounds = played(game, [(0, 0)] * age)
+        memory = Forgetting(0.2, mode)
+        trials = 2000
+        gone = sum(
+            all(r.number != 1 for r in memory.show(view_after(game, rounds), draws(seed)).rounds)
+            for seed in range(trials)
+        )
+        assert abs(gone / trials - chance) < 4 * (chance * (1 - chance) / trials) ** 0.5
+
+    def test_players_forget_each_for_themselves(self) -> None:
+        game = GAMES[0]
+        rounds = played(game, [(0, 0)] * 40)
+        memory = memories.build("forgetting:0.5,mode=drop")
+        first, second = (memory.show(view_after(game, rounds, s), draws(0, s)).rounds for s in (0, 1))
+        assert list(first) != list(second)
+
+    def test_the_ends_of_the_scale(self) -> None:
+        game = GAMES[0]
+        rounds = played(game, [(0, 1)] * 5)
+        assert list(show("forgetting:0", game, rounds).rounds) == rounds
+        assert list(show("forgetting:1", game, rounds).rounds) == []
+
+
+class TestForgiving:
+    @given(pasts(), st.integers(0, 12), st.sampled_from(["others", "anyone"]))
+    def test_old_defections_and_nothing_else_are_let_go(
+        self, past: tuple[Game, list[Round], int], m: int, whose: str
+    ) -> None:
+        game, rounds, seat = past
+        shown = {r.number for r in show(f"forgiving:{m},whose={whose}", game, rounds, seat).rounds}
+        for r in rounds:
+            bad = [s for s in range(game.seats) if r.actions[s] != game.cooperative[s]]
+            counts = bool(bad) if whose == "anyone" else any(s != seat for s in bad)
+            old = len(rounds) + 1 - r.number > m
+            assert (r.number in shown) == (not (counts and old))
+
+
+class TestTally:
+    @given(pasts())
+    def test_combinations_add_up(self, past: tuple[Game, list[Round], int]) -> None:
+        game, rounds, seat = past
+        counts = show("tally", game, rounds, seat).counts
+        assert counts is not None
+        assert {c.actions: c.times for c in counts} == dict(Counter(r.actions for r in rounds))
+
+    @given(pasts())
+    def test_every_players_actions_add_up_to_the_rounds(self, past: tuple[Game, list[Round], int]) -> None:
+        game, rounds, seat = past
+        shown = show("tally:players", game, rounds, seat)
+        assert shown.counts is not None and not shown.rounds
+        for s in range(game.seats):
+            taken = {c.actions[s]: c.times for c in shown.counts if c.actions[s] is not None}
+            assert taken == dict(Counter(r.actions[s] for r in rounds))
+
+    def test_the_order_of_the_rounds_leaves_no_trace(self) -> None:
+        game = GAMES[0]
+        profiles = [(0, 1), (1, 1), (0, 0), (0, 1)]
+        one, two = (show("tally", game, played(game, p)) for p in (profiles, profiles[::-1]))
+        assert one == two
+
+
+class TestSummary:
+    @given(pasts(most=40), st.integers(0, 6), st.integers(1, 6))
+    def test_notes_and_rounds_shown_cover_everything_once(
+        self, past: tuple[Game, list[Round], int], keep: int, every: int
+    ) -> None:
+        game, rounds, seat = past
+        memory = memories.build({"name": "summary", "keep": keep, "every": every})
+        notes: list[Note] = []
+        for length in range(len(rounds) + 1):
+            view = view_after(game, rounds[:length], seat)
+            due = memory.due(view, notes)
+            if due is not None:
+                covered = notes[-1].covers if notes else 0
+                assert list(due.rounds) == rounds[covered : due.covers]
+                assert due.old == (notes[-1].text if notes else None)
+                notes.append(Note(f"note {due.covers}", due.covers))
+            shown = memory.show(view, draws(), notes)
+            assert list(shown.rounds) == rounds[notes[-1].covers if notes else 0 : length]
+            assert len(shown.rounds) < keep + every
+            assert len(shown.rounds) >= min(keep, length)
+            assert memory.due(view, notes) is None
+        assert len(notes) == memory.most_notes(len(rounds))
+
+
+class TestEdited:
+    @given(pasts(), st.integers(1, 5), st.data())
+    def test_one_round_is_changed_and_no_other(
+        self, past: tuple[Game, list[Round], int], back: int, data: st.DataObject
+    ) -> None:
+        game, rounds, seat = past
+        plain = list(show("window:4", game, rounds, seat).rounds)
+        out = list(show_edited(game, rounds, seat, {"back": back, "edit": "drop"}).rounds)
+        assert out == (
+            plain if back > len(plain) else plain[: len(plain) - back] + plain[len(plain) - back + 1 :]
+        )
+        who = data.draw(st.integers(1, game.seats))
+        turned = list(show_edited(game, rounds, seat, {"back": back, "edit": "flip", "seat": who}).rounds)
+        expected = list(plain)
+        if back <= len(plain):
+            expected[-back] = flipped(game, plain[-back], who - 1)
+        assert turned == expected
+
+    def test_a_flip_of_neither_extreme_becomes_cooperation(self) -> None:
+        game = build_game("travelers_dilemma")
+        assert flipped(game, played(game, [(1, 3)])[0], 0).actions == (3, 3)
+        assert flipped(game, played(game, [(1, 3)])[0], 1).actions == (1, 0)
+
+    def test_a_round_that_paid_by_other_rules_is_not_flipped(self) -> None:
+        with pytest.raises(StudyError, match="round 1 did not pay what"):
+            flipped(GAMES[0], Round(1, (0, 0), (7.0, 7.0)), 0)
+
+
+def show_edited(game: Game, rounds: list[Round], seat: int, edit: dict[str, object]) -> Shown:
+    memory = memories.build({"name": "edited", "of": "window:4", **edit})
+    return memory.show(view_after(game, rounds, seat), draws())
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        ("window:-1", "k must be a whole number of at least 0"),
+        ("sanitized:nice", "mode must be ideal or polar"),
+        ("sanitized:ideal,real=81", "real must be at most 80"),
+        ("forgetting:1.5", "rate must lie between 0 and 1"),
+        ("forgetting:0.1,mode=sometimes", "mode must be drop or decay"),
+        ("forgiving:m=x", "m must be a whole number"),
+        ("tally:rounds", "of must be combinations or players"),
+        ("summary:every=0", "every must be a whole number of at least 1"),
+        ("edited:window,back=1", "k"),
+        ("edited:full,back=1,edit=flip", "seat belongs to edit=flip"),
+    ],
+)
+def test_wrong_parameters_are_named(spec: str, text: str) -> None:
+    with pytest.raises(StudyError, match=text):
+        memories.build(spec)

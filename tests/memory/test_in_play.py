@@ -1,0 +1,122 @@
+"""Memories in real matches: notes are decisions in the journal, seats may remember differently."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostrom.errors import StudyError
+from ostrom.models.base import Request
+from ostrom.models.providers.scripted import register, unregister
+from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import open_run, play
+
+PROMPTS: list[str] = []
+
+
+def answer(request: Request) -> str:
+    text = request.messages[0].content
+    PROMPTS.append(text)
+    if "write a note to yourself" in text:
+        numbers = [int(n) for n in re.findall(r"^R(\d+):", text, re.M)]
+        return f"Rounds up to {numbers[-1]} went well."
+    return "[A0]"
+
+
+@pytest.fixture(autouse=True)
+def model() -> Iterator[None]:
+    PROMPTS.clear()
+    register("noting", answer)
+    yield
+    unregister("noting")
+
+
+def study(**more: Any) -> dict[str, Any]:
+    return {
+        "name": "notes",
+        "game": "prisoners_dilemma",
+        "mechanism": {"name": "repetition", "rounds": 9},
+        "agent": {"model": "scripted/noting", "style": "direct", "constrain": "never"},
+        **more,
+    }
+
+
+def with_memory(memory: Any, **more: Any) -> dict[str, Any]:
+    data = study(**more)
+    return {**data, "agent": {**data["agent"], "memory": memory}}
+
+
+def test_a_note_is_a_decision_of_its_own_and_replaces_the_rounds_it_covers(tmp_path: Path) -> None:
+    play(load_study(with_memory("summary:keep=2,every=3,words=12")), runs=tmp_path)
+    with open_run("notes", tmp_path) as run:
+        notes = [r for r in run.rows.decisions() if r["kind"] == "note" and r["player"] == 1]
+    assert [(r["round"], r["answer"]) for r in notes] == [
+        (6, "Rounds up to 3 went well."),
+        (9, "Rounds up to 6 went well."),
+    ]
+    last = [p for p in PROMPTS if "This is round 9." in p and "You are Player 1" in p][-1]
+    assert "<note>\nRounds up to 6 went well.\n</note>" in last
+    assert re.findall(r"^R(\d+):", last, re.M) == ["7", "8"]
+    rewriting = [p for p in PROMPTS if "which the new one replaces" in p]
+    assert rewriting and all("Rounds up to 3 went well." in p for p in rewriting)
+    assert re.findall(r"^R(\d+):", rewriting[0], re.M) == ["4", "5", "6"]
+    assert "at most 12 words" in rewriting[0]
+
+
+def test_a_note_that_is_too_long_is_asked_for_again_and_counted(tmp_path: Path) -> None:
+    replies: dict[str, int] = {}
+
+    def wordy(request: Request) -> str:
+        if "write a note" not in request.messages[0].content:
+            return "[A0]"
+        key = request.messages[0].content
+        replies[key] = replies.get(key, 0) + 1
+        return "far too many words for this" if replies[key] == 1 else "short"
+
+    register("noting", wordy)
+    data = with_memory("summary:keep=0,every=4,words=3", mechanism={"name": "repetition", "rounds": 5})
+    result = play(load_study(data), runs=tmp_path)
+    assert result.tally.invalid == 2
+    with open_run("notes", tmp_path) as run:
+        rows = list(run.rows.decisions())
+        assert run.journal.spent()["complaints"] == 2
+    assert [(r["answer"], r["complaints"]) for r in rows if r["kind"] == "note"] == [("short", 1)] * 2
+    assert all(r["complaints"] == 0 for r in rows if r["kind"] == "act")
+
+
+def test_seats_remember_differently(tmp_path: Path) -> None:
+    data = with_memory("window:8", seats={2: {"memory": "window:1"}})
+    play(load_study(data), runs=tmp_path)
+    for seat, expected in ((1, 8), (2, 1)):
+        last = [p for p in PROMPTS if "This is round 9." in p and f"You are Player {seat}" in p][-1]
+        assert len(re.findall(r"^R\d+:", last, re.M)) == expected
+
+
+def test_a_tally_is_shown_in_words_without_rounds(tmp_path: Path) -> None:
+    play(load_study(with_memory("tally")), runs=tmp_path)
+    last = [p for p in PROMPTS if "This is round 9." in p and "You are Player 1" in p][-1]
+    assert "8 rounds have been played." in last and "You=A0, P2=A0: 8 times" in last
+    assert not re.findall(r"^R\d+:", last, re.M)
+
+
+def test_what_was_forgotten_is_not_called_all_rounds(tmp_path: Path) -> None:
+    play(load_study(with_memory("forgetting:1")), runs=tmp_path)
+    assert any("You remember no earlier round." in p for p in PROMPTS)
+    assert not any("All rounds so far" in p for p in PROMPTS)
+
+
+def test_a_script_cannot_read_words() -> None:
+    data = {**study(), "agent": {"strategy": "grim", "memory": "tally"}}
+    with pytest.raises(StudyError, match="memory tally is in words and cannot be used by a strategy"):
+        StudyPlan(load_study(data))
+
+
+def test_a_game_without_cooperation_is_refused_before_the_first_match() -> None:
+    data = {**with_memory("forgiving:3"), "game": "matching_pennies"}
+    with pytest.raises(StudyError, match=r"agent\.memory: memory forgiving: game matching_pennies"):
+        StudyPlan(load_study(data))
