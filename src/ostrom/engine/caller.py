@@ -67,7 +67,6 @@ class Caller:
             self.journal.call(record.done(0, time.time(), kept, 0.0, 0.0, "cache"))
             return kept
         for attempt in range(1, self.patience.tries + 1):
-            self._check_budget()
             era = await self._admit(line)
             begun, clock = time.time(), time.perf_counter()
             self.tally.in_flight += 1
@@ -112,9 +111,13 @@ class Caller:
 
     async def _admit(self, line: Line) -> int:
         era = await line.limiter.acquire()
-        if self.stopping.is_set():
+        try:
+            if self.stopping.is_set():
+                raise Stopped("stopped")
+            self._check_budget()
+        except OstromError:
             line.limiter.left()
-            raise Stopped("stopped")
+            raise
         return era
 
     async def _rest(self, seconds: float) -> None:
@@ -136,12 +139,13 @@ class Caller:
             tally.usd += usd
 
     def _check_budget(self) -> None:
-        """Refuse a call that the budget does not cover; calls under way count as spent."""
+        """Refuse a call that the budget does not cover; calls under way count as the mean of those made."""
         budget, tally = self.budget, self.tally
         spent: str | None = None
+        ahead = 1 + self._reserved / max(1, tally.calls)
         if budget.calls is not None and tally.calls + self._reserved >= budget.calls:
             spent = f"{budget.calls} calls"
-        elif budget.tokens is not None and tally.tokens_in + tally.tokens_out >= budget.tokens:
+        elif budget.tokens is not None and (tally.tokens_in + tally.tokens_out) * ahead >= budget.tokens:
             spent = f"{budget.tokens} tokens"
         elif budget.usd is not None:
             if tally.unpriced:
@@ -149,7 +153,7 @@ class Caller:
                     "a budget in money needs prices, and there is none for a model of this run: "
                     "add it with --prices FILE"
                 )
-            if tally.usd >= budget.usd:
+            if tally.usd * ahead >= budget.usd:
                 spent = f"{budget.usd:g} USD"
         if spent is not None:
             raise BudgetSpent(f"the budget of {spent} is used up; raise it and run again to go on")

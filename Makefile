@@ -1,0 +1,56 @@
+# Everything sets itself up: `make demo` and `make test` work on a machine with Python 3.11 or newer, make and
+# a compiler. The virtual environment is kept and renewed when pyproject.toml changes.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+HASH := $(shell $(PYTHON) -c "import hashlib;print(hashlib.sha256(open('pyproject.toml','rb').read()).hexdigest()[:12])")
+RUN_READY := $(VENV)/.ready-run-$(HASH)
+DEV_READY := $(VENV)/.ready-dev-$(HASH)
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test lint format golden bench chaos axelrod clean help
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+demo: $(RUN_READY) ## play a small memory study with a real embedded language model and write its report
+	$(BIN)/ostrom run memory --preset smoke --model embedded/smollm2-135m --name demo --report
+	@echo "The embedded model has 135 million parameters: it shows that everything works, not how people reason."
+
+test: $(DEV_READY) ## run all tests
+	$(BIN)/python -m pytest
+
+lint: $(DEV_READY) ## check style and types
+	$(BIN)/ruff check src tests benchmarks tools
+	$(BIN)/ruff format --check src tests benchmarks tools
+	$(BIN)/mypy
+
+format: $(DEV_READY) ## format the code
+	$(BIN)/ruff check --fix src tests benchmarks tools
+	$(BIN)/ruff format src tests benchmarks tools
+
+golden: $(DEV_READY) ## write the golden transcripts anew; review the difference
+	OSTROM_GOLDEN=write $(BIN)/python -m pytest tests -k golden
+
+axelrod: $(DEV_READY) ## compare our strategies with the Axelrod library move by move (installs torch)
+	$(PIP) 'torch==2.13.0' axelrod
+	$(BIN)/python -m pytest tests/agents/strategies -k axelrod -rs
+
+clean: ## remove the virtual environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
+	  { echo "Ostrom needs Python 3.11 or newer; name one with: make PYTHON=python3.11 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(RUN_READY): | $(VENV)/bin/python
+	@echo "setting up $(VENV) (first time: about a minute)"
+	$(PIP) -e '.[embedded,analysis,report,prices]'
+	@rm -f $(VENV)/.ready-*; touch $@
+
+$(DEV_READY): | $(VENV)/bin/python
+	@echo "setting up $(VENV) for development (first time: about two minutes)"
+	$(PIP) -e '.[dev]'
+	@rm -f $(VENV)/.ready-*; touch $@ $(RUN_READY)

@@ -1,0 +1,45 @@
+"""What holds for all tests: no deadline on a shared machine, and no connection beyond this machine."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("here")
+
+
+@pytest.fixture(autouse=True)
+def _stay_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests talk to loopback only: a connection elsewhere is a mistake in the test or in the code."""
+    connect = socket.socket.connect
+
+    def guarded(self: socket.socket, address: Any) -> None:
+        if isinstance(address, tuple) and not str(address[0]).startswith(("127.", "::1", "localhost")):
+            raise AssertionError(f"a test tried to reach {address[0]}")
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded)
+
+
+@pytest.fixture(autouse=True)
+def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No key or endpoint of the developer's own reaches a test."""
+    for name in list(os.environ):
+        if name.endswith(("_API_KEY", "_BASE_URL")) or name == "OSTROM_RUNS":
+            monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def data_folder() -> Iterator[Path]:
+    """Released raw data for validation, where it is at hand; skipped visibly where it is not."""
+    root = Path(os.environ.get("OSTROM_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    if not root.is_dir():
+        pytest.skip("no released data at hand (set OSTROM_DATA)")
+    yield root

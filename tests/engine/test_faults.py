@@ -1,0 +1,172 @@
+"""A server that fails in every way: the study completes and every failure is in the journal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ostrom.engine.plan import Tally
+from ostrom.engine.retries import Patience
+from ostrom.engine.runner import Options
+from ostrom.errors import AccessRefused, ConnectionFailed
+from ostrom.studies.run import open_run, play
+from ostrom.studies.schema import StudyFile
+from ostrom.testing.faults import Faults
+from ostrom.testing.server import LoopbackServer
+
+WAYS = (
+    "rate_limit", "server_error", "unavailable", "overloaded", "error_in_200", "hang", "reset", "cut_body",
+    "cut_reply", "malformed", "wrong_schema", "empty", "drip",
+)  # fmt: skip
+Small = Callable[..., StudyFile]
+
+
+def against(server: LoopbackServer, **more: object) -> dict[str, object]:
+    agent = {"style": "direct", "settings": {"timeout": 0.5}, **more}
+    return {"agent": agent, "types": {"model": {"model": server.model}, "tft": "tit_for_tat"}}
+
+
+def test_a_server_that_fails_one_call_in_five_delays_the_study_and_loses_nothing(
+    small: Small, runs: Path
+) -> None:
+    faults = Faults({way: 0.2 / len(WAYS) for way in WAYS})
+    with LoopbackServer(faults=faults) as server:
+        options = Options(patience=Patience(tries=12, first=0.001, longest=0.02))
+        study = small(**against(server), mechanism={"name": "repetition", "rounds": 20}, vary={}, seeds=6)
+        result = play(study, runs=runs, options=options)
+        served, failed = server.count, server.fault_counts
+    assert result.complete and result.tally.done == 24
+    with open_run(runs / "small") as run:
+        calls = list(run.rows.calls())
+        decisions = [r for r in run.rows.decisions() if r["agent"] == "model"]
+    assert len(decisions) == 24 * 20
+    assert len(calls) == served, "every try is journaled"
+    assert sum(failed.values()) > 20, "the server did fail"
+    errors = sum(call["error"] is not None for call in calls)
+    harmless = {"drip"}
+    unread = {"cut_reply", "empty"}
+    assert errors == sum(n for way, n in failed.items() if way not in harmless | unread)
+    assert sum(r["complaints"] for r in decisions) == sum(failed[way] for way in unread)
+
+
+def test_a_wrong_key_stops_the_run_at_once_with_one_line(
+    small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OSTROM_API_KEY", "sk-canary-1234567890")
+    with LoopbackServer(faults=Faults({"refused_key": 1.0})) as server:
+        with pytest.raises(AccessRefused) as caught:
+            play(small(**against(server)), runs=runs)
+        assert server.count <= 300
+    assert "\n" not in str(caught.value) and "canary" not in str(caught.value)
+
+
+def test_an_unreachable_server_is_named_and_what_was_played_is_kept(
+    small: Small, runs: Path, quick: Options
+) -> None:
+    with LoopbackServer() as server:
+        study = small(**against(server))
+        origin = server.origin
+    with pytest.raises(ConnectionFailed) as caught:
+        play(study, runs=runs, options=quick)
+    assert origin.removeprefix("http://").split(":")[1] in str(caught.value)
+
+
+def test_no_byte_that_a_run_writes_holds_the_key(
+    small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], quick: Options
+) -> None:
+    canary = "sk-canary-9f8e7d6c5b4a"
+    monkeypatch.setenv("OSTROM_API_KEY", canary)
+    faults = Faults({"refused_key": 0.05, "server_error": 0.1, "malformed": 0.1})
+    with LoopbackServer(faults=faults) as server:
+        try:
+            play(small(**against(server), seeds=4), runs=runs, options=quick)
+        except AccessRefused as error:
+            assert canary not in str(error)
+        sent = {r.headers.get("authorization", "") for r in server.requests}
+    assert any(canary in value for value in sent), "the key was not even sent"
+    for path in runs.rglob("*"):
+        if path.is_file():
+            assert canary.encode() not in path.read_bytes(), path
+    out = capfd.readouterr()
+    assert canary not in out.out + out.err
+    assert canary not in " ".join(f"{k}={v}" for k, v in os.environ.items() if k != "OSTROM_API_KEY")
+
+
+def test_a_budget_of_calls_is_never_exceeded_and_can_be_raised(
+    small: Small, runs: Path, quick: Options
+) -> None:
+    with LoopbackServer(latency=0.002) as server:
+        first = play(small(**against(server), budget={"calls": 30}), runs=runs, options=quick)
+        assert server.count == 30
+        assert not first.complete and "30 calls" in (first.why or "")
+        second = play(small(**against(server), budget={"calls": 30}), runs=runs, options=quick)
+        assert server.count == 30 and not second.complete
+        third = play(small(**against(server)), runs=runs, options=quick)
+    assert third.complete
+
+
+def test_a_budget_in_money_needs_a_price(small: Small, runs: Path) -> None:
+    with LoopbackServer() as server:
+        study = small(**against(server), budget={"usd": 0.001})
+        prices = {server.model: {"input": 5.0, "output": 10.0}}
+        result = play(study, runs=runs, options=Options(prices=prices, max_connections=2))
+    assert not result.complete and "USD" in (result.why or "")
+    assert 0.001 <= result.tally.usd < 0.005
+
+
+@pytest.mark.parametrize("policy", ["uniform", "default:cooperate", "skip-match", "fail"])
+def test_the_policy_for_answers_that_never_come_is_applied_recorded_and_counted(
+    small: Small, runs: Path, policy: str
+) -> None:
+    with LoopbackServer(lambda body: "I would rather not say") as server:
+        study = small(**against(server), seating="self", vary={}, seeds=1, invalid={"retries": 2, "policy": policy})
+        result = play(study, runs=runs)
+        count = server.count
+    tally: Tally = result.tally
+    with open_run(runs / "small") as run:
+        rows = [r for r in run.rows.decisions() if r["agent"] == "model"]
+        matches = {r["match"]: r for r in run.rows.matches()}
+    if policy in ("uniform", "default:cooperate"):
+        assert result.complete and tally.policies == 12 and count == 12 * 3
+        assert all(r["reading"] == "policy" and r["invalid"] and r["complaints"] == 3 for r in rows)
+        assert all(r["note"].startswith(policy) for r in rows)
+    else:
+        assert matches[0]["state"] == ("skipped" if policy == "skip-match" else "failed")
+        assert "no valid answer" in matches[0]["reason"]
+        assert result.complete == (policy == "skip-match")
+
+
+def test_a_reply_that_was_paid_for_is_used_after_a_restart_even_if_it_was_unreadable(
+    small: Small, runs: Path, quick: Options
+) -> None:
+    replies = iter(["nonsense"] * 12 + ["[A0]"] * 1000)
+    with LoopbackServer(lambda body: next(replies)) as server:
+        study = small(
+            **against(server), seating="self", vary={}, seeds=1, budget={"calls": 7}, invalid={"retries": 9}
+        )
+        play(study, runs=runs, options=Options(patience=quick.patience, max_connections=1))
+        before = server.count
+        done = play(
+            study.model_copy(update={"budget": study.budget.model_copy(update={"calls": None})}), runs=runs
+        )
+        assert done.complete
+    with open_run(runs / "small") as run:
+        places = [(c["step"], c["player"], c["part"]) for c in run.rows.calls()]
+    assert before == 7 and len(places) == len(set(places))
+
+
+def test_the_cache_answers_the_same_draw_and_no_other(small: Small, tmp_path: Path) -> None:
+    with LoopbackServer(faults=Faults({"cut_reply": 0.2})) as server:
+        study = small(**against(server))
+        options = Options(cache=tmp_path / "cache.db")
+        first = play(study, name="first", runs=tmp_path, options=options)
+        calls = server.count
+        again = play(study, name="again", runs=tmp_path, options=options)
+        cut = first.tally.invalid
+        assert again.complete and again.tally.cached > 0
+        assert server.count - calls <= 2 * cut, "only cut replies and what follows them are asked for again"
+        other_seed = play(study.model_copy(update={"seed": 99}), name="other", runs=tmp_path, options=options)
+        assert other_seed.tally.cached == 0

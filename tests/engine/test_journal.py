@@ -1,0 +1,168 @@
+"""The journal: durable, in order, refused when damaged or shorter than acknowledged."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ostrom.answers import Answer
+from ostrom.engine.folder import Folder
+from ostrom.engine.journal import Journal
+from ostrom.errors import RunError
+from ostrom.studies.run import open_run, play
+from ostrom.studies.schema import StudyFile
+
+
+def filled(path: Path, entries: int = 10) -> None:
+    async def fill() -> None:
+        journal = Journal(path, create=True)
+        journal.start()
+        for step in range(entries):
+            journal.answer(0, step, 0, "", Answer("cooperate"), 0)
+        await journal.flush()
+        journal.close()
+
+    asyncio.run(fill())
+
+
+def test_what_is_flushed_is_there(tmp_path: Path) -> None:
+    filled(tmp_path / "journal.db")
+    journal = Journal(tmp_path / "journal.db")
+    assert len(journal.answers(0)) == journal.entries == 10
+    assert journal.answers(0)[3, 0, ""][0].value == "cooperate"
+
+
+def test_a_second_answer_to_the_same_decision_is_refused_by_the_database(tmp_path: Path) -> None:
+    async def twice() -> None:
+        journal = Journal(tmp_path / "journal.db", create=True)
+        journal.start()
+        journal.answer(0, 0, 0, "", Answer("a"), 0)
+        journal.answer(0, 0, 0, "", Answer("b"), 0)
+        with pytest.raises(RunError, match="UNIQUE"):
+            await journal.flush()
+        journal.close()
+
+    asyncio.run(twice())
+
+
+def test_a_lost_write_ahead_log_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+
+    async def crash() -> None:
+        journal = Journal(path, create=True)
+        journal.start()
+        for step in range(10):
+            journal.answer(0, step, 0, "", Answer("x"), 0)
+        await journal.flush()
+        # A crash leaves the log beside the database; then somebody copies the database alone.
+        shutil.copy(path, tmp_path / "copy.db")
+        shutil.copy(journal.tally_path, tmp_path / "copy.db.tally")
+        journal.close()
+
+    asyncio.run(crash())
+    with pytest.raises(RunError, match=r"10 are missing|no count|not a database|no such table") as caught:
+        Journal(tmp_path / "copy.db")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("damage", ["cut", "garbage", "empty", "text"])
+def test_a_damaged_journal_is_refused_in_one_line(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "journal.db"
+    filled(path, 500)
+    data = path.read_bytes()
+    path.write_bytes(
+        {
+            "cut": data[: len(data) - 5000],
+            "garbage": data[: len(data) // 2] + b"\xff" * 9000 + data[len(data) // 2 + 9000 :],
+            "empty": b"",
+            "text": b"not a database at all" * 100,
+        }[damage]
+    )
+    with pytest.raises(RunError) as caught:
+        Journal(path)
+    assert "\n" not in str(caught.value) and "journal.db" in str(caught.value)
+
+
+def test_the_same_run_cannot_be_played_twice_at_the_same_time(tmp_path: Path) -> None:
+    first, second = Folder(tmp_path / "r"), Folder(tmp_path / "r")
+    first.lock()
+    with pytest.raises(RunError, match="another process"):
+        second.lock()
+    first.unlock()
+    second.lock()
+    second.unlock()
+
+
+def test_a_changed_study_under_the_same_name_is_refused_with_the_difference(
+    small: Callable[..., StudyFile], runs: Path
+) -> None:
+    play(small(), runs=runs)
+    with pytest.raises(RunError, match=r"types\.chance: \"random:0\.6\" -> \"random:0\.7\""):
+        play(small(types={"tft": "tit_for_tat", "chance": "random:0.7"}), runs=runs)
+    with pytest.raises(RunError, match="the order tft, chance -> chance, tft"):
+        play(small(types={"chance": "random:0.6", "tft": "tit_for_tat"}), runs=runs)
+
+
+def test_more_seeds_go_on_with_the_same_run(small: Callable[..., StudyFile], runs: Path) -> None:
+    play(small(), runs=runs)
+    with open_run(runs / "small") as run:
+        before = list(run.rows.decisions())
+    more = play(small(seeds=3), runs=runs)
+    assert more.complete and more.tally.resumed == 16 and more.tally.done == 24
+    with open_run(runs / "small") as run:
+        after = list(run.rows.decisions())
+    assert after[: len(before)] == before
+
+
+def test_tables_read_types_in_the_order_in_which_they_were_played(
+    small: Callable[..., StudyFile], runs: Path
+) -> None:
+    play(small(types={"z": "cooperator", "a": "defector"}, seating="self", vary={}, seeds=1), runs=runs)
+    with open_run(runs / "small") as run:
+        found = {(r["agent"], r["action"]) for r in run.rows.decisions()}
+    assert found == {("z", "cooperate"), ("a", "defect")}
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(small: Callable[..., StudyFile], tmp_path: Path) -> None:
+    blocked = tmp_path / "runs"
+    blocked.write_text("a file where the folder should be")
+    with pytest.raises(RunError) as caught:
+        play(small(), runs=blocked)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_full_disk_stops_the_run_and_space_lets_it_go_on(
+    small: Callable[..., StudyFile], tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("cannot mount a small file system here")
+    try:
+        study = small(mechanism={"name": "repetition", "rounds": 400}, vary={}, seeds=4)
+        with pytest.raises(RunError, match="disk is full"):
+            play(study, runs=disk)
+        subprocess.run(["mount", "-o", "remount,size=50m", str(disk)], check=True)
+        assert play(study, runs=disk).complete
+        calm = play(study, runs=tmp_path / "calm")
+        assert calm.complete
+        with open_run(disk / "small") as a, open_run(tmp_path / "calm" / "small") as b:
+            assert list(a.rows.decisions()) == list(b.rows.decisions())
+    finally:
+        subprocess.run(["umount", str(disk)], check=False)
+
+
+def test_a_journal_of_something_else_is_refused(tmp_path: Path) -> None:
+    other = sqlite3.connect(tmp_path / "journal.db")
+    other.execute("CREATE TABLE notes (x)")
+    other.commit()
+    other.close()
+    with pytest.raises(RunError):
+        Journal(tmp_path / "journal.db")
