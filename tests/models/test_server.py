@@ -87,6 +87,7 @@ def test_faults_depend_on_the_request_not_on_the_order() -> None:
     alone, crowded = outcomes(faults, 1), outcomes(faults, 60)
     assert alone == crowded
     assert any("RateLimited" in o for o in alone) and any(o.startswith("[") for o in alone)
+    assert any(not o.startswith("[") and o.endswith("]") for o in alone)  # a retry has a new chance
     assert outcomes(Faults(faults.rates, seed=6), 60) != alone
 
 
