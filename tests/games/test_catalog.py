@@ -25,6 +25,7 @@ CATALOG = [
     "ordinal_2x2",
     "prisoners_dilemma",
     "public_goods",
+    "scenario",
     "stag_hunt",
     "travelers_dilemma",
     "trust",

@@ -51,16 +51,17 @@ def build_game(
 
 
 def load_game(path: str | Path, *, key: str | None = None) -> Game:
-    """Read a game from a .yaml, .yml or .nfg file."""
+    """Read a game from a .yaml, .yml or .nfg file; a scenario file is a game that carries its story."""
     ending = Path(path).suffix.lower()
     if ending == ".nfg":
         from ostrom.games.nfg import load_nfg
 
         return load_nfg(path)
     if ending in FILE_ENDINGS:
+        from ostrom.games.scenarios.reader import is_scenario, load_scenario
         from ostrom.games.yaml_file import load_yaml
 
-        return load_yaml(path)
+        return load_scenario(path).game() if is_scenario(path) else load_yaml(path)
     raise StudyError("a game file must end in .yaml, .yml or .nfg", key=key, found=str(path))
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ostrom.errors import GameError
 from ostrom.games.symmetry import symmetric
+from ostrom.games.words import Words
 
 Profile = tuple[int, ...]
 
@@ -55,6 +56,8 @@ class Game:
     title: str = ""
     citation: str = ""
     params: Mapping[str, Any] = field(default_factory=dict)
+    words: Words = field(default_factory=Words)
+    """The story around the game, for framings that tell it."""
 
     def __post_init__(self) -> None:
         seats = len(self.actions)
@@ -88,6 +91,7 @@ class Game:
         object.__setattr__(self, "title", self.title or self.name.replace("_", " ").capitalize())
         if len(self.roles) != seats:
             raise GameError(f"game {self.name}: {len(self.roles)} roles for {seats} seats")
+        self.words.check(self.name, self.actions)
 
     def _indices(self, what: str, given: tuple[int | None, ...]) -> tuple[int | None, ...]:
         if not given:

@@ -3,7 +3,7 @@
 ::
 
     name: my_game                        # an identifier; by default the file's name
-    title: My game                       # optional, as are citation, roles, cooperative, defective and params
+    title: My game                       # optional, as are citation, roles, cooperative, defective, params, words
     seats: 2                             # only when one list of actions is shared by all seats (default 2)
     actions: [cooperate, defect]         # or one list per seat
     cooperative: cooperate               # one name for all seats, or one per seat (null: none)
@@ -12,6 +12,11 @@
       cooperate, defect: [0, 5]
       defect, cooperate: [5, 0]
       defect, defect: [1, 1]
+    words:                               # for framings that tell a story; each part is optional
+      narrative: Two firms fish the same lake.
+      titles: [Owner, Neighbour]         # one per seat, as are personas and the lists of actions
+      personas: [You own the old boat., You came last year.]
+      actions: [[rest the lake, fish every day], [rest the lake, fish every day]]
 """
 
 from __future__ import annotations
@@ -29,6 +34,7 @@ from ostrom.errors import GameError, StudyError
 from ostrom.games.game import MAX_SEATS, Game, check_size
 from ostrom.games.rationals import rational
 from ostrom.games.text_file import read_text
+from ostrom.games.words import Words
 
 KEYS = (
     "name",
@@ -41,6 +47,7 @@ KEYS = (
     "defective",
     "payoffs",
     "params",
+    "words",
 )
 
 _RARE_BREAKS = frozenset("\x85\u2028\u2029\ufeff")
@@ -103,6 +110,7 @@ def game_from_mapping(
             title=reader.text(data, "title"),
             citation=reader.text(data, "citation"),
             params=reader.params(data),
+            words=reader.words(data),
         )
     except GameError as error:
         raise StudyError(str(error), file=file, key=key) from None
@@ -120,6 +128,7 @@ def game_to_mapping(game: Game) -> dict[str, Any]:
         "defective": _names(game, game.defective),
         "params": dict(game.params),
         "payoffs": game.payoffs.tolist(),
+        **({"words": _words(game.words)} if game.words else {}),
     }
 
 
@@ -207,6 +216,29 @@ class _Reader:
             raise self.error("must be a mapping from names to values", "params", found=_brief(value))
         return dict(value)
 
+    def words(self, data: Mapping[Any, Any]) -> Words:
+        value = data.get("words")
+        if value is None:
+            return Words()
+        if not isinstance(value, Mapping):
+            raise self.error("must be a mapping", "words", found=_brief(value))
+        known = ("narrative", "titles", "personas", "actions")
+        for key in value:
+            if key not in known:
+                raise self.error("unknown key", f"words.{key}", allowed=known)
+        inner = _Reader(self.file, ".".join(part for part in (self.key, "words") if part))
+        actions = value.get("actions")
+        if actions is not None and not _is_list(actions):
+            raise inner.error("must be one list per seat", "actions", found=_brief(actions))
+        return Words(
+            inner.text(value, "narrative"),
+            *(
+                () if value.get(key) is None else inner.names(value[key], key)
+                for key in ("titles", "personas")
+            ),
+            tuple(inner.names(names, f"actions[{i}]") for i, names in enumerate(actions or ())),
+        )
+
     def payoffs(self, value: Any, actions: tuple[tuple[str, ...], ...]) -> NDArray[np.float64]:
         tensor = np.full((*(len(names) for names in actions), len(actions)), np.nan)
         if isinstance(value, Mapping):
@@ -282,6 +314,16 @@ def _brief(value: Any) -> Any:
 
 def _names(game: Game, indices: tuple[int | None, ...]) -> list[str | None]:
     return [None if i is None else game.actions[seat][i] for seat, i in enumerate(indices)]
+
+
+def _words(words: Words) -> dict[str, Any]:
+    parts = {
+        "narrative": words.narrative,
+        "titles": list(words.titles),
+        "personas": list(words.personas),
+        "actions": [list(meanings) for meanings in words.actions],
+    }
+    return {key: part for key, part in parts.items() if part}
 
 
 def _identifier(stem: str) -> str:

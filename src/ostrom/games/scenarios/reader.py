@@ -72,6 +72,15 @@ def load_scenario(path: str | Path) -> Scenario:
     return _build(written, _cast_for(written, path), str(path))
 
 
+def is_scenario(path: str | Path) -> bool:
+    """Whether a YAML file tells a scenario; a file that cannot be read is left to its reader to refuse."""
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return any(line.startswith(("narrative:", "claim:")) for line in text.splitlines())
+
+
 def load_cast(path: str | Path) -> CastFile:
     """Read a family's ``cast.yaml``."""
     path = Path(path)

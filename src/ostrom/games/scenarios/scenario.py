@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostrom.games.game import Game
+from ostrom.games.words import Words
 
 Profile: TypeAlias = tuple[str, ...]
 ScenarioClass = Literal["economic", "environmental", "mixed"]
@@ -93,7 +94,7 @@ class Scenario:
         return np.array(self.payoffs, dtype=np.float64).reshape(*self.shape, len(self.roles))
 
     def game(self) -> Game:
-        """The scenario as a game without its story; the canonical profiles say what cooperating means."""
+        """The scenario as a game that carries its story; the canonical profiles say what cooperating means."""
         return Game(
             name=self.name,
             actions=tuple(role.action_keys for role in self.roles),
@@ -102,6 +103,19 @@ class Scenario:
             defective=self.indices(self.tragedy.profile),
             roles=tuple(role.key for role in self.roles),
             title=self.title,
+            citation="after Manoranjan & Gaikwad (2026), When Personas Override Payoffs",
+            params={
+                "scenario": f"{self.family}/{self.name}",
+                "class": self.scenario_class,
+                "subtype": self.subtype,
+                "claim": self.claim,
+            },
+            words=Words(
+                narrative=self.narrative,
+                titles=tuple(role.title for role in self.roles),
+                personas=tuple(role.persona for role in self.roles),
+                actions=tuple(tuple(action.label for action in role.actions) for role in self.roles),
+            ),
         )
 
     def __post_init__(self) -> None:

@@ -1,0 +1,28 @@
+"""A scenario that comes with Ostrom, as a game that carries its story."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ostrom.errors import GameError
+from ostrom.games.game import Game
+from ostrom.games.scenarios.reader import families, shipped_scenario
+
+
+def build(scenario: Any = "commons/water_crisis") -> Game:
+    """A story coupled to a payoff table, with roles, personas and what every action means.
+
+    ``scenario`` is FAMILY/NAME of a shipped one; an own one is a game file like any other.
+
+    >>> build("data-alliance/genome_bank").roles
+    ('hospital', 'insurer', 'regulator', 'patient')
+    """
+    family, slash, name = str(scenario).partition("/")
+    if not slash:
+        raise GameError(
+            f"game scenario: write FAMILY/NAME (found {scenario!r}; families: {', '.join(families())})"
+        )
+    return shipped_scenario(family, name).game()
+
+
+GAME = build
