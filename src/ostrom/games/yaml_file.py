@@ -3,7 +3,7 @@
 ::
 
     name: my_game                        # an identifier; by default the file's name
-    title: My game                       # optional, as are citation, roles, cooperative, defective, params, words
+    title: My game                       # optional, as are citation, roles, cooperative, defective, params
     seats: 2                             # only when one list of actions is shared by all seats (default 2)
     actions: [cooperate, defect]         # or one list per seat
     cooperative: cooperate               # one name for all seats, or one per seat (null: none)
@@ -230,13 +230,12 @@ class _Reader:
         actions = value.get("actions")
         if actions is not None and not _is_list(actions):
             raise inner.error("must be one list per seat", "actions", found=_brief(actions))
+        listed = {key: inner.names(value[key], key) for key in known[1:3] if value.get(key) is not None}
         return Words(
             inner.text(value, "narrative"),
-            *(
-                () if value.get(key) is None else inner.names(value[key], key)
-                for key in ("titles", "personas")
-            ),
-            tuple(inner.names(names, f"actions[{i}]") for i, names in enumerate(actions or ())),
+            titles=listed.get("titles", ()),
+            personas=listed.get("personas", ()),
+            actions=tuple(inner.names(names, f"actions[{i}]") for i, names in enumerate(actions or ())),
         )
 
     def payoffs(self, value: Any, actions: tuple[tuple[str, ...], ...]) -> NDArray[np.float64]:
