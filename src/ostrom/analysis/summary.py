@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ NOT_FACTORS = frozenset(
     "expected_score cooperation complaints policies facts".split()
 )
 RESAMPLES = 2000
+DRAWS_AT_ONCE = 2_000_000
+MANY = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +73,20 @@ def _cell(factors: dict[str, Any], agent: str, matches: dict[int, list[tuple[Any
 
 
 def bootstrap_interval(values: Any, level: float = 0.95) -> tuple[float, float]:
-    """A percentile interval of the mean; the draws depend on the number of values alone."""
+    """A percentile interval of the mean; the draws depend on the number of values alone.
+
+    Beyond ``MANY`` values the bootstrap distribution of a mean is its normal limit, which is then used.
+    """
+    if len(values) > MANY:
+        reach = NormalDist().inv_cdf((1 + level) / 2) * float(np.std(values)) / len(values) ** 0.5
+        return float(np.mean(values)) - reach, float(np.mean(values)) + reach
     rng = Streams(0, len(values)).at(0, 0, "bootstrap")
-    draws = rng.integers(len(values), size=(RESAMPLES, len(values)))
-    means = np.sort(values[draws].mean(axis=1))
+    # In pieces, so that a cell of many matches takes no more memory; the draws are the same.
+    step = max(1, DRAWS_AT_ONCE // len(values))
+    sizes = [min(step, RESAMPLES - start) for start in range(0, RESAMPLES, step)]
+    means = np.concatenate(
+        [values[rng.integers(len(values), size=(size, len(values)))].mean(axis=1) for size in sizes]
+    )
     tail = (1 - level) / 2
     return float(np.quantile(means, tail)), float(np.quantile(means, 1 - tail))
 

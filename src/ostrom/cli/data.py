@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ostrom.cli.output import print_json, say
+
+if TYPE_CHECKING:
+    from ostrom.reports.build import Report
 
 RUNS = typer.Option(help="The folder of all runs.", envvar="OSTROM_RUNS")
 
@@ -37,11 +41,36 @@ def report(
     runs: Annotated[Path, RUNS] = Path("runs"),
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Write the report of a run: one HTML page that opens offline, with figures and tables beside it."""
-    from ostrom.reports.build import build_report
+    """Write the report of a run: one HTML page that opens offline, with figures and tables beside it.
 
-    page = build_report(run, runs)
+    Exit code: 0 if every panel could be drawn, 1 if one could not (the page says why).
+    """
+    made = write_report(run, runs)
     if json:
-        print_json({"report": str(page)})
+        print_json({"report": str(made), "failures": list(made.failures)})
     else:
-        print(page)
+        print(made)
+    if not finish_report(made):
+        sys.exit(1)
+
+
+def write_report(run: str | Path, runs: Path = Path("runs")) -> Report:
+    """Bring the tables of a run up to date and write its report."""
+    from ostrom.analysis.rundata import run_data
+    from ostrom.reports.build import build_report
+    from ostrom.reports.figures import need_extras
+    from ostrom.studies.run import open_run
+
+    need_extras()
+    with (
+        open_run(run, runs) as opened,
+        run_data(opened.rows, opened.folder.path, opened.manifest) as data,
+    ):
+        return build_report(data)
+
+
+def finish_report(made: Report) -> bool:
+    """Say which panels failed; whether none did."""
+    for failure in made.failures:
+        say(f"panel failed: {failure}")
+    return not made.failures

@@ -1,0 +1,145 @@
+"""Build the report of a run: draw the panels, write figures and tables, then the page."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from markupsafe import Markup
+
+from ostrom.analysis.rundata import RunData
+from ostrom.errors import OstromError, RunError
+from ostrom.registry import parse_spec
+from ostrom.reports.card import card, headline, reproduce, warnings
+from ostrom.reports.choose import Spec, chosen_panels
+from ostrom.reports.figures import for_page, need_extras, render
+from ostrom.reports.files import as_csv, as_markdown, file_name
+from ostrom.reports.page import Section, ShownFigure, render_page, shown_table
+from ostrom.reports.panel import Drawn, Table, panels
+from ostrom.reports.words import pretty
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report on disk; ``failures`` names the panels that could not be drawn and why."""
+
+    path: Path
+    failures: tuple[str, ...] = ()
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+def build_report(data: RunData, wanted: Sequence[Spec] | None = None) -> Report:
+    """Write ``report/index.html`` with figures and tables beside it.
+
+    ``wanted`` are panels as the study names them; without it, those of the study. A panel that fails leaves
+    an error box on the page and its reason in the result.
+    """
+    need_extras()
+    if wanted is None:
+        wanted = (data.study.get("report") or {}).get("panels") or ()
+    desk = _Desk(data)
+    sections = [desk.first()]
+    sections += [desk.section(spec) for spec in chosen_panels(wanted)]
+    page = render_page(data, sections, warnings(data), card(data), reproduce(data))
+    path = desk.write(page)
+    return Report(path, tuple(f"{s.title}: {s.error}" for s in sections if s.error))
+
+
+class _Desk:
+    """Collects the files of a report and writes them at the end."""
+
+    def __init__(self, data: RunData) -> None:
+        self.data = data
+        self.files: dict[str, str | bytes] = {}
+        self._names: dict[str, set[str]] = {
+            "figures": set(),
+            "tables": set(),
+            "ids": {"manifest", "reproduce"},
+        }
+
+    def first(self) -> Section:
+        """The results in numbers."""
+        section = Section(self._name("ids", "results"), "Results at a glance")
+        table = headline(self.data)
+        if table is None:
+            section.notes.append("No finished match, so there are no results yet.")
+        else:
+            section.tables.append(self._table(table, always_open=True))
+        return section
+
+    def section(self, spec: Spec) -> Section:
+        """One panel, drawn; whatever goes wrong in it stays in it."""
+        name = _name_of(spec)
+        section = Section(self._name("ids", name), pretty(name).capitalize())
+        try:
+            panel = panels.build(spec, key="report.panels")
+            section.title = panel.title
+            self._fill(section, name, panel.draw(self.data))
+        except OstromError as error:
+            section.error = str(error)
+        except Exception as error:
+            section.error = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        return section
+
+    def _fill(self, section: Section, name: str, drawn: Drawn) -> None:
+        section.notes = list(drawn.notes)
+        section.html = list(drawn.html)
+        for figure in drawn.figures:
+            svg, png = render(figure.chart)
+            file = self._name("figures", figure.name)
+            self.files[f"figures/{file}.svg"], self.files[f"figures/{file}.png"] = svg, png
+            shown = Markup(for_page(svg, f"{section.id}-{file}"))
+            section.figures.append(ShownFigure(shown, figure.caption, figure.alt, file))
+        for table in drawn.tables:
+            section.tables.append(self._table(table, always_open=not drawn.figures))
+        if not (drawn.notes or drawn.figures or drawn.tables or drawn.html):
+            section.notes.append(f"The panel {name} has nothing to show for this run.")
+
+    def _table(self, table: Table, *, always_open: bool) -> dict[str, Any]:
+        file = self._name("tables", table.name)
+        self.files[f"tables/{file}.csv"] = as_csv(table)
+        self.files[f"tables/{file}.md"] = as_markdown(table)
+        return shown_table(table, file, always_open=always_open)
+
+    def _name(self, kind: str, wish: str) -> str:
+        return file_name(wish, self._names[kind])
+
+    def write(self, page: str) -> Path:
+        """Write everything; the page comes last, so an old page never points to missing files for long."""
+        folder = self.data.folder / "report"
+        study = yaml.safe_dump(self.data.study, sort_keys=False, allow_unicode=True)
+        try:
+            folder.mkdir(exist_ok=True)
+            for kind in ("figures", "tables"):
+                draft = folder / f".{kind}.tmp"
+                shutil.rmtree(draft, ignore_errors=True)
+                draft.mkdir()
+                for name, content in self.files.items():
+                    if name.startswith(f"{kind}/"):
+                        _write(draft / name.split("/", 1)[1], content)
+                shutil.rmtree(folder / kind, ignore_errors=True)
+                draft.rename(folder / kind)
+            _write(folder / "study.yaml", study)
+            _write(folder / "index.html", page)
+        except OSError as error:
+            raise RunError(f"{folder}: cannot be written ({error.strerror or error})") from None
+        return folder / "index.html"
+
+
+def _write(path: Path, content: str | bytes) -> None:
+    draft = path.with_name(f".{path.name}.tmp")
+    draft.write_bytes(content.encode("utf-8", errors="replace") if isinstance(content, str) else content)
+    draft.replace(path)
+
+
+def _name_of(spec: str | Mapping[str, Any]) -> str:
+    return parse_spec(spec, key="report.panels")[0]

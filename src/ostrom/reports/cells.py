@@ -1,0 +1,111 @@
+"""Means of groups of matches with an interval. The match is the unit of analysis, whatever is shown.
+
+Matches are averaged in DuckDB (over the players of a group first, then over matches), so only one number per
+match and group comes into Python. The intervals are those that `ostrom run` prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ostrom.analysis.rundata import RunData, quoted
+from ostrom.analysis.summary import bootstrap_interval
+from ostrom.errors import UnknownName
+
+DONE = "state = 'done' AND unit = 'match'"
+"""Only finished matches enter a result."""
+
+MEASURES = ("cooperation", "score")
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A measure in one group: its mean over matches and a 95 % interval; one match has none."""
+
+    key: Mapping[str, Any]
+    matches: int
+    mean: float
+    low: float | None
+    high: float | None
+
+
+def means(data: RunData, by: Sequence[str], measure: str = "cooperation") -> list[Mean]:
+    """The mean of a measure for every combination of columns that occurs, in the order of the study."""
+    if measure not in MEASURES:
+        raise UnknownName("measure", measure, MEASURES)
+    data.need("matches", by)
+    keys = ", ".join(quoted(name) for name in by)
+    lead = f"{keys}, " if by else ""
+    found = data.records(
+        f"WITH per_match AS (SELECT {lead}match, avg({measure}) AS v FROM matches "
+        f"WHERE {DONE} AND {measure} IS NOT NULL GROUP BY {lead}match) "
+        f"SELECT {lead}list(v ORDER BY match) AS vals, min(match) AS first FROM per_match "
+        + (f"GROUP BY {keys} " if by else "HAVING count(*) > 0 ")
+        + "ORDER BY first"
+    )
+    listed = [_mean({name: row[name] for name in by}, row["vals"]) for row in found]
+    order = {name: {v: i for i, v in enumerate(levels(data, name))} for name in by}
+    return sorted(listed, key=lambda m: tuple(order[name].get(m.key[name], -1) for name in by))
+
+
+def _mean(key: Mapping[str, Any], of: Sequence[float]) -> Mean:
+    values = np.array(of, dtype=np.float64)
+    low, high = bootstrap_interval(values) if len(values) > 1 else (None, None)
+    return Mean(key, len(values), float(values.mean()), low, high)
+
+
+def rank(data: RunData, column: str, value: Any) -> int:
+    """The place of a value in the study's order; columns that are no factor keep the order of the matches."""
+    order = data.levels.get(column, ())
+    return order.index(value) if value in order else len(order)
+
+
+def agents(data: RunData) -> list[str]:
+    """The agents of the run: the study's types in order, then others as they appear."""
+    rows = data.records(
+        "SELECT agent, min(match) AS first, min(player) AS place FROM matches GROUP BY agent ORDER BY 2, 3"
+    )
+    met = [row["agent"] for row in rows]
+    order = [name for name in data.study.get("types") or {} if name in met]
+    return [*order, *(name for name in met if name not in order)]
+
+
+def levels(data: RunData, column: str) -> list[Any]:
+    """The values of a column that finished matches have, in the order of the study."""
+    if column == "agent":
+        return agents(data)
+    rows = data.records(
+        f"SELECT {quoted(column)} AS v, min(match) AS first FROM matches WHERE {DONE} GROUP BY 1 ORDER BY 2"
+    )
+    return sorted((row["v"] for row in rows), key=lambda v: rank(data, column, v))
+
+
+def varied(data: RunData) -> list[str]:
+    """The factors that have more than one level among the finished matches."""
+    return [name for name in data.factors if len(levels(data, name)) > 1]
+
+
+def why_nothing(data: RunData, measure: str = "cooperation") -> str:
+    """Why there is no mean to show."""
+    states = {r["state"]: r["n"] for r in data.records(
+        "SELECT state, count(DISTINCT match) AS n FROM matches WHERE unit = 'match' GROUP BY state"
+    )}  # fmt: skip
+    if not states:
+        return "No match has begun, so there is nothing to show."
+    if not states.get("done"):
+        told = ", ".join(f"{n} {state}" for state, n in sorted(states.items()))
+        return f"No match is finished ({told}), so there is nothing to show."
+    if measure == "cooperation":
+        games = listed_games(data)
+        return f"No finished match is of a game with a cooperative action (played: {games})."
+    return "No finished match has a score."
+
+
+def listed_games(data: RunData) -> str:
+    """The games that were played."""
+    rows = data.records("SELECT DISTINCT game FROM matches ORDER BY game")
+    return ", ".join(str(row["game"]) for row in rows)

@@ -1,0 +1,218 @@
+"""The charts that panels share: dots with whiskers, curves with bands, and a map for very many cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ostrom.reports.theme import MAIN, SEQUENCE, SHAPES, colours
+
+Row = Mapping[str, Any]
+MOST_PANELS = 24
+"""More small multiples than this are a wallpaper; a map reads better."""
+
+
+def import_altair() -> Any:
+    """Altair, imported when a chart is drawn."""
+    import altair as alt
+
+    return alt
+
+
+def dots(
+    groups: Mapping[str, Sequence[Row]],
+    *,
+    axis: str,
+    series: Mapping[str, str],
+    domain: Sequence[float] | None,
+) -> Any:
+    """Dots with whiskers, one block per group: rows need label, series, mean, low, high.
+
+    ``series`` gives a colour to each name; with one name there is no legend. Without a domain every block has
+    a scale of its own.
+    """
+    alt = import_altair()
+    total = sum(len({row["label"] for row in rows}) for rows in groups.values())
+    columns = 2 if total > 36 and len(groups) > 1 else 1
+    width = 440 if columns == 1 else 230
+    charts = []
+    for title, rows in groups.items():
+        labels = list(dict.fromkeys(row["label"] for row in rows))
+        lanes = max(len({row["series"] for row in rows if row["label"] == label}) for label in labels)
+        step = 12 + 8 * lanes if total <= 60 else 8 + 6 * lanes
+        scale = alt.Scale(domain=list(domain)) if domain else alt.Scale(zero=False, nice=True, padding=8)
+        y = alt.Y("label:N", sort=labels, title=None, axis=alt.Axis(grid=lanes > 1, tickBand="extent"))
+        colour = alt.Color(
+            "series:N",
+            scale=alt.Scale(domain=list(series), range=list(series.values())),
+            legend=alt.Legend(title=None) if len(series) > 1 else None,
+        )
+        base = alt.Chart(alt.Data(values=[dict(row) for row in rows]))
+        shared: dict[str, Any] = {"y": y, "color": colour}
+        if lanes > 1:
+            shared["yOffset"] = alt.YOffset("series:N", sort=list(series))
+        whiskers = (
+            base.transform_filter("isValid(datum.low)")
+            .mark_rule(strokeWidth=1.6)
+            .encode(
+                x=alt.X("low:Q", scale=scale, title=axis, axis=_ticks(alt, domain)), x2="high:Q", **shared
+            )
+        )
+        points = base.mark_point(filled=True, size=44, opacity=1).encode(
+            x=alt.X("mean:Q", scale=scale, title=axis, axis=_ticks(alt, domain)), **shared
+        )
+        hollow = (
+            base.transform_filter("!isValid(datum.low)")
+            .mark_point(filled=True, size=14, color="white")
+            .encode(x="mean:Q", y=y, **({"yOffset": shared["yOffset"]} if lanes > 1 else {}))
+        )
+        drawn = alt.layer(whiskers, points, hollow).properties(width=width, height=step * len(labels))
+        charts.append(drawn.properties(title=title) if title else drawn)
+    if len(charts) == 1:
+        return charts[0]
+    return alt.concat(*charts, columns=columns)
+
+
+def _ticks(alt: Any, domain: Sequence[float] | None) -> Any:
+    if domain is None:
+        return alt.Axis(tickCount=5)
+    return _shares(alt)
+
+
+def _shares(alt: Any) -> Any:
+    """An axis from 0 to 1."""
+    return alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f")
+
+
+def curves(
+    rows: Sequence[Row],
+    *,
+    x: str,
+    y: str,
+    facets: Sequence[str],
+    series: Mapping[str, str],
+    legend: str | None,
+    levels: Sequence[str] | None = None,
+    domain: Sequence[float] | None = (0, 1),
+    points: bool = True,
+) -> Any:
+    """Curves with bands in small multiples: rows need x, mean, low, high, series, facet.
+
+    With ``levels`` the axis is a row of levels at equal distances, else a scale of numbers.
+    """
+    alt = import_altair()
+    columns = _columns(len(facets))
+    width = {1: 560, 2: 350, 3: 235, 4: 172}[max(columns, 1)]
+    height = {1: 260, 2: 190, 3: 150, 4: 120}[max(columns, 1)]
+    if levels is None:
+        across = alt.X(
+            "x:Q",
+            title=x,
+            scale=alt.Scale(nice=False, zero=False),
+            axis=alt.Axis(grid=False, tickMinStep=1, tickCount=6),
+        )
+    else:
+        across = alt.X(
+            "x:O", title=x, sort=list(levels), scale=alt.Scale(type="point", padding=0.35),
+            axis=alt.Axis(grid=False, labelOverlap=True),
+        )  # fmt: skip
+    scale = alt.Scale(domain=list(domain)) if domain else alt.Scale(zero=False, nice=True)
+    ticks = _shares(alt) if domain else alt.Axis(tickCount=4)
+    names = list(series)
+    colour = alt.Color(
+        "series:N",
+        scale=alt.Scale(domain=names, range=list(series.values())),
+        legend=alt.Legend(title=legend, symbolOpacity=1) if len(names) > 1 else None,
+    )
+    base = alt.Chart().encode(x=across, color=colour)
+    layers = [
+        base.transform_filter("isValid(datum.low)")
+        .mark_area(opacity=0.16)
+        .encode(y=alt.Y("low:Q", scale=scale, axis=ticks, title=y), y2="high:Q"),
+        base.mark_line().encode(y=alt.Y("mean:Q", scale=scale, axis=ticks, title=y)),
+    ]
+    if points:
+        # Shapes repeat what colours say, for print in grey.
+        if 1 < len(names) <= len(SHAPES):
+            shape = alt.Shape(
+                "series:N",
+                scale=alt.Scale(domain=names, range=list(SHAPES[: len(names)])),
+                legend=alt.Legend(title=legend, symbolOpacity=1),
+            )
+            layers.append(
+                base.mark_point(filled=True, size=46, opacity=1).encode(y=alt.Y("mean:Q"), shape=shape)
+            )
+        else:
+            layers.append(base.mark_point(filled=True, size=46, opacity=1).encode(y=alt.Y("mean:Q")))
+    chart = alt.layer(*layers).properties(width=width, height=height)
+    data = alt.Data(values=[dict(row) for row in rows])
+    if len(facets) <= 1:
+        only = facets[0] if facets and facets[0] else None
+        return chart.properties(data=data, **({"title": only} if only else {}))
+    faceted = chart.facet(facet=alt.Facet("facet:N", sort=list(facets)), columns=columns, data=data)
+    return faceted if domain else faceted.resolve_scale(y="independent")
+
+
+def _columns(panels: int) -> int:
+    """How many small multiples stand side by side: few, and without holes where it can be helped.
+
+    >>> [_columns(n) for n in (1, 2, 3, 4, 5, 6, 8, 9, 10, 18)]
+    [1, 2, 3, 2, 3, 3, 4, 3, 4, 3]
+    """
+    if panels <= 2 or panels == 4:
+        return min(max(panels, 1), 2)
+    return min((3, 4), key=lambda n: (-panels % n, n))
+
+
+def heat(rows: Sequence[Row], *, labels: Sequence[str], x: str, legend: str) -> Any:
+    """A map: one line per label, dark where the value is high; rows need label, start, end, mean."""
+    alt = import_altair()
+    step = 15 if len(labels) <= 60 else 11
+    return (
+        alt.Chart(alt.Data(values=[dict(row) for row in rows]))
+        .mark_rect()
+        .encode(
+            x=alt.X("start:Q", title=x, scale=alt.Scale(nice=False, zero=False), axis=alt.Axis(grid=False)),
+            x2="end:Q",
+            y=alt.Y(
+                "label:N", sort=list(labels), title=None,
+                axis=alt.Axis(labelFontSize=11 if step > 12 else 9), scale=alt.Scale(paddingInner=0.12),
+            ),
+            color=alt.Color(
+                "mean:Q",
+                scale=alt.Scale(domain=[0, 1], range=list(SEQUENCE)),
+                legend=alt.Legend(title=legend, gradientLength=160, gradientThickness=10, values=[0, 0.5, 1]),
+            ),
+        )
+        .properties(width=520, height=step * len(labels))
+    )  # fmt: skip
+
+
+def bars(
+    rows: Sequence[Row], *, x: str, parts: Mapping[str, str], labels: Sequence[str], shares: bool
+) -> Any:
+    """Stacked bars, one per label: rows need label, part, value, place (the part's place in the stack)."""
+    alt = import_altair()
+    axis = alt.Axis(format="%", tickCount=5) if shares else alt.Axis(format="~s", tickCount=5)
+    return (
+        alt.Chart(alt.Data(values=[dict(row) for row in rows]))
+        .mark_bar()
+        .encode(
+            x=alt.X("value:Q", title=x, stack="normalize" if shares else "zero", axis=axis),
+            y=alt.Y("label:N", sort=list(labels), title=None, axis=alt.Axis(grid=False)),
+            color=alt.Color(
+                "part:N",
+                scale=alt.Scale(domain=list(parts), range=list(parts.values())),
+                legend=alt.Legend(title=None),
+            ),
+            order=alt.Order("place:Q"),
+        )
+        .properties(width=440, height=alt.Step(22))
+    )
+
+
+def series_colours(names: Sequence[str], *, ordered: bool = False) -> dict[str, str]:
+    """Names and their colours; a single name has the main colour."""
+    if len(names) < 2:
+        return dict.fromkeys(names, MAIN)
+    return dict(zip(names, colours(names, ordered=ordered), strict=True))

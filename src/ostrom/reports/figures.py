@@ -1,0 +1,51 @@
+"""From charts to files: SVG for the page, SVG and PNG beside it, rendered without a browser or a network."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import orjson
+
+from ostrom.errors import OstromError
+from ostrom.reports.theme import config
+
+SCALE = 2.0
+"""Pixels of a PNG per pixel of the chart: sharp on paper and on dense screens."""
+
+HINT = "a report needs {}: pip install 'ostrom[report]'"
+
+
+def need_extras() -> None:
+    """Say which package is missing before any work is done."""
+    for name in ("altair", "vl_convert", "duckdb", "polars"):
+        try:
+            __import__(name)
+        except ImportError:
+            raise OstromError(HINT.format(name.replace("_", "-"))) from None
+
+
+def render(chart: Any) -> tuple[str, bytes]:
+    """A chart as SVG text and as PNG bytes, in the house style."""
+    import altair as alt
+    import vl_convert
+
+    spec = chart.to_dict(validate=True)
+    spec["config"] = config()
+    major, minor, *_ = alt.SCHEMA_VERSION.lstrip("v").split(".")
+    svg: str = vl_convert.vegalite_to_svg(orjson.dumps(spec).decode(), vl_version=f"{major}.{minor}")
+    return svg, vl_convert.svg_to_png(svg, scale=SCALE)
+
+
+def for_page(svg: str, prefix: str) -> str:
+    """An SVG that can stand beside others in one page: its ids are its own, and it scales with the page.
+
+    >>> for_page('<svg width="10" height="5" viewBox="0 0 10 5"><g id="a" clip-path="url(#a)"/></svg>', "f1")
+    '<svg style="max-width:10px" viewBox="0 0 10 5"><g id="f1-a" clip-path="url(#f1-a)"/></svg>'
+    """
+    svg = re.sub(r'(?<=\sid=")(?=[^"])', f"{prefix}-", svg)
+    svg = re.sub(r"(?<=url\(#)", f"{prefix}-", svg)
+    svg = re.sub(r'(?<=href="#)', f"{prefix}-", svg)
+    return re.sub(
+        r'<svg([^>]*?) width="([\d.]+)" height="[\d.]+"', r'<svg\1 style="max-width:\2px"', svg, count=1
+    )

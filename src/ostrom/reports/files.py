@@ -1,0 +1,69 @@
+"""Tables as files: CSV for machines, Markdown for people."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from ostrom.reports.panel import Table
+from ostrom.reports.words import number
+
+
+def as_csv(table: Table) -> str:
+    """Comma-separated values with full precision; nothing known is an empty field."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(["" if value is None else value for value in row] for row in table.rows)
+    return out.getvalue()
+
+
+def as_markdown(table: Table) -> str:
+    """A Markdown table; bars and line ends in values cannot break it.
+
+    >>> print(as_markdown(Table("t", ["a|b", "n"], [["x", 1.5]], "A table.")), end="")
+    A table.
+    <BLANKLINE>
+    | a\\|b | n |
+    | --- | ---: |
+    | x | 1.500 |
+    """
+    lines = [table.caption, ""] if table.caption else []
+    lines.append(_line(table.columns))
+    lines.append(
+        "| " + " | ".join("---:" if is_number(table, i) else "---" for i in range(len(table.columns))) + " |"
+    )
+    lines += [_line(number(value) for value in row) for row in table.rows]
+    return "\n".join(lines) + "\n"
+
+
+def is_number(table: Table, column: int) -> bool:
+    """Whether a column holds numbers alone, which are aligned to the right."""
+    values = [row[column] for row in table.rows if row[column] is not None]
+    return bool(values) and all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+
+
+def _line(values: Iterable[Any]) -> str:
+    return "| " + " | ".join(_cell(str(value)) for value in values) + " |"
+
+
+def _cell(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+
+
+def file_name(text: str, taken: set[str]) -> str:
+    """A safe file name that is not taken yet.
+
+    >>> file_name("a/b <c>", {"a-b-c"})
+    'a-b-c-2'
+    """
+    base = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.")[:80] or "unnamed"
+    name, count = base, 2
+    while name in taken:
+        name, count = f"{base}-{count}", count + 1
+    taken.add(name)
+    return name

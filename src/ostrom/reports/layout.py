@@ -1,0 +1,86 @@
+"""Where cells go on a chart: which factor makes blocks, which makes rows, and what gets a colour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ostrom.analysis.rundata import RunData
+from ostrom.reports.cells import Mean, agents, varied
+from ostrom.reports.charts import dots, series_colours
+from ostrom.reports.theme import MOST_COLOURS
+from ostrom.reports.words import labels, pretty
+
+JOINT = " · "
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the cells of a run are laid out."""
+
+    block: str | None
+    """The factor that makes blocks."""
+    rows: tuple[str, ...]
+    """The columns whose values make a row's label."""
+    coloured: bool
+    """Whether agents have colours; else they are in the labels."""
+    agents: tuple[str, ...]
+    names: Mapping[str, str]
+    """Short labels of the agents."""
+
+
+def lay_out(data: RunData, block: str | None = None) -> Layout:
+    """A layout for the factors that vary; ``block`` is a factor that must make blocks if it varies."""
+    factors, who = varied(data), agents(data)
+    chosen = block if block in factors else factors[0] if len(factors) > 1 else None
+    rest = [name for name in factors if name != chosen]
+    coloured = 1 < len(who) <= MOST_COLOURS and bool(rest)
+    rows = rest if coloured or (len(who) == 1 and rest) else [*rest, "agent"]
+    return Layout(chosen, tuple(rows), coloured, tuple(who), labels(who))
+
+
+def cell_label(key: Mapping[str, Any], names: Sequence[str]) -> str:
+    """What a row is called: values joined, with the factor's name where a bare value would say nothing.
+
+    >>> cell_label({"style": "direct", "history_length": 4}, ["style", "history_length"])
+    'direct · history length 4'
+    """
+    parts = []
+    for name in names:
+        value = key[name]
+        if isinstance(value, str):
+            parts.append(labels([value])[value])
+        else:
+            parts.append(f"{pretty(name)} {pretty(value)}")
+    return JOINT.join(parts)
+
+
+def dot_chart(means: Sequence[Mean], layout: Layout, *, axis: str, domain: Sequence[float] | None) -> Any:
+    """Dots with whiskers for the means of cells and agents."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    taken: dict[str, dict[str, tuple[Any, ...]]] = {}
+    for mean in means:
+        title = "" if layout.block is None else cell_label(mean.key, [layout.block])
+        identity = tuple(mean.key[name] for name in layout.rows)
+        label = _own(taken.setdefault(title, {}), cell_label(mean.key, layout.rows), identity)
+        groups.setdefault(title, []).append({
+            "label": label, "series": layout.names[mean.key["agent"]],
+            "mean": mean.mean, "low": mean.low, "high": mean.high,
+        })  # fmt: skip
+    series = series_colours([layout.names[a] for a in layout.agents])
+    if not layout.coloured:
+        series = {name: next(iter(series_colours(["one"]).values())) for name in series}
+        for rows in groups.values():
+            for row in rows:
+                row["series"] = next(iter(series))
+        series = dict(list(series.items())[:1])
+    return dots(groups, axis=axis, series=series, domain=domain)
+
+
+def _own(taken: dict[str, tuple[Any, ...]], label: str, identity: tuple[Any, ...]) -> str:
+    """A label that no other row of the block has."""
+    candidate, count = label, 2
+    while taken.setdefault(candidate, identity) != identity:
+        candidate, count = f"{label} ({count})", count + 1
+    return candidate

@@ -1,0 +1,93 @@
+"""The page: study, results, data quality, manifest. Everything is inside it and every value is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
+
+import orjson
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from ostrom import __version__
+from ostrom.analysis.rundata import RunData
+from ostrom.reports.files import is_number
+from ostrom.reports.panel import Table
+from ostrom.reports.words import number, pretty
+
+FEW = 12
+"""Tables of up to so many rows are open; longer ones open on a click."""
+
+
+@dataclass(frozen=True)
+class ShownFigure:
+    """A figure as it stands on the page."""
+
+    svg: Markup
+    caption: str
+    alt: str
+    file: str
+
+
+@dataclass
+class Section:
+    """A panel as it stands on the page."""
+
+    id: str
+    title: str
+    notes: list[str] = field(default_factory=list)
+    figures: list[ShownFigure] = field(default_factory=list)
+    tables: list[dict[str, Any]] = field(default_factory=list)
+    html: list[Any] = field(default_factory=list)
+    error: str | None = None
+
+
+def shown_table(table: Table, file: str, *, always_open: bool = False) -> dict[str, Any]:
+    """A table as the page shows it."""
+    rows = [[number(value) for value in row] for row in table.rows[: table.shown]]
+    hidden = len(table.rows) - len(rows)
+    more = (
+        f"{len(table.rows):,} rows in the files."
+        if not rows
+        else f"{hidden:,} more rows in the files."
+        if hidden
+        else ""
+    )
+    return {
+        "name": pretty(table.name),
+        "caption": table.caption,
+        "file": file,
+        "columns": [{"name": pretty(c), "number": is_number(table, i)} for i, c in enumerate(table.columns)],
+        "rows": rows,
+        "more": more,
+        "open": always_open or len(rows) <= FEW,
+    }  # fmt: skip
+
+
+def render_page(
+    data: RunData, sections: Sequence[Section], warnings: Sequence[str], card: Sequence[tuple[str, str]],
+    reproduce: Mapping[str, str],
+) -> str:  # fmt: skip
+    """The whole page as text."""
+    folder = files("ostrom.reports.page")
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    template = environment.from_string(folder.joinpath("index.html.jinja").read_text(encoding="utf-8"))
+    study = data.study
+    return template.render(
+        version=__version__,
+        style=Markup(folder.joinpath("style.css").read_text(encoding="utf-8")),
+        name=data.name,
+        title=study.get("title") or pretty(study["name"]),
+        about=study.get("about") or "",
+        warnings=warnings,
+        card=card,
+        sections=sections,
+        manifest=orjson.dumps(
+            data.manifest, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str
+        ).decode(),
+        **reproduce,
+    )

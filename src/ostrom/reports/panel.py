@@ -1,0 +1,61 @@
+"""What a panel is: a title and a way to draw one aspect of a run."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from markupsafe import Markup
+
+from ostrom.analysis.rundata import RunData
+from ostrom.registry import Registry
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart: on the page as SVG, beside it as SVG and PNG."""
+
+    name: str
+    chart: Any
+    """An Altair chart that holds its own data."""
+    caption: str
+    alt: str
+    """What the chart shows, for people who cannot see it."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: on the page, and beside it as CSV and Markdown."""
+
+    name: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    caption: str = ""
+    shown: int = 400
+    """At most so many rows on the page; the files hold all."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a panel has to say. Nothing but notes is an honest answer."""
+
+    figures: Sequence[Figure] = ()
+    tables: Sequence[Table] = ()
+    notes: Sequence[str] = ()
+    html: Sequence[Markup] = field(default=())
+    """Fragments that are safe to put into the page: build them with ``Markup`` so that values are escaped."""
+
+
+class Panel(ABC):
+    """One aspect of a run, drawn from its tables. Parameters come from the study through ``__init__``."""
+
+    title: str
+
+    @abstractmethod
+    def draw(self, data: RunData) -> Drawn:
+        """Draw the panel; where there is nothing to draw, say why in a note."""
+
+
+panels: Registry[Panel] = Registry("panel", "ostrom.reports.panels", "PANEL", "ostrom.panels")

@@ -1,0 +1,1 @@
+"""The panels of a report, one file each; the file's name is the panel's name."""

@@ -1,0 +1,135 @@
+"""Data quality: how answers were read, what had to be asked again, what the policy decided, what failed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ostrom.analysis.rundata import RunData
+from ostrom.reports.cells import agents
+from ostrom.reports.charts import bars
+from ostrom.reports.panel import Drawn, Figure, Panel, Table
+from ostrom.reports.words import labels, share
+
+KINDS = {
+    "exact": "#0072B2",
+    "loose": "#56B4E9",
+    "constrained": "#009E73",
+    "logprob": "#CC79A7",
+    "person": "#4D4D4D",
+    "imported": "#E69F00",
+    "scripted": "#b9c0c8",
+    "policy": "#D55E00",
+}
+"""Kinds of readings and their colours; what no agent chose stands out."""
+
+
+class Readings(Panel):
+    """Shares of readings by agent, invalid and retry rates, unfinished matches, failed tries."""
+
+    title = "Data quality"
+
+    def draw(self, data: RunData) -> Drawn:
+        """All decisions count here, those of unfinished matches too."""
+        who = agents(data)
+        if not who:
+            return Drawn(notes=["No match has begun, so no answer was read."])
+        tables = [t for t in (_answers(data, who), _unfinished(data), _failed_tries(data)) if t is not None]
+        notes = _warnings(data)
+        if not data.rows["calls"]:
+            notes.append("No model was called: every answer came from a scripted strategy or a person.")
+        counts = data.records("SELECT agent, reading, count(*) AS n FROM decisions GROUP BY agent, reading")
+        figures = []
+        if any(row["reading"] != "scripted" for row in counts):
+            figures.append(_figure(counts, who))
+        return Drawn(figures, tables, notes)
+
+
+def _figure(counts: list[dict[str, Any]], who: list[str]) -> Figure:
+    names = labels(who)
+    met = {row["reading"] for row in counts}
+    kinds = {kind: colour for kind, colour in KINDS.items() if kind in met}
+    kinds |= dict.fromkeys(sorted(met - set(KINDS)), "#999999")
+    place = {kind: i for i, kind in enumerate(kinds)}
+    rows = [
+        {"label": names[r["agent"]], "part": r["reading"], "value": r["n"], "place": place[r["reading"]]}
+        for r in counts
+    ]
+    present = [names[a] for a in who if any(r["agent"] == a for r in counts)]
+    chart = bars(rows, x="share of answers", parts=kinds, labels=present, shares=True)
+    caption = (
+        "How answers were read: exact (the label alone at the end), loose (the only label named in the last "
+        "sentence), constrained (held to a form while writing), logprob (the likeliest option), policy (no "
+        "readable answer after all retries; the study's policy decided)."
+    )
+    return Figure("readings", chart, caption, "Stacked bars: how the answers of every agent were read.")
+
+
+def _answers(data: RunData, who: list[str]) -> Table:
+    rows = {
+        row["agent"]: row
+        for row in data.records(
+            "SELECT agent, count(*) AS decisions, count(*) FILTER (complaints > 0) AS retried, "
+            "coalesce(sum(complaints), 0)::BIGINT AS complaints, count(*) FILTER (invalid) AS invalid "
+            "FROM decisions GROUP BY agent"
+        )
+    }
+    listed = []
+    for agent in who:
+        row = rows.get(agent)
+        if row is None:
+            listed.append([agent, 0, 0, None, 0, 0, None])
+            continue
+        n = row["decisions"]
+        retried, invalid = row["retried"], row["invalid"]
+        listed.append([agent, n, retried, share(retried / n), row["complaints"], invalid, share(invalid / n)])
+    columns = [
+        "agent", "answers", "asked again", "of all", "unreadable replies", "by policy", "of all answers",
+    ]  # fmt: skip
+    return Table("answers", columns, listed, "Answers by agent, unfinished matches included.")
+
+
+def _unfinished(data: RunData) -> Table | None:
+    rows = data.records(
+        "SELECT state, coalesce(reason, '') AS reason, count(DISTINCT match) AS n FROM matches "
+        "WHERE state <> 'done' GROUP BY ALL ORDER BY n DESC, state, reason"
+    )
+    if not rows:
+        return None
+    listed = [[r["state"], r["reason"] or None, r["n"]] for r in rows]
+    return Table(
+        "unfinished", ["state", "reason", "matches"], listed, "Matches that are not in the results.", 50
+    )
+
+
+def _failed_tries(data: RunData) -> Table | None:
+    rows = data.records(
+        "SELECT model, split_part(error, ':', 1) AS kind, status, count(*) AS n, min(error) AS example "
+        "FROM calls WHERE error IS NOT NULL GROUP BY model, kind, status ORDER BY model, n DESC, kind, status"
+    )
+    if not rows:
+        return None
+    totals = {
+        r["model"]: r["n"] for r in data.records("SELECT model, count(*) AS n FROM calls GROUP BY model")
+    }
+    listed = [
+        [r["model"], r["kind"], r["status"], r["n"], share(r["n"] / totals[r["model"]]), r["example"]]
+        for r in rows
+    ]
+    columns = ["model", "kind", "status", "tries", "share of tries", "example"]
+    return Table("failed_tries", columns, listed, "Tries at calls that failed, by kind of error.", 50)
+
+
+def _warnings(data: RunData) -> list[str]:
+    """Agents whose results are not their own choices to a degree that matters."""
+    rows = data.records(
+        "SELECT agent, avg(invalid::INTEGER) AS p FROM decisions WHERE state = 'done' AND unit = 'match' "
+        "GROUP BY agent HAVING p >= 0.05 ORDER BY p DESC, agent"
+    )
+    return [
+        f"{share(row['p'])} of the answers of {row['agent']} in finished matches were given by the policy, "
+        "not by the agent: read its results with care."
+        for row in rows
+    ]
+
+
+PANEL = Readings

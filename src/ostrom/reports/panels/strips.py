@@ -1,0 +1,172 @@
+"""Single matches as strips: one row per player, one square per round, coloured by what was done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ostrom.analysis.rundata import RunData, quoted
+from ostrom.reports.cells import DONE, varied, why_nothing
+from ostrom.reports.charts import import_altair
+from ostrom.reports.layout import JOINT, cell_label
+from ostrom.reports.panel import Drawn, Figure, Panel
+from ostrom.reports.theme import COOPERATES, DEFECTS, INK, MOST_COLOURS, PALETTE, SEQUENCE
+from ostrom.reports.words import shortened
+
+MOST_PLAYERS = 12
+SQUARES = 60
+"""Up to so many rounds are drawn as squares; longer matches as unbroken stretches of the same action."""
+WIDTH = 640
+
+
+class Strips(Panel):
+    """A handful of matches, spread evenly over the cells, always the same ones of a run."""
+
+    title = "Single matches"
+
+    def __init__(self, matches: int = 6) -> None:
+        if not 1 <= matches <= 100:
+            raise ValueError(f"matches must lie between 1 and 100 (found {matches})")
+        self.matches = matches
+
+    def draw(self, data: RunData) -> Drawn:
+        """One block of strips per chosen match."""
+        chosen = self._choose(data)
+        if not chosen:
+            return Drawn(notes=[why_nothing(data)])
+        these = f"match IN ({', '.join('?' * len(chosen))})"
+        rows = data.records(
+            "SELECT match, player, agent, round, action, cooperative, invalid FROM decisions "
+            f"WHERE kind = 'act' AND action IS NOT NULL AND {these} ORDER BY match, player, round",
+            *chosen,
+        )
+        if not rows:
+            return Drawn(notes=["No finished match has actions round by round."])
+        firsts = data.records(f"SELECT * FROM matches WHERE player = 1 AND {these}", *chosen)
+        heads = {row["match"]: row for row in firsts}
+        notes = []
+        crowd = max(row["player"] for row in rows)
+        if crowd > MOST_PLAYERS:
+            notes.append(f"Of matches with up to {crowd} players the first {MOST_PLAYERS} are drawn.")
+            rows = [row for row in rows if row["player"] <= MOST_PLAYERS]
+        chart = _chart(rows, [m for m in chosen if any(r["match"] == m for r in rows)], heads, varied(data))
+        caption = (
+            "Actions round by round in single matches: the first match of cells that are spread evenly over the "
+            "study. A dark dot marks an action that the policy gave because no answer could be read."
+        )
+        figure = Figure(
+            "strips", chart, caption, f"Strips of actions round by round in {len(chosen)} matches."
+        )
+        return Drawn([figure], notes=notes)
+
+    def _choose(self, data: RunData) -> list[int]:
+        """The first match of every cell and seating, thinned out evenly."""
+        factors = "".join(f"any_value({quoted(name)}) AS {quoted(name)}, " for name in data.factors)
+        by = "".join(f"{quoted(name)}, " for name in data.factors)
+        rows = data.records(
+            f"WITH seated AS (SELECT match, {factors}string_agg(agent, chr(31) ORDER BY player) AS who "
+            f"FROM matches WHERE {DONE} GROUP BY match) "
+            f"SELECT min(match) AS match FROM seated GROUP BY {by}who ORDER BY 1"
+        )
+        found = [row["match"] for row in rows]
+        most = min(self.matches, len(found))
+        return [found[i * (len(found) - 1) // max(most - 1, 1)] for i in range(most)]
+
+
+def _chart(rows: list[dict[str, Any]], chosen: list[int], heads: dict[int, Any], factors: list[str]) -> Any:
+    alt = import_altair()
+    tones = _tones(rows)
+    longest = max(row["round"] for row in rows)
+    charts = []
+    for match in chosen:
+        strips = _stretches([row for row in rows if row["match"] == match], longest)
+        lanes = list(dict.fromkeys(s["lane"] for s in strips))
+        head = heads[match]
+        title = JOINT.join(
+            filter(None, [f"match {match}", cell_label(head, factors), f"seed {head['seed']}"])
+        )
+        base = alt.Chart(alt.Data(values=strips)).encode(
+            y=alt.Y(
+                "lane:N", sort=lanes, title=None, scale=alt.Scale(padding=0.14), axis=alt.Axis(grid=False)
+            )
+        )
+        across = alt.X(
+            "start:Q",
+            scale=alt.Scale(domain=[0.5, longest + 0.5], nice=False, zero=False),
+            axis=alt.Axis(grid=False, tickMinStep=1, tickCount=10, domain=False)
+            if match == chosen[-1]
+            else None,
+            title="round" if match == chosen[-1] else None,
+        )
+        boxes = base.mark_rect(
+            stroke="white" if longest <= SQUARES else None, strokeWidth=1.5 if longest <= 30 else 0.8
+        ).encode(
+            x=across,
+            x2="end:Q",
+            color=alt.Color(
+                "did:N",
+                scale=alt.Scale(domain=list(tones), range=list(tones.values())),
+                legend=alt.Legend(title=None) if len(tones) <= MOST_COLOURS else None,
+            ),
+        )
+        marks = (
+            base.transform_filter("datum.invalid")
+            .mark_point(filled=True, size=16, color=INK, opacity=1)
+            .encode(x=alt.X("middle:Q"))
+        )
+        height = max(18, 15 * len(lanes))
+        charts.append(
+            alt.layer(boxes, marks).properties(
+                width=min(WIDTH, 22 * longest),
+                height=height,
+                title=alt.TitleParams(title, fontSize=11, offset=4),
+            )
+        )
+    return alt.vconcat(*charts, spacing=12)
+
+
+def _stretches(rows: list[dict[str, Any]], longest: int) -> list[dict[str, Any]]:
+    """Squares of a short match; of a long one, stretches in which a player did the same."""
+    made: list[dict[str, Any]] = []
+    for row in rows:
+        lane = f"{row['player']} {shortened(row['agent'], 24)}"
+        did, invalid, at = _did(row), bool(row["invalid"]), row["round"]
+        last = made[-1] if made else None
+        same = last is not None and (last["lane"], last["did"], last["invalid"]) == (lane, did, invalid)
+        if last is not None and same and longest > SQUARES and last["end"] == at - 0.5:
+            last["end"], last["middle"] = at + 0.5, (last["start"] + at + 0.5) / 2
+            continue
+        made.append(
+            {"lane": lane, "did": did, "invalid": invalid, "start": at - 0.5, "end": at + 0.5, "middle": at}
+        )
+    return made
+
+
+def _did(row: dict[str, Any]) -> str:
+    if row["cooperative"] is None:
+        return str(row["action"])
+    return "cooperates" if row["cooperative"] else "does not cooperate"
+
+
+def _tones(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """A colour for everything that was done."""
+    met = list(dict.fromkeys(_did(row) for row in rows))
+    tones = {"cooperates": COOPERATES, "does not cooperate": DEFECTS}
+    tones = {did: tone for did, tone in tones.items() if did in met}
+    others = sorted((did for did in met if did not in tones), key=_natural)
+    if len(others) + len(tones) <= MOST_COLOURS:
+        free = [tone for tone in PALETTE if tone not in tones.values()]
+        return tones | dict(zip(others, free, strict=False))
+    # Too many actions for colours of their own: their order becomes a tone from light to dark.
+    return tones | {
+        did: SEQUENCE[i * (len(SEQUENCE) - 1) // max(len(others) - 1, 1)] for i, did in enumerate(others)
+    }
+
+
+def _natural(text: str) -> tuple[int, float, str]:
+    try:
+        return 0, float(text), text
+    except ValueError:
+        return 1, 0.0, text
+
+
+PANEL = Strips

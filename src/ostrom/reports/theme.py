@@ -1,0 +1,103 @@
+"""How charts look: one typeface, few lines, colours that stay apart for every eye and in grey print.
+
+The qualitative colours are those of Okabe & Ito (2008) without yellow, which is lost on white paper. The
+typeface is one that the renderer brings along, with its metric twins as the next choices of a browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+INK, QUIET, RULE = "#1d232b", "#5b6570", "#e3e7ec"
+MAIN = "#0072B2"
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
+SEQUENCE = ("#d7e6f1", "#9cc3dd", "#5a99c4", "#2b6ea6", "#11436f")
+"""Light to dark, for ordered levels and shares."""
+COOPERATES, DEFECTS = "#0072B2", "#E69F00"
+
+MOST_COLOURS = len(PALETTE)
+
+
+def colours(levels: Sequence[Any], *, ordered: bool = False) -> list[str]:
+    """A colour for every level, in order; the same levels have the same colours in every chart.
+
+    >>> colours(["a", "b"])
+    ['#0072B2', '#D55E00']
+    >>> colours([1, 2, 3], ordered=True)
+    ['#8db8d7', '#447db3', '#11436f']
+    """
+    if ordered and len(levels) > 2:
+        # The lightest tone is kept for areas: a thin line of it would be lost on white.
+        return [_blend(0.3 + 0.7 * i / (len(levels) - 1)) for i in range(len(levels))]
+    if len(levels) > MOST_COLOURS:
+        return [MAIN] * len(levels)
+    return list(PALETTE[: len(levels)])
+
+
+def _blend(share: float) -> str:
+    """A tone of the sequence, 0 for its light end and 1 for its dark end."""
+    place = min(share, 1.0) * (len(SEQUENCE) - 1)
+    low = min(int(place), len(SEQUENCE) - 2)
+    left, right = (
+        [int(tone[i : i + 2], 16) for i in (1, 3, 5)] for tone in (SEQUENCE[low], SEQUENCE[low + 1])
+    )
+    return "#" + "".join(
+        f"{round(a + (b - a) * (place - low)):02x}" for a, b in zip(left, right, strict=True)
+    )
+
+
+def config() -> dict[str, Any]:
+    """The Vega-Lite configuration that every chart gets."""
+    return {
+        "background": "white",
+        "font": FONT,
+        # Marks need no labels of their own: the figure has one text for those who cannot see it.
+        "aria": False,
+        "padding": 4,
+        "view": {"stroke": None, "continuousWidth": 320, "continuousHeight": 200},
+        "axis": {
+            "labelColor": QUIET,
+            "labelFontSize": 11,
+            "labelLimit": 300,
+            "titleColor": INK,
+            "titleFontSize": 12,
+            "titleFontWeight": "normal",
+            "titlePadding": 8,
+            "domainColor": "#9aa4ae",
+            "tickColor": "#9aa4ae",
+            "tickSize": 4,
+            "gridColor": RULE,
+            "gridWidth": 1,
+        },
+        "axisY": {"domain": False, "ticks": False, "labelPadding": 6},
+        "axisX": {"labelAngle": 0, "labelPadding": 3},
+        "legend": {
+            "orient": "top",
+            "direction": "horizontal",
+            "titleColor": QUIET,
+            "titleFontSize": 11,
+            "titleFontWeight": "normal",
+            "labelColor": INK,
+            "labelFontSize": 11.5,
+            "labelLimit": 260,
+            "symbolSize": 70,
+            "symbolStrokeWidth": 2,
+            "columns": 4,
+            "offset": 10,
+        },
+        "header": {
+            "labelColor": INK,
+            "labelFontSize": 12,
+            "labelFontWeight": "bold",
+            "labelAnchor": "start",
+            "labelPadding": 6,
+            "title": None,
+        },
+        "title": {"color": INK, "fontSize": 12, "fontWeight": "bold", "anchor": "start", "offset": 8},
+        "line": {"strokeWidth": 2, "strokeCap": "round", "strokeJoin": "round"},
+        "concat": {"spacing": 22},
+        "facet": {"spacing": 22},
+    }

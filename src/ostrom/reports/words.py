@@ -1,0 +1,95 @@
+"""How names and numbers read on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+LONGEST = 38
+
+
+def pretty(name: Any) -> str:
+    """A name as people write it.
+
+    >>> pretty("history_length"), pretty(None), pretty(True)
+    ('history length', 'none', 'yes')
+    """
+    if name is None:
+        return "none"
+    if isinstance(name, bool):
+        return "yes" if name else "no"
+    if isinstance(name, float):
+        return f"{name:g}"
+    return str(name).replace("_", " ")
+
+
+def shortened(text: str, most: int = LONGEST) -> str:
+    """A long text without its middle: both ends of a model's name matter.
+
+    >>> shortened("provider/some-very-long-model-name-70b-instruct", 24)
+    'provider/so…70b-instruct'
+    """
+    if len(text) <= most:
+        return text
+    right = most // 2
+    return text[: most - right - 1] + "…" + text[-right:]
+
+
+def labels(names: Iterable[Any], most: int = LONGEST) -> dict[Any, str]:
+    """Short labels for names; two names never share one.
+
+    >>> labels(["a_b", "a b"])
+    {'a_b': 'a_b', 'a b': 'a b'}
+    """
+    known = list(dict.fromkeys(names))
+    short = {name: shortened(pretty(name), most) for name in known}
+    taken: dict[str, int] = {}
+    for label in short.values():
+        taken[label] = taken.get(label, 0) + 1
+    return {name: label if taken[label] == 1 else str(name) for name, label in short.items()}
+
+
+def listed(names: Iterable[Any]) -> str:
+    """Names in a sentence.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    words = [pretty(name) for name in names]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else "nothing"
+
+
+def number(value: Any) -> str:
+    """A value as a table shows it; nothing known is a dash.
+
+    >>> [number(v) for v in (None, 0.5, 1.0, 12345, 1234567.8, 0.00012, True)]
+    ['–', '0.500', '1.000', '12,345', '1,234,568', '0.00012', 'yes']
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        if value != value:
+            return "–"
+        if abs(value) >= 10_000:
+            return f"{value:,.0f}"
+        if value and abs(value) < 0.001:
+            return f"{value:.2g}"
+        return f"{value:.3f}" if abs(value) < 100 else f"{value:,.1f}"
+    return str(value)
+
+
+def share(value: float | None) -> str:
+    """A share in per cent.
+
+    >>> share(0.256), share(None), share(0.0004), share(0.0)
+    ('25.6 %', '–', '< 0.1 %', '0.0 %')
+    """
+    if value is None:
+        return "–"
+    if 0 < value < 0.001:
+        return "< 0.1 %"
+    return f"{100 * value:.1f} %"
