@@ -18,14 +18,14 @@ BATCH = 50_000
 
 TYPES: Mapping[str, type] = {
     **dict.fromkeys(
-        "match seed player seat rounds step round complaints policies try id tokens_in tokens_out "
+        "match seed player seat target rounds step round complaints policies try id tokens_in tokens_out "
         "tokens_cached tokens_reasoning status".split(),
         int,
     ),
     **dict.fromkeys(
         "score expected_score cooperation payoff expected p_cooperate usd latency at".split(), float
     ),
-    **dict.fromkeys("cooperative invalid".split(), bool),
+    **dict.fromkeys("cooperative invalid copied".split(), bool),
 }
 """Columns that are no text. Factors take the type of their levels."""
 
@@ -55,15 +55,20 @@ def export_rows(rows: Rows, format: str, out: Path) -> dict[str, tuple[Path, int
 
 
 def factor_types(rows: Rows) -> dict[str, type]:
-    """The type of each factor's column: that of its levels if they agree, else text."""
+    """The type of each factor's column: that of its levels if they agree, else text; its traits likewise."""
     types = {}
     for factor in getattr(rows.plan, "factors", ()):
-        kinds = {type(level.label) for level in factor.levels if level.label is not None}
-        if kinds <= {int, float} and kinds:
-            types[factor.name] = float if float in kinds else int
-        else:
-            types[factor.name] = kinds.pop() if kinds == {bool} else str
+        types[factor.name] = _common_type(level.label for level in factor.levels)
+        for trait in factor.traits:
+            types[trait] = _common_type(level.traits.get(trait) for level in factor.levels)
     return types
+
+
+def _common_type(values: Iterable[Any]) -> type:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds and kinds <= {int, float}:
+        return float if float in kinds else int
+    return bool if kinds == {bool} else str
 
 
 def write_parquet(path: Path, rows: Iterable[Row], types: Mapping[str, type]) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations_with_replacement, product
 from math import prod
@@ -49,6 +49,13 @@ class Cell:
     seatings: tuple[tuple[Seated, ...], ...]
     preparations: tuple[tuple[str, int], ...] = ()
     """Type and seat of every player that has to prepare something before the matches."""
+    traits: Mapping[str, Any] = field(default_factory=dict)
+    """Columns that follow from the levels; they are no part of what identifies a unit."""
+
+    @property
+    def columns(self) -> Mapping[str, Any]:
+        """What tables say about the cell."""
+        return {**self.labels, **self.traits} if self.traits else self.labels
 
     @property
     def size(self) -> int:
@@ -113,11 +120,22 @@ class StudyPlan:
 
     def unit(self, index: int) -> Unit:
         """One unit by its index."""
+        return self._unit(*self._place(index))
+
+    def rules(self, index: int, changes: Mapping[str, Any]) -> Mechanism:
+        """The mechanism of a unit with some of its parameters changed."""
+        data, _ = self._data(self._place(index)[1])
+        for name, value in changes.items():
+            put(data, f"mechanism.{name}", value)
+        return self._mechanism(_json(data["mechanism"])).sized(len(self.unit(index).players))
+
+    def _place(self, index: int) -> tuple[int, int, int]:
+        """Replicate, cell and place within the cell of a unit."""
         if not 0 <= index < len(self):
             raise StudyError(f"there are {len(self)} matches, numbered from 0", key="match", found=index)
         replicate, rest = divmod(index, self._per_replicate)
         number = bisect_right(self._starts, rest) - 1
-        return self._unit(replicate, number, rest - self._starts[number])
+        return replicate, number, rest - self._starts[number]
 
     def units(self) -> Iterator[Unit]:
         """All units, replicate by replicate; within one, preparations and long matches start first."""
@@ -149,7 +167,7 @@ class StudyPlan:
             assert preparation is not None
             key = _key(cell.labels, ["prepare", name, seat])
             return Unit(
-                index, key, seed, cell.labels, cell.game, preparation,
+                index, key, seed, cell.columns, cell.game, preparation,
                 (self._seated(cell, name, seat),), kind="preparation", seat=seat,
             )  # fmt: skip
         players = cell.seatings[place - len(cell.preparations)]
@@ -159,7 +177,7 @@ class StudyPlan:
             needs = tuple(first + places[p.name, seat] for seat, p in enumerate(players))
         mechanism = cell.mechanism.sized(len(players))
         key = _key(cell.labels, [p.name for p in players])
-        return Unit(index, key, seed, cell.labels, cell.game, mechanism, players, needs)
+        return Unit(index, key, seed, cell.columns, cell.game, mechanism, players, needs)
 
     # -- cells ---------------------------------------------------------------------------------------
 
@@ -171,13 +189,18 @@ class StudyPlan:
             levels.append(level)
         return levels[::-1]
 
-    def _build_cell(self, number: int) -> Cell:
+    def _data(self, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The study's fields in one cell, and the labels of its levels."""
         data = deepcopy(self._base)
         labels: dict[str, Any] = {}
         for factor, level in zip(self.factors, self._levels(number), strict=True):
             labels[factor.name] = factor.levels[level].label
             for path, value in factor.levels[level].assigns.items():
                 self._assign(data, path, value, factor.name)
+        return data, labels
+
+    def _build_cell(self, number: int) -> Cell:
+        data, labels = self._data(number)
         game = self._game(_json(data["game"]))
         mechanism = self._mechanism(_json(data["mechanism"]))
         named = data["types"] or {"": {}}
@@ -201,8 +224,14 @@ class StudyPlan:
             preparations = tuple((name, seat) for name in types for seat in range(game.seats))
         return Cell(
             labels, game, mechanism, types, seats,
-            tuple(self._seatings(cell, data["seating"])), preparations,
+            tuple(self._seatings(cell, data["seating"])), preparations, self._traits(number),
         )  # fmt: skip
+
+    def _traits(self, number: int) -> dict[str, Any]:
+        traits: dict[str, Any] = {}
+        for factor, level in zip(self.factors, self._levels(number), strict=True):
+            traits.update(factor.levels[level].traits)
+        return traits
 
     def _assign(self, data: dict[str, Any], path: str, value: Any, factor: str) -> None:
         root = path.split(".")[0]

@@ -94,7 +94,7 @@ class Scenario:
         return np.array(self.payoffs, dtype=np.float64).reshape(*self.shape, len(self.roles))
 
     def game(self) -> Game:
-        """The scenario as a game that carries its story; its canonical profiles say what cooperating means."""
+        """The scenario as a game that carries its story; the canonical profiles define cooperating."""
         return Game(
             name=self.name,
             actions=tuple(role.action_keys for role in self.roles),

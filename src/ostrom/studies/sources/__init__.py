@@ -1,0 +1,31 @@
+"""Where the levels of a factor can come from, other than from a list: one file per source.
+
+A study writes ``vary: {scenario: {set: game, to: {from: scenarios, family: commons}}}``. A source is a
+function of its parameters that gives entries; another package adds one by an entry point of the group
+``ostrom.sources``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ostrom.registry import Registry
+
+__all__ = ["Entry", "sources"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One level: how tables call it, the value it gives to the field, and what else is known about it."""
+
+    label: str | int | float | bool
+    value: Any
+    traits: Mapping[str, Any] = field(default_factory=dict)
+    """More columns of the tables that follow from the level, such as the class of a scenario."""
+
+
+sources: Registry[Sequence[Entry]] = Registry(
+    "source of levels", "ostrom.studies.sources", "SOURCE", "ostrom.sources"
+)

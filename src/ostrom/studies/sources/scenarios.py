@@ -1,0 +1,81 @@
+"""The scenarios of a family, shipped or own, as games."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import get_args
+
+from ostrom.errors import StudyError, UnknownName
+from ostrom.games.scenarios import Scenario, ScenarioClass, load_scenario, shipped_scenario
+from ostrom.games.scenarios import scenarios as names_of
+from ostrom.games.scenarios.reader import CAST
+from ostrom.studies.sources import Entry
+
+CLASSES: tuple[str, ...] = get_args(ScenarioClass)
+
+
+def build(
+    family: str | None = None,
+    classes: str | Sequence[str] | None = None,
+    names: str | Sequence[str] | None = None,
+    folder: str | None = None,
+    beside: str | None = None,
+) -> list[Entry]:
+    """All scenarios of a shipped ``family`` or of a ``folder`` of own files; ``classes`` and ``names`` choose.
+
+    >>> [entry.value for entry in build("commons", names=["debt_crisis"])]
+    ['scenario:commons/debt_crisis']
+    """
+    if (family is None) == (folder is None):
+        raise StudyError("source scenarios: name either a family or a folder of own scenarios")
+    wanted = _listed(classes)
+    for name in wanted or ():
+        if name not in CLASSES:
+            raise UnknownName("class of scenarios", name, CLASSES)
+    found = _shipped(family) if family is not None else _own(str(folder), beside)
+    listed = _listed(names)
+    if listed is not None:
+        known = {scenario.name: (scenario, value) for scenario, value in found}
+        for name in listed:
+            if name not in known:
+                raise UnknownName("scenario", name, known)
+        found = [known[name] for name in listed]
+    entries = [
+        Entry(
+            scenario.name,
+            value,
+            {
+                "family": scenario.family,
+                "scenario_class": scenario.scenario_class,
+                "subtype": scenario.subtype,
+            },
+        )
+        for scenario, value in found
+        if wanted is None or scenario.scenario_class in wanted
+    ]
+    if not entries:
+        raise StudyError("source scenarios: there is no scenario of these classes and names", found=wanted)
+    return entries
+
+
+def _shipped(family: str) -> list[tuple[Scenario, str]]:
+    return [(shipped_scenario(family, name), f"scenario:{family}/{name}") for name in names_of(family)]
+
+
+def _own(folder: str, beside: str | None) -> list[tuple[Scenario, str]]:
+    here = Path(folder)
+    if beside is not None and not here.is_absolute() and (near := Path(beside) / here).is_dir():
+        here = near
+    if not here.is_dir():
+        raise StudyError("source scenarios: there is no such folder", found=folder)
+    paths = sorted(path for path in here.glob("*.yaml") if path.name != CAST)
+    # Absolute, so that the run can be opened from anywhere on this machine.
+    return [(load_scenario(path), str(path.resolve())) for path in paths]
+
+
+def _listed(names: str | Iterable[str] | None) -> list[str] | None:
+    return None if names is None else [names] if isinstance(names, str) else list(names)
+
+
+SOURCE = build
