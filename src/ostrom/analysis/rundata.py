@@ -186,7 +186,11 @@ def run_data(rows: Rows, folder: Path, manifest: Mapping[str, Any]) -> RunData:
     """
     import_duckdb()
     types = factor_types(rows)
-    state = {"entries": rows.journal.entries, "ostrom": __version__}
+    state = {
+        "entries": rows.journal.entries,
+        "ostrom": __version__,
+        "columns": {name: list(columns(name, types)) for name in TABLES},
+    }
     known = _recorded(folder)
     if known is None or {key: known.get(key) for key in state} != state:
         written = export_rows(rows, "parquet", folder)

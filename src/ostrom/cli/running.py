@@ -82,10 +82,15 @@ def run(
     )
     folder = runs / (name or loaded.name)
     _finish(result, folder, json)
-    if report and result.tally.done:
-        from ostrom.reports.build import build_report
+    drawn = True
+    if report:
+        from ostrom.cli.data import finish_report, write_report
 
-        say(f"report: {build_report(folder)}")
+        made = write_report(folder)
+        say(f"report: {made}")
+        drawn = finish_report(made)
+    if not drawn and result.complete:
+        sys.exit(1)
     if not result.complete:
         sys.exit(130 if result.interrupted else 1)
 

@@ -93,7 +93,8 @@ class CooperationBy(Panel):
         each = f", one panel per {pretty(self.panel)}" if self.panel else ""
         return (
             f"Mean {what} against {pretty(self.x)}{each}. The match is the unit: points are means over "
-            f"matches, bands 95 % percentile bootstrap intervals. Levels of {pretty(self.x)} stand at equal distances."
+            f"matches, bands 95 % percentile bootstrap intervals. Levels of {pretty(self.x)} stand at equal "
+            "distances."
         )
 
     def _alt(self) -> str:

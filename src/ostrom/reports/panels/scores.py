@@ -23,7 +23,7 @@ class Scores(Panel):
         layout = lay_out(data, block="game")
         caption = (
             "Score per player as the mechanism defines it. Means over matches with 95 % percentile bootstrap "
-            "intervals that resample matches; every block has a scale of its own, so compare within blocks only."
+            "intervals that resample matches; every block has a scale of its own: compare within blocks only."
         )
         notes = []
         if len(found) > MOST_ROWS:

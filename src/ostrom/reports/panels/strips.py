@@ -50,8 +50,8 @@ class Strips(Panel):
             rows = [row for row in rows if row["player"] <= MOST_PLAYERS]
         chart = _chart(rows, [m for m in chosen if any(r["match"] == m for r in rows)], heads, varied(data))
         caption = (
-            "Actions round by round in single matches: the first match of cells that are spread evenly over the "
-            "study. A dark dot marks an action that the policy gave because no answer could be read."
+            "Actions round by round in single matches: the first match of cells that are spread evenly over "
+            "the study. A dark dot marks an action that the policy gave because no answer could be read."
         )
         figure = Figure(
             "strips", chart, caption, f"Strips of actions round by round in {len(chosen)} matches."
