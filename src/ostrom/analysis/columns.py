@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from ostrom.analysis.tables import TYPES
 
 HEAD = "run match unit seed game mechanism"
-AGENT = "agent agent_id model strategy"
+AGENT = "agent agent_id model strategy agent_memory agent_style"
 MATCHES = (
     "state reason player seat role "
     + AGENT

@@ -12,8 +12,8 @@ import numpy as np
 from ostrom.streams import Streams
 
 NOT_FACTORS = frozenset(
-    "run match unit seed state reason player seat role agent agent_id model strategy opponents rounds score "
-    "expected_score cooperation complaints policies facts".split()
+    "run match unit seed state reason player seat role agent agent_id model strategy agent_memory "
+    "agent_style opponents rounds score expected_score cooperation complaints policies facts".split()
 )
 RESAMPLES = 2000
 DRAWS_AT_ONCE = 2_000_000
