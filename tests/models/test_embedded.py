@@ -30,7 +30,7 @@ ASKED = Message("user", "Pick A or B.")
 
 @pytest.fixture(scope="module")
 def model() -> Any:
-    opened = open_model("embedded/smollm2-135m", **SMALL)
+    opened = open_model("embedded/smollm2-135m", mode="reproducible", **SMALL)
     yield opened
     asyncio.run(opened.close())
 
@@ -101,7 +101,7 @@ def test_unknown_parameters_are_refused(model: Model) -> None:
 
 
 def test_a_call_that_takes_too_long_is_stopped(model: Model) -> None:
-    hasty = open_model("embedded/smollm2-135m", timeout=0.8, **SMALL)
+    hasty = open_model("embedded/smollm2-135m", timeout=0.8, mode="reproducible", **SMALL)
     with pytest.raises(TimedOut, match=r"within 0\.8 s"):
         complete(hasty, max_tokens=450, extra={"ignore_eos": True})
     asyncio.run(hasty.close())
@@ -158,7 +158,7 @@ import asyncio, sys
 from ostrom.models import Message, Request, open_model
 
 async def main():
-    model = open_model("embedded/smollm2-135m", context=512)
+    model = open_model("embedded/smollm2-135m", context=512, mode="reproducible")
     long = Request((Message("user", "Tell a story."),), {"max_tokens": 450, "extra": {"ignore_eos": True}})
     task = asyncio.create_task(model.complete(long))
     await asyncio.sleep(1.5)

@@ -34,9 +34,11 @@ def fetch(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Fetch the weights of an embedded model into the user's cache."""
-    from ostrom.models.embedded.fetch import fetch as fetch_weights
+    from ostrom.models.embedded.progress import bar
+    from ostrom.models.embedded.weights import fetch as fetch_weights
 
-    path = fetch_weights(name.removeprefix("embedded/"))
+    with bar(f"fetching {name}") as progress:
+        path = fetch_weights(name.removeprefix("embedded/"), progress)
     print_json({"model": name, "file": str(path)}) if json else print(path)
 
 

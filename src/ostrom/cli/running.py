@@ -98,9 +98,9 @@ def run(
 def _prices(path: Path | None) -> Any:
     if path is None:
         return None
-    from ostrom.models.prices import read_prices
+    from ostrom.models.prices import load_prices
 
-    return read_prices(path)
+    return load_prices(path)
 
 
 def _forecast(plan: StudyPlan, prices: Any, json: bool) -> None:

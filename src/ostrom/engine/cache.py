@@ -20,13 +20,14 @@ def call_key(
 ) -> bytes:
     """A hash of everything that decides a reply: endpoint, parameters, messages, constraint, and the place.
 
+    How a client connects (its timeouts, its number of connections) decides nothing and is left out.
     The replicate is (seed, match key, step, player, part): two draws of the same prompt in different places
     are different draws and never share a reply.
     """
     constraint = request.constraint
     data = orjson.dumps(
         [
-            description,
+            {k: v for k, v in description.items() if k != "client"},
             [[m.role, m.content] for m in request.messages],
             dict(request.params),
             None if constraint is None else [constraint.choices, constraint.schema],

@@ -50,7 +50,7 @@ class Match:
         self.known: dict[Place, tuple[Answer, int]] = journal.answers(unit.index) if resume else {}
         self.replies = journal.replies(unit.index) if resume else {}
         self.streams: Streams = unit.streams
-        self.step = 0
+        self.step = unit.first
 
     async def run(self) -> Outcome:
         """Play to the end. Every live answer is durable before the rules see it."""
@@ -115,7 +115,10 @@ class _Desk:
         self.complaints = 0
 
     def draw(self, purpose: str = "", step: int | None = None) -> np.random.Generator:
-        return self.match.streams.at(self.step if step is None else step, self.player, purpose)
+        streams = self.match.streams
+        if step is None:
+            return streams.at(self.step, self.player, purpose)
+        return streams.about(step, self.player, purpose)
 
     async def call(self, model: Model, request: Request, part: str = "") -> Reply:
         match = self.match
@@ -168,12 +171,12 @@ async def _all(works: Sequence[Awaitable[Answer]]) -> list[Answer]:
 def replay(
     unit: Unit, play: Play, answers: dict[Place, tuple[Answer, int]]
 ) -> tuple[list[list[Decision]], Outcome | None]:
-    """Send journaled answers through the rules: the decisions step by step, and the outcome if it came to one."""
+    """Send journaled answers through the rules: the decisions step by step, and the outcome if there is one."""
     steps: list[list[Decision]] = []
     try:
         decisions = next(play)
         while True:
-            sent = [answers.get((len(steps), d.player, "")) for d in decisions]
+            sent = [answers.get((unit.first + len(steps), d.player, "")) for d in decisions]
             if any(a is None for a in sent):
                 if any(a is not None for a in sent):
                     steps.append(decisions)
@@ -185,5 +188,6 @@ def replay(
         return steps, outcome
     except (KeyError, ValueError, TypeError) as error:
         raise RunError(
-            f"match {unit.index}: the journaled answers do not fit the rules ({error}); was the study or the package changed?"
+            f"match {unit.index}: the journaled answers do not fit the rules ({error}); "
+            "was the study or the package changed?"
         ) from None

@@ -18,6 +18,8 @@ class Seated:
 
     name: str
     config: AgentConfig
+    observes: bool = False
+    """Asked questions about the match but has no seat in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +39,17 @@ class Unit:
     seat: int = 0
     """The seat of the first player: a preparation is made for one seat."""
 
+    first: int = 0
+    """The number of its first step; a fork may begin in the midst of a match."""
+    origin: Streams | None = None
+    """The streams of the match that it is a fork of."""
+    since: int = 0
+    """The first round that is a fork's own."""
+
     @property
     def streams(self) -> Streams:
         """The random streams of this unit."""
-        return Streams(self.seed, key_of(self.key))
+        return Streams(self.seed, key_of(self.key), self.origin, self.since)
 
 
 @dataclass(frozen=True, slots=True)

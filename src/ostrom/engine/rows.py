@@ -43,16 +43,18 @@ class Rows:
             _, outcome, answers = self._replayed(unit)
             rounds = outcome.rounds if outcome else []
             for player, seated in enumerate(unit.players):
-                seat = (unit.seat + player) % unit.game.seats
+                seat = None if seated.observes else (unit.seat + player) % unit.game.seats
                 yield {
                     **self._head(unit),
                     "state": state,
                     "reason": reason,
                     "player": player + 1,
-                    "seat": seat + 1,
-                    "role": unit.game.roles[seat],
+                    "seat": None if seat is None else seat + 1,
+                    "role": "observer" if seat is None else unit.game.roles[seat],
                     **_agent(seated),
-                    "opponents": " + ".join(p.name for i, p in enumerate(unit.players) if i != player),
+                    "opponents": " + ".join(
+                        p.name for i, p in enumerate(unit.players) if i != player and not p.observes
+                    ),
                     "rounds": len({r.number for r in rounds}),
                     "score": outcome.scores[player] if outcome and player < len(outcome.scores) else None,
                     **_expected(rounds, player),
@@ -73,7 +75,7 @@ class Rows:
             for step, player, part in answers:
                 if part:
                     parts.setdefault((step, player), []).append(part)
-            for step, decisions in enumerate(steps):
+            for step, decisions in enumerate(steps, unit.first):
                 for decision in decisions:
                     if (step, decision.player, "") in answers:
                         yield self._decision(unit, state, step, decision, "", answers, played)
@@ -118,18 +120,23 @@ class Rows:
     ) -> Row:
         answer, complaints = answers[step, decision.player, part]
         view, seat = decision.view, decision.view.seat
+        facts = answer.facts or {}
+        target = facts.get("target", None if part else view.facts.get("target"))
+        observes = unit.players[decision.player].observes
         row: Row = {
             **self._head(unit),
             "state": state,
             "step": step,
             "round": view.round,
             "player": decision.player + 1,
-            "seat": seat + 1,
+            "seat": None if observes else seat + 1,
             **_agent(unit.players[decision.player]),
             "kind": part or decision.kind,
+            "target": None if target is None else target + 1,
             "answer": answer.value if isinstance(answer.value, str) else dump(answer.value),
             "action": None,
             "label": None,
+            "options": dump(facts["order"]) if facts.get("order") else None,
             "cooperative": None,
             "payoff": None,
             "expected": None,
@@ -139,6 +146,7 @@ class Rows:
             "invalid": answer.reading == "policy",
             "complaints": complaints,
             "note": answer.note,
+            "copied": bool((answer.facts or {}).get("copied")),
         }
         if decision.kind == "act" and not part:
             self._act(row, unit, decision, answer, played.get((view.round, decision.player)))

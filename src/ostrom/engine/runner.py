@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,12 +56,12 @@ class Runner:
         plan: Plan,
         folder: Folder,
         library: Library,
-        open_models: Callable[[str, Mapping[str, Any]], Model],
+        models: Mapping[str, Model],
         options: Options | None = None,
     ) -> None:
         self.plan, self.folder, self.library = plan, folder, library
         self.options = options or Options()
-        self._open_model = open_models
+        self.models = models
         self.tally = Tally(matches=len(plan))
         self._why: str | None = None
         self._error: OstromError | None = None
@@ -80,23 +80,19 @@ class Runner:
         """Play until the plan is done, the budget is spent or someone stops it."""
         journal = Journal(self.folder.journal, create=True)
         cache = Cache(self.options.cache) if self.options.cache else None
-        models: dict[str, Model] = {}
         try:
             journal.start()
             self._take_stock(journal)
             self.caller = caller = Caller(
                 journal, self.tally, self.plan.budget, self.options.patience, cache, self.options.prices
             )
-            for name in self.plan.models:
-                models[name] = self._open_model(name, self.plan.settings(name))
-                caller.open(models[name].name, models[name], self._most(models[name]))
-            self._describe(models)
-            company = Company(models, self.library, Invalidity(self.plan.retries, self.plan.policy))
+            for model in self.models.values():
+                caller.open(model.name, model, self._most(model))
+            self._describe(self.models)
+            company = Company(self.models, self.library, Invalidity(self.plan.retries, self.plan.policy))
             await self._play_all(journal, caller, company)
             await journal.flush()
         finally:
-            for model in models.values():
-                await model.close()
             if cache is not None:
                 cache.close()
             journal.close()
@@ -140,6 +136,20 @@ class Runner:
         most = wanted if wanted is not None else max(model.connections, 256)
         return min(most, ceiling) if ceiling is not None else most
 
+    def _matches_at_once(self, caller: Caller) -> int:
+        """As many matches as keep every connection busy, even when each waits for its slowest seat.
+
+        A model in this process keeps the beginning of few conversations warm: more matches than that would
+        push each other's prompts out and be slower, not faster.
+        """
+        lines = caller.lines.values()
+        if not lines:
+            return 1
+        if all(getattr(line.model, "most_connections", None) is not None for line in lines):
+            seats = max(1, self.plan.unit(0).game.seats) if len(self.plan) else 1
+            return max(1, sum(line.limiter.most for line in lines) // seats)
+        return max(8, min(sum(line.limiter.most for line in lines), 4096))
+
     def _waiting(self) -> Iterator[Unit]:
         """Units that still have to be played, in starting order, never more of them than the limit."""
         begun = 0
@@ -154,8 +164,7 @@ class Runner:
 
     async def _play_all(self, journal: Journal, caller: Caller, company: Company) -> None:
         units = self._waiting()
-        most = sum(line.limiter.most for line in caller.lines.values())
-        workers = max(8, min(most, 4096)) if caller.lines else 1
+        workers = self._matches_at_once(caller)
         for index, state in self._states.items():
             if state in ("done", "skipped"):
                 self._ended.setdefault(index, asyncio.Event()).set()

@@ -63,7 +63,12 @@ def open_run(path: str | Path, runs: str | Path = "runs") -> Run:
     manifest = folder.manifest()
     study = validate(StudyFile, manifest["study"], str(folder.path / "run.json"), "study")
     plan = StudyPlan(study, Library(manifest.get("prompts_folder")), str(folder.path / "run.json"))
-    return Run(folder, manifest, plan, Journal(folder.journal))
+    journal = Journal(folder.journal)
+    if manifest.get("parent"):
+        from ostrom.studies.forked import forked_plan
+
+        plan = forked_plan(plan, manifest["parent"], journal)
+    return Run(folder, manifest, plan, journal)
 
 
 def find_run(path: str | Path, runs: str | Path = "runs") -> Folder:
@@ -89,16 +94,48 @@ def play(
     file: str | None = None,
 ) -> Result:
     """Play a study into ``runs/<name>``, or go on where an earlier session left off."""
-    library = Library(prompts)
-    plan = StudyPlan(study, library, file)
-    folder = Folder(Path(runs) / check_name(name or study.name))
-    folder.lock()
-    try:
-        _prepare(folder, plan, library, extra or {})
-        runner = Runner(plan, folder, library, open_models or _open, options)
-        return asyncio.run(_watched(runner, watch))
-    finally:
-        folder.unlock()
+    return play_plan(
+        StudyPlan(study, Library(prompts), file),
+        name=name or study.name,
+        runs=runs,
+        options=options,
+        watch=watch,
+        open_models=open_models,
+        extra=extra,
+    )
+
+
+def play_plan(
+    plan: StudyPlan,
+    *,
+    name: str,
+    runs: str | Path = "runs",
+    options: Options | None = None,
+    watch: Watch | None = None,
+    open_models: Callable[[str, Mapping[str, Any]], Model] | None = None,
+    extra: Mapping[str, Any] | None = None,
+    begin: Callable[[Path], Awaitable[None]] | None = None,
+) -> Result:
+    """Play a plan into ``runs/<name>``; ``begin`` may write the beginning of its journal."""
+    folder = Folder(Path(runs) / check_name(name))
+
+    async def session() -> Result:
+        # Models are opened before anything is written: a wrong name leaves no trace.
+        models: dict[str, Model] = {}
+        try:
+            for model in plan.models:
+                models[model] = (open_models or _open)(model, plan.settings(model))
+            folder.lock()
+            _prepare(folder, plan, plan.library, extra or {})
+            if begin is not None:
+                await begin(folder.journal)
+            return await _watched(Runner(plan, folder, plan.library, models, options), watch)
+        finally:
+            for opened in models.values():
+                await opened.close()
+            folder.unlock()
+
+    return asyncio.run(session())
 
 
 def _open(name: str, settings: Mapping[str, Any]) -> Model:
@@ -124,7 +161,7 @@ def _prepare(folder: Folder, plan: StudyPlan, library: Library, extra: Mapping[s
         folder.write_manifest(new_manifest(study, prompts, **more))
         return
     old = folder.manifest()
-    changes = changed(old["study"], study)
+    changes = changed(old["study"], study) + changed(old.get("parent") or {}, extra.get("parent") or {})
     if changes:
         shown = "; ".join(changes[:5]) + (f"; and {len(changes) - 5} more" if len(changes) > 5 else "")
         raise RunError(f"{folder.path}: holds another study: {shown} (choose another --name to keep both)")
@@ -132,16 +169,18 @@ def _prepare(folder: Folder, plan: StudyPlan, library: Library, extra: Mapping[s
         raise RunError(
             f"{folder.path}: its prompts were other ones than now (choose another --name to keep both)"
         )
-    if old["study"] != study:
-        folder.write_manifest({**old, "study": study})
+    new = {**old, "study": study, **({"parent": extra["parent"]} if "parent" in extra else {})}
+    if old != new:
+        folder.write_manifest(new)
 
 
 def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """What differs between two studies in a way that matters; more seeds than before are no difference."""
     left = {k: v for k, v in old.items() if k not in FREE_TO_CHANGE}
     right = {k: v for k, v in new.items() if k not in FREE_TO_CHANGE}
-    if left.get("seeds", 1) < right.get("seeds", 1):
-        left["seeds"] = right["seeds"]
+    for more in ("seeds", "samples"):
+        if left.get(more, 1) < right.get(more, 1):
+            left[more] = right[more]
     return differences(left, right)
 
 

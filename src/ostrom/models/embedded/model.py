@@ -33,7 +33,7 @@ class EmbeddedModel:
         name: str,
         path: Path,
         *,
-        mode: Mode = "reproducible",
+        mode: Mode = "fast",
         slots: int | None = None,
         threads: int | None = None,
         context: int = 8192,

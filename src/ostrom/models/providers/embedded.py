@@ -14,7 +14,7 @@ from ostrom.models.embedded.weights import WEIGHTS, fetch
 def _open(
     model: str,
     *,
-    mode: Mode = "reproducible",
+    mode: Mode = "fast",
     slots: int | None = None,
     threads: int | None = None,
     context: int = 8192,

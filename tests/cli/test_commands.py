@@ -1,0 +1,129 @@
+"""The commands, as a newcomer runs them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ostrom.testing.server import LoopbackServer
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+SCRIPTED = "types={tft: tit_for_tat, chance: 'random:0.5'}"
+
+
+def test_run_ends_with_a_table_and_the_same_command_has_nothing_left_to_do(ostrom: Command) -> None:
+    first = ostrom("run", "memory", "--preset", "smoke", "--set", SCRIPTED)
+    assert first.returncode == 0, first.stderr
+    assert "cooperation by cell" in first.stdout and "16 of 16 matches done" in first.stderr
+    again = ostrom("run", "memory", "--preset", "smoke", "--set", SCRIPTED)
+    assert again.returncode == 0 and again.stdout == first.stdout
+
+
+def test_json_is_alone_on_stdout(ostrom: Command) -> None:
+    done = ostrom("run", "memory", "--preset", "smoke", "--set", SCRIPTED, "--json")
+    result = json.loads(done.stdout)
+    assert result["complete"] and result["matches"]["done"] == 16
+    assert {c["agent"] for c in result["cells"]} == {"tft", "chance"}
+    assert all(c["cooperation"] == 1 for c in result["cells"] if c["agent"] == "tft")
+    for arguments in (
+        ("list", "games"), ("list", "strategies"), ("list", "mechanisms"), ("list", "memories"),
+        ("list", "models"), ("list", "studies"), ("list", "styles"), ("list", "prompts"),
+        ("show", "game", "trust"), ("show", "strategy", "grim"), ("show", "study", "memory"),
+        ("export", "memory", "--format", "jsonl"),
+    ):  # fmt: skip
+        done = ostrom(*arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout), arguments
+
+
+def test_dry_run_bounds_calls_tokens_and_cost_and_plays_nothing(ostrom: Command, tmp_path: Path) -> None:
+    done = ostrom("run", "memory", "--model", "openai/gpt-4o-mini", "--dry-run", "--json")
+    bound = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert (bound["cells"], bound["matches"]) == (72, 216)
+    assert bound["calls"] == bound["decisions"] == 216 * 500 * 9 // 4
+    assert bound["usd"] > 100 and not (tmp_path / "runs").exists()
+    unknown = json.loads(ostrom("run", "memory", "--model", "openai/unheard-of", "--dry-run", "--json").stdout)
+    assert unknown["usd"] is None and unknown["unpriced"] == ["openai/unheard-of"]
+
+
+def test_export_writes_tidy_tables_in_three_formats(ostrom: Command, tmp_path: Path) -> None:
+    ostrom("run", "memory", "--preset", "smoke", "--set", SCRIPTED)
+    for kind in ("csv", "jsonl", "parquet"):
+        assert ostrom("export", "memory", "--format", kind, "--out", kind).returncode == 0
+    with (tmp_path / "csv/decisions.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    lines = [json.loads(x) for x in (tmp_path / "jsonl/decisions.jsonl").read_text().splitlines()]
+    polars = pytest.importorskip("polars")
+    table = polars.read_parquet(tmp_path / "parquet/decisions.parquet")
+    assert len(rows) == len(lines) == table.height == 8 * (2 * 2 * 4 + 2 * 3 * 4)
+    assert list(rows[0]) == list(lines[0]) == table.columns
+    assert table["history_length"].dtype == polars.Int64 and table["cooperative"].dtype == polars.Boolean
+
+
+def test_ctrl_c_stops_cleanly_says_how_to_go_on_and_nothing_is_lost(tmp_path: Path, ostrom: Command) -> None:
+    with LoopbackServer(latency=0.02) as server:
+        arguments = [
+            sys.executable, "-m", "ostrom", "run", "memory", "--preset", "smoke", "--model", server.model,
+            "--set", "mechanism.rounds=40", "--max-connections", "4",
+        ]  # fmt: skip
+        process = subprocess.Popen(arguments, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        while server.count < 30:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, messages = process.communicate(timeout=60)
+        assert process.returncode == 130, messages
+        assert "interrupted" in messages and "the same command goes on" in messages
+        asked = server.count
+        done = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        assert server.count == 40 * (4 * 2 + 4 * 3), f"{asked} before the interruption"
+
+
+def test_prompts_can_be_replaced_by_files_of_ones_own(tmp_path: Path, ostrom: Command) -> None:
+    mine = tmp_path / "mine" / "goals"
+    mine.mkdir(parents=True)
+    (mine / "total.txt").write_text("Win a paper crown.\n")
+    with LoopbackServer() as server:
+        arguments = ("run", "memory", "--preset", "smoke", "--model", server.model, "--limit", "1")
+        done = ostrom(*arguments, "--prompts", "mine")
+        assert done.returncode == 1, done.stderr
+        assert all("Win a paper crown." in str(body) for body in server.bodies())
+        refused = ostrom(*arguments)
+        assert refused.returncode == 1 and "its prompts were other ones" in refused.stderr
+
+
+def test_play_seats_a_person(ostrom: Command) -> None:
+    done = ostrom("play", "prisoners_dilemma", "--against", "tit_for_tat", "--rounds", "3", input="A1\nwhat\n2\n[a0]\n")
+    assert done.returncode == 0, done.stderr
+    assert "Not valid" in done.stderr
+    rows = [line.split("│")[1:-1] for line in done.stdout.splitlines() if line.startswith("│")]
+    assert [[c.strip() for c in row] for row in rows[:3]] == [
+        ["1", "defect", "5", "cooperate", "0"],
+        ["2", "defect", "1", "defect", "1"],
+        ["3", "cooperate", "0", "defect", "5"],
+    ]
+
+
+def test_validate_says_what_a_file_is(ostrom: Command, tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(
+        "name: own\ngame: chicken\ntypes: {a: cooperator}\nvary: {mechanism.rounds: [1, 2]}\n"
+        "mechanism: repetition\n"
+    )
+    done = ostrom("validate", "own.yaml", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["as written"] == "2 cells, 2 matches"
+
+
+def test_version_and_help(ostrom: Command) -> None:
+    assert ostrom("--version").stdout.startswith("ostrom ")
+    for command in ("run", "list", "show", "validate", "export", "report", "play", "models"):
+        assert ostrom(command, "--help").returncode == 0

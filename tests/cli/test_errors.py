@@ -1,0 +1,101 @@
+"""Bad input gets one clear line, never a traceback, and the right exit code."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+
+GOOD = """
+name: good
+game: prisoners_dilemma
+mechanism: {name: repetition, rounds: 3}
+types: {tft: tit_for_tat}
+"""
+
+WRONG = {
+    "not yaml": ("name: [", ["line 1", "not valid YAML"]),
+    "a list": ("- a\n- b\n", ["a study is a mapping"]),
+    "no game": ("name: x\n", ["game: is missing"]),
+    "unknown key": (GOOD + "gmae: x\n", ["gmae", "no such key", "allowed", "seating"]),
+    "unknown game": (GOOD.replace("prisoners_dilemma", "prisoner_dilema"), ["prisoner_dilema", "did you mean prisoners_dilemma"]),
+    "unknown strategy": (GOOD.replace("tit_for_tat", "tit_for_tatt"), ["tit_for_tatt", "did you mean"]),
+    "unknown mechanism": (GOOD.replace("repetition", "repitition"), ["repitition", "did you mean repetition"]),
+    "rounds of zero": (GOOD.replace("rounds: 3", "rounds: 0"), ["mechanism", "rounds", "0"]),
+    "rounds as text": (GOOD.replace("rounds: 3", "rounds: many"), ["mechanism", "rounds", "many"]),
+    "unknown parameter": (GOOD.replace("rounds: 3", "round: 3"), ["mechanism", "round", "allowed", "rounds"]),
+    "bad policy": (GOOD + "invalid: {policy: guess}\n", ["invalid.policy", "guess"]),
+    "bad seating": (GOOD + "seating: circle\n", ["seating", "circle"]),
+    "zero seeds": (GOOD + "seeds: 0\n", ["seeds", "0"]),
+    "empty factor": (GOOD + "vary: {mechanism.rounds: []}\n", ["vary.mechanism.rounds", "at least one level"]),
+    "level twice": (GOOD + "vary: {mechanism.rounds: [3, 3]}\n", ["vary.mechanism.rounds", "twice"]),
+    "factor of nothing": (GOOD + "vary: {weather: [1, 2]}\n", ["vary.weather", "cannot be varied"]),
+    "no agent": ("name: x\ngame: chicken\n", ["agent", "model", "strategy"]),
+    "two ways to decide": (GOOD.replace("tft: tit_for_tat", "t: {strategy: grim, model: a/b}"), ["exactly one way"]),
+    "seat out of range": (GOOD + "seats: {3: {memory: 'window:2'}}\n", ["seats.3", "seats 1 to 2"]),
+    "bad memory": (GOOD + "agent: {memory: 'window:-1'}\n", ["agent.memory", "-1"]),
+    "unknown memory": (GOOD + "agent: {memory: windw}\n", ["windw", "did you mean window"]),
+    "key twice": (GOOD + "game: chicken\n", ["given twice", "line 6"]),
+    "too many labels": (
+        GOOD.replace("tft: tit_for_tat", "m: {model: a/b, framing: {labels: [A, B, C]}}"),
+        ["agent.framing.labels", "3 labels for 2 actions"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_study_file_is_named_with_key_and_reason(ostrom: Command, tmp_path: Path, case: str) -> None:
+    text, expected = WRONG[case]
+    (tmp_path / "study.yaml").write_text(text)
+    done = ostrom("run", "study.yaml")
+    assert done.returncode == 2, done.stderr
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1 and "Traceback" not in done.stderr, done.stderr
+    for word in expected:
+        assert word in lines[0], lines[0]
+    assert not (tmp_path / "runs" / "good").exists(), "nothing is left behind"
+
+
+def test_unknown_study_run_model_and_format(ostrom: Command, tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text(GOOD)
+    assert ostrom("run", "study.yaml").returncode == 0
+    for arguments, word in (
+        (("run", "memry"), "did you mean memory"),
+        (("run", "nowhere.yaml"), "no such file"),
+        (("run", "memory", "--preset", "tiny"), "unknown preset 'tiny'"),
+        (("run", "memory", "--preset", "smoke", "--model", "nobody"), "provider/model"),
+        (("run", "memory", "--preset", "smoke", "--model", "nobody/x"), "unknown model provider"),
+        (("run", "memory", "--set", "rounds"), "key=value"),
+        (("run", "memory"), "exactly one way"),
+        (("export", "nothing"), "no such run"),
+        (("export", "good", "--format", "xlsx"), "allowed: parquet, csv, jsonl"),
+        (("show", "game", "chess"), "unknown game"),
+        (("list", "things"), "allowed: games"),
+        (("validate", "missing.yaml"), "no such file"),
+        (("run", "study.yaml", "--name", "../x"), "run name"),
+        (("run", "study.yaml", "--prompts", "nowhere"), "--prompts"),
+    ):
+        done = ostrom(*arguments)
+        assert done.returncode == 2, (arguments, done.stderr)
+        assert word in done.stderr and "Traceback" not in done.stderr, (arguments, done.stderr)
+
+
+def test_an_unreachable_server_is_one_line_and_exit_one(ostrom: Command) -> None:
+    done = ostrom("models", "check", "http://127.0.0.1:9/v1#x")
+    assert done.returncode == 1
+    assert len(done.stderr.strip().splitlines()) == 1 and "127.0.0.1:9" in done.stderr
+
+
+def test_a_read_only_folder_and_a_damaged_manifest(ostrom: Command, tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text(GOOD)
+    (tmp_path / "file").write_text("")
+    done = ostrom("run", "study.yaml", "--runs", "file")
+    assert done.returncode == 1 and len(done.stderr.strip().splitlines()) == 1
+    assert ostrom("run", "study.yaml").returncode == 0
+    (tmp_path / "runs/good/run.json").write_text("{")
+    done = ostrom("run", "study.yaml")
+    assert done.returncode == 1 and "run.json" in done.stderr and "Traceback" not in done.stderr

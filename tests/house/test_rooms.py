@@ -1,0 +1,85 @@
+"""The house: lower rooms never import higher ones, and the command line starts lightly."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src" / "ostrom"
+FLOORS: tuple[frozenset[str], ...] = (
+    frozenset({"__init__", "errors", "registry", "streams"}),
+    frozenset({"games"}),
+    frozenset({"answers"}),
+    frozenset({"mechanisms", "memory"}),
+    frozenset({"framing"}),
+    frozenset({"models"}),
+    frozenset({"agents"}),
+    frozenset({"engine"}),
+    frozenset({"analysis"}),
+    frozenset({"reports"}),
+    frozenset({"studies"}),
+    frozenset({"testing"}),
+    frozenset({"cli", "__main__"}),
+)
+FLOOR = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
+HEAVY = ("scipy", "statsmodels", "altair", "polars", "duckdb", "pandas", "ray", "torch", "vl_convert", "xllamacpp")
+
+
+def rooms_imported(path: Path) -> set[str]:
+    """The rooms that a file imports, wherever in the file the import stands."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module] if node.module != "ostrom" else [f"ostrom.{a.name}" for a in node.names]
+        found |= {name.split(".")[1] for name in names if name.startswith("ostrom.")}
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_lower_rooms_never_import_higher_ones(path: Path) -> None:
+    room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    higher = {other for other in rooms_imported(path) if other in FLOOR and FLOOR[other] > FLOOR[room]}
+    # The commands may use the conformance checks (`ostrom models check`); nobody below may.
+    assert not higher, f"{room} imports {', '.join(sorted(higher))}"
+
+
+def test_every_room_has_its_floor() -> None:
+    rooms = {p.name.removesuffix(".py") for p in SOURCE.iterdir() if p.suffix == ".py" or p.is_dir()}
+    assert rooms - {"__pycache__", "py.typed"} <= set(FLOOR)
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; sys.argv = ['ostrom', '--help']\n"
+        "from ostrom.cli import main\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        f"heavy = [m for m in {HEAVY + ('numpy', 'aiohttp', 'pydantic')!r} if m in sys.modules]\n"
+        "assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_engine_knows_no_study() -> None:
+    """No room below the studies asks which study it is playing."""
+    for path in SOURCE.rglob("*.py"):
+        room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        if FLOOR.get(room, 99) >= FLOOR["studies"]:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Compare) and "study" in ast.unparse(node.left).split("."):
+                raise AssertionError(f"{path}: {ast.unparse(node)}")
+
+
+def test_files_stay_readable() -> None:
+    """A file beyond 400 lines wants a second look; half of all files have at most 150."""
+    lengths = sorted(len(p.read_text(encoding="utf-8").splitlines()) for p in SOURCE.rglob("*.py"))
+    assert lengths[len(lengths) // 2] <= 150
+    assert lengths[-1] <= 450
