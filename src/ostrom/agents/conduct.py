@@ -1,7 +1,23 @@
 """How a scripted player answers questions that are not about its action, when its strategy does not say.
 
-Only kinds of decision with one sensible answer for every rule of play are here. A strategy speaks for itself
-by a method named after the kind (``def vote(self, view, form)``); for all else it has no answer, and says so.
+A strategy speaks for itself by a method named after the kind of decision (``def vote(self, view, form)``).
+All others follow the rules here, which turn on one trait: a *kind* strategy is one that opens the bare game
+by cooperating with a chance of at least one half.
+
+| decision | kind strategies | all others |
+|---|---|---|
+| design (mediator) | defect unless all delegate | always defect |
+| design (contract) | the smallest fine that makes cooperation dominant | no payments |
+| vote | approve what makes everybody cooperating an equilibrium | approve nothing |
+| sign | sign it in the same case | refuse |
+| delegate | if all delegating is an equilibrium in which all cooperate | never |
+| message | say nothing | say nothing |
+| punish | having cooperated: one unit for every co-player who did not | never |
+| disarm | one step of 25 below what the most armed co-player keeps | never |
+| predict | the co-player repeats its last action; at first it cooperates or plays its favourite | the same |
+
+In a society a strategy reads the records: the past of a table is what those who sit at it now did in each
+round of the window, wherever they did it (image scoring, Nowak and Sigmund 1998).
 """
 
 from __future__ import annotations
@@ -9,31 +25,129 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from ostrom.agents.bargains import (
+    makes_cooperation_stable,
+    makes_delegation_stable,
+    stable_design,
+    unfriendly_design,
+)
 from ostrom.agents.strategies._actions import favourite
 from ostrom.agents.strategy import Strategy
-from ostrom.answers import Choice, Form, Text
+from ostrom.answers import Choice, Form, Record, Text
 from ostrom.errors import StudyError
-from ostrom.mechanisms.protocol import View
+from ostrom.mechanisms.protocol import Round, View
 
 Conduct: TypeAlias = Callable[[Strategy, View, Form], Any]
 
+STEP = 25
+"""How far, in per cent, a kind strategy goes ahead of the others when it disarms."""
 
-def message(strategy: Strategy, view: View, form: Form) -> str:  # noqa: ARG001
+
+def kind(strategy: Strategy, view: View) -> bool:
+    """Whether a strategy opens the bare game by cooperating, with a chance of at least one half."""
+    good = view.game.cooperative[view.seat]
+    if good is None:
+        return False
+    return strategy.odds(View(view.game, view.seat, "none"), ())[good] >= 0.5
+
+
+def message(strategy: Strategy, view: View, form: Form) -> Any:  # noqa: ARG001
     """A script has nothing to say: the empty message."""
-    if not isinstance(form, Text):
+    if isinstance(form, Text):
+        return ""
+    if not isinstance(form, Record) or "message" not in form.schema["properties"]:
         raise StudyError(f"strategy {strategy.name} can only answer a 'message' decision with text")
-    return ""
+    return {"message": ""}
 
 
 def predict(strategy: Strategy, view: View, form: Form) -> str:
-    """Expect the co-player to repeat its last action; at first, to cooperate or to play for its favourite."""
-    game, other = view.game, 1 - view.seat
-    if game.seats != 2 or not isinstance(form, Choice):
-        raise StudyError(f"strategy {strategy.name} can only predict one co-player's choice")
+    """Expect a player to repeat its last action; at first, to cooperate or to play for its favourite."""
+    game, other = view.game, int(view.facts.get("target", 1 - view.seat))
+    if not isinstance(form, Choice) or form.options != game.actions[other]:
+        raise StudyError(f"strategy {strategy.name} can only predict one player's choice")
     if view.history:
         return game.actions[other][view.history[-1].actions[other]]
     cooperative = game.cooperative[other]
     return game.actions[other][favourite(game, other, other) if cooperative is None else cooperative]
 
 
-CONDUCT: Mapping[str, Conduct] = {"message": message, "predict": predict}
+def design(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:
+    """A design under which cooperation is stable, or one that changes nothing for the better."""
+    return stable_design(view, form) if kind(strategy, view) else unfriendly_design(view, form)
+
+
+def vote(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG001
+    """Approve what makes cooperation stable."""
+    if not kind(strategy, view):
+        return {"approve": []}
+    proposals = view.facts["proposals"]
+    return {"approve": [p["label"] for p in proposals if makes_cooperation_stable(view, p["design"])]}
+
+
+def sign(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG001
+    """Sign what makes cooperation stable."""
+    return {"sign": kind(strategy, view) and makes_cooperation_stable(view, view.facts["contract"])}
+
+
+def delegate(strategy: Strategy, view: View, form: Form) -> bool:  # noqa: ARG001
+    """Delegate to a mediator that makes delegating, and thereby cooperating, an equilibrium."""
+    mediator = view.facts.get("mediator")
+    return mediator is not None and kind(strategy, view) and makes_delegation_stable(view, mediator)
+
+
+def punish(strategy: Strategy, view: View, form: Form) -> dict[str, int]:
+    """Having cooperated, punish each co-player who did not, by one unit."""
+    game, played = view.game, view.facts["played"]["actions"]
+    cooperated = [game.cooperates(seat, action) for seat, action in enumerate(played)]
+    righteous = cooperated[view.seat] is True and kind(strategy, view)
+    others = [seat for seat in range(game.seats) if seat != view.seat]
+    assert isinstance(form, Record)
+    return {
+        key: int(righteous and cooperated[seat] is False)
+        for key, seat in zip(form.schema["properties"], others, strict=True)
+    }
+
+
+def disarm(strategy: Strategy, view: View, form: Form) -> dict[str, int]:  # noqa: ARG001
+    """Step by step: cap the own uncooperative actions a little below what the others keep."""
+    game, caps, action = view.game, view.facts["caps"], view.facts["action"]
+    now = caps[view.seat][action]
+    good = game.cooperative[view.seat]
+    if action == good or not kind(strategy, view):
+        return {"cap": now}
+    kept = [
+        cap
+        for seat, row in enumerate(caps)
+        for other, cap in enumerate(row)
+        if seat != view.seat and other != game.cooperative[seat]
+    ]
+    return {"cap": max(view.facts["least"], min(now, max(kept, default=0) - STEP))}
+
+
+CONDUCT: Mapping[str, Conduct] = {
+    "message": message,
+    "predict": predict,
+    "design": design,
+    "vote": vote,
+    "sign": sign,
+    "delegate": delegate,
+    "punish": punish,
+    "disarm": disarm,
+}
+
+
+def shared_past(view: View) -> list[Round] | None:
+    """In a society: what those at this table did in each round of the window, oldest first; else None."""
+    records = view.facts.get("records")
+    if records is None:
+        return None
+    lines = [{match["round"]: match for match in record["matches"]} for record in records]
+    rounds = []
+    for number in sorted(lines[0]):
+        own = [
+            next(p for p in line[number]["players"] if p["name"] == record["name"])
+            for record, line in zip(records, lines, strict=True)
+        ]
+        own.sort(key=lambda p: int(p["seat"]))
+        rounds.append(Round(number, tuple(p["action"] for p in own), tuple(p["payoff"] for p in own)))
+    return rounds

@@ -8,10 +8,11 @@ from typing import TypeAlias
 import numpy as np
 
 from ostrom.agents.base import Desk
-from ostrom.agents.conduct import CONDUCT, Conduct
+from ostrom.agents.conduct import CONDUCT, Conduct, shared_past
 from ostrom.agents.percentages import whole_percentages
 from ostrom.agents.strategy import Strategy
-from ostrom.answers import Answer, Choice, Form, Mixture
+from ostrom.answers import Answer, Choice, Form, Mixture, Record
+from ostrom.answers.schema import Misfit, fitted
 from ostrom.errors import StudyError
 from ostrom.mechanisms.protocol import Decision, Round, View
 from ostrom.memory.base import Memory
@@ -61,13 +62,20 @@ class ScriptedAgent:
         view, form = decision.view, decision.form
         if decision.kind != "act":
             return self._say(decision.kind, view, form)
+        if "records" in view.facts:
+            rounds = shared_past(view)
         if rounds is not None and rounds is not view.history:
             self.strategy.forget()
         return self._act(view, form, draw, rounds)
 
     def _act(self, view: View, form: Form, draw: Draw, rounds: Sequence[Round] | None) -> Answer:
-        odds = self.strategy.odds(view, rounds)
         names = view.game.actions[view.seat]
+        if isinstance(form, Choice) and len(form.options) > len(names):
+            # A mechanism offers more than the game's actions; the rest is about those.
+            for option in form.options:
+                if option not in names and self._takes(option, view, form):
+                    return Answer(option, "scripted", {o: float(o == option) for o in form.options})
+        odds = self.strategy.odds(view, rounds)
         if isinstance(form, Choice):
             if 1.0 in odds:
                 return self._certainly(names[odds.index(1.0)], form, view)
@@ -100,6 +108,13 @@ class ScriptedAgent:
                 )
         return chances
 
+    def _takes(self, option: str, view: View, form: Form) -> bool:
+        """Whether it takes an option that is no action of the game: by its own word, or by common conduct."""
+        own = None if hasattr(Strategy, option) else getattr(self.strategy, option, None)
+        if callable(own):
+            return bool(own(view, form))
+        return option in self.conduct and bool(self.conduct[option](self.strategy, view, form))
+
     def _say(self, kind: str, view: View, form: Form) -> Answer:
         strategy = self.strategy
         # A kind that shares its name with a part of every strategy ("move") is not the strategy's own answer.
@@ -116,6 +131,14 @@ class ScriptedAgent:
                 found=value,
                 allowed=form.options,
             )
+        if isinstance(form, Record):
+            try:
+                value = fitted(value, form.schema)
+            except Misfit as misfit:
+                raise StudyError(
+                    f"strategy {strategy.name} gave no valid answer to a {kind!r} decision: {misfit}",
+                    found=value,
+                ) from None
         return Answer(value, "scripted")
 
 

@@ -120,8 +120,8 @@ def test_an_action_cannot_be_a_record() -> None:
 
 
 def test_what_a_strategy_cannot_answer_it_says() -> None:
-    with pytest.raises(StudyError, match="strategy grim cannot answer a 'design' decision"):
-        ask("grim", Record("mediator", SCHEMA), view_of(PRISONERS_DILEMMA, []), "design")
+    with pytest.raises(StudyError, match="strategy grim cannot answer a 'arbitrate' decision"):
+        ask("grim", Record("mediator", SCHEMA), view_of(PRISONERS_DILEMMA, []), "arbitrate")
 
 
 def test_a_method_named_after_the_kind_answers_it() -> None:

@@ -1,0 +1,76 @@
+"""Cheap talk: one public message each before play (Farrell and Rabin 1996)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from ostrom.answers import Record
+from ostrom.games.game import Game
+from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, profile_of
+from ostrom.mechanisms.parameters import whole
+from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
+from ostrom.mechanisms.scoring import match_score
+from ostrom.streams import Streams
+
+
+class CheapTalk(Mechanism):
+    """Everybody sends a message at the same time, reads all of them, then acts. Words bind nobody.
+
+    ``length`` bounds a message in characters. With more than one of ``rounds`` the players are told their
+    number, talk before every round, and the score is the mean payoff; messages are read in their own round.
+    """
+
+    name: ClassVar[str] = "cheap_talk"
+
+    def __init__(self, rounds: int = 1, length: int = 280) -> None:
+        self.rounds, self.length = whole("rounds", rounds, 1), whole("length", length, 1, 4000)
+        self.told: dict[str, Any] = {"length": self.length}
+        if rounds > 1:
+            self.told |= {"repeated": True, "rounds": rounds}
+
+    def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
+        """Talk and act, round after round."""
+        form = message_form(self.length)
+        rounds: list[Round] = []
+        for number in range(1, self.rounds + 1):
+            history = History(rounds)
+            answers = yield [
+                Decision(seat, "message", View(game, seat, self.name, number, history, self.told), form)
+                for seat in range(game.seats)
+            ]
+            messages = [answer.value["message"] for answer in answers]
+            facts = {**self.told, "messages": messages}
+            answers = yield [
+                act(View(game, seat, self.name, number, history, facts)) for seat in range(game.seats)
+            ]
+            played = profile_of(game, answers)
+            expected = expected_payoffs(game, answers) if self.rounds == 1 else None
+            rounds.append(
+                Round(number, played, game.payoff(played), expected=expected, facts={"messages": messages})
+            )
+        scores = tuple(match_score([r.payoffs[seat] for r in rounds]) for seat in range(game.seats))
+        return Outcome(rounds, scores, {"messages": [r.facts["messages"] for r in rounds]})
+
+    def most_decisions(self, game: Game) -> int:
+        """A message and an act per seat and round."""
+        return 2 * game.seats * self.rounds
+
+    def longest_history(self, game: Game) -> int:  # noqa: ARG002
+        """All rounds but the last."""
+        return self.rounds - 1
+
+
+def message_form(length: int) -> Record:
+    """A bounded text; the empty one says nothing."""
+    return Record(
+        "message",
+        {
+            "type": "object",
+            "properties": {"message": {"type": "string", "maxLength": length}},
+            "required": ["message"],
+            "additionalProperties": False,
+        },
+    )
+
+
+MECHANISM = CheapTalk

@@ -1,0 +1,133 @@
+"""Contracting: payments that depend on actions, in force if all sign (Tewolde et al. 2026)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from ostrom.answers import Record
+from ostrom.errors import GameError
+from ostrom.games.game import Game
+from ostrom.mechanisms.base import act, expected_payoffs, profile_of
+from ostrom.mechanisms.contracts import contracted_game, default_bound, transfers
+from ostrom.mechanisms.designed import Design, Designed
+from ostrom.mechanisms.parameters import whole
+from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
+from ostrom.streams import Streams
+
+SIGNATURE = Record(
+    "signature",
+    {
+        "type": "object",
+        "properties": {"sign": {"type": "boolean"}},
+        "required": ["sign"],
+        "additionalProperties": False,
+    },
+)
+
+
+class ContractDesign(Design):
+    """A player designs its contract."""
+
+    name: ClassVar[str] = "contracting"
+
+
+class Contracting(Designed):
+    """Vote on contracts, sign the one that was chosen or refuse, then act.
+
+    A contract sets a whole amount for every action, by its place in each seat's list: whoever plays the
+    action receives the amount from the others in equal parts, or pays it to them if it is negative.
+    ``bound`` is the largest amount (without it, ten times the range of the game's payoffs). ``designs`` gives
+    the contracts by seat instead of asking the players for them.
+    """
+
+    name: ClassVar[str] = "contracting"
+    letter: ClassVar[str] = "K"
+
+    def __init__(self, bound: int | None = None, designs: Sequence[Sequence[int]] | None = None) -> None:
+        super().__init__(designs)
+        self.bound = None if bound is None else whole("bound", bound, 1, 10**9)
+
+    def bound_in(self, game: Game) -> int:
+        """The largest amount in a game."""
+        return default_bound(game) if self.bound is None else self.bound
+
+    def told(self, game: Game) -> dict[str, Any]:
+        """The bound of the amounts."""
+        return {"bound": self.bound_in(game)}
+
+    def check(self, game: Game) -> None:
+        """Payments need somebody who pays."""
+        super().check(game)
+        if game.seats < 2:
+            raise GameError(f"mechanism {self.name}: game {game.name} has one seat, nobody could pay")
+
+    def preparation(self, game: Game, seat: int) -> Design | None:  # noqa: ARG002
+        """A contract per player, unless they are given."""
+        return None if self.fixed else ContractDesign(self, seat)
+
+    def form(self, game: Game, seat: int) -> Record:
+        """One whole amount per action."""
+        names, bound = list(game.actions[seat]), self.bound_in(game)
+        schema = {
+            "type": "object",
+            "properties": {n: {"type": "integer", "minimum": -bound, "maximum": bound} for n in names},
+            "required": names,
+            "additionalProperties": False,
+        }
+        return Record("contract", schema, tuple(names))
+
+    def read(self, game: Game, seat: int, value: Mapping[str, Any]) -> list[int]:
+        """The amounts in the order of the actions."""
+        return [value[name] for name in game.actions[seat]]
+
+    def refuse(self, game: Game, design: Sequence[int]) -> str | None:
+        """One amount per action, within the bound."""
+        if len(design) != len(game.actions[0]):
+            return f"needs one amount for each of {len(game.actions[0])} actions"
+        bound = self.bound_in(game)
+        return None if max(map(abs, design)) <= bound else f"an amount lies between -{bound} and {bound}"
+
+    def induced(self, game: Game, design: Sequence[int]) -> Game:
+        """The game with the contract in force."""
+        return contracted_game(game, design)
+
+    def cooperation(self, game: Game, design: Sequence[int]) -> list[tuple[int, ...]]:  # noqa: ARG002
+        """All cooperate."""
+        profile = tuple(c for c in game.cooperative if c is not None)
+        return [profile] if len(profile) == game.seats else []
+
+    def pivotal(self, game: Game, seat: int) -> int:
+        """The cooperative action."""
+        cooperative = game.cooperative[seat]
+        if cooperative is None:
+            raise GameError(f"game {game.name} defines no cooperative action for seat {seat + 1}")
+        return cooperative
+
+    def play(self, game: Game, streams: Streams) -> Play:
+        """Vote, sign, act; every step at the same time for all."""
+        election = yield from self.vote(game, streams)
+        contract = election["design"]
+        facts = {**self.told(game), "contract": contract, "chosen": election["winner"]}
+        answers = yield [
+            Decision(seat, "sign", View(game, seat, self.name, facts=facts), SIGNATURE)
+            for seat in range(game.seats)
+        ]
+        refusers = [seat for seat, answer in enumerate(answers) if not answer.value["sign"]]
+        in_force = not refusers
+        facts = {**facts, "in_force": in_force, "refusers": refusers}
+        answers = yield [act(View(game, seat, self.name, facts=facts)) for seat in range(game.seats)]
+        played = profile_of(game, answers)
+        paying = contracted_game(game, contract) if in_force else game
+        payoffs = paying.payoff(played)
+        paid = list(transfers(contract, played)) if in_force else [0.0] * game.seats
+        settled = {"in_force": in_force, "refusers": refusers, "transfers": paid}
+        round_ = Round(1, played, payoffs, expected=expected_payoffs(paying, answers), facts=settled)
+        return Outcome([round_], payoffs, {**election, **settled})
+
+    def most_decisions(self, game: Game) -> int:
+        """A vote, a signature and an act per seat."""
+        return 3 * game.seats
+
+
+MECHANISM = Contracting

@@ -1,0 +1,114 @@
+"""Disarmament: players cap, in turns, how often they will play an action (Deng and Conitzer 2017)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ostrom.answers import Answer, Mixture, Record
+from ostrom.games.game import Game
+from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.parameters import whole
+from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
+from ostrom.streams import Streams
+
+Caps = list[list[int]]
+"""By seat and action: the highest percentage with which the action may be played."""
+
+
+class Disarmament(Mechanism):
+    """Lower the caps on your own actions in turns until nobody moves any more; then play within the caps.
+
+    One question concerns one action of one player, so that every answer within its bounds leaves the player
+    something to play: caps of a player always sum to at least 100. All caps are public and never rise. A
+    sweep asks every player about every action that it can still cap; the talks end after a sweep without a
+    move, or after ``sweeps`` sweeps. The game is then played once, with a mixed strategy under the caps.
+    """
+
+    name: ClassVar[str] = "disarmament"
+    one_shot: ClassVar[bool] = True
+
+    def __init__(self, sweeps: int = 5) -> None:
+        self.sweeps = whole("sweeps", sweeps, 1, 100)
+
+    def play(self, game: Game, streams: Streams) -> Play:
+        """Bind in turns, then act at the same time."""
+        caps: Caps = [[100] * len(names) for names in game.actions]
+        moves: list[dict[str, int]] = []
+        for sweep in range(1, self.sweeps + 1):
+            before = len(moves)
+            for seat in range(game.seats):
+                for action in range(len(game.actions[seat])):
+                    low, high = least(caps[seat], action), caps[seat][action]
+                    if low == high:
+                        continue
+                    facts = self._facts(caps, moves) | {"action": action, "least": low, "sweep": sweep}
+                    view = View(game, seat, self.name, facts=facts)
+                    answers = yield [Decision(seat, "disarm", view, cap_form(low, high))]
+                    cap = answers[0].value["cap"]
+                    if cap < high:
+                        caps[seat][action] = cap
+                        moves.append(
+                            {"sweep": sweep, "seat": seat, "action": action, "from": high, "to": cap}
+                        )
+            if len(moves) == before:
+                break
+        facts = self._facts(caps, moves)
+        answers = yield [
+            Decision(seat, "act", View(game, seat, self.name, facts=facts), capped_form(game, seat, caps))
+            for seat in range(game.seats)
+        ]
+        odds = [_odds(game, seat, answer) for seat, answer in enumerate(answers)]
+        played = tuple(
+            int(streams.at(0, seat, "play").choice(len(chances), p=chances))
+            for seat, chances in enumerate(odds)
+        )
+        payoffs = game.payoff(played)
+        round_ = Round(1, played, payoffs, expected=game.expected(odds))
+        return Outcome([round_], payoffs, {"caps": [list(row) for row in caps], "moves": list(moves)})
+
+    def _facts(self, caps: Caps, moves: Sequence[dict[str, int]]) -> dict[str, Any]:
+        return {
+            "sweeps": self.sweeps,
+            "caps": [list(row) for row in caps],
+            "moves": [dict(move) for move in moves],
+        }
+
+    def most_decisions(self, game: Game) -> int:
+        """Every action of every seat in every sweep, and one act per seat."""
+        return self.sweeps * sum(len(names) for names in game.actions) + game.seats
+
+
+def least(caps: Sequence[int], action: int) -> int:
+    """The lowest cap on an action that leaves 100 per cent to play.
+
+    >>> least([100, 100], 0), least([30, 100], 1)
+    (0, 70)
+    """
+    return max(0, 100 - sum(cap for other, cap in enumerate(caps) if other != action))
+
+
+def cap_form(low: int, high: int) -> Record:
+    """A cap within bounds; the upper one leaves things as they are."""
+    return Record(
+        "cap",
+        {
+            "type": "object",
+            "properties": {"cap": {"type": "integer", "minimum": low, "maximum": high}},
+            "required": ["cap"],
+            "additionalProperties": False,
+        },
+    )
+
+
+def capped_form(game: Game, seat: int, caps: Caps) -> Mixture:
+    """A mixed strategy within a seat's caps."""
+    names = game.actions[seat]
+    return Mixture(names, {name: cap for name, cap in zip(names, caps[seat], strict=True) if cap < 100})
+
+
+def _odds(game: Game, seat: int, answer: Answer) -> list[float]:
+    return [answer.value[name] / 100 for name in game.actions[seat]]
+
+
+MECHANISM = Disarmament

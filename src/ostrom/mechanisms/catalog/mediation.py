@@ -1,0 +1,118 @@
+"""Mediation: players may delegate to a mediator of their design (Tewolde et al. 2026)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from ostrom.answers import Choice, Record
+from ostrom.errors import GameError
+from ostrom.games.game import Game
+from ostrom.mechanisms.base import expected_payoffs
+from ostrom.mechanisms.designed import Design, Designed
+from ostrom.mechanisms.mediators import DELEGATE, mediated_game, realised
+from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
+from ostrom.streams import Streams
+
+
+class MediatorDesign(Design):
+    """A player designs its mediator."""
+
+    name: ClassVar[str] = "mediation"
+
+
+class Mediation(Designed):
+    """Vote on mediators, then act or delegate to the one that was chosen.
+
+    A mediator names one action for every number of delegators. It plays that action, by its place in each
+    seat's list, for all who delegate. ``designs`` gives the mediators by seat (lists of action indices for
+    1, 2, ... delegators) instead of asking the players for them.
+    """
+
+    name: ClassVar[str] = "mediation"
+    letter: ClassVar[str] = "M"
+
+    def check(self, game: Game) -> None:
+        """Delegating must be distinguishable from the game's own actions."""
+        super().check(game)
+        if any(DELEGATE in names for names in game.actions):
+            raise GameError(
+                f"mechanism {self.name}: game {game.name} has an action of its own named {DELEGATE}"
+            )
+
+    def preparation(self, game: Game, seat: int) -> Design | None:  # noqa: ARG002
+        """A mediator per player, unless they are given."""
+        return None if self.fixed else MediatorDesign(self, seat)
+
+    def form(self, game: Game, seat: int) -> Record:
+        """One action per number of delegators."""
+        names = list(game.actions[seat])
+        keys = [key_for(count) for count in range(1, game.seats + 1)]
+        schema = {
+            "type": "object",
+            "properties": {key: {"type": "string", "enum": names} for key in keys},
+            "required": keys,
+            "additionalProperties": False,
+        }
+        return Record("mediator", schema, tuple(names))
+
+    def read(self, game: Game, seat: int, value: Mapping[str, Any]) -> list[int]:
+        """Action indices for 1, 2, ... delegators."""
+        return [game.index(seat, value[key_for(count)]) for count in range(1, game.seats + 1)]
+
+    def refuse(self, game: Game, design: Sequence[int]) -> str | None:
+        """One valid index per number of delegators."""
+        if len(design) != game.seats:
+            return f"needs one action for each of 1 to {game.seats} delegators"
+        if not all(0 <= action < len(game.actions[0]) for action in design):
+            return f"an action index lies between 0 and {len(game.actions[0]) - 1}"
+        return None
+
+    def induced(self, game: Game, design: Sequence[int]) -> Game:
+        """The game with delegating as one more action."""
+        return mediated_game(game, design)
+
+    def cooperation(self, game: Game, design: Sequence[int]) -> list[tuple[int, ...]]:
+        """All cooperate by themselves, or all delegate to a mediator that then cooperates for all."""
+        direct = tuple(c for c in game.cooperative if c is not None)
+        if len(direct) < game.seats:
+            return []
+        handed_over = tuple(len(names) for names in game.actions)
+        return [direct, handed_over] if realised(game, design, handed_over) == direct else [direct]
+
+    def pivotal(self, game: Game, seat: int) -> int:
+        """Delegating."""
+        return len(game.actions[seat])
+
+    def play(self, game: Game, streams: Streams) -> Play:
+        """Vote, then act or delegate, all at the same time."""
+        election = yield from self.vote(game, streams)
+        mediator = election["design"]
+        facts = {"mediator": mediator, "chosen": election["winner"]}
+        answers = yield [
+            Decision(
+                seat, "act", View(game, seat, self.name, facts=facts), Choice((*game.actions[seat], DELEGATE))
+            )
+            for seat in range(game.seats)
+        ]
+        whole = mediated_game(game, mediator)
+        picked = tuple(whole.index(seat, answer.value) for seat, answer in enumerate(answers))
+        played = realised(game, mediator, picked)
+        payoffs = game.payoff(played)
+        delegated = [answer.value == DELEGATE for answer in answers]
+        round_ = Round(
+            1, played, payoffs, expected=expected_payoffs(whole, answers), facts={"delegated": delegated}
+        )
+        return Outcome([round_], payoffs, {**election, "delegated": delegated})
+
+    def most_decisions(self, game: Game) -> int:
+        """A vote and an act per seat."""
+        return 2 * game.seats
+
+
+def key_for(count: int) -> str:
+    """The key under which a mediator names its action for a number of delegators."""
+    return f"delegators_{count}"
+
+
+MECHANISM = Mediation

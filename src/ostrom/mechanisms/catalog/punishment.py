@@ -1,0 +1,133 @@
+"""Punishment: after each round players may pay to take points from others (Fehr and Gächter 2000)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ostrom.answers import Record
+from ostrom.errors import GameError
+from ostrom.games.game import Game
+from ostrom.mechanisms.base import Mechanism, act, profile_of
+from ostrom.mechanisms.parameters import amount, share, whole
+from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
+from ostrom.mechanisms.scoring import match_score
+from ostrom.streams import Streams
+
+
+class Punishment(Mechanism):
+    """Play a round, learn what all did, then punish at the same time; repeat.
+
+    Every unit of punishment costs the punisher ``cost`` and takes ``fine`` from its target; ``most`` bounds
+    the units per co-player and round. Who punished whom is public. The players are told the number of
+    ``rounds``; payoffs of a round are those after punishment, and ``discount`` weighs the score.
+    """
+
+    name: ClassVar[str] = "punishment"
+
+    def __init__(
+        self,
+        rounds: int = 10,
+        cost: float = 1.0,
+        fine: float = 3.0,
+        most: int = 1,
+        discount: float | None = None,
+    ) -> None:
+        self.rounds, self.most = whole("rounds", rounds, 1), whole("most", most, 1, 1000)
+        self.cost, self.fine = amount("cost", cost), amount("fine", fine)
+        self.discount = None if discount is None else share("discount", discount, above=True)
+        self.told: dict[str, Any] = {
+            "repeated": True,
+            "rounds": rounds,
+            "cost": self.cost,
+            "fine": self.fine,
+            "most": most,
+            "last_punishments": [],
+        }
+
+    def check(self, game: Game) -> None:
+        """Punishing needs somebody else."""
+        if game.seats < 2:
+            raise GameError(f"mechanism {self.name}: game {game.name} has one seat, nobody could be punished")
+
+    def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
+        """Act, then punish, round after round."""
+        self.check(game)
+        rounds: list[Round] = []
+        facts = self.told
+        for number in range(1, self.rounds + 1):
+            history = History(rounds)
+            answers = yield [
+                act(View(game, seat, self.name, number, history, facts)) for seat in range(game.seats)
+            ]
+            played = profile_of(game, answers)
+            base = game.payoff(played)
+            seen = {**facts, "played": {"actions": list(played), "payoffs": list(base)}}
+            answers = yield [
+                Decision(
+                    seat,
+                    "punish",
+                    View(game, seat, self.name, number, history, seen),
+                    punishment_form(game, seat, self.most),
+                )
+                for seat in range(game.seats)
+            ]
+            units = [[a.value.get(key_for(s), 0) for s in range(game.seats)] for a in answers]
+            done = [
+                {"by": by, "to": to, "units": n}
+                for by, row in enumerate(units)
+                for to, n in enumerate(row)
+                if n
+            ]
+            rounds.append(
+                Round(
+                    number,
+                    played,
+                    self.settled(base, units),
+                    facts={"before": list(base), "punishments": done},
+                )
+            )
+            facts = {**self.told, "last_punishments": done}
+        scores = tuple(
+            match_score([r.payoffs[seat] for r in rounds], self.discount) for seat in range(game.seats)
+        )
+        return Outcome(rounds, scores, {"punishments": [r.facts["punishments"] for r in rounds]})
+
+    def settled(self, base: Sequence[float], units: Sequence[Sequence[int]]) -> tuple[float, ...]:
+        """Payoffs after punishment; ``units[i][j]`` is what seat i does to seat j.
+
+        >>> Punishment(cost=1, fine=3).settled((2.0, 3.0), [[0, 1], [0, 0]])
+        (1.0, 0.0)
+        """
+        return tuple(
+            paid - self.cost * sum(units[seat]) - self.fine * sum(row[seat] for row in units)
+            for seat, paid in enumerate(base)
+        )
+
+    def most_decisions(self, game: Game) -> int:
+        """An act and a punishment per seat and round."""
+        return 2 * game.seats * self.rounds
+
+    def longest_history(self, game: Game) -> int:  # noqa: ARG002
+        """All rounds but the last."""
+        return self.rounds - 1
+
+
+def key_for(seat: int) -> str:
+    """The key of a co-player in an answer."""
+    return f"player_{seat + 1}"
+
+
+def punishment_form(game: Game, seat: int, most: int) -> Record:
+    """Units of punishment per co-player."""
+    keys = [key_for(s) for s in range(game.seats) if s != seat]
+    schema = {
+        "type": "object",
+        "properties": {key: {"type": "integer", "minimum": 0, "maximum": most} for key in keys},
+        "required": keys,
+        "additionalProperties": False,
+    }
+    return Record("punishment", schema)
+
+
+MECHANISM = Punishment

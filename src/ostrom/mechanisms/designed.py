@@ -1,0 +1,172 @@
+"""Mechanisms whose players first design something (a mediator, a contract) and then vote on the designs.
+
+A design is made once per agent type and seat, before all matches, and used in every match of that player.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Generator, Mapping, Sequence
+from copy import copy
+from typing import Any, ClassVar
+
+from ostrom.answers import Answer, Record
+from ostrom.errors import GameError
+from ostrom.games.game import Game
+from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
+from ostrom.streams import Streams
+
+Steps = Generator[list[Decision], Sequence[Answer], dict[str, Any]]
+
+
+class Designed(Mechanism):
+    """The common part: designs by preparation or given, an approval vote, one winner."""
+
+    one_shot: ClassVar[bool] = True
+    letter: ClassVar[str]
+    """Proposals are labelled by it and a number, the same way wherever they are shown."""
+
+    def __init__(self, designs: Sequence[Sequence[int]] | None = None) -> None:
+        self.fixed = designs is not None
+        self.designs = None if designs is None else [_plain(design) for design in designs]
+
+    @abstractmethod
+    def form(self, game: Game, seat: int) -> Record:
+        """The form of a design, in the action names of the designer's seat."""
+
+    @abstractmethod
+    def read(self, game: Game, seat: int, value: Mapping[str, Any]) -> list[int]:
+        """An answer of that form as a plain list."""
+
+    @abstractmethod
+    def refuse(self, game: Game, design: Sequence[int]) -> str | None:
+        """Why a design is not valid in a game, or None."""
+
+    @abstractmethod
+    def induced(self, game: Game, design: Sequence[int]) -> Game:
+        """The game as it pays while a design is in force."""
+
+    @abstractmethod
+    def cooperation(self, game: Game, design: Sequence[int]) -> list[tuple[int, ...]]:
+        """The profiles of the induced game in which everybody cooperates alike."""
+
+    @abstractmethod
+    def pivotal(self, game: Game, seat: int) -> int:
+        """The action of the induced game that a good design makes dominant."""
+
+    def told(self, game: Game) -> dict[str, Any]:  # noqa: ARG002
+        """What every view of the mechanism says about its rules."""
+        return {}
+
+    def check(self, game: Game) -> None:
+        """All seats need the same number of actions, because a design speaks of actions by their place."""
+        if len({len(names) for names in game.actions}) > 1:
+            raise GameError(
+                f"mechanism {self.name}: all seats need the same number of actions, game {game.name} has "
+                + ", ".join(str(len(names)) for names in game.actions)
+            )
+        for design in self.designs or ():
+            if problem := self.refuse(game, design):
+                raise GameError(f"mechanism {self.name}: design {design}: {problem}")
+        if self.designs is not None and len(self.designs) != game.seats:
+            raise GameError(
+                f"mechanism {self.name}: {len(self.designs)} designs given, game {game.name} has "
+                f"{game.seats} seats"
+            )
+
+    @abstractmethod
+    def preparation(self, game: Game, seat: int) -> Design | None:
+        """The design that the player at a seat has to make first; None where designs are given."""
+
+    def given(self, outcomes: Sequence[Mapping[str, Any]]) -> Designed:
+        """With the designs of a match's players, by seat."""
+        ready = copy(self)
+        ready.designs = [_plain(facts["design"]) for facts in outcomes]
+        return ready
+
+    def labels(self, game: Game) -> list[str]:
+        """The labels of the proposals, by seat."""
+        return [f"{self.letter}{seat + 1}" for seat in range(game.seats)]
+
+    def vote(self, game: Game, streams: Streams) -> Steps:
+        """Ask for approvals; the winner is drawn evenly among the most approved proposals."""
+        self.check(game)
+        if self.designs is None:
+            raise GameError(
+                f"mechanism {self.name} needs a design per seat: give `designs`, or play it in a study"
+            )
+        labels = self.labels(game)
+        proposals = [
+            {"label": label, "seat": seat, "design": design}
+            for seat, (label, design) in enumerate(zip(labels, self.designs, strict=True))
+        ]
+        facts = {**self.told(game), "proposals": proposals}
+        ballot = ballot_form(labels)
+        answers = yield [
+            Decision(seat, "vote", View(game, seat, self.name, facts=facts), ballot)
+            for seat in range(game.seats)
+        ]
+        votes = [sorted(answer.value["approve"], key=labels.index) for answer in answers]
+        approvals = [sum(label in vote for vote in votes) for label in labels]
+        best = [seat for seat, count in enumerate(approvals) if count == max(approvals)]
+        winner = best[int(streams.at(0, 0, "winner").integers(len(best)))] if len(best) > 1 else best[0]
+        return {
+            "proposals": proposals,
+            "votes": votes,
+            "approvals": approvals,
+            "winner": labels[winner],
+            "design": self.designs[winner],
+        }
+
+
+class Design(Mechanism):
+    """The preparation: one player at one seat makes its design."""
+
+    def __init__(self, rules: Designed, seat: int) -> None:
+        self.rules, self.seat = rules, seat
+
+    def check(self, game: Game) -> None:
+        """As the mechanism that it prepares."""
+        self.rules.check(game)
+
+    def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
+        """Ask the one player for its design."""
+        self.check(game)
+        view = View(game, self.seat, self.name, facts=self.rules.told(game))
+        answers = yield [Decision(0, "design", view, self.rules.form(game, self.seat))]
+        design = self.rules.read(game, self.seat, answers[0].value)
+        if problem := self.rules.refuse(game, design):
+            raise GameError(f"mechanism {self.name}: design {design}: {problem}")
+        return Outcome([], (), {"design": design})
+
+    def most_decisions(self, game: Game) -> int:  # noqa: ARG002
+        """One."""
+        return 1
+
+
+def ballot_form(labels: Sequence[str]) -> Record:
+    """Approve any number of proposals."""
+    approve = {
+        "type": "array",
+        "items": {"type": "string", "enum": list(labels)},
+        "maxItems": len(labels),
+        "uniqueItems": True,
+    }
+    return Record(
+        "ballot",
+        {
+            "type": "object",
+            "properties": {"approve": approve},
+            "required": ["approve"],
+            "additionalProperties": False,
+        },
+    )
+
+
+def _plain(design: Any) -> list[int]:
+    if isinstance(design, str) or not isinstance(design, Sequence):
+        raise ValueError(f"a design is a list of whole numbers, found {design!r}")
+    if any(not isinstance(x, int) or isinstance(x, bool) for x in design):
+        raise ValueError(f"a design is a list of whole numbers, found {list(design)!r}")
+    return list(design)

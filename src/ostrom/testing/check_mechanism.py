@@ -1,0 +1,255 @@
+"""Conformance of a mechanism: run it over your own mechanisms as we run it over ours.
+
+from ostrom.testing.check_mechanism import check_mechanism
+check_mechanism("mediation")
+check_mechanism(MyMechanism(rounds=3))
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from ostrom.answers import Answer, Choice, Mixture, read
+from ostrom.answers.schema import check_schema
+from ostrom.errors import GameError
+from ostrom.framing import Framing, Library, Voice
+from ostrom.games import build_game
+from ostrom.games.game import Game
+from ostrom.mechanisms import Mechanism, mechanisms
+from ostrom.mechanisms.protocol import Decision, Outcome
+from ostrom.memory import memories
+from ostrom.streams import Streams
+from ostrom.testing.random_answers import random_answer
+
+GAMES = ("prisoners_dilemma", "public_goods", "travelers_dilemma", "trust", "matching_pennies")
+TABLES = 3
+"""A society is tried with so many members per seat."""
+
+Reply = Callable[[Decision, int], Answer]
+"""Answers a decision at a step."""
+
+
+@dataclass(frozen=True)
+class Playing:
+    """A match as it went: the decisions of every step as plain data, the answers, and the outcome."""
+
+    decisions: list[list[Any]]
+    asked: list[list[Decision]]
+    answers: list[list[Answer]]
+    outcome: Outcome
+
+
+def check_mechanism(
+    mechanism: str | Mapping[str, Any] | Mechanism,
+    *,
+    games: Sequence[str | Game] = GAMES,
+    seeds: int = 3,
+    library: Library | None = None,
+) -> None:
+    """Raise AssertionError with one line if a mechanism breaks the contract in a game that it accepts."""
+    rules = mechanism if isinstance(mechanism, Mechanism) else mechanisms.build(mechanism)
+    accepted = 0
+    for spec in games:
+        game = spec if isinstance(spec, Game) else build_game(spec)
+        try:
+            rules.check(game)
+        except GameError:
+            continue
+        accepted += 1
+        for seed in range(seeds):
+            ready = _prepared(rules, game, seed, library)
+            _check_play(ready, game, seed, _players(ready, game), library)
+    assert accepted, f"{rules.name}: accepts none of the games it was tried in"
+
+
+def _prepared(rules: Mechanism, game: Game, seed: int, library: Library | None) -> Mechanism:
+    """The mechanism with its preparations made, each of them checked in the same way."""
+    facts = []
+    for seat in range(game.seats):
+        preparation = rules.preparation(game, seat)
+        if preparation is not None:
+            outcome = _check_play(preparation, game, 1000 + seed + seat, 1, library)
+            facts.append(json.loads(json.dumps(dict(outcome.facts))))
+    if facts:
+        assert len(facts) == game.seats, f"{rules.name}: only some seats have a preparation"
+        return rules.given(facts)
+    return rules.sized(TABLES * game.seats) if rules.society else rules
+
+
+def _players(rules: Mechanism, game: Game) -> int:
+    return TABLES * game.seats if rules.society else game.seats
+
+
+def _check_play(rules: Mechanism, game: Game, seed: int, players: int, library: Library | None) -> Outcome:
+    streams = Streams(seed, 1)
+
+    def by_chance(decision: Decision, step: int) -> Answer:
+        return random_answer(decision.form, streams.at(step, decision.player, "check"))
+
+    first = drive(rules, game, streams, by_chance)
+    _check_decisions(rules, game, first, players)
+    _check_same(rules, game, first, streams)
+    _check_prefixes(rules, game, first, streams)
+    _check_outcome(rules, game, first.outcome, players, preparation=players == 1 and game.seats > 1)
+    _check_prompts(rules, first, library or Library())
+    return first.outcome
+
+
+def drive(rules: Mechanism, game: Game, streams: Streams, reply: Reply) -> Playing:
+    """Play one match with a function that answers."""
+    play = rules.play(game, streams)
+    plain, asked, answers = [], [], []
+    try:
+        decisions = next(play)
+        while True:
+            asked.append(decisions)
+            plain.append([_plain(decision) for decision in decisions])
+            answers.append([reply(decision, len(asked) - 1) for decision in decisions])
+            decisions = play.send(answers[-1])
+    except StopIteration as stop:
+        return Playing(plain, asked, answers, stop.value)
+
+
+def _plain(decision: Decision) -> Any:
+    """Everything about a decision, copied: rules that change what they have shown are found out."""
+    view = decision.view
+    return deepcopy(
+        (decision.player, decision.kind, view.seat, view.mechanism, view.round,
+         [(r.number, r.actions, r.payoffs, r.players, dict(r.facts)) for r in view.history],
+         dict(view.facts), view.names, decision.form)
+    )  # fmt: skip
+
+
+def _check_decisions(rules: Mechanism, game: Game, match: Playing, players: int) -> None:
+    count = sum(map(len, match.asked))
+    bound = rules.most_decisions(game)
+    assert count <= bound, (
+        f"{rules.name} in {game.name}: asked {count} decisions, most_decisions says {bound}"
+    )
+    for step, decisions in enumerate(match.asked):
+        where = f"{rules.name} in {game.name}, step {step}"
+        who = [d.player for d in decisions]
+        assert who, f"{where}: yields no decision"
+        assert len(set(who)) == len(who), f"{where}: asks a player twice at once: {who}"
+        assert all(0 <= p < players for p in who), f"{where}: asks players {who} of {players}"
+        for decision in decisions:
+            view = decision.view
+            assert 0 <= view.seat < game.seats, f"{where}: seat {view.seat} is not in the game"
+            assert view.game is game, f"{where}: the view is about another game"
+            assert view.mechanism == rules.name, f"{where}: the view names mechanism {view.mechanism!r}"
+            assert not view.names or len(view.names) == game.seats, f"{where}: names {view.names}"
+            _check_plain_data(dict(view.facts), f"{where}: the facts of a view")
+            if schema := getattr(decision.form, "schema", None):
+                check_schema(schema)
+            if decision.kind == "act":
+                assert isinstance(decision.form, Choice | Mixture), f"{where}: an act is no {decision.form}"
+        shown = match.decisions[step]
+        assert shown == [_plain(d) for d in decisions], f"{where}: what was shown has changed since"
+
+
+def _check_plain_data(facts: Any, what: str) -> None:
+    try:
+        same = json.loads(json.dumps(facts, allow_nan=False)) == facts
+    except (TypeError, ValueError) as error:
+        raise AssertionError(f"{what} are no plain data: {error}") from None
+    assert same, f"{what} do not survive being written as JSON (tuples, keys that are no texts?)"
+
+
+def _check_same(rules: Mechanism, game: Game, match: Playing, streams: Streams) -> None:
+    again = drive(rules, game, streams, lambda d, step: _answer_of(match, d, step))
+    assert again.decisions == match.decisions, f"{rules.name} in {game.name}: same answers, other decisions"
+    assert again.outcome.scores == match.outcome.scores, (
+        f"{rules.name} in {game.name}: same answers, other scores"
+    )
+    assert dict(again.outcome.facts) == dict(match.outcome.facts), (
+        f"{rules.name} in {game.name}: same answers, other facts"
+    )
+
+
+def _check_prefixes(rules: Mechanism, game: Game, match: Playing, streams: Streams) -> None:
+    """A match resumed after any step goes on with the decision that was due, whatever runs beside it."""
+    for stop in {0, 1, len(match.asked) // 2, len(match.asked) - 1} & set(range(len(match.asked))):
+        play, beside = rules.play(game, streams), rules.play(game, Streams(99, 99))
+        decisions = next(play)
+        next(beside)
+        for step in range(stop):
+            decisions = play.send(match.answers[step])
+        assert [_plain(d) for d in decisions] == match.decisions[stop], (
+            f"{rules.name} in {game.name}: resumed after {stop} steps, another decision is due"
+        )
+        play.close()
+        beside.close()
+
+
+def _answer_of(match: Playing, decision: Decision, step: int) -> Answer:
+    place = [d.player for d in match.asked[step]].index(decision.player)
+    return match.answers[step][place]
+
+
+def _check_outcome(rules: Mechanism, game: Game, outcome: Outcome, players: int, preparation: bool) -> None:
+    where = f"{rules.name} in {game.name}"
+    _check_plain_data(dict(outcome.facts), f"{where}: the facts of the outcome")
+    if not (preparation and not outcome.rounds):
+        assert len(outcome.scores) == players, f"{where}: {len(outcome.scores)} scores for {players} players"
+    assert all(type(s) is float and isfinite(s) for s in outcome.scores), f"{where}: scores {outcome.scores}"
+    for played in outcome.rounds:
+        assert len(played.actions) == len(played.payoffs) == game.seats, f"{where}: {played}"
+        assert all(0 <= a < len(game.actions[s]) for s, a in enumerate(played.actions)), f"{where}: {played}"
+        assert played.expected is None or len(played.expected) == game.seats, f"{where}: {played}"
+        _check_plain_data(dict(played.facts), f"{where}: the facts of a round")
+        sat = played.players or tuple(range(game.seats))
+        assert len(set(sat)) == game.seats and set(sat) <= set(range(players)), f"{where}: players {sat}"
+        if rules.one_shot and len(outcome.rounds) == 1:
+            assert played.expected is not None, f"{where}: all odds are known, but no expected payoffs"
+
+
+def _check_prompts(rules: Mechanism, match: Playing, library: Library) -> None:
+    """Every decision can be put into words, with neutral labels and with the game's own, and read back."""
+    for framing in (Framing(), Framing(labels="actions", order="reversed")):
+        for style in ("direct", "reasoned"):
+            voice = Voice(framing, library, style)
+            for step in _sample(len(match.asked)):
+                for decision, answer in zip(match.asked[step], match.answers[step], strict=True):
+                    _check_prompt(rules, voice, decision, answer)
+
+
+def _check_prompt(rules: Mechanism, voice: Voice, decision: Decision, answer: Answer) -> None:
+    shown = memories.build("full").show(decision.view, lambda n, _: np.random.default_rng(n))
+    prompt = voice.prompt(decision, shown, None, {})
+    where = f"{rules.name}, {decision.kind}"
+    assert prompt.text.strip() == prompt.text, f"{where}: the prompt has blank ends"
+    assert "\n\n\n" not in prompt.text, f"{where}: the prompt has a gap of several lines"
+    assert prompt.instruction in prompt.text, f"{where}: the prompt does not say how to answer"
+    said = _said(decision, answer, prompt.labels)
+    back = read(decision.form, said, prompt.labels)
+    assert isinstance(back, Answer), f"{where}: the valid answer {said} is not read: {back.reason}"
+    assert back.value == answer.value, f"{where}: {said} is read as {back.value}, meant was {answer.value}"
+
+
+def _said(decision: Decision, answer: Answer, labels: Mapping[str, str]) -> str:
+    """A valid answer as a model would write it, in the labels that it was shown."""
+    if isinstance(decision.form, Choice):
+        return f"[{labels[answer.value]}]"
+    if isinstance(answer.value, str):
+        return answer.value
+    return json.dumps(_labelled(answer.value, labels))
+
+
+def _labelled(value: Any, labels: Mapping[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {labels.get(key, key): _labelled(item, labels) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_labelled(item, labels) for item in value]
+    return labels.get(value, value) if isinstance(value, str) else value
+
+
+def _sample(steps: int) -> list[int]:
+    """A few steps of a long match: the first, some in between, the last."""
+    return sorted({0, 1, 2, steps // 2, steps - 2, steps - 1} & set(range(steps)))
