@@ -28,6 +28,10 @@ class Streams:
 
     seed: int
     match: int
+    origin: Streams | None = None
+    """The streams of the match that this one goes on from, where it is a fork."""
+    since: int = 0
+    """The first round that is this match's own."""
 
     def at(self, step: int, seat: int = 0, purpose: str = "") -> np.random.Generator:
         """A fresh generator for one draw site; ``purpose`` separates several draws at the same place."""
@@ -35,6 +39,13 @@ class Streams:
         if purpose:
             words.append(key_of(purpose))
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words)))
+
+
+    def about(self, number: int, seat: int = 0, purpose: str = "") -> np.random.Generator:
+        """A draw about a round, whenever it is made: for the rounds before a fork, that of the origin."""
+        if self.origin is not None and number < self.since:
+            return self.origin.about(number, seat, purpose)
+        return self.at(number, seat, purpose)
 
 
 _MASK = (1 << 64) - 1

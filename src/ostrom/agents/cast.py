@@ -10,6 +10,7 @@ from ostrom.agents.language import Invalidity, LanguageAgent
 from ostrom.agents.person import Person
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
+from ostrom.errors import UnknownName
 from ostrom.framing import Library, Voice
 from ostrom.memory import memories
 from ostrom.models.base import Model
@@ -43,13 +44,13 @@ class Company:
             config.framing,
             self.library,
             config.style,
-            persona_text(config.persona, self.library),
-            streams.at(0, 0, "labels") if config.framing.counterbalance else None,
+            config.persona,
+            streams.about(0, 0, "labels") if config.framing.draws_labels else None,
+            lambda seat: streams.about(0, seat, "rows"),
         )
 
 
-def persona_text(persona: str | None, library: Library) -> str | None:
-    """A persona by the name of its file, or as it is written."""
-    if persona is None:
-        return None
-    return library.fill(f"personas/{persona}.txt", {}) if library.has(f"personas/{persona}.txt") else persona
+def check_persona(persona: str | None, library: Library) -> None:
+    """Refuse one word that no file in personas/ bears: it is a name mistyped, not a text."""
+    if persona is not None and not library.has(f"personas/{persona}.txt") and not persona.strip().count(" "):
+        raise UnknownName("persona (or write it out in words)", persona, library.names("personas"))

@@ -20,8 +20,10 @@ class AgentConfig(BaseModel):
     model: str | None = Field(default=None, description="a language model, provider/model or a URL")
     person: bool = Field(default=False, description="a person at the terminal")
     style: str = Field(default="reasoned", description="direct, reasoned, logprob, ...")
-    answer: Literal["choice", "mixture"] = Field(
-        default="choice", description="ask for an action, or for a mixed strategy that is then drawn from"
+    answer: Literal["choice", "mixture", "explained"] = Field(
+        default="choice",
+        description="ask for an action, for a mixed strategy that is then drawn from, or for an action with "
+        "its rationale as JSON",
     )
     memory: str | dict[str, Any] = Field(default="full", description="what is shown of the past")
     framing: Framing = Field(default_factory=Framing)

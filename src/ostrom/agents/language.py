@@ -8,6 +8,7 @@ from typing import Any
 
 from ostrom.agents.base import Desk
 from ostrom.agents.config import AgentConfig
+from ostrom.agents.explained import explained, is_explained, taken
 from ostrom.agents.policy import apply_policy
 from ostrom.agents.style import Style, styles
 from ostrom.answers import Answer, Choice, Form, Invalid, Mixture, Text, constraint_of, read
@@ -61,6 +62,9 @@ class LanguageAgent:
                 self, replace(decision, form=Mixture(decision.form.options)), desk
             )
             return self._drawn(mixed, desk)
+        if self.config.answer == "explained" and isinstance(decision.form, Choice):
+            question = replace(decision, form=explained(decision.form, self.config.framing.words))
+            return taken(await self.style.answer(self, question, desk))
         return await self.style.answer(self, decision, desk)
 
     async def ask(
@@ -161,10 +165,15 @@ class LanguageAgent:
         """The answer with what the player was shown as options, in the order shown."""
         if not prompt.labels:
             return answer
-        return replace(answer, facts={"labels": dict(prompt.labels)})
+        return replace(answer, facts={**(answer.facts or {}), **prompt.facts})
 
     def give_up(self, decision: Decision, desk: Desk, reason: str) -> Answer:
         """Apply the study's policy for answers that never came."""
+        if is_explained(decision.form):
+            # A policy speaks about the action; it has no reasons to give.
+            choice = Choice(decision.form.options)
+            answer = apply_policy(self.invalidity.policy, choice, reason, desk.draw("policy"))
+            return replace(answer, value={"action": answer.value, "rationale": ""})
         return apply_policy(self.invalidity.policy, decision.form, reason, desk.draw("policy"))
 
     def _drawn(self, mixed: Answer, desk: Desk) -> Answer:

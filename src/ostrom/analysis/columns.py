@@ -19,8 +19,10 @@ MATCHES = (
     "policies facts"
 )
 DECISIONS = (
-    "state step round player seat " + AGENT + " kind answer action label cooperative payoff expected "
-    "probabilities p_cooperate reading invalid complaints note"
+    "state step round player seat "
+    + AGENT
+    + " kind target answer action label options cooperative payoff expected "
+    "probabilities p_cooperate reading invalid complaints note rationale copied"
 )
 CALLS = (
     "run match id step player part try at model params reply reasoning reasoning_kind finish tokens_in "

@@ -146,6 +146,7 @@ class Rows:
             "invalid": answer.reading == "policy",
             "complaints": complaints,
             "note": answer.note,
+            "rationale": (answer.facts or {}).get("rationale"),
             "copied": bool((answer.facts or {}).get("copied")),
         }
         if decision.kind == "act" and not part:

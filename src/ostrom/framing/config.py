@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+if TYPE_CHECKING:
+    import numpy as np
+
 LETTERS = "JFQXRHYWTNPM"
 """Letters that small models treat about alike, for answers of one token (pairs as in Akata et al. 2025)."""
+PAIRS = ("JF", "QX", "RH", "YW", "TN", "PM")
+"""The pairs of letters that labels are drawn from where nothing else is said."""
 
 
 class Framing(BaseModel):
@@ -18,7 +24,11 @@ class Framing(BaseModel):
     labels: str | tuple[str, ...] | None = Field(
         default=None,
         description="names of the actions as shown: a list, letters like 'JF', 'actions' for the game's own "
-        "names; left out: A0, A1, ... (J, F, ... where one token is compared)",
+        "names, 'draw' for a set from the pool, drawn per match; left out: A0, A1, ... (J, F, ... where one "
+        "token is compared)",
+    )
+    pool: tuple[str | tuple[str, ...], ...] = Field(
+        default=PAIRS, min_length=1, description="what 'labels: draw' draws from: sets of labels"
     )
     counterbalance: bool = Field(
         default=False, description="draw per match which label stands for which action"
@@ -31,22 +41,51 @@ class Framing(BaseModel):
     payoffs: str | None = Field(
         default="sentences", description="presentation of the payoffs: a file in payoffs/; null hides them"
     )
+    rows: Literal["given", "shuffled"] = Field(
+        default="given", description="order of the rows of payoffs; shuffled is drawn per match and seat"
+    )
+    names: Literal["numbers", "titles"] = Field(
+        default="numbers", description="what seats are called: by number, or by the titles the game carries"
+    )
+    meanings: bool = Field(
+        default=False, description="say what every action means, in the words that the game carries"
+    )
     history: str = Field(default="compact", description="a line of the past: a file in history/")
     goal: str | None = Field(default="total", description="the stated goal: a file in goals/; null: none")
     hint: str | None = Field(default=None, description="a hint about the others: a file in hints/")
     words: int = Field(default=500, ge=1, description="most words of reasoning asked for")
+
+    @field_validator("pool", mode="before")
+    @classmethod
+    def _pool(cls, value: object) -> object:
+        if not isinstance(value, list | tuple):
+            raise ValueError("pool must be a list of sets of labels")
+        sets = tuple(
+            tuple(str(v) for v in item) if isinstance(item, list | tuple) else item for item in value
+        )
+        for item in sets:
+            if isinstance(item, str | tuple) and len(set(item)) != len(item):
+                raise ValueError(f"labels must differ from each other (found {item!r})")
+        return sets
 
     @field_validator("labels", mode="before")
     @classmethod
     def _labels(cls, value: object) -> object:
         if isinstance(value, list):
             value = tuple(str(v) for v in value)
+        if isinstance(value, str) and value not in ("actions", "draw") and len(set(value)) != len(value):
+            raise ValueError("labels must differ from each other")
         if isinstance(value, tuple):
             if len(set(value)) != len(value):
                 raise ValueError("labels must differ from each other")
             if any(not label.strip() or "\n" in label for label in value):
                 raise ValueError("a label must be a non-empty text on one line")
         return value
+
+    @property
+    def draws_labels(self) -> bool:
+        """Whether chance decides about the labels of a match."""
+        return self.counterbalance or self.labels == "draw"
 
     def labels_for(self, actions: tuple[str, ...], one_token: bool = False) -> tuple[str, ...]:
         """The labels of a seat's actions, in the order of the actions.
@@ -61,7 +100,30 @@ class Framing(BaseModel):
             return tuple(f"A{i}" for i in range(count))
         if self.labels == "actions":
             return actions
+        if self.labels == "draw":
+            return self._of_size(count)[0]
         labels = tuple(self.labels)
         if len(labels) != count:
             raise ValueError(f"{len(labels)} labels for {count} actions")
         return labels
+
+    def drawn_labels(
+        self, counts: Sequence[int], rng: np.random.Generator | None
+    ) -> tuple[tuple[str, ...], ...] | None:
+        """Labels for seats with so many actions each, drawn from the pool; None where labels are not drawn.
+
+        Seats with equally many actions get the same labels.
+        """
+        if self.labels != "draw" or rng is None:
+            return None
+        picked = {}
+        for count in sorted(set(counts)):
+            sets = self._of_size(count)
+            picked[count] = sets[int(rng.integers(len(sets)))]
+        return tuple(picked[count] for count in counts)
+
+    def _of_size(self, count: int) -> list[tuple[str, ...]]:
+        sets = [tuple(item) for item in self.pool if len(item) == count]
+        if not sets:
+            raise ValueError(f"no set of {count} labels in the pool ({', '.join(map(str, self.pool))})")
+        return sets

@@ -147,6 +147,13 @@ class Library:
             self._stories[name] = Story({**words, **own_words}, self._env.from_string(opening.strip("\n")))
         return self._stories[name]
 
+    def open_story(self, name: str, values: Mapping[str, Any]) -> str:
+        """The opening paragraph of a cover story, filled in."""
+        try:
+            return self.story(name).opening.render(values).strip()
+        except TemplateError as error:
+            raise StudyError(f"could not be filled in: {error}", file=f"stories/{name}.txt") from None
+
 
 @cache
 def _foreign() -> tuple[Path, ...]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ostrom.answers import Choice, Form, Mixture, Record, Text
+from ostrom.errors import StudyError
 from ostrom.framing.config import Framing
 from ostrom.framing.library import Library, number
+from ostrom.framing.outcomes import cells, standing
+from ostrom.framing.own_payoffs import OwnPayoffs
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Decision, Round, View
 from ostrom.memory import Count, Shown
@@ -26,6 +29,11 @@ class Prompt:
     """Option key to label, in the order in which the options were named."""
     instruction: str
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is recorded with the answer: the labels, and the order in which they were named."""
+        return {"labels": dict(self.labels), "order": list(self.labels.values())} if self.labels else {}
+
 
 class Voice:
     """Renders the decisions of one player. Built per match: labels may be drawn for it."""
@@ -37,12 +45,13 @@ class Voice:
         style: str,
         persona: str | None = None,
         draw_labels: np.random.Generator | None = None,
+        draw_rows: Callable[[int], np.random.Generator] | None = None,
     ) -> None:
         self.framing, self.library, self.style = framing, library, style
         self.story = library.story(framing.story)
         self.words = self.story.words
         self.persona = persona
-        self._draw_labels = draw_labels
+        self._draw_labels, self._draw_rows = draw_labels, draw_rows
         self._labels: dict[int, tuple[tuple[str, ...], ...]] = {}
         self._setup: tuple[tuple[Any, ...], Mapping[str, Any], str] | None = None
         self._lines: dict[tuple[Any, ...], str] = {}
@@ -51,14 +60,17 @@ class Voice:
         self, decision: Decision, shown: Shown, rng: np.random.Generator | None, extra: Mapping[str, Any]
     ) -> Prompt:
         """The whole prompt of a decision; ``rng`` draws the order of the options where it is shuffled."""
-        decision = shifted(decision, shown.before)
+        decision = self._titled(shifted(decision, shown.before))
         view, form = decision.view, decision.form
         order = self._order(len(view.game.actions[view.seat]), rng)
         labels = self.labels(view.game)
-        own = labels[view.seat]
-        named = {view.game.actions[view.seat][i]: own[i] for i in order}
+        asked = int(view.facts.get("target", view.seat))  # a prediction names another seat's options
+        names = view.game.actions[asked]
+        named = {
+            names[i]: labels[asked][i] for i in (order if len(names) == len(order) else range(len(names)))
+        }
         options = _options(form, named)
-        values = self._values(view, order, extra)
+        values = self._values(view, order, {**extra, "kind": decision.kind, "target": seat_name(view, asked)})
         instruction = self.instruction(form, options, values)
         past = self._past(decision, shown, labels) if view.facts.get("repeated") else None
         turn = self.library.fill(
@@ -75,7 +87,10 @@ class Voice:
         """The labels of every seat's actions."""
         known = self._labels.get(id(game))
         if known is None:
-            known = tuple(self.framing.labels_for(names, self.style == "logprob") for names in game.actions)
+            drawn = self.framing.drawn_labels([len(names) for names in game.actions], self._draw_labels)
+            known = drawn or tuple(
+                self.framing.labels_for(names, self.style == "logprob") for names in game.actions
+            )
             if self.framing.counterbalance and self._draw_labels is not None:
                 shuffled = {n: self._draw_labels.permutation(n) for n in sorted({len(k) for k in known})}
                 known = tuple(tuple(seat[i] for i in shuffled[len(seat)]) for seat in known)
@@ -97,7 +112,8 @@ class Voice:
             "text_words": form.words if isinstance(form, Text) else 0,
         }
         if isinstance(form, Record):
-            more["record"] = self.library.fill(f"records/{form.name}.txt", {**values, "schema": form.schema})
+            about = {**values, "schema": form.schema, "most_words": self.framing.words}
+            more["record"] = self.library.fill(f"records/{form.name}.txt", about)
         if isinstance(form, Mixture) and form.caps:
             bounds = [f"{options[key]} at most {cap}" for key, cap in form.caps.items()]
             more["caps"] = f"Bounds that you are committed to: {', '.join(bounds)}."
@@ -150,18 +166,25 @@ class Voice:
         labels = self.labels(view.game)
         same = all(seat == labels[view.seat] for seat in labels)
         others = [
-            {"options_line": f"The {self.words['options']} of {seat_name(view, s)}: {', '.join(labels[s])}."}
+            {"options_line": f"The {self.words['options']} of {seat_name(view, s)}: {self._listed(view, s)}."}
             for s in range(view.game.seats)
             if s != view.seat
         ]
-        cells = self._cells(view, order) if framing.payoffs is not None else []
-        payoffs = library.fill(f"payoffs/{framing.payoffs}.txt", {**values, "cells": cells}) if cells else ""
+        observer = bool(view.facts.get("observer"))
+        payoffs = ""
+        if framing.payoffs is not None:
+            told = cells(view.game, 0 if observer else view.seat, order, labels, values["names"], self.amount)
+            file = "observer/payoffs.txt" if observer else f"payoffs/{framing.payoffs}.txt"
+            arranged = partial(self._arranged, view.seat)
+            own = OwnPayoffs(view.game, view.seat, order, labels, values["names"], arranged)
+            payoffs = library.fill(file, {**values, "cells": arranged(told), "own": own})
         return library.fill(
-            "setup.txt",
+            "observer/setup.txt" if observer else "setup.txt",
             {
                 **values,
-                "story": self.story.opening.render(values).strip(),
-                "persona": self.persona,
+                "story": self.opening(values),
+                "persona": self.introduction(values),
+                "meanings": self._meanings(view, order),
                 "same_options": same,
                 "other_seats": others,
                 "payoffs": payoffs,
@@ -171,35 +194,59 @@ class Voice:
             },
         )
 
-    def _cells(self, view: View, order: Sequence[int]) -> list[dict[str, Any]]:
-        """Every combination from this seat's own side: own action first, then the others by seat."""
-        game, seat, labels = view.game, view.seat, self.labels(view.game)
-        others = [s for s in range(game.seats) if s != seat]
-        ranges = [
-            order if len(game.actions[s]) == len(order) else range(len(game.actions[s])) for s in others
-        ]
-        cells = []
-        for own, rest in product(order, product(*ranges)):
-            profile = [0] * game.seats
-            profile[seat] = own
-            for s, action in zip(others, rest, strict=True):
-                profile[s] = action
-            pay = game.payoff(profile)
-            cells.append(
-                {
-                    "own": labels[seat][own],
-                    "amount": self.amount(pay[seat]),
-                    "others": [
-                        {
-                            "name": seat_name(view, s),
-                            "label": labels[s][profile[s]],
-                            "amount": self.amount(pay[s]),
-                        }
-                        for s in others
-                    ],
-                }
-            )
-        return cells
+    def opening(self, values: Mapping[str, Any]) -> str:
+        """The story's opening paragraph."""
+        return self.library.open_story(self.framing.story, values)
+
+    def introduction(self, values: Mapping[str, Any]) -> str | None:
+        """Who the player is: a file in personas/, which may speak of the game's words, or a text."""
+        if self.persona is None or not self.library.has(f"personas/{self.persona}.txt"):
+            return self.persona
+        return self.library.fill(f"personas/{self.persona}.txt", values)
+
+    def lacks(self, game: Game) -> str | None:
+        """What the framing wants to tell and the game has no words for, in words."""
+        words = game.words
+        if self.framing.names == "titles" and not words.titles:
+            return "names: titles needs a game that carries titles"
+        if self.framing.meanings and not words.actions:
+            return "meanings needs a game that says what its actions mean"
+        for seat in range(game.seats):
+            view = self._titled(
+                Decision(seat, "act", View(game, seat, "none"), Choice(game.actions[seat]))
+            ).view
+            values = self._values(view, range(len(game.actions[seat])), {})
+            try:
+                self.opening(values), self.introduction(values)
+            except StudyError as error:
+                return str(error)
+        return None
+
+    def _titled(self, decision: Decision) -> Decision:
+        """The decision with seats called by the titles that the game carries, where the framing wants it."""
+        view = decision.view
+        if self.framing.names != "titles" or view.names:
+            return decision
+        return replace(decision, view=replace(view, names=tuple(f"the {t}" for t in view.game.words.titles)))
+
+    def _meanings(self, view: View, order: Sequence[int]) -> list[dict[str, str]]:
+        if not self.framing.meanings:
+            return []
+        labels, meanings = self.labels(view.game)[view.seat], view.game.words.actions[view.seat]
+        return [{"label": labels[i], "meaning": meanings[i]} for i in order]
+
+    def _listed(self, view: View, seat: int) -> str:
+        labels = self.labels(view.game)[seat]
+        if not self.framing.meanings:
+            return ", ".join(labels)
+        meanings = view.game.words.actions[seat]
+        return ", ".join(f"{label} ({meaning})" for label, meaning in zip(labels, meanings, strict=True))
+
+    def _arranged(self, seat: int, rows: list[Any]) -> list[Any]:
+        """Rows in the order in which they are shown; a seat sees the same order all through a match."""
+        if self.framing.rows == "given" or self._draw_rows is None:
+            return rows
+        return [rows[int(i)] for i in self._draw_rows(seat).permutation(len(rows))]
 
     def amount(self, value: float) -> str:
         """A payoff with its unit; one is singular."""
@@ -240,27 +287,35 @@ class Voice:
         return self._line(view, played, self.labels(view.game))
 
     def _line(self, view: View, played: Round, labels: Sequence[Sequence[str]]) -> str:
-        key = (played.number, played.actions, played.payoffs[view.seat])
+        if view.facts.get("observer"):
+            file = "observer/line.txt"
+        else:
+            file = f"history/{self.framing.history}.txt"
+        key = (file, played.number, played.actions, played.payoffs[view.seat])
         line = self._lines.get(key)
         if line is None:
             if len(self._lines) > 4096:
                 self._lines.clear()
+            players = [
+                {
+                    "name": seat_name(view, s),
+                    "short": short_name(view, s),
+                    "label": labels[s][played.actions[s]],
+                    "points": number(played.payoffs[s]),
+                    "amount": self.amount(played.payoffs[s]),
+                    "standing": standing(view.game, s, played.payoffs[s]),
+                }
+                for s in range(view.game.seats)
+            ]
+            own = players[view.seat]
             line = self._lines[key] = self.library.fill(
-                f"history/{self.framing.history}.txt",
+                file,
                 {
                     "number": played.number,
-                    "own": labels[view.seat][played.actions[view.seat]],
-                    "points": number(played.payoffs[view.seat]),
-                    "others": [
-                        {
-                            "name": seat_name(view, s),
-                            "short": short_name(view, s),
-                            "label": labels[s][played.actions[s]],
-                            "points": number(played.payoffs[s]),
-                        }
-                        for s in range(view.game.seats)
-                        if s != view.seat
-                    ],
+                    "own": own["label"],
+                    **{name: own[name] for name in ("points", "amount", "standing")},
+                    "others": [p for s, p in enumerate(players) if s != view.seat],
+                    "players": players,
                     "words": self.words,
                     "units": self.framing.units,
                 },

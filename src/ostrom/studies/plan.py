@@ -17,13 +17,13 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from ostrom.agents.cast import persona_text
+from ostrom.agents.cast import check_persona
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.strategies import strategies
 from ostrom.agents.style import styles
 from ostrom.engine.plan import Budget, Seated, Unit
 from ostrom.errors import GameError, StudyError
-from ostrom.framing import Library
+from ostrom.framing import Library, Voice
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.mechanisms import Mechanism, mechanisms
@@ -32,6 +32,9 @@ from ostrom.studies.factors import Factor, read_factors
 from ostrom.studies.load import problem
 from ostrom.studies.paths import merge, put
 from ostrom.studies.schema import StudyFile
+
+VARIED = ("game", "mechanism", "agent", "types", "seats", "seating", "observers")
+"""Parts of a study that factors can vary."""
 
 CHECK_ALL = 2000
 """Up to so many cells every one is checked before the first match; beyond, every level is, once."""
@@ -74,11 +77,12 @@ class StudyPlan:
         self.budget = Budget(**study.budget.model_dump())
         self.factors: tuple[Factor, ...] = read_factors(study.vary, self.file)
         self.cells = prod(len(f.levels) for f in self.factors)
-        self._base = study.model_dump(include={"game", "mechanism", "agent", "types", "seats", "seating"})
+        self._base = study.model_dump(include=set(VARIED))
         self._game = lru_cache(maxsize=4096)(self._build_game)
         self._mechanism = lru_cache(maxsize=4096)(self._build_mechanism)
         self._agent = lru_cache(maxsize=4096)(self._build_agent)
         self._cell = lru_cache(maxsize=256)(self._build_cell)
+        self._told: set[tuple[int, int]] = set()
         self._starts = self._count()
         self._check()
         self._settings, self.models = self._find_models()
@@ -99,7 +103,7 @@ class StudyPlan:
         sizes: dict[tuple[int, ...], int] = {}
         relevant = [
             any(
-                path.split(".")[0] in ("game", "mechanism", "types", "seating")
+                path.split(".")[0] in ("game", "mechanism", "types", "seating", "observers")
                 for level in f.levels
                 for path in level.assigns
             )
@@ -224,7 +228,8 @@ class StudyPlan:
             preparations = tuple((name, seat) for name in types for seat in range(game.seats))
         return Cell(
             labels, game, mechanism, types, seats,
-            tuple(self._seatings(cell, data["seating"])), preparations, self._traits(number),
+            tuple(self._observed(cell, data["seating"], data["observers"])), preparations,
+            self._traits(number),
         )  # fmt: skip
 
     def _traits(self, number: int) -> dict[str, Any]:
@@ -266,6 +271,28 @@ class StudyPlan:
         for table in tables:
             yield tuple(self._seated(cell, name, i % seats) for i, name in enumerate(table))
 
+    def _observed(self, cell: Cell, seating: str, given: str | list[str]) -> Iterator[tuple[Seated, ...]]:
+        """Every seating, once with every choice of observers where the mechanism asks for any."""
+        count = cell.mechanism.observers
+        if not count:
+            yield from self._seatings(cell, seating)
+            return
+        if given == "all":
+            names = list(cell.types)
+        elif given == "models":
+            names = [n for n, config in cell.types.items() if config.strategy is None] or list(cell.types)
+        else:
+            names = [given] if isinstance(given, str) else list(given)
+        for name in names:
+            if name not in cell.types:
+                raise StudyError(
+                    "names no type of the study", file=self.file, key="observers", found=name,
+                    allowed=["models", "all", *cell.types],
+                )  # fmt: skip
+        for players in self._seatings(cell, seating):
+            for watching in product(names, repeat=count):
+                yield (*players, *(Seated(name, cell.types[name], observes=True) for name in watching))
+
     def _seated(self, cell: Cell, name: str, seat: int) -> Seated:
         config = cell.types[name]
         over = cell.seats.get(seat + 1)
@@ -297,7 +324,7 @@ class StudyPlan:
                 if name is not None:
                     self.library.need(kind, name)
             self.library.story(framing.story)
-            persona_text(config.persona, self.library)
+            check_persona(config.persona, self.library)
         memory = memories.build(config.memory, key="agent.memory", file=self.file)
         if config.kind not in memory.readers:
             raise StudyError(
@@ -314,6 +341,7 @@ class StudyPlan:
             for seating in cell.seatings[:1]:
                 for seated in seating:
                     self._check_memory(seated.config, cell.game)
+                    self._check_words(seated.config, cell.game)
                     for names in cell.game.actions:
                         try:
                             seated.config.framing.labels_for(names)
@@ -321,6 +349,16 @@ class StudyPlan:
                             raise StudyError(
                                 f"game {cell.game.name}: {error}", file=self.file, key="agent.framing.labels"
                             ) from None
+
+    def _check_words(self, config: AgentConfig, game: Game) -> None:
+        """Refuse a framing that tells a story which the game does not carry; each pair is looked at once."""
+        framing, pair = config.framing, (id(config), id(game))
+        if config.kind == "strategy" or pair in self._told:
+            return
+        self._told.add(pair)
+        lacking = Voice(framing, self.library, config.style, config.persona).lacks(game)
+        if lacking:
+            raise StudyError(f"game {game.name}: {lacking}", file=self.file, key="agent.framing")
 
     def _check_memory(self, config: AgentConfig, game: Game) -> None:
         memory = memories.build(config.memory, key="agent.memory", file=self.file)

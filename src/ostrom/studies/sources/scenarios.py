@@ -22,7 +22,7 @@ def build(
     folder: str | None = None,
     beside: str | None = None,
 ) -> list[Entry]:
-    """All scenarios of a shipped ``family`` or of a ``folder`` of own files; ``classes`` and ``names`` choose.
+    """All scenarios of a shipped ``family`` or of a ``folder`` of own files, or some of them.
 
     >>> [entry.value for entry in build("commons", names=["debt_crisis"])]
     ['scenario:commons/debt_crisis']

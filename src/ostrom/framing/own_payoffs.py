@@ -1,0 +1,113 @@
+"""What a seat alone is paid, laid out in the ways that the files in payoffs/ present it.
+
+Everything is read off the payoff tensor, and numbers are written exactly: what is shown is what is scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, TypeVar
+
+from ostrom.games.equilibria.best_responses import best_responses
+from ostrom.games.game import Game
+from ostrom.games.parameters import shown
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class OwnPayoffs:
+    """The payoffs of one seat; ``order`` is that of its actions, ``arranged`` that of rows."""
+
+    game: Game
+    seat: int
+    order: Sequence[int]
+    labels: Sequence[Sequence[str]]
+    names: Sequence[str]
+    arranged: Callable[[list[Any]], list[Any]] = list
+
+    @property
+    def options(self) -> list[str]:
+        """The own actions as shown."""
+        return [self.labels[self.seat][i] for i in self.order]
+
+    @property
+    def others(self) -> list[str]:
+        """The names of the others, by seat."""
+        return [self.names[s] for s in self._others]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per profile: own action, the others' actions by seat, own payoff."""
+        return self.arranged(
+            [
+                {
+                    "own": self.labels[self.seat][own],
+                    "others": self._named(rest),
+                    "payoff": self._paid(own, rest),
+                }
+                for own, rest in product(self.order, self._rests())
+            ]
+        )
+
+    def responses(self) -> list[dict[str, Any]]:
+        """One row per combination of the others' actions: the payoff of every own action, and the best."""
+        return self.arranged(
+            [
+                {
+                    "others": self._named(rest),
+                    "payoffs": [self._paid(own, rest) for own in self.order],
+                    "best": [
+                        self.labels[self.seat][i]
+                        for i in self.order
+                        if i in best_responses(self.game, self.seat, rest)
+                    ],
+                }
+                for rest in self._rests()
+            ]
+        )
+
+    def matrices(self) -> list[dict[str, Any]]:
+        """Per co-player and combination of all the rest: own actions by the co-player's actions."""
+        return self.arranged(
+            [
+                {
+                    "other": self.names[other],
+                    "columns": list(self.labels[other]),
+                    "given": self._named(rest, {s: a for s, a in fixed.items() if s != other}),
+                    "lines": [
+                        {
+                            "own": self.labels[self.seat][own],
+                            "payoffs": [
+                                self._paid(own, self._rest({**fixed, other: action}))
+                                for action in range(len(self.game.actions[other]))
+                            ],
+                        }
+                        for own in self.order
+                    ],
+                }
+                for other in self._others
+                for rest in self._rests()
+                for fixed in [dict(zip(self._others, rest, strict=True))]
+                if fixed[other] == 0
+            ]
+        )
+
+    @property
+    def _others(self) -> list[int]:
+        return [s for s in range(self.game.seats) if s != self.seat]
+
+    def _rests(self) -> list[tuple[int, ...]]:
+        return list(product(*(range(len(self.game.actions[s])) for s in self._others)))
+
+    def _rest(self, by_seat: dict[int, int]) -> tuple[int, ...]:
+        return tuple(by_seat[s] for s in self._others)
+
+    def _named(self, rest: Sequence[int], only: dict[int, int] | None = None) -> list[dict[str, str]]:
+        actions = dict(zip(self._others, rest, strict=True)) if only is None else only
+        return [{"name": self.names[s], "label": self.labels[s][a]} for s, a in actions.items()]
+
+    def _paid(self, own: int, rest: Sequence[int]) -> str:
+        profile = (*rest[: self.seat], own, *rest[self.seat :])
+        return shown(self.game.payoff(profile)[self.seat])
