@@ -39,7 +39,7 @@ class Person:
             numbered = _by_number(line, list(prompt.labels.values()))
             result = read(decision.form, numbered, prompt.labels, strict=False, cut=False)
             if isinstance(result, Answer):
-                return Answer(result.value, "person", facts={"labels": dict(prompt.labels)})
+                return Answer(result.value, "person", facts=prompt.facts)
             assert isinstance(result, Invalid)
             desk.complain(result.reason)
             text = f"Not valid: {result.reason}."

@@ -20,7 +20,10 @@ class Mechanism(ABC):
     """The game is played once, so exact expectations of the payoffs exist when the odds are known."""
 
     society: ClassVar[bool] = False
-    """All agent types live in one society and meet each other; otherwise a match seats one player per seat."""
+    """All agent types live in one society and meet each other; otherwise a match has one player per seat."""
+
+    observers: int = 0
+    """How many players a match has beyond the game's seats: they are asked questions but never act."""
 
     def sized(self, players: int) -> Mechanism:  # noqa: ARG002
         """This mechanism for so many players; only societies care."""
@@ -30,7 +33,7 @@ class Mechanism(ABC):
         """Refuse a game that these rules have no meaning in (GameError), before anything is played."""
 
     def preparation(self, game: Game, seat: int) -> Mechanism | None:  # noqa: ARG002
-        """What a player at a seat does once before all its matches (designing a contract, say), if anything."""
+        """What a player at a seat does once before all its matches, if anything: design a contract, say."""
         return None
 
     @abstractmethod
@@ -40,6 +43,10 @@ class Mechanism(ABC):
     @abstractmethod
     def most_decisions(self, game: Game) -> int:
         """An upper bound of the decisions of one match, for forecasts of calls and cost."""
+
+    def decisions_of(self, game: Game, player: int, players: int) -> int:  # noqa: ARG002
+        """An upper bound of what one of so many players of a match is asked; by default an equal share."""
+        return -(-self.most_decisions(game) // players)
 
     def given(self, outcomes: Sequence[Mapping[str, Any]]) -> Mechanism:
         """This mechanism with the facts of the preparations of a match's players, by seat."""

@@ -48,13 +48,13 @@ def forecast(plan: StudyPlan, prices: Mapping[str, Any] | None = None) -> Foreca
         unit = plan.unit(index)
         decisions = unit.mechanism.most_decisions(unit.game)
         total.decisions += decisions * plan.study.seeds
-        share = decisions / len(unit.players)
         for player, seated in enumerate(unit.players):
             if seated.config.model is None:
                 continue
             per_call = _tokens(plan, unit, seated, player % unit.game.seats)
             notes = memories.build(seated.config.memory).most_notes(unit.mechanism.longest_history(unit.game))
-            calls = share * styles.build(seated.config.style).calls + notes
+            asked = unit.mechanism.decisions_of(unit.game, player, len(unit.players))
+            calls = asked * styles.build(seated.config.style).calls + notes
             tokens_in = calls * per_call
             tokens_out = calls * int(seated.config.params.get("max_tokens", 2000))
             total.calls += round(calls * plan.study.seeds)

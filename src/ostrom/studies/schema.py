@@ -70,6 +70,11 @@ class StudyFile(BaseModel):
         description="self: every type meets itself; ordered: every tuple of types; unordered: every multiset; "
         "seats: one match, seat k is played by the k-th type",
     )
+    observers: str | list[str] = Field(
+        default="models",
+        description="who watches where the mechanism asks for observers: models (all types that are no "
+        "scripts), all, or a list of types; every seating is played once for each",
+    )
     vary: dict[str, list[Any] | dict[str, Any]] = Field(default_factory=dict)
     seeds: int = Field(default=1, ge=1)
     seed: int = Field(default=0, ge=0)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Generator, Sequence
+from typing import Any, ClassVar, TypeAlias
 
+from ostrom.answers import Answer, Choice
+from ostrom.errors import GameError
 from ostrom.games.game import Game
 from ostrom.mechanisms.base import Mechanism, act, profile_of
-from ostrom.mechanisms.protocol import History, Outcome, Play, Round, View
+from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
 from ostrom.mechanisms.scoring import match_score
 from ostrom.streams import Streams
+
+Questions: TypeAlias = Generator[list[Decision], Sequence[Answer], None]
+"""Questions whose answers change nothing in the match."""
 
 
 class Repetition(Mechanism):
@@ -20,6 +26,9 @@ class Repetition(Mechanism):
     chance ``continuation``, by default the told one, and never beyond ``rounds``).
     ``noise`` replaces a chosen action with another one by accident; histories show what was played.
     ``discount`` makes the score the discounted mean of the payoffs instead of the plain mean.
+    ``predict`` asks for predictions before every round (Akata et al. 2025): ``players`` lets each seat
+    predict every other one, ``observer`` adds a player who has no seat and predicts all seats, or only the
+    one that is ``watched``. Nobody is ever told a prediction, and no history holds one.
     """
 
     name: ClassVar[str] = "repetition"
@@ -33,6 +42,8 @@ class Repetition(Mechanism):
         continuation: float | None = None,
         noise: float = 0.0,
         discount: float | None = None,
+        predict: str | None = None,
+        watched: int | None = None,
     ) -> None:
         if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 1:
             raise ValueError(f"rounds must be a whole number of at least 1, found {rounds!r}")
@@ -55,6 +66,14 @@ class Repetition(Mechanism):
             )
         if told_rounds and stopping == "geometric":
             raise ValueError("players cannot be told the number of rounds when chance ends the match")
+        if predict not in (None, "players", "observer"):
+            raise ValueError(f"predict must be players, observer or null, found {predict!r}")
+        if watched is not None and predict != "observer":
+            raise ValueError("only an observer has a watched seat: set predict to observer")
+        if watched is not None and (not isinstance(watched, int) or isinstance(watched, bool) or watched < 1):
+            raise ValueError(f"watched must be the number of a seat, found {watched!r}")
+        self.predict, self.watched = predict, watched
+        self.observers = int(predict == "observer")
         self.rounds, self.stopping, self.continuation = rounds, stopping, continuation
         self.noise, self.discount = float(noise), discount
         told: dict[str, Any] = {"repeated": True}
@@ -64,11 +83,19 @@ class Repetition(Mechanism):
             told["continuation"] = told_continuation
         self.told = told
 
+    def check(self, game: Game) -> None:
+        """An observer can only watch a seat that is there, a player only predict others."""
+        if self.watched is not None and self.watched > game.seats:
+            raise GameError(f"watched seat {self.watched}: game {game.name} has {game.seats} seats")
+        if self.predict == "players" and game.seats < 2:
+            raise GameError(f"game {game.name} has one seat: there is nobody to predict")
+
     def play(self, game: Game, streams: Streams) -> Play:
         """Ask all seats at the same time, round after round."""
         rounds: list[Round] = []
         for number in range(1, self.rounds + 1):
             history = History(rounds)
+            yield from self._predictions(game, number, history)
             answers = yield [
                 act(View(game, seat, self.name, number, history, self.told)) for seat in range(game.seats)
             ]
@@ -80,6 +107,25 @@ class Repetition(Mechanism):
             match_score([r.payoffs[seat] for r in rounds], self.discount) for seat in range(game.seats)
         )
         return Outcome(rounds, scores)
+
+    def _predictions(self, game: Game, number: int, history: History) -> Questions:
+        """The questions before a round: one other seat at a time, asked of all who predict at once."""
+        if self.predict == "players":
+            for distance in range(1, game.seats):
+                yield [
+                    self._prediction(game, seat, seat, (seat + distance) % game.seats, number, history)
+                    for seat in range(game.seats)
+                ]
+        elif self.predict == "observer":
+            for target in range(game.seats) if self.watched is None else (self.watched - 1,):
+                yield [self._prediction(game, game.seats, target, target, number, history)]
+
+    def _prediction(
+        self, game: Game, player: int, seat: int, target: int, number: int, history: History
+    ) -> Decision:
+        facts = self.told | {"target": target} | ({"observer": True} if player == game.seats else {})
+        view = View(game, seat, self.name, number, history, facts)
+        return Decision(player, "predict", view, Choice(game.actions[target]))
 
     def _tremble(
         self, game: Game, intended: tuple[int, ...], number: int, streams: Streams
@@ -100,8 +146,15 @@ class Repetition(Mechanism):
         return bool(streams.at(number, 0, "continue").random() >= self.continuation)
 
     def most_decisions(self, game: Game) -> int:
-        """Every seat decides in every round."""
-        return game.seats * self.rounds
+        """Every seat decides in every round; predictions come on top."""
+        players = game.seats + self.observers
+        return sum(self.decisions_of(game, player, players) for player in range(players))
+
+    def decisions_of(self, game: Game, player: int, players: int) -> int:  # noqa: ARG002
+        """What one player is asked in a whole match at most."""
+        if player == game.seats:
+            return self.rounds * (game.seats if self.watched is None else 1)
+        return self.rounds * (game.seats if self.predict == "players" else 1)
 
     def longest_history(self, game: Game) -> int:  # noqa: ARG002
         """All rounds but the last."""
