@@ -51,6 +51,7 @@ class Framing(BaseModel):
         default=False, description="say what every action means, in the words that the game carries"
     )
     history: str = Field(default="compact", description="a line of the past: a file in history/")
+    newest_first: bool = Field(default=False, description="show the past from the newest round back")
     goal: str | None = Field(default="total", description="the stated goal: a file in goals/; null: none")
     hint: str | None = Field(default=None, description="a hint about the others: a file in hints/")
     words: int = Field(default=500, ge=1, description="most words of reasoning asked for")

@@ -258,11 +258,13 @@ class Voice:
         view, counts = decision.view, None
         if shown.counts is not None:
             counts = [self._count(view, count, labels) for count in shown.counts]
+        lines = [self._line(view, r, labels) for r in shown.rounds]
         return self.library.fill(
             "past.txt",
             {
                 "kind": decision.kind,
-                "lines": [self._line(view, r, labels) for r in shown.rounds],
+                "lines": lines[::-1] if self.framing.newest_first else lines,
+                "order": "newest first" if self.framing.newest_first else "oldest first",
                 "span": shown.span,
                 "note": shown.note,
                 "gaps": shown.gaps,
