@@ -13,13 +13,13 @@ from ostrom.models.base import Model, Reply, Request
 
 
 class Desk(Protocol):
-    """Where one decision is answered. The engine keeps it: calls are limited, paid for and journaled there."""
+    """Where a decision is answered. The engine keeps it: calls are limited, paid for and journaled there."""
 
     step: int
     player: int
 
     def draw(self, purpose: str = "", step: int | None = None) -> np.random.Generator:
-        """A stream keyed by match, step, player and purpose."""
+        """A stream keyed by match, step, player and purpose; with ``step``, by that round instead."""
         ...
 
     async def call(self, model: Model, request: Request, part: str = "") -> Reply:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from ostrom import __version__
-from ostrom.cli import catalog, data, model_commands, playing, running
+from ostrom.cli import catalog, counterfactual, data, evolving, model_commands, playing, running
 
 app = typer.Typer(
     name="ostrom",
@@ -25,6 +25,9 @@ app.command("validate")(catalog.validate_file)
 app.command("export")(data.export)
 app.command("report")(data.report)
 app.command("play")(playing.play)
+app.command("evolve")(evolving.evolve)
+app.command("branch")(counterfactual.branch)
+app.command("attribute")(counterfactual.attribute)
 models.command("check")(model_commands.check)
 models.command("fetch")(model_commands.fetch)
 models.command("list")(model_commands.list_models)

@@ -6,13 +6,14 @@ import asyncio
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from ostrom.engine.plan import Tally
 from ostrom.engine.runner import Runner
 
 
-def watch_with(*, json: bool = False) -> Callable[[Runner], Awaitable[None]]:
+def watch_with(*, json: bool = False) -> Callable[[Runner], Coroutine[Any, Any, None]]:
     """A watcher for a run: shows progress and turns Ctrl-C into a clean stop."""
 
     async def watch(runner: Runner) -> None:

@@ -61,7 +61,7 @@ class Shown:
     counts: Sequence[Count] | None = None
     """How often what happened, in place of the rounds."""
     before: int = 0
-    """So many rounds the match pretends to have had before its first; all numbers shown are that much higher."""
+    """So many rounds the match pretends to have had before its first; numbers shown are that much higher."""
 
 
 class Memory(ABC):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from ostrom.studies.schema import StudyFile
 FREE_TO_CHANGE = ("budget", "report", "title", "about", "citation")
 """Parts of a study that may change between sessions of one run: they change nothing that is played."""
 
-Watch = Callable[[Runner], Awaitable[None]]
+Watch = Callable[[Runner], Coroutine[Any, Any, None]]
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,11 @@ def open_run(path: str | Path, runs: str | Path = "runs") -> Run:
     if manifest.get("parent"):
         from ostrom.studies.forked import forked_plan
 
-        plan = forked_plan(plan, manifest["parent"], journal)
+        try:
+            plan = forked_plan(plan, manifest["parent"], journal)
+        except BaseException:
+            journal.close()
+            raise
     return Run(folder, manifest, plan, journal)
 
 

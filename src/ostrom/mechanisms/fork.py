@@ -1,0 +1,82 @@
+"""Rules for matches that go on from, or look back at, a point of another match."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from ostrom.answers import Answer
+from ostrom.games.game import Game
+from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.protocol import Decision, Outcome, Play
+from ostrom.streams import Streams
+
+
+class Branched(Mechanism):
+    """The same rules, with the chance of the original match up to a step and the own chance from there on."""
+
+    def __init__(self, rules: Mechanism, step: int) -> None:
+        self.rules, self.step = rules, step
+        self.name = rules.name  # type: ignore[misc]
+        self.told = getattr(rules, "told", {})
+
+    def play(self, game: Game, streams: Streams) -> Play:
+        """Play as the rules say; what they draw changes hands when the step is due."""
+        chance = _Turning(streams.origin or streams)
+        # The rules only ever draw, which is all that the stand-in offers.
+        play = self.rules.play(game, cast("Streams", chance))
+        due, step = next(play), 0
+        while True:
+            if step == self.step:
+                chance.now = streams
+            answers: Sequence[Answer] = yield due
+            try:
+                due = play.send(answers)
+            except StopIteration as stop:
+                outcome: Outcome = stop.value
+                return outcome
+            step += 1
+
+    def most_decisions(self, game: Game) -> int:
+        """As the rules say."""
+        return self.rules.most_decisions(game)
+
+    def longest_history(self, game: Game) -> int:
+        """As the rules say."""
+        return self.rules.longest_history(game)
+
+
+class Moment(Mechanism):
+    """One decision of another match, asked again, and nothing after it."""
+
+    def __init__(self, name: str, decision: Decision) -> None:
+        self.name = name  # type: ignore[misc]
+        self.decision = decision
+
+    def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
+        """Ask once; there is no score."""
+        yield [self.decision]
+        return Outcome((), ())
+
+    def most_decisions(self, game: Game) -> int:  # noqa: ARG002
+        """One."""
+        return 1
+
+    def longest_history(self, game: Game) -> int:  # noqa: ARG002
+        """The past at that moment."""
+        return len(self.decision.view.history)
+
+
+class _Turning:
+    """Streams that are first those of one match, then those of another."""
+
+    def __init__(self, first: Streams) -> None:
+        self.now = first
+
+    def at(self, step: int, seat: int = 0, purpose: str = "") -> np.random.Generator:
+        return self.now.at(step, seat, purpose)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.now, name)

@@ -1,0 +1,152 @@
+"""Forks: runs that start from a point of a match of another run.
+
+What a fork takes from its parent is copied into its own journal and marked, and its manifest says where it
+comes from, so that it can be read without the parent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ostrom.answers import Answer
+from ostrom.engine.journal import Journal, Place
+from ostrom.engine.match import replay
+from ostrom.engine.plan import Budget, Unit
+from ostrom.errors import UsageError
+from ostrom.mechanisms import Mechanism
+from ostrom.mechanisms.protocol import Decision
+from ostrom.studies.factors import Factor
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import Run, fingerprint
+
+Answers = Mapping[Place, tuple[Answer, int]]
+
+
+class Origin(BaseModel):
+    """Where a fork comes from, as its manifest states it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: str
+    run: str = Field(description="the parent run")
+    match: int
+    round: int = Field(description="the first round that is not the parent's")
+    step: int
+    given: tuple[dict[str, Any], ...] | None = Field(
+        default=None, description="what the players had prepared before the match"
+    )
+    of: dict[str, Any] | None = Field(default=None, description="where the parent itself comes from")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A match of a run, replayed."""
+
+    unit: Unit
+    answers: Answers
+    steps: Sequence[Sequence[Decision]]
+    rounds: int
+    given: tuple[dict[str, Any], ...] | None
+
+    def step_of(self, number: int) -> int | None:
+        """The step at which a round begins."""
+        for step, decisions in enumerate(self.steps):
+            if any(d.view.round >= number for d in decisions):
+                return step
+        return None
+
+    def before(self, step: int) -> dict[Place, tuple[Answer, int]]:
+        """The answers up to a step, those of the step left out."""
+        return {place: answer for place, answer in self.answers.items() if place[0] < step}
+
+
+def point_of(run: Run, match: int) -> Point:
+    """A finished match of a run, or one line about why there is none."""
+    unit = run.plan.unit(match)
+    ended = run.journal.ended(match)
+    if unit.kind != "match" or (run.manifest.get("parent") or {}).get("kind") == "attribution":
+        raise UsageError(f"{run.name}: unit {match} is no match but a {unit.kind}")
+    if ended is None or ended[0] != "done":
+        how = "is not finished" if ended is None else f"{ended[0]}: {ended[1]}"
+        raise UsageError(f"{run.name}: match {match} {how}; only finished matches can be forked")
+    if run.manifest.get("prompts") != fingerprint(run.plan.library):
+        raise UsageError(f"{run.name}: its prompts were other ones than now, so it cannot be gone on with")
+    given = None
+    if unit.needs:
+        prepared = [run.journal.ended(index) for index in unit.needs]
+        given = tuple(found[3] for found in prepared if found is not None)
+    answers = run.journal.answers(match)
+    steps, outcome = replay(unit, rules_of(unit, given).play(unit.game, unit.streams), answers)
+    assert outcome is not None, "a finished match has an outcome"
+    return Point(unit, answers, steps, len({r.number for r in outcome.rounds}), given)
+
+
+def rules_of(unit: Unit, given: Sequence[Mapping[str, Any]] | None) -> Mechanism:
+    """The mechanism of a unit with what its players had prepared."""
+    return unit.mechanism if given is None else unit.mechanism.given(given)
+
+
+class ForkPlan(StudyPlan):
+    """A plan whose units are made from one unit of another plan; all else is as in the study."""
+
+    def __init__(self, base: StudyPlan, origin: Origin, budget: Budget | None = None) -> None:
+        self.__dict__.update(base.__dict__)
+        self.base = base
+        self.parent = base.unit(origin.match)
+        self.budget = budget or Budget()
+        self._count_of_units = 0
+
+    def _ready(self, count: int, *factors: Factor) -> None:
+        """To be called at the end of the making: how many units there are, and what varies over them."""
+        self._count_of_units = count
+        self.factors = (*self.base.factors, *factors)
+        found: dict[str, dict[str, Any]] = {}
+        for seated in self.unit(count - 1).players:
+            config = seated.config
+            if config.model is None:
+                continue
+            if found.setdefault(config.model, config.settings) != config.settings:
+                raise UsageError(f"model {config.model} is given two different settings")
+        self._settings, self.models = found, tuple(found)
+
+    def __len__(self) -> int:
+        return self._count_of_units
+
+    def units(self) -> Iterator[Unit]:
+        """All units in the order of their numbers."""
+        return (self.unit(index) for index in range(len(self)))
+
+    def _within(self, index: int) -> int:
+        if not 0 <= index < len(self):
+            raise UsageError(f"match {index}: there are {len(self)} matches, numbered from 0")
+        return index
+
+
+async def copy_answers(path: Path, copies: Mapping[int, Answers], finished: Iterable[int] = ()) -> None:
+    """Begin a journal with answers of another one, each marked as copied. Doing it twice changes nothing."""
+    journal = Journal(path, create=True)
+    try:
+        journal.start()
+        states = journal.states()
+        for unit, answers in copies.items():
+            there = journal.answers(unit)
+            for (step, player, part), (answer, _) in answers.items():
+                if (step, player, part) not in there:
+                    # What was unreadable before this answer was counted where the calls are.
+                    journal.answer(unit, step, player, part, marked(answer), 0)
+        for unit in finished:
+            if unit not in states:
+                journal.finish(unit, "done", None, len({step for step, _, _ in copies[unit]}))
+        await journal.flush()
+    finally:
+        journal.close()
+
+
+def marked(answer: Answer) -> Answer:
+    """The answer with the mark of a copy."""
+    return replace(answer, facts={**(answer.facts or {}), "copied": True})
