@@ -1,0 +1,39 @@
+"""The examples in CONTRIBUTING work as printed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ostrom.games import build_game
+from ostrom.games.game import Game
+from ostrom.testing.check_game import check_game
+
+TEXT = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+def block(language: str, holding: str) -> str:
+    """The fenced block of a language that holds a text."""
+    blocks = re.findall(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
+    return next(b for b in blocks if holding in b)
+
+
+def test_the_game_file_and_the_game_in_python_are_the_same_game(tmp_path: Path) -> None:
+    path = tmp_path / "snowdrift.yaml"
+    path.write_text(block("yaml", "snowdrift"))
+    from_file = build_game(str(path))
+    names: dict[str, object] = {}
+    exec(block("python", "snowdrift"), names)
+    build = names["GAME"]
+    assert callable(build)
+    in_python = build()
+    assert isinstance(in_python, Game)
+    assert (from_file.payoffs == in_python.payoffs).all()
+    check_game(build)
+    check_game(from_file)
+
+
+def test_every_room_is_in_the_plan_of_the_house() -> None:
+    source = Path(__file__).parents[2] / "src" / "ostrom"
+    rooms = {p.name for p in source.iterdir() if p.is_dir() and p.name != "__pycache__"}
+    assert all(re.search(rf"^    .*\b{room}\b", TEXT, re.MULTILINE) for room in rooms), rooms
