@@ -11,6 +11,7 @@ from ostrom.agents.person import Person
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.errors import UnknownName
+from ostrom.errors import StudyError
 from ostrom.framing import Library, Voice
 from ostrom.memory import memories
 from ostrom.models.base import Model
@@ -32,6 +33,8 @@ class Company:
         if config.strategy is not None:
             memory = None if config.memory == "full" else memories.build(config.memory, key="agent.memory")
             return ScriptedAgent(strategies.build(config.strategy, key="agent.strategy"), memory)
+        if config.recorded is not None:
+            raise StudyError(f"{config.recorded} was imported: its moves are on record, it cannot play on")
         voice = self.voice(config, streams)
         if config.person:
             return Person(config, voice)

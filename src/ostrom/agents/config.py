@@ -19,6 +19,9 @@ class AgentConfig(BaseModel):
     strategy: str | dict[str, Any] | None = Field(default=None, description="a scripted strategy")
     model: str | None = Field(default=None, description="a language model, provider/model or a URL")
     person: bool = Field(default=False, description="a person at the terminal")
+    recorded: str | None = Field(
+        default=None, description="somebody whose moves were recorded elsewhere and imported: cannot play"
+    )
     style: str = Field(default="reasoned", description="direct, reasoned, logprob, ...")
     answer: Literal["choice", "mixture", "explained"] = Field(
         default="choice",
@@ -40,7 +43,8 @@ class AgentConfig(BaseModel):
 
     @model_validator(mode="after")
     def _one_way(self) -> AgentConfig:
-        ways = [w for w in ("strategy", "model") if getattr(self, w) is not None] + ["person"] * self.person
+        ways = [w for w in ("strategy", "model", "recorded") if getattr(self, w) is not None]
+        ways += ["person"] * self.person
         if len(ways) != 1:
             raise ValueError(
                 "an agent decides in exactly one way: set 'model', 'strategy' or 'person' "
@@ -49,8 +53,10 @@ class AgentConfig(BaseModel):
         return self
 
     @property
-    def kind(self) -> Literal["strategy", "model", "person"]:
-        """Which of the three ways it decides."""
+    def kind(self) -> Literal["strategy", "model", "person", "recorded"]:
+        """Which of the ways it decides."""
+        if self.recorded is not None:
+            return "recorded"
         return "strategy" if self.strategy is not None else "model" if self.model is not None else "person"
 
     @property
@@ -71,4 +77,4 @@ class AgentConfig(BaseModel):
                 return self.strategy
             rest = ",".join(f"{k}={v}" for k, v in self.strategy.items() if k != "name")
             return f"{self.strategy.get('name')}:{rest}" if rest else str(self.strategy.get("name"))
-        return self.model or "person"
+        return self.model or self.recorded or "person"
