@@ -16,7 +16,7 @@ from ostrom.analysis.statistics.resampling import resampling_plan
 from ostrom.reports.cells import DONE, levels
 from ostrom.streams import Streams
 
-MOST_BINS = 50
+MOST_BINS = 30
 MOST_NUMBERS = 1_500_000
 """With more numbers than this there are so many matches that a band is thinner than its line."""
 RESAMPLES = 1000

@@ -6,9 +6,9 @@ import shlex
 from typing import Any
 
 from ostrom.analysis.rundata import RunData, quoted
-from ostrom.reports.cells import DONE, means
+from ostrom.reports.cells import DONE, means, policy_warnings
 from ostrom.reports.panel import Table
-from ostrom.reports.words import number, pretty, share
+from ostrom.reports.words import Share, number, pretty
 
 
 def states(data: RunData) -> dict[str, int]:
@@ -47,22 +47,25 @@ def card(data: RunData) -> list[tuple[str, str]]:
 
 def _rule(study: dict[str, Any]) -> str:
     rule = study.get("invalid") or {}
-    return f"{rule.get('retries', 0)} retries, then {rule.get('policy', 'fail')}"
+    retries = rule.get("retries", 0)
+    return f"{retries} {'retry' if retries == 1 else 'retries'}, then {rule.get('policy', 'fail')}"
 
 
 def warnings(data: RunData) -> list[str]:
     """What must be seen before any figure."""
     found = states(data)
     done, rest = found.get("done", 0), {k: v for k, v in found.items() if k != "done"}
+    doubtful = policy_warnings(data)
     if done == data.planned:
-        return []
+        return doubtful
     waiting = data.planned - sum(found.values())
     parts = [f"{number(n)} {state}" for state, n in sorted(rest.items())]
     if waiting:
         parts.append(f"{number(waiting)} not begun")
     return [
         f"The run is not complete: {number(done)} of {number(data.planned)} matches are done "
-        f"({', '.join(parts)}). Results cover finished matches only."
+        f"({', '.join(parts)}). Results cover finished matches only.",
+        *doubtful,
     ]
 
 
@@ -86,7 +89,7 @@ def headline(data: RunData) -> Table | None:
         base = c or s
         assert base is not None
         interval = None if c is None or c.low is None else f"{c.low:.3f} to {c.high:.3f}"
-        by_policy = share(policies.get(key))
+        by_policy = Share(policies[key]) if key in policies else None
         rows.append([*key, base.matches, c.mean if c else None, interval, s.mean if s else None, by_policy])
     columns = [*by, "matches", "cooperation", "95 % interval", "score", "answers by policy"]
     caption = "Means over matches with 95 % percentile bootstrap intervals that resample matches."

@@ -15,6 +15,7 @@ import numpy as np
 from ostrom.analysis.rundata import RunData, quoted
 from ostrom.analysis.summary import bootstrap_interval
 from ostrom.errors import UnknownName
+from ostrom.reports.words import share
 
 DONE = "state = 'done' AND unit = 'match'"
 """Only finished matches enter a result."""
@@ -87,6 +88,30 @@ def levels(data: RunData, column: str) -> list[Any]:
 def varied(data: RunData) -> list[str]:
     """The factors that have more than one level among the finished matches."""
     return [name for name in data.factors if len(levels(data, name)) > 1]
+
+
+def agents_are_told_by_factors(data: RunData) -> bool:
+    """Whether every cell has one agent, so that the factors alone say who played."""
+    cells = "".join(f", {quoted(name)}" for name in data.factors)
+    rows = data.records(
+        f"SELECT 1 AS cell{cells}, count(DISTINCT agent) AS n FROM matches WHERE {DONE} "
+        "GROUP BY ALL HAVING n > 1 LIMIT 1"
+    )
+    return bool(data.factors) and not rows
+
+
+def policy_warnings(data: RunData, least: float = 0.05) -> list[str]:
+    """Agents whose results are not their own choices to a degree that matters."""
+    rows = data.records(
+        f"SELECT agent, avg(invalid::INTEGER) AS p FROM decisions WHERE {DONE} "
+        "GROUP BY agent HAVING p >= ? ORDER BY p DESC, agent",
+        least,
+    )
+    return [
+        f"{share(row['p'])} of the answers of {row['agent']} in finished matches were given by the policy, "
+        "not by the agent: read its results with care."
+        for row in rows
+    ]
 
 
 def why_nothing(data: RunData, measure: str = "cooperation") -> str:

@@ -119,15 +119,17 @@ def curves(
     scale = alt.Scale(domain=list(domain)) if domain else alt.Scale(zero=False, nice=True)
     ticks = _shares(alt) if domain else alt.Axis(tickCount=4)
     names = list(series)
+    # A line of its own for what the colours mean; short names stand closer together.
+    key = alt.Legend(title=legend, symbolOpacity=1, columns=8 if max(map(len, names)) <= 12 else 4)
     colour = alt.Color(
         "series:N",
         scale=alt.Scale(domain=names, range=list(series.values())),
-        legend=alt.Legend(title=legend, symbolOpacity=1) if len(names) > 1 else None,
+        legend=key if len(names) > 1 else None,
     )
     base = alt.Chart().encode(x=across, color=colour)
     layers = [
         base.transform_filter("isValid(datum.low)")
-        .mark_area(opacity=0.16)
+        .mark_area(opacity=0.16 if len(names) <= 3 else 0.08)
         .encode(y=alt.Y("low:Q", scale=scale, axis=ticks, title=y), y2="high:Q"),
         base.mark_line().encode(y=alt.Y("mean:Q", scale=scale, axis=ticks, title=y)),
     ]
@@ -137,7 +139,7 @@ def curves(
             shape = alt.Shape(
                 "series:N",
                 scale=alt.Scale(domain=names, range=list(SHAPES[: len(names)])),
-                legend=alt.Legend(title=legend, symbolOpacity=1),
+                legend=key,
             )
             layers.append(
                 base.mark_point(filled=True, size=46, opacity=1).encode(y=alt.Y("mean:Q"), shape=shape)
@@ -181,7 +183,9 @@ def heat(rows: Sequence[Row], *, labels: Sequence[str], x: str, legend: str) -> 
             color=alt.Color(
                 "mean:Q",
                 scale=alt.Scale(domain=[0, 1], range=list(SEQUENCE)),
-                legend=alt.Legend(title=legend, gradientLength=160, gradientThickness=10, values=[0, 0.5, 1]),
+                legend=alt.Legend(
+                    title=legend, gradientLength=160, gradientThickness=10, values=[0, 0.5, 1], format=".2~f"
+                ),
             ),
         )
         .properties(width=520, height=step * len(labels))

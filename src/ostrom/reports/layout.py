@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ostrom.analysis.rundata import RunData
-from ostrom.reports.cells import Mean, agents, varied
+from ostrom.reports.cells import Mean, agents, agents_are_told_by_factors, varied
 from ostrom.reports.charts import dots, series_colours
 from ostrom.reports.theme import MOST_COLOURS
-from ostrom.reports.words import labels, pretty
+from ostrom.reports.words import is_bare, labels, pretty
 
 JOINT = " · "
 
@@ -36,7 +36,8 @@ def lay_out(data: RunData, block: str | None = None) -> Layout:
     chosen = block if block in factors else factors[0] if len(factors) > 1 else None
     rest = [name for name in factors if name != chosen]
     coloured = 1 < len(who) <= MOST_COLOURS and bool(rest)
-    rows = rest if coloured or (len(who) == 1 and rest) else [*rest, "agent"]
+    told = coloured or len(who) == 1 or agents_are_told_by_factors(data)
+    rows = rest if rest and told else [*rest, "agent"]
     return Layout(chosen, tuple(rows), coloured, tuple(who), labels(who))
 
 
@@ -49,7 +50,7 @@ def cell_label(key: Mapping[str, Any], names: Sequence[str]) -> str:
     parts = []
     for name in names:
         value = key[name]
-        if isinstance(value, str):
+        if isinstance(value, str) and not is_bare(value):
             parts.append(labels([value])[value])
         else:
             parts.append(f"{pretty(name)} {pretty(value)}")

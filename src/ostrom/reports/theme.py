@@ -73,7 +73,7 @@ def config() -> dict[str, Any]:
             "gridWidth": 1,
         },
         "axisY": {"domain": False, "ticks": False, "labelPadding": 6},
-        "axisX": {"labelAngle": 0, "labelPadding": 3},
+        "axisX": {"labelAngle": 0, "labelPadding": 3, "labelFlush": False},
         "legend": {
             "orient": "top",
             "direction": "horizontal",

@@ -8,6 +8,10 @@ from typing import Any
 LONGEST = 38
 
 
+class Share(float):
+    """A number that people read in per cent and files keep as it is."""
+
+
 def pretty(name: Any) -> str:
     """A name as people write it.
 
@@ -49,6 +53,21 @@ def labels(names: Iterable[Any], most: int = LONGEST) -> dict[Any, str]:
     return {name: label if taken[label] == 1 else str(name) for name, label in short.items()}
 
 
+def is_bare(value: Any) -> bool:
+    """Whether a value is a number or reads like one: it has an order, and says nothing without its name.
+
+    >>> [is_bare(v) for v in (3, "10", "direct", True, None)]
+    [True, True, False, False, False]
+    """
+    if isinstance(value, str):
+        try:
+            float(value)
+        except ValueError:
+            return False
+        return True
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def listed(names: Iterable[Any]) -> str:
     """Names in a sentence.
 
@@ -62,13 +81,15 @@ def listed(names: Iterable[Any]) -> str:
 def number(value: Any) -> str:
     """A value as a table shows it; nothing known is a dash.
 
-    >>> [number(v) for v in (None, 0.5, 1.0, 12345, 1234567.8, 0.00012, True)]
-    ['–', '0.500', '1.000', '12,345', '1,234,568', '0.00012', 'yes']
+    >>> [number(v) for v in (None, 0.5, 12345, 1234567.8, 0.00012, True, Share(0.256))]
+    ['–', '0.500', '12,345', '1,234,568', '0.00012', 'yes', '25.6 %']
     """
     if value is None:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Share):
+        return share(value)
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):

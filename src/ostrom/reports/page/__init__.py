@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
@@ -17,6 +17,7 @@ from ostrom.reports.files import is_number
 from ostrom.reports.panel import Table
 from ostrom.reports.words import number, pretty
 
+SHORT = 26
 FEW = 12
 """Tables of up to so many rows are open; longer ones open on a click."""
 
@@ -59,11 +60,19 @@ def shown_table(table: Table, file: str, *, always_open: bool = False) -> dict[s
         "name": pretty(table.name),
         "caption": table.caption,
         "file": file,
-        "columns": [{"name": pretty(c), "number": is_number(table, i)} for i, c in enumerate(table.columns)],
+        "columns": [
+            {"name": pretty(name), "style": "n" if is_number(table, i) else _style(row[i] for row in rows)}
+            for i, name in enumerate(table.columns)
+        ],
         "rows": rows,
         "more": more,
         "open": always_open or len(rows) <= FEW,
     }  # fmt: skip
+
+
+def _style(values: Iterable[str]) -> str:
+    """Short texts stay on one line; long ones may break."""
+    return "s" if all(len(value) <= SHORT for value in values) else "l"
 
 
 def render_page(

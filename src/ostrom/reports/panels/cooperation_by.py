@@ -10,7 +10,7 @@ from ostrom.reports.cells import Mean, levels, means, varied, why_nothing
 from ostrom.reports.charts import curves, series_colours
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MOST_COLOURS
-from ostrom.reports.words import labels, listed, pretty
+from ostrom.reports.words import is_bare, labels, listed, pretty
 
 MOST_FACETS = 36
 
@@ -59,7 +59,7 @@ class CooperationBy(Panel):
                 f"panel {self.panel}: has {len(beside)} levels, at most {MOST_FACETS} can be drawn"
             )
         values = levels(data, self.color) if self.color else [None]
-        ordered = self.color is not None and all(isinstance(v, int | float) for v in values)
+        ordered = self.color is not None and all(is_bare(v) for v in values)
         if len(values) > MOST_COLOURS and not ordered:
             raise UsageError(
                 f"color {self.color}: has {len(values)} levels, at most {MOST_COLOURS} can be told apart"

@@ -8,12 +8,12 @@ from typing import Any
 
 from ostrom.analysis.rundata import RunData
 from ostrom.reports.bands import MOST_BINS, Curve, curves_over_rounds, last_round
-from ostrom.reports.cells import agents, levels, varied, why_nothing
+from ostrom.reports.cells import agents, agents_are_told_by_factors, levels, varied, why_nothing
 from ostrom.reports.charts import MOST_PANELS, curves, heat, series_colours
 from ostrom.reports.layout import cell_label
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MOST_COLOURS
-from ostrom.reports.words import labels, pretty
+from ostrom.reports.words import is_bare, labels, pretty
 
 MOST_LINES = 300
 
@@ -42,7 +42,8 @@ class CooperationOverRounds(Panel):
             [] if banded else ["Bands are left out: with so many matches they are thinner than the lines."]
         )
         if len(named) > MOST_PANELS:
-            figure = self._map(found, by, width, unit, notes)
+            told = agents_are_told_by_factors(data)
+            figure = self._map(found, data.factors if told else by, width, unit, notes)
         else:
             figure = self._curves(data, found, colour, facets, width, unit)
         return Drawn([figure], [table], notes)
@@ -50,9 +51,10 @@ class CooperationOverRounds(Panel):
     def _split(self, data: RunData) -> tuple[str, list[str]]:
         """What makes colours and what makes small multiples."""
         factors, who = varied(data), agents(data)
-        if 1 < len(who) <= MOST_COLOURS:
+        told = len(who) == 1 or agents_are_told_by_factors(data)
+        if not told and len(who) <= MOST_COLOURS:
             return "agent", factors
-        rest = factors if len(who) == 1 else [*factors, "agent"]
+        rest = factors if told else [*factors, "agent"]
         for name in reversed(rest):
             if len(levels(data, name)) <= MOST_COLOURS:
                 return name, [f for f in rest if f != name]
@@ -62,7 +64,7 @@ class CooperationOverRounds(Panel):
         self, data: RunData, found: Sequence[Curve], colour: str, facets: list[str], width: int, unit: str
     ) -> Figure:
         values = levels(data, colour)
-        ordered = all(isinstance(v, int | float) for v in values)
+        ordered = all(is_bare(v) for v in values)
         names = labels(values)
         middle = (width - 1) / 2
         rows: list[dict[str, Any]] = [

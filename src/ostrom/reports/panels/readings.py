@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ostrom.analysis.rundata import RunData
-from ostrom.reports.cells import agents
+from ostrom.reports.cells import agents, policy_warnings
 from ostrom.reports.charts import bars
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
-from ostrom.reports.words import labels, share
+from ostrom.reports.words import Share, labels
 
 KINDS = {
     "exact": "#0072B2",
@@ -34,7 +34,7 @@ class Readings(Panel):
         if not who:
             return Drawn(notes=["No match has begun, so no answer was read."])
         tables = [t for t in (_answers(data, who), _unfinished(data), _failed_tries(data)) if t is not None]
-        notes = _warnings(data)
+        notes = policy_warnings(data)
         if not data.rows["calls"]:
             notes.append("No model was called: every answer came from a scripted strategy or a person.")
         counts = data.records("SELECT agent, reading, count(*) AS n FROM decisions GROUP BY agent, reading")
@@ -81,7 +81,7 @@ def _answers(data: RunData, who: list[str]) -> Table:
             continue
         n = row["decisions"]
         retried, invalid = row["retried"], row["invalid"]
-        listed.append([agent, n, retried, share(retried / n), row["complaints"], invalid, share(invalid / n)])
+        listed.append([agent, n, retried, Share(retried / n), row["complaints"], invalid, Share(invalid / n)])
     columns = [
         "agent", "answers", "asked again", "of all", "unreadable replies", "by policy", "of all answers",
     ]  # fmt: skip
@@ -112,24 +112,11 @@ def _failed_tries(data: RunData) -> Table | None:
         r["model"]: r["n"] for r in data.records("SELECT model, count(*) AS n FROM calls GROUP BY model")
     }
     listed = [
-        [r["model"], r["kind"], r["status"], r["n"], share(r["n"] / totals[r["model"]]), r["example"]]
+        [r["model"], r["kind"], r["status"], r["n"], Share(r["n"] / totals[r["model"]]), r["example"]]
         for r in rows
     ]
     columns = ["model", "kind", "status", "tries", "share of tries", "example"]
     return Table("failed_tries", columns, listed, "Tries at calls that failed, by kind of error.", 50)
-
-
-def _warnings(data: RunData) -> list[str]:
-    """Agents whose results are not their own choices to a degree that matters."""
-    rows = data.records(
-        "SELECT agent, avg(invalid::INTEGER) AS p FROM decisions WHERE state = 'done' AND unit = 'match' "
-        "GROUP BY agent HAVING p >= 0.05 ORDER BY p DESC, agent"
-    )
-    return [
-        f"{share(row['p'])} of the answers of {row['agent']} in finished matches were given by the policy, "
-        "not by the agent: read its results with care."
-        for row in rows
-    ]
 
 
 PANEL = Readings

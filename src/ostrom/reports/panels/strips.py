@@ -118,7 +118,7 @@ def _chart(rows: list[dict[str, Any]], chosen: list[int], heads: dict[int, Any],
             alt.layer(boxes, marks).properties(
                 width=min(WIDTH, 22 * longest),
                 height=height,
-                title=alt.TitleParams(title, fontSize=11, offset=4),
+                title=alt.TitleParams(title, fontSize=11, offset=4, frame="group"),
             )
         )
     return alt.vconcat(*charts, spacing=12)
