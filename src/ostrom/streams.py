@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 def key_of(text: str) -> int:
@@ -40,6 +42,20 @@ class Streams:
             words.append(key_of(purpose))
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words)))
 
+    def chance(self, step: int, seat: int = 0, purpose: str = "") -> float:
+        """One number in [0, 1) for one draw site: far cheaper than a generator, and the same in an array.
+
+        It is the output of SplitMix64 (Steele et al. 2014) at a position given by step and seat, with a root
+        that SeedSequence makes of seed, match and purpose.
+
+        >>> Streams(1, 7).chance(3) == Streams(1, 7).chance(3) != Streams(1, 7).chance(3, 1)
+        True
+        """
+        return (_mixed(self.root(purpose) + _GOLDEN * ((step << 16) + seat + 1) & _MASK) >> 11) * 2.0**-53
+
+    def root(self, purpose: str = "") -> int:
+        """Where the numbers of one purpose begin."""
+        return _root(self.seed & _MASK, self.match & _MASK, purpose)
 
     def about(self, number: int, seat: int = 0, purpose: str = "") -> np.random.Generator:
         """A draw about a round, whenever it is made: for the rounds before a fork, that of the origin."""
@@ -48,4 +64,32 @@ class Streams:
         return self.at(number, seat, purpose)
 
 
+def chances(roots: NDArray[np.uint64], step: int, seat: int) -> NDArray[np.float64]:
+    """``Streams.chance`` for many matches at once, from their roots.
+
+    >>> one = Streams(5, 9)
+    >>> float(chances(np.array([one.root("x")], dtype=np.uint64), 3, 1)[0]) == one.chance(3, 1, "x")
+    True
+    """
+    x = roots + np.uint64(_GOLDEN * ((step << 16) + seat + 1) & _MASK)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(_FIRST)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(_SECOND)
+    x ^= x >> np.uint64(31)
+    found: NDArray[np.float64] = (x >> np.uint64(11)) * 2.0**-53
+    return found
+
+
 _MASK = (1 << 64) - 1
+_GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+
+
+def _mixed(x: int) -> int:
+    x = (x ^ (x >> 30)) * _FIRST & _MASK
+    x = (x ^ (x >> 27)) * _SECOND & _MASK
+    return x ^ (x >> 31)
+
+
+@lru_cache(maxsize=65536)
+def _root(seed: int, match: int, purpose: str) -> int:
+    sequence = np.random.SeedSequence([seed, match, key_of(purpose)])
+    return int(sequence.generate_state(1, np.uint64)[0])

@@ -44,7 +44,7 @@ class Scribe:
         player = decision.player
         shown = memories.build("window:3").show(decision.view, lambda n, _: np.random.default_rng(n))
         prompt = self.voice[player].prompt(decision, shown, None, {})
-        answer = self.agents[player].decide(decision, lambda: self.streams.at(step, player))
+        answer = self.agents[player].decide(decision, lambda: self.streams.chance(step, player))
         if decision.kind in self.said:
             answer = Answer(self.said[decision.kind], "scripted")
         value = answer.value if isinstance(answer.value, str) else json.dumps(answer.value)

@@ -22,6 +22,10 @@ class Desk(Protocol):
         """A stream keyed by match, step, player and purpose; with ``step``, by that round instead."""
         ...
 
+    def chance(self, purpose: str = "") -> float:
+        """One number in [0, 1) keyed by match, step, player and purpose."""
+        ...
+
     async def call(self, model: Model, request: Request, part: str = "") -> Reply:
         """Make a call, or take its reply from the journal if it was made before."""
         ...

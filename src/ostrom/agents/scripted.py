@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-import numpy as np
-
 from ostrom.agents.base import Desk
 from ostrom.agents.conduct import CONDUCT, Conduct, shared_past
 from ostrom.agents.percentages import whole_percentages
@@ -17,8 +15,8 @@ from ostrom.errors import StudyError
 from ostrom.mechanisms.protocol import Decision, Round, View
 from ostrom.memory.base import Memory
 
-Draw: TypeAlias = Callable[[], np.random.Generator]
-"""Gives the generator of this decision; asked only when there is something to draw."""
+Draw: TypeAlias = Callable[[], float]
+"""A number in [0, 1) that belongs to this decision; asked only when there is something to draw."""
 
 
 class ScriptedAgent:
@@ -47,11 +45,11 @@ class ScriptedAgent:
             self.strategy.seed = int(desk.draw("strategy", 0).integers(2**32))  # type: ignore[attr-defined]
             self._unseeded = False
         if self.memory is None:
-            return self.decide(decision, desk.draw)
+            return self.decide(decision, desk.chance)
         shown = self.memory.show(
             decision.view, lambda number, purpose: desk.draw(f"memory:{purpose}", number)
         )
-        return self.decide(decision, desk.draw, shown.rounds)
+        return self.decide(decision, desk.chance, shown.rounds)
 
     async def answer(self, decision: Decision, desk: Desk) -> Answer:
         """The same, for those who wait."""
@@ -142,9 +140,9 @@ class ScriptedAgent:
         return Answer(value, "scripted")
 
 
-def _drawn(chances: Mapping[str, float], generator: np.random.Generator) -> str:
+def _drawn(chances: Mapping[str, float], u: float) -> str:
     """One option by its odds, in the order in which the options are named."""
-    u, passed, chosen = generator.random(), 0.0, ""
+    passed, chosen = 0.0, ""
     for option, p in chances.items():
         if p > 0.0:
             # The last possible option takes what rounding leaves over.

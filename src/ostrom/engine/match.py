@@ -120,6 +120,9 @@ class _Desk:
             return streams.at(self.step, self.player, purpose)
         return streams.about(step, self.player, purpose)
 
+    def chance(self, purpose: str = "") -> float:
+        return self.match.streams.chance(self.step, self.player, purpose)
+
     async def call(self, model: Model, request: Request, part: str = "") -> Reply:
         match = self.match
         if match.replies:

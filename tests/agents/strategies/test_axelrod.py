@@ -181,6 +181,9 @@ def test_the_agent_takes_the_seed_from_the_match() -> None:
         def draw(self, purpose: str = "", step: int | None = None) -> np.random.Generator:
             return np.random.default_rng([len(purpose), 7 if step is None else step])
 
+        def chance(self, purpose: str = "") -> float:
+            return 0.5
+
     decision = Decision(0, "act", view_of(PRISONERS_DILEMMA, [(0, 0)]), Choice(("cooperate", "defect")))
     agents = [ScriptedAgent(strategies.build("axelrod:Random")) for _ in range(2)]
     desk: Any = Desk()

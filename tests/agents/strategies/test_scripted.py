@@ -39,6 +39,9 @@ class Desk:
     def draw(self, purpose: str = "", step: int | None = None) -> np.random.Generator:
         return self.streams.at(self.step if step is None else step, self.player, purpose)
 
+    def chance(self, purpose: str = "") -> float:
+        return self.streams.chance(self.step, self.player, purpose)
+
     async def call(self, model: Model, request: Request, part: str = "") -> Reply:
         raise AssertionError("a script makes no calls")
 
@@ -52,7 +55,7 @@ class Desk:
         raise AssertionError(f"a script gives valid answers: {reason}")
 
 
-def never() -> np.random.Generator:
+def never() -> float:
     raise AssertionError("nothing is left to chance here")
 
 
@@ -81,7 +84,7 @@ def test_a_move_of_chance_is_drawn_by_its_odds() -> None:
     agent = ScriptedAgent(strategies.build("random:0.3"))
     decision = Decision(0, "act", view_of(PRISONERS_DILEMMA, []), Choice(CD))
     rng = np.random.default_rng(1)
-    answers = [agent.decide(decision, lambda: rng) for _ in range(4000)]
+    answers = [agent.decide(decision, rng.random) for _ in range(4000)]
     assert answers[0].probabilities == {"cooperate": 0.3, "defect": 0.7}
     assert np.mean([a.value == "cooperate" for a in answers]) == pytest.approx(0.3, abs=0.03)
 

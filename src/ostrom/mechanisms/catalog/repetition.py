@@ -134,16 +134,15 @@ class Repetition(Mechanism):
             return intended
         played = list(intended)
         for seat, action in enumerate(intended):
-            rng = streams.at(number, seat, "tremble")
-            others = [a for a in range(len(game.actions[seat])) if a != action]
-            if others and rng.random() < self.noise:
-                played[seat] = others[int(rng.integers(len(others)))]
+            if streams.chance(number, seat, "tremble") < self.noise:
+                others = [a for a in range(len(game.actions[seat])) if a != action] or [action]
+                played[seat] = others[int(streams.chance(number, seat, "slip") * len(others))]
         return tuple(played)
 
     def _ends(self, number: int, streams: Streams) -> bool:
         if self.stopping == "fixed" or self.continuation is None:
             return False
-        return bool(streams.at(number, 0, "continue").random() >= self.continuation)
+        return streams.chance(number, 0, "continue") >= self.continuation
 
     def most_decisions(self, game: Game) -> int:
         """Every seat decides in every round; predictions come on top."""
