@@ -6,7 +6,7 @@ they were made from; when the journal has grown since, they are made again befor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -17,8 +17,10 @@ import orjson
 from ostrom import __version__
 from ostrom.analysis.columns import columns
 from ostrom.analysis.tables import TABLES, export_rows, factor_types
+from ostrom.engine.plan import Unit
 from ostrom.engine.rows import Rows
 from ostrom.errors import OstromError, RunError, UnknownName, UsageError
+from ostrom.games.game import Game
 
 FRESHNESS = "tables.json"
 SQL_TYPES: Mapping[type, str] = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", str: "VARCHAR"}
@@ -48,6 +50,7 @@ class RunData:
         types: Mapping[str, type],
         planned: int,
         rows: Mapping[str, int],
+        units: Callable[[int], Unit] | None = None,
     ) -> None:
         self.folder, self.manifest, self.name = folder, dict(manifest), folder.name
         self.levels: dict[str, list[Any]] = {name: list(of) for name, of in levels.items()}
@@ -57,6 +60,7 @@ class RunData:
         self.rows = dict(rows)
         """How many rows each table has."""
         self._types = dict(types)
+        self._units = units
 
     @property
     def factors(self) -> list[str]:
@@ -67,6 +71,16 @@ class RunData:
     def study(self) -> dict[str, Any]:
         """The study as resolved."""
         return dict(self.manifest["study"])
+
+    def game(self, match: int) -> Game:
+        """The game of a match, for what its payoffs and words have to say."""
+        return self.unit(match).game
+
+    def unit(self, match: int) -> Unit:
+        """A unit of work by its number (the column ``match``): its game, its mechanism, its players."""
+        if self._units is None:
+            raise UsageError(f"{self.name}: its matches are not at hand, only its tables")
+        return self._units(match)
 
     @property
     def parquet(self) -> dict[str, Path]:
@@ -201,7 +215,8 @@ def run_data(rows: Rows, folder: Path, manifest: Mapping[str, Any]) -> RunData:
         for factor in getattr(rows.plan, "factors", ())
     }
     return RunData(
-        folder, manifest, levels=levels, types=types, planned=len(rows.plan), rows=known["rows"]
+        folder, manifest, levels=levels, types=types, planned=len(rows.plan), rows=known["rows"],
+        units=rows.plan.unit,
     )  # fmt: skip
 
 

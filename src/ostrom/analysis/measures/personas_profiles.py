@@ -1,0 +1,144 @@
+"""What was played, one line per profile: equilibrium or not, which one, and how far from one.
+
+A profile is a Nash equilibrium when no player gains by changing its own action alone (weak inequality, as
+Manoranjan & Gaikwad 2026 count them). Any one-shot game will do; nothing here knows a story.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ostrom.analysis.columns import columns
+from ostrom.games.equilibria import pure_equilibria
+from ostrom.games.game import Game, Profile
+
+GameOf = Callable[[int], Game]
+APART = "mixed"
+"""The class of scenarios that are reported apart and never enter "all"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One played profile. Tuples are by seat."""
+
+    match: int
+    agent: str
+    """The agent in all seats, or all of them joined by a plus."""
+    scenario: str
+    scenario_class: str | None
+    actions: tuple[str, ...]
+    roles: tuple[str, ...]
+    nash: bool
+    green: bool
+    """Every seat took its cooperative action (the green transition)."""
+    tragedy: bool
+    """Every seat took its defective action (the tragedy of the commons)."""
+    greens: tuple[bool, ...]
+    regrets: tuple[float, ...]
+    """What each seat would have gained by its best reply to what the others did; 0 where it gave one."""
+    distance: int | None
+    """How many players would have to change to reach the nearest pure equilibrium; None: there is none."""
+    cell: Mapping[str, Any] = field(default_factory=dict)
+    """The levels of the study's factors."""
+
+    def __getitem__(self, column: str) -> Any:
+        """A column by its name: one of the above, or a factor of the study."""
+        if column in self.cell and column not in ("agent", "scenario_class"):
+            return self.cell[column]
+        return getattr(self, column) if column in self.__slots__ else None
+
+
+def played(decisions: Iterable[Mapping[str, Any]], game_of: GameOf) -> list[Played]:
+    """The profiles of all finished one-shot matches, from rows of the table of decisions.
+
+    ``game_of`` gives the game of a match. A repeated match gives one profile per round.
+    """
+    known = set(columns("decisions", {}))
+    found: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
+    for row in decisions:
+        if row["kind"] == "act" and row["state"] == "done" and row["action"] is not None:
+            found.setdefault((row["match"], row["round"]), []).append(row)
+    cache: dict[int, tuple[Game, tuple[Profile, ...]]] = {}
+    profiles = []
+    for (match, _), rows in sorted(found.items()):
+        game = game_of(match)
+        if len(rows) != game.seats:  # a society, or a round in which not everybody played
+            continue
+        by_seat = sorted(rows, key=lambda row: row["seat"])
+        if id(game) not in cache:
+            cache[id(game)] = game, tuple(e.profile for e in pure_equilibria(game))
+        profile = tuple(game.index(seat, str(row["action"])) for seat, row in enumerate(by_seat))
+        agents = [str(row["agent"]) for row in by_seat]
+        agent = agents[0] if len(set(agents)) == 1 else " + ".join(agents)
+        cell = {name: value for name, value in by_seat[0].items() if name not in known}
+        profiles.append(describe(game, profile, cache[id(game)][1], match=match, agent=agent, cell=cell))
+    return profiles
+
+
+def describe(
+    game: Game,
+    profile: Profile,
+    equilibria: Iterable[Profile] | None = None,
+    *,
+    match: int = 0,
+    agent: str = "",
+    cell: Mapping[str, Any] | None = None,
+) -> Played:
+    """One profile of a game.
+
+    >>> from ostrom.games import build_game
+    >>> one = describe(build_game("scenario:commons/debt_crisis"), (1, 1, 1, 0))
+    >>> one.nash, one.distance, one.regrets
+    (False, 1, (0.0, 0.0, 0.0, 4.0))
+    """
+    stable = [e.profile for e in pure_equilibria(game)] if equilibria is None else list(equilibria)
+    seats = range(game.seats)
+    return Played(
+        match=match,
+        agent=agent,
+        scenario=game.name,
+        scenario_class=game.params.get("class"),
+        actions=tuple(game.actions[s][profile[s]] for s in seats),
+        roles=game.words.titles or game.roles,
+        nash=profile in stable,
+        green=all(profile[s] == game.cooperative[s] for s in seats),
+        tragedy=all(profile[s] == game.defective[s] for s in seats),
+        greens=tuple(profile[s] == game.cooperative[s] for s in seats),
+        regrets=tuple(regret(game, s, profile) for s in seats),
+        distance=min((_changes(profile, e) for e in stable), default=None),
+        cell=cell or {},
+    )
+
+
+def regret(game: Game, seat: int, profile: Profile) -> float:
+    """What a seat would have gained by its best reply to what the others did.
+
+    >>> from ostrom.games import build_game
+    >>> regret(build_game("prisoners_dilemma"), 0, (0, 0))
+    2.0
+    """
+    paid = [
+        game.payoff((*profile[:seat], own, *profile[seat + 1 :]))[seat]
+        for own in range(len(game.actions[seat]))
+    ]
+    return max(paid) - paid[profile[seat]]
+
+
+def of_type(profiles: Iterable[Played], scenario_type: str) -> list[Played]:
+    """The profiles of one class of scenarios; "all" leaves out those that are reported apart."""
+    if scenario_type == "all":
+        return [p for p in profiles if p.scenario_class != APART]
+    return [p for p in profiles if p.scenario_class == scenario_type]
+
+
+def types_in(profiles: Iterable[Played]) -> list[str]:
+    """The types to report: all, then every class that occurs."""
+    classes = sorted({p.scenario_class for p in profiles if p.scenario_class is not None})
+    others = [name for name in classes if name != APART]
+    return [*(["all"] if others or not classes else []), *others, *([APART] if APART in classes else [])]
+
+
+def _changes(profile: Profile, other: Profile) -> int:
+    return sum(a != b for a, b in zip(profile, other, strict=True))

@@ -1,0 +1,93 @@
+"""The published figures of the persona study (Manoranjan & Gaikwad 2026), and where they contradict each other."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+from ostrom.analysis.measures.personas_effects import Cell
+
+COLUMNS = ("table", "model", "payoffs", "persona", "scenario_type", "metric")
+COUNTED = {"all": "Table 1", "economic": "Table 3", "environmental": "Table 5"}
+"""The table that holds the counts of equilibria of each type of scenario."""
+
+
+@cache
+def published_personas() -> tuple[dict[str, Any], ...]:
+    """Every published figure as a row: where it stands, its value in per cent, and its count where there is one.
+
+    >>> len(published_personas())
+    193
+    """
+    with _open("personas.csv") as lines:
+        return tuple(
+            {
+                **{name: row[name] for name in COLUMNS},
+                "value": float(row["value_pct"]),
+                "numerator": int(row["numerator"]) if row["numerator"] else None,
+                "denominator": int(row["denominator"]) if row["denominator"] else None,
+                "note": row["note"] or None,
+            }
+            for row in csv.DictReader(lines)
+        )
+
+
+def published_counts(model: str, scenario_type: str = "all") -> dict[Cell, tuple[int, int]]:
+    """Equilibria and matches of a model in the four cells of the design.
+
+    >>> published_counts("Qwen-32B", "economic")["no", "visible"]
+    (54, 60)
+    """
+    return {
+        (row["persona"], row["payoffs"]): (row["numerator"], row["denominator"])
+        for row in published_personas()
+        if row["table"] == COUNTED[scenario_type]
+        and row["model"] == model
+        and row["metric"] == "nash_rate"
+        and row["numerator"] is not None
+    }
+
+
+def published_models() -> list[str]:
+    """The models of the paper.
+
+    >>> published_models()
+    ['Llama-8B', 'Mistral-7B', 'Qwen-32B', 'Qwen-7B']
+    """
+    return sorted({row["model"] for row in published_personas()})
+
+
+@cache
+def contradictions() -> tuple[dict[str, Any], ...]:
+    """Where the paper disagrees with itself: what is stated, what speaks against it, and the figures.
+
+    >>> [c["figures"][0]["implied"] for c in contradictions() if c["id"] == "table-12-mistral"]
+    [-40.0]
+    """
+    with _open("personas_contradictions.yaml") as text:
+        return tuple(yaml.safe_load(text))
+
+
+def disputed(row: Mapping[str, Any]) -> list[str]:
+    """The ids of the contradictions that concern a published figure."""
+    return [
+        item["id"]
+        for item in contradictions()
+        if any(all(str(row[key]) == str(wanted) for key, wanted in rule.items()) for rule in item["rows"])
+    ]
+
+
+def disputed_rows() -> Iterator[tuple[dict[str, Any], list[str]]]:
+    """The published figures that a contradiction concerns, with the ids."""
+    for row in published_personas():
+        if ids := disputed(row):
+            yield row, ids
+
+
+def _open(name: str) -> Any:
+    return files("ostrom.studies.reference").joinpath(name).open("r", encoding="utf-8")
