@@ -38,7 +38,8 @@ TEXTS: Mapping[str, str] = {
 class RunData:
     """The tables of one run: views ``matches``, ``decisions``, ``calls`` and ``traces`` in DuckDB.
 
-    ``traces`` is every reply that arrived (no failed tries) beside the columns of its match and player.
+    ``traces`` is every reply that arrived beside the columns of its match and player: no failed tries, and no
+    forced endings (parts ``*.end``, in which a model only completes its own reply with a label).
     """
 
     def __init__(
@@ -104,7 +105,7 @@ class RunData:
         picked = ", ".join(f"m.{quoted(c)}" for c in played)
         made.execute(
             f"CREATE VIEW traces AS SELECT c.*, {picked}, {TEXTS['trace']} AS trace "
-            "FROM calls c JOIN matches m ON c.match = m.match AND c.player = m.player WHERE c.error IS NULL"
+            "FROM calls c JOIN matches m ON c.match = m.match AND c.player = m.player WHERE c.error IS NULL AND c.part NOT LIKE '%.end'"
         ).fetchall()
         return made
 
