@@ -1,0 +1,116 @@
+"""What players do with a mechanism's institutions: approve, win, sign, delegate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from ostrom.analysis.rundata import RunData
+from ostrom.analysis.statistics.proportions import wilson
+
+DONE = "state = 'done' AND unit = 'match'"
+
+MEASURES: Mapping[str, str] = {
+    "approves": "approves a proposal",
+    "approves_own": "approves its own proposal",
+    "wins": "its proposal is chosen",
+    "signs": "signs the contract",
+    "in_force": "the contract is in force",
+    "delegates": "delegates to the mediator",
+}
+"""What is counted, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How often a type did something out of the occasions it had, with a 95 % Wilson interval."""
+
+    mechanism: str
+    game: str
+    agent: str
+    measure: str
+    times: int
+    occasions: int
+
+    @property
+    def share(self) -> float:
+        """The share of occasions."""
+        return self.times / self.occasions
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's interval, with every occasion as a trial of its own."""
+        found = wilson(self.times, self.occasions, unit="occasion").ci
+        assert found is not None
+        return found.low, found.high
+
+
+def conduct_rates(data: RunData) -> list[Rate]:
+    """All rates that finished matches have occasions for."""
+    decisions = data.records(
+        "SELECT mechanism, game, agent, seat, kind, answer, match FROM decisions "
+        f"WHERE {DONE} AND kind IN ('vote', 'sign', 'act') ORDER BY match, step, player"
+    )
+    matches = data.records(
+        "SELECT mechanism, game, agent, seat, match, facts FROM matches "
+        f"WHERE {DONE} AND facts IS NOT NULL ORDER BY match, player"
+    )
+    return rates(decisions, matches)
+
+
+def rates(decisions: Iterable[Mapping[str, Any]], matches: Iterable[Mapping[str, Any]]) -> list[Rate]:
+    """The rates from rows of the two tables; ``facts`` say which proposals there were and which one won."""
+    facts: dict[int, dict[str, Any]] = {}
+    counts: dict[tuple[str, str, str, str], list[int]] = {}
+
+    def count(row: Mapping[str, Any], measure: str, times: int, occasions: int = 1) -> None:
+        key = (str(row["mechanism"]), str(row["game"]), str(row["agent"]), measure)
+        tally = counts.setdefault(key, [0, 0])
+        tally[0] += times
+        tally[1] += occasions
+
+    for row in matches:
+        told = facts.setdefault(row["match"], orjson.loads(row["facts"]))
+        own = _own_label(told, row["seat"])
+        if own is not None:
+            count(row, "wins", told.get("winner") == own)
+        if "in_force" in told:
+            count(row, "in_force", bool(told["in_force"]))
+    for row in decisions:
+        told = facts.get(row["match"], {})
+        for measure, times, occasions in _occasions(row, told):
+            count(row, measure, times, occasions)
+    return [
+        Rate(*key, times, occasions)
+        for measure in MEASURES
+        for key, (times, occasions) in counts.items()
+        if key[3] == measure
+    ]
+
+
+def _occasions(row: Mapping[str, Any], told: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
+    if row["kind"] == "act":
+        if "delegated" in told:
+            yield "delegates", int(told["delegated"][row["seat"] - 1]), 1
+        return
+    answer = orjson.loads(row["answer"])
+    if row["kind"] == "sign":
+        yield "signs", int(answer["sign"]), 1
+        return
+    labels = _labels(told)
+    approved = answer["approve"]
+    if labels:
+        yield "approves", len(approved), len(labels)
+        own = _own_label(told, row["seat"])
+        yield "approves_own", int(own in approved), 1
+
+
+def _labels(told: Mapping[str, Any]) -> Sequence[str]:
+    return [proposal["label"] for proposal in told.get("proposals", ())]
+
+
+def _own_label(told: Mapping[str, Any], seat: int) -> str | None:
+    return next((p["label"] for p in told.get("proposals", ()) if p["seat"] == seat - 1), None)
