@@ -46,7 +46,7 @@ def transfers(contract: Sequence[int], profile: Sequence[int]) -> tuple[float, .
     total, others = sum(amounts), len(amounts) - 1
     exact = [Fraction(a) - Fraction(total - a, others) if others else Fraction(0) for a in amounts]
     # Coarse enough that every partial sum of transfers is a double without rounding.
-    bits = min(40, 50 - (2 * len(amounts) * max(1, *map(abs, amounts))).bit_length())
+    bits = 53 - (2 * len(amounts) * max(1, *map(abs, amounts))).bit_length()
     unit = Fraction(1, 2**bits) if bits >= 0 else Fraction(2**-bits)
     units = [floor(t / unit) for t in exact]
     missing = -sum(units)

@@ -110,7 +110,7 @@ class Designed(Mechanism):
         votes = [sorted(answer.value["approve"], key=labels.index) for answer in answers]
         approvals = [sum(label in vote for vote in votes) for label in labels]
         best = [seat for seat, count in enumerate(approvals) if count == max(approvals)]
-        winner = best[int(streams.at(0, 0, "winner").integers(len(best)))] if len(best) > 1 else best[0]
+        winner = best[int(streams.about(0, 0, "winner").integers(len(best)))] if len(best) > 1 else best[0]
         return {
             "proposals": proposals,
             "votes": votes,

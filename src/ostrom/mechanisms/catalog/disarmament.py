@@ -60,7 +60,7 @@ class Disarmament(Mechanism):
         ]
         odds = [_odds(game, seat, answer) for seat, answer in enumerate(answers)]
         played = tuple(
-            int(streams.at(0, seat, "play").choice(len(chances), p=chances))
+            int(streams.about(1, seat, "play").choice(len(chances), p=chances))
             for seat, chances in enumerate(odds)
         )
         payoffs = game.payoff(played)
