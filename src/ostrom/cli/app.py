@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from ostrom import __version__
-from ostrom.cli import catalog, counterfactual, data, evolving, model_commands, playing, running
+from ostrom.cli import catalog, counterfactual, data, evolving, importing, model_commands, playing, running
 
 app = typer.Typer(
     name="ostrom",
@@ -24,6 +24,7 @@ app.command("show")(catalog.show)
 app.command("validate")(catalog.validate_file)
 app.command("export")(data.export)
 app.command("report")(data.report)
+app.command("import")(importing.import_files)
 app.command("play")(playing.play)
 app.command("evolve")(evolving.evolve)
 app.command("branch")(counterfactual.branch)

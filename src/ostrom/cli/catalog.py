@@ -11,7 +11,17 @@ import typer
 from ostrom.cli.output import print_json, print_record, print_table, say
 from ostrom.errors import UsageError
 
-KINDS = ("games", "strategies", "mechanisms", "memories", "styles", "models", "studies", "prompts")
+KINDS = (
+    "games",
+    "strategies",
+    "mechanisms",
+    "memories",
+    "styles",
+    "models",
+    "studies",
+    "prompts",
+    "mappings",
+)
 
 
 def list_parts(
@@ -50,6 +60,13 @@ def _rows(kind: str) -> list[dict[str, Any]]:
         library = Library()
         kinds = ("stories", "payoffs", "history", "goals", "hints", "personas")
         return [{"kind": k, "name": n} for k in kinds for n in library.names(k)]
+    if kind == "mappings":
+        from ostrom.studies.importing import load_mapping, mapping_names
+
+        return [
+            {"name": name, "title": load_mapping(name)[0].title, "after": load_mapping(name)[0].citation}
+            for name in mapping_names()
+        ]
     registry = _registry(kind)
     return [
         {"name": name, "what": _first_line(registry.get(name)), "parameters": _parameters(registry, name)}
@@ -178,6 +195,8 @@ def check_file(file: Path) -> dict[str, Any]:
 
         game = build_game(str(file))
         return {"file": str(file), "kind": "game", "name": game.name, "seats": game.seats}
+    if file.suffix == ".csv":
+        return _table_of_games(file)
     from ostrom.studies.load import parse_yaml
 
     try:
@@ -192,12 +211,27 @@ def check_file(file: Path) -> dict[str, Any]:
 
         game = build_game(str(file))
         return {"file": str(file), "kind": "game", "name": game.name, "seats": game.seats}
+    if "game" in keys and {"seats", "players"} & keys and {"actions", "match"} & keys:
+        from ostrom.studies.importing import load_mapping
+
+        return {"file": str(file), "kind": "mapping", "columns": ", ".join(load_mapping(file)[0].needed())}
     if "lexicons" in keys:
         from ostrom.analysis.lexicons import load_lexicons
 
         lists = load_lexicons(file)
         return {"file": str(file), "kind": "lexicons", "lists": ", ".join(x.name for x in lists)}
     return _study(file, data)
+
+
+def _table_of_games(file: Path) -> dict[str, Any]:
+    from ostrom.games.ordinal_table import check_table, read_table
+
+    rows, problems = len(read_table(file)), check_table(file)
+    if problems:
+        for line in problems:
+            say(f"{file}: {line}")
+        raise UsageError(f"{file}: {len(problems)} of {rows} games are wrong")
+    return {"file": str(file), "kind": "table of 2x2 games", "games": rows}
 
 
 def _scenario(file: Path) -> dict[str, Any]:

@@ -62,7 +62,12 @@ def open_run(path: str | Path, runs: str | Path = "runs") -> Run:
     folder = find_run(path, runs)
     manifest = folder.manifest()
     study = validate(StudyFile, manifest["study"], str(folder.path / "run.json"), "study")
-    plan = StudyPlan(study, Library(manifest.get("prompts_folder")), str(folder.path / "run.json"))
+    if manifest.get("imported"):
+        from ostrom.studies.importing.plan import imported_plan
+
+        plan: StudyPlan = imported_plan(folder.path, manifest, study)
+    else:
+        plan = StudyPlan(study, Library(manifest.get("prompts_folder")), str(folder.path / "run.json"))
     journal = Journal(folder.journal)
     if manifest.get("parent"):
         from ostrom.studies.forked import forked_plan

@@ -1,0 +1,242 @@
+"""The shape of a mapping file: which column of a foreign table means what."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from ostrom.errors import StudyError, UnknownName
+from ostrom.studies.factors import RESERVED
+from ostrom.studies.load import parse_yaml, validate
+
+SHIPPED = files("ostrom.studies.importing").joinpath("mappings")
+
+_STRICT = ConfigDict(extra="forbid", frozen=True)
+
+
+class Value(BaseModel):
+    """A fixed value in place of a column."""
+
+    model_config = _STRICT
+
+    value: str
+
+
+class SeatColumns(BaseModel):
+    """The columns of one seat (wide), or of the player of a row (long)."""
+
+    model_config = _STRICT
+
+    player: str | Value = Field(description="the column with the player's name, or {value: name}")
+    action: str | None = Field(default=None, description="what it did; left out: follows from the payoffs")
+    payoff: str | None = Field(default=None, description="what it was paid in the round: checked")
+    total: str | None = Field(default=None, description="what it was paid up to then: checked")
+    seat: str | None = Field(
+        default=None, description="long only: the column with the seat (1, 2, ...); left out: order of rows"
+    )
+    actions: dict[str, str | int] | None = Field(default=None, description="this seat's own 'actions'")
+
+    @field_validator("actions", mode="before")
+    @classmethod
+    def _texts(cls, value: object) -> object:
+        return _text_keys(value)
+
+
+class GameByColumn(BaseModel):
+    """A game that differs from match to match."""
+
+    model_config = _STRICT
+
+    column: str
+    is_: dict[str, str | dict[str, Any]] | None = Field(default=None, alias="is", description="value: game")
+    spec: str | None = Field(default=None, description="a game with {} in place of the value")
+    table: str | None = Field(default=None, description="a CSV table of 2x2 games with the value as number")
+
+    @field_validator("is_", mode="before")
+    @classmethod
+    def _texts(cls, value: object) -> object:
+        return _text_keys(value)
+
+    @model_validator(mode="after")
+    def _one_way(self) -> GameByColumn:
+        if sum(way is not None for way in (self.is_, self.spec, self.table)) != 1:
+            raise ValueError("say what the values mean in exactly one way: 'is', 'spec' or 'table'")
+        if self.spec is not None and "{}" not in self.spec:
+            raise ValueError("'spec' needs {} where the value goes, for example ordinal_2x2:{}")
+        return self
+
+
+class MatchRule(BaseModel):
+    """Which rows make a match."""
+
+    model_config = _STRICT
+
+    by: list[str] = Field(default_factory=list, description="rows with the same values belong together")
+    new_when: str | None = Field(
+        default=None, description="a column whose numbers grow within a match: where they do not, one begins"
+    )
+
+    @model_validator(mode="after")
+    def _some(self) -> MatchRule:
+        if not self.by and self.new_when is None:
+            raise ValueError("say how rows make matches: 'by' some columns, 'new_when' a column starts anew")
+        return self
+
+
+class Mapping(BaseModel):
+    """What the columns of a foreign table mean."""
+
+    model_config = _STRICT
+
+    title: str = ""
+    about: str = ""
+    citation: str = ""
+    separator: str | None = Field(default=None, description="left out: found in the header")
+    columns: list[str] | None = Field(
+        default=None, description="names of the columns of a file without header"
+    )
+    rows: Literal["round", "match"] = Field(
+        default="round", description="what a row holds: one round, or all actions of a match in one text"
+    )
+    split: str = Field(
+        default="", description="what stands between the actions of a match; left out: nothing"
+    )
+    game: GameByColumn | str | dict[str, Any]
+    match: MatchRule | None = None
+    round: str | None = Field(default=None, description="the number of the round; left out: order of rows")
+    first_round: int = Field(default=1, description="the number that the first round bears")
+    rounds: int | Literal["any"] | None = Field(
+        default=None, description="how many every match has; left out: all the same; any: they may differ"
+    )
+    seats: dict[int, SeatColumns] = Field(default_factory=dict, description="wide: the columns of each seat")
+    players: SeatColumns | None = Field(default=None, description="long: one row for each player")
+    actions: dict[str, str | int] = Field(
+        default_factory=dict, description="what is written: the game's action, by name or place (from 1)"
+    )
+    illegal: list[str] = Field(default_factory=list, description="what is written for no valid answer")
+    on_illegal: Literal["refuse", "skip-match"] = "refuse"
+    totals: Literal["running", "final"] = Field(
+        default="running", description="whether a total counts up to its row or to the end of the match"
+    )
+    disagreements: Literal["refuse", "keep"] = Field(
+        default="refuse", description="what to do where payoffs contradict the game"
+    )
+    names: dict[str, str] = Field(default_factory=dict, description="what players are called in tables")
+    factors: dict[str, str] = Field(
+        default_factory=dict, description="factor: column, the same all match long"
+    )
+    report: dict[str, Any] = Field(default_factory=dict, description="panels of the report")
+
+    @field_validator("actions", mode="before")
+    @classmethod
+    def _texts(cls, value: object) -> object:
+        return _text_keys(value)
+
+    @field_validator("illegal", mode="before")
+    @classmethod
+    def _list(cls, value: object) -> object:
+        return ["" if v is None else canonical(str(v)) for v in value] if isinstance(value, list) else value
+
+    @field_validator("factors")
+    @classmethod
+    def _free(cls, value: dict[str, str]) -> dict[str, str]:
+        for name in value:
+            if name in RESERVED or name in ("game", "file", "mechanism"):
+                raise ValueError(f"a factor must not be called {name!r}: tables have a column of that name")
+        return value
+
+    @model_validator(mode="after")
+    def _one_layout(self) -> Mapping:
+        if bool(self.seats) == (self.players is not None):
+            raise ValueError("give either 'seats' (one row for all players) or 'players' (one row for each)")
+        if self.seats and sorted(self.seats) != list(range(1, len(self.seats) + 1)):
+            raise ValueError(f"seats are numbered from 1 without gaps (found {sorted(self.seats)})")
+        if any(seat.seat is not None for seat in self.seats.values()):
+            raise ValueError("'seat' belongs to 'players': in 'seats' the number says it")
+        if self.match is None and (self.rows == "round" or self.players is not None):
+            raise ValueError("'match' must say which rows make a match")
+        if self.rows == "match" and self.round is not None:
+            raise ValueError("rows that hold a whole match have no 'round'")
+        if self.rows == "match" and any(s.payoff for s in self._all_seats()):
+            raise ValueError("rows that hold a whole match have a 'total', not a 'payoff'")
+        if not self.actions and any(s.action and not s.actions for s in self._all_seats()):
+            raise ValueError("'actions' must say which action of the game each written answer is")
+        return self
+
+    def _all_seats(self) -> list[SeatColumns]:
+        return list(self.seats.values()) if self.players is None else [self.players]
+
+    def needed(self) -> dict[str, str]:
+        """Every column that the mapping speaks of, with the key that names it."""
+        found: dict[str, str] = {}
+        for place, seat in self.seats.items() if self.players is None else [("", self.players)]:
+            where = f"seats.{place}" if place else "players"
+            if isinstance(seat.player, str):
+                found.setdefault(seat.player, f"{where}.player")
+            for key in ("action", "payoff", "total", "seat"):
+                if getattr(seat, key) is not None:
+                    found.setdefault(getattr(seat, key), f"{where}.{key}")
+        if isinstance(self.game, GameByColumn):
+            found.setdefault(self.game.column, "game.column")
+        if self.match is not None:
+            for column in self.match.by:
+                found.setdefault(column, "match.by")
+            if self.match.new_when is not None:
+                found.setdefault(self.match.new_when, "match.new_when")
+        if self.round is not None:
+            found.setdefault(self.round, "round")
+        for name, column in self.factors.items():
+            found.setdefault(column, f"factors.{name}")
+        return found
+
+
+def canonical(text: str) -> str:
+    """A cell as it is compared: without spaces around it, 1.0 as 1.
+
+    >>> canonical(" 1.0 "), canonical("J"), canonical("0.50")
+    ('1', 'J', '0.5')
+    """
+    stripped = text.strip()
+    try:
+        number = float(stripped)
+    except ValueError:
+        return stripped
+    if number != number or abs(number) >= 1e15:
+        return stripped
+    return str(int(number)) if number.is_integer() else repr(number)
+
+
+def _text_keys(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    # YAML reads 0, 1.0 and true before we do; as cells of a table they are texts.
+    return {canonical(str(key)): inner for key, inner in value.items()}
+
+
+def mapping_names() -> list[str]:
+    """The mappings that come with the package."""
+    return sorted(p.name.removesuffix(".yaml") for p in SHIPPED.iterdir() if p.name.endswith(".yaml"))
+
+
+def load_mapping(source: str | Path) -> tuple[Mapping, str]:
+    """A mapping from a file or by the name of a shipped one, and what to call it in messages."""
+    name = str(source)
+    if name in mapping_names():
+        text = SHIPPED.joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+    else:
+        path = Path(name)
+        if not path.exists():
+            if path.suffix in (".yaml", ".yml") or "/" in name:
+                raise StudyError("there is no such file", file=name)
+            raise UnknownName("mapping", name, mapping_names())
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise StudyError(f"cannot be read: {error}", file=name) from None
+    data = parse_yaml(text, name)
+    if not isinstance(data, dict):
+        raise StudyError("a mapping file maps keys to values", file=name, found=type(data).__name__)
+    return validate(Mapping, data, name), name
