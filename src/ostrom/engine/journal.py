@@ -310,6 +310,14 @@ class Journal:
             return unpack_prompt(blob)
         return None
 
+    def asked(self, unit: int, step: int, player: int) -> list[tuple[int, str, str, str | None]]:
+        """The replies that arrived for one decision, in order: id of the call, part, text, reasoning."""
+        query = (
+            "SELECT id, part, reply, reasoning FROM calls "
+            "WHERE unit=? AND step=? AND player=? AND error IS NULL ORDER BY id"
+        )
+        return list(self._rows(query, unit, step, player))
+
     def spent(self) -> dict[str, float]:
         """Totals over all calls: calls, tokens, money, retries, unpriced calls, unreadable replies."""
         row = next(

@@ -33,7 +33,10 @@ class Calls(Protocol):
 
 
 class Match:
-    """Plays one unit. ``known`` and ``replies`` are what an earlier attempt left in the journal."""
+    """Plays one unit. ``known`` and ``replies`` are what an earlier attempt left in the journal.
+
+    With ``again`` answers that were accepted stand, but what was not accepted is asked for anew.
+    """
 
     def __init__(
         self,
@@ -44,11 +47,12 @@ class Match:
         calls: Calls,
         tally: Tally,
         resume: bool,
+        again: bool = False,
     ) -> None:
         self.unit, self.play, self.agents = unit, play, agents
         self.journal, self.calls, self.tally = journal, calls, tally
         self.known: dict[Place, tuple[Answer, int]] = journal.answers(unit.index) if resume else {}
-        self.replies = journal.replies(unit.index) if resume else {}
+        self.replies = journal.replies(unit.index) if resume and not again else {}
         self.streams: Streams = unit.streams
         self.step = unit.first
 

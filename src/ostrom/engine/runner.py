@@ -36,6 +36,8 @@ class Options:
     prices: Mapping[str, Any] | None = None
     patience: Patience = Patience()
     grace: float = 600.0
+    ask_again: bool = False
+    """A unit that failed before is asked anew; else its unreadable replies are read again from the journal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,7 @@ class Runner:
         """What earlier sessions did counts: ended matches, money, calls."""
         self._states = self._final(journal.states())
         self._begun = journal.begun()
+        self._failed_before = {index for index, state in self._states.items() if state == "failed"}
         spent = journal.spent()
         tally = self.tally
         tally.done = sum(state == "done" for state in self._states.values())
@@ -202,6 +205,7 @@ class Runner:
                 caller,
                 self.tally,
                 resume=unit.index in self._begun,
+                again=self.options.ask_again and unit.index in self._failed_before,
             )
             outcome = await match.run()
         except SkipMatch as skip:
