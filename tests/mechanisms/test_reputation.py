@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from ostrom.agents.scripted import ScriptedAgent
-from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer
 from ostrom.errors import GameError
 from ostrom.games import build_game
@@ -17,7 +15,7 @@ from ostrom.mechanisms.catalog.reputation import Reputation, pseudonyms
 from ostrom.mechanisms.matching import tables_of_round
 from ostrom.mechanisms.protocol import Decision
 from ostrom.streams import Streams
-from ostrom.testing.check_mechanism import Playing, drive
+from ostrom.testing.check_mechanism import Playing, drive, played_by
 from ostrom.testing.random_answers import random_answer
 
 PD = build_game("prisoners_dilemma:coopeval")
@@ -30,15 +28,10 @@ def at_random(decision: Decision, step: int) -> Answer:
 
 def society(types: list[str], rounds: int = 15, order: str = "first", game: Any = PD) -> Playing:
     """Everybody of a list of strategies, one per seat each."""
-    agents = [ScriptedAgent(strategies.build(spec)) for spec in types for _ in range(game.seats)]
+    players = [spec for spec in types for _ in range(game.seats)]
     streams = Streams(0, 1)
-    rules = Reputation(order, rounds=rounds).sized(len(agents))
-
-    def reply(decision: Decision, step: int) -> Answer:
-        player = decision.player
-        return agents[player].decide(decision, lambda: streams.chance(step, player))
-
-    return drive(rules, game, streams, reply)
+    rules = Reputation(order, rounds=rounds).sized(len(players))
+    return drive(rules, game, streams, played_by(players, streams))
 
 
 @pytest.mark.parametrize(("types", "seats"), [(1, 2), (4, 2), (3, 3), (2, 5)])

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from ostrom.agents.scripted import ScriptedAgent
+from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer, Choice, Mixture, read
 from ostrom.answers.schema import check_schema
 from ostrom.errors import GameError
@@ -115,6 +117,17 @@ def drive(rules: Mechanism, game: Game, streams: Streams, reply: Reply) -> Playi
             decisions = play.send(answers[-1])
     except StopIteration as stop:
         return Playing(plain, asked, answers, stop.value)
+
+
+def played_by(types: Sequence[str], streams: Streams) -> Reply:
+    """Strategies, one per player, as a function that answers."""
+    agents = [ScriptedAgent(strategies.build(spec)) for spec in types]
+
+    def reply(decision: Decision, step: int) -> Answer:
+        player = decision.player
+        return agents[player].decide(decision, lambda: streams.chance(step, player))
+
+    return reply
 
 
 def _plain(decision: Decision) -> Any:
