@@ -5,7 +5,17 @@ from __future__ import annotations
 import typer
 
 from ostrom import __version__
-from ostrom.cli import catalog, counterfactual, data, evolving, importing, model_commands, playing, running
+from ostrom.cli import (
+    catalog,
+    comparing,
+    counterfactual,
+    data,
+    evolving,
+    importing,
+    model_commands,
+    playing,
+    running,
+)
 
 app = typer.Typer(
     name="ostrom",
@@ -27,6 +37,8 @@ app.command("report")(data.report)
 app.command("import")(importing.import_files)
 app.command("play")(playing.play)
 app.command("evolve")(evolving.evolve)
+app.command("compare")(comparing.compare)
+app.command("traces")(comparing.traces)
 app.command("branch")(counterfactual.branch)
 app.command("attribute")(counterfactual.attribute)
 models.command("check")(model_commands.check)

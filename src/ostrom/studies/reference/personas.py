@@ -1,4 +1,4 @@
-"""The published figures of the persona study (Manoranjan & Gaikwad 2026), and where they contradict each other."""
+"""The published figures of the persona study (Manoranjan & Gaikwad 2026), and their contradictions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COUNTED = {"all": "Table 1", "economic": "Table 3", "environmental": "Table 5"}
 
 @cache
 def published_personas() -> tuple[dict[str, Any], ...]:
-    """Every published figure as a row: where it stands, its value in per cent, and its count where there is one.
+    """Every published figure as a row: where it stands, its value in per cent, its count where known.
 
     >>> len(published_personas())
     193

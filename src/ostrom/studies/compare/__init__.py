@@ -1,0 +1,22 @@
+"""Published and own figures side by side, for every study that names its reference.
+
+A reference is one file in ``ostrom.studies.compare.catalog`` (constant ``REFERENCE``) or an entry point of
+the group ``ostrom.references``; a study names it under ``report.reference``.
+"""
+
+from ostrom.studies.compare.figures import Cell, Games, Own, Published, Reference, references
+from ostrom.studies.compare.lines import Comparison, Line, compare, compare_run, read_mapping
+
+__all__ = [
+    "Cell",
+    "Comparison",
+    "Games",
+    "Line",
+    "Own",
+    "Published",
+    "Reference",
+    "compare",
+    "compare_run",
+    "read_mapping",
+    "references",
+]
