@@ -147,6 +147,7 @@ class Voice:
             "seat": view.seat,
             "role": view.game.roles[view.seat],
             "game": view.game,
+            "carried": view.game.words.at(view.seat),
             "mechanism": view.mechanism,
             **extra,
         }
@@ -219,7 +220,7 @@ class Voice:
             try:
                 self.opening(values), self.introduction(values)
             except StudyError as error:
-                return str(error)
+                return f"{error} (the game carries no such words)"
         return None
 
     def _titled(self, decision: Decision) -> Decision:

@@ -27,6 +27,19 @@ class Words:
     def __bool__(self) -> bool:
         return bool(self.narrative or self.titles or self.personas or self.actions)
 
+    def at(self, seat: int) -> dict[str, str]:
+        """What there is to tell a seat, and nothing else: narrative, title, persona.
+
+        >>> Words(titles=("Owner", "Neighbour")).at(1)
+        {'title': 'Neighbour'}
+        """
+        found = {"narrative": self.narrative} if self.narrative else {}
+        if self.titles:
+            found["title"] = self.titles[seat]
+        if self.personas:
+            found["persona"] = self.personas[seat]
+        return found
+
     def check(self, game: str, actions: Sequence[Sequence[str]]) -> None:
         """Refuse words that do not fit the seats and actions of a game."""
         for what, given in (("titles", self.titles), ("personas", self.personas), ("actions", self.actions)):
