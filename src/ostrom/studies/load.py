@@ -115,7 +115,10 @@ def load_study(
 
 
 def apply_preset(raw: Mapping[str, Any], preset: str | None, file: str) -> dict[str, Any]:
-    """The study with one of its presets laid over it; factors of a preset replace those of the same name."""
+    """The study with one of its presets laid over it; its factors replace those of the same name.
+
+    A factor or a type that the preset sets to null is left out.
+    """
     data = dict(raw)
     presets = data.pop("presets", {}) or {}
     if not isinstance(presets, Mapping):
@@ -128,6 +131,8 @@ def apply_preset(raw: Mapping[str, Any], preset: str | None, file: str) -> dict[
     vary = {**(data.get("vary") or {}), **(over.pop("vary", None) or {})}
     merged = merge(data, over)
     merged["vary"] = {name: levels for name, levels in vary.items() if levels is not None}
+    if isinstance(merged.get("types"), Mapping):
+        merged["types"] = {name: spec for name, spec in merged["types"].items() if spec is not None}
     return merged
 
 
