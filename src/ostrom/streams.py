@@ -45,8 +45,8 @@ class Streams:
     def chance(self, step: int, seat: int = 0, purpose: str = "") -> float:
         """One number in [0, 1) for one draw site: far cheaper than a generator, and the same in an array.
 
-        It is the output of SplitMix64 (Steele et al. 2014) at a position given by step and seat, with a root
-        that SeedSequence makes of seed, match and purpose.
+        It is the output of SplitMix64 (Steele et al. 2014) at a position given by step and seat, from a root
+        that the same mixing makes of seed, match and purpose.
 
         >>> Streams(1, 7).chance(3) == Streams(1, 7).chance(3) != Streams(1, 7).chance(3, 1)
         True
@@ -55,7 +55,8 @@ class Streams:
 
     def root(self, purpose: str = "") -> int:
         """Where the numbers of one purpose begin."""
-        return _root(self.seed & _MASK, self.match & _MASK, purpose)
+        seeded = _mixed((self.seed + _GOLDEN) & _MASK)
+        return _mixed((_mixed((seeded + self.match) & _MASK) + _purpose(purpose)) & _MASK)
 
     def about(self, number: int, seat: int = 0, purpose: str = "") -> np.random.Generator:
         """A draw about a round, whenever it is made: for the rounds before a fork, that of the origin."""
@@ -89,7 +90,6 @@ def _mixed(x: int) -> int:
     return x ^ (x >> 31)
 
 
-@lru_cache(maxsize=65536)
-def _root(seed: int, match: int, purpose: str) -> int:
-    sequence = np.random.SeedSequence([seed, match, key_of(purpose)])
-    return int(sequence.generate_state(1, np.uint64)[0])
+@lru_cache(maxsize=1024)
+def _purpose(text: str) -> int:
+    return key_of(text)

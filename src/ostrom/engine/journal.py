@@ -28,6 +28,7 @@ from ostrom.models.base import Message, Reply, Usage
 
 ANSWER = "INSERT INTO answers VALUES (?,?,?,?,?,?,?,?,?,?)"
 CALL = "INSERT INTO calls VALUES (NULL" + ",?" * 25 + ")"
+PLAY = "INSERT INTO plays VALUES (?,?,?)"
 UNIT = "INSERT OR REPLACE INTO units VALUES (?,?,?,?,?,?)"
 
 Place = tuple[int, int, str]
@@ -143,6 +144,10 @@ class Journal:
     def call(self, record: CallRecord) -> None:
         """Queue a try at a call."""
         self._put(CALL, record)
+
+    def moves(self, unit: int, rounds: int, intended: bytes) -> None:
+        """Queue all moves of a match that was played as arrays."""
+        self._put(PLAY, (unit, rounds, intended))
 
     def finish(
         self, unit: int, state: str, reason: str | None, steps: int, scores: Any = None, facts: Any = None
@@ -278,6 +283,12 @@ class Journal:
             (step, player, part): (Answer(load(value), reading, load(odds), note, load(facts)), complaints)
             for step, player, part, value, reading, odds, note, facts, complaints in self._rows(query, unit)
         }
+
+    def play(self, unit: int) -> tuple[int, bytes] | None:
+        """Rounds and packed moves of a match that was played as arrays."""
+        for rounds, intended in self._rows("SELECT rounds, intended FROM plays WHERE unit=?", unit):
+            return rounds, intended
+        return None
 
     def replies(self, unit: int) -> dict[tuple[int, int, str, bytes], Reply]:
         """Replies that arrived, by place and key: on resume they are not asked for again."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.journal import Journal, dump
 from ostrom.engine.match import replay
 from ostrom.engine.plan import Plan, Seated, Unit
@@ -24,6 +25,7 @@ class Rows:
 
     def __init__(self, plan: Plan, journal: Journal, run: str) -> None:
         self.plan, self.journal, self.run = plan, journal, run
+        self._arrays = ArrayPlayer()
 
     def played(self) -> Iterator[tuple[Unit, str, str | None]]:
         """Every unit that has begun, with its state."""
@@ -86,8 +88,13 @@ class Rows:
         """One row per try at a call, as journaled, without prompts (see ``prompts``)."""
         yield from self.journal.call_rows(self.run)
 
+    def answers(self, unit: Unit) -> Mapping[Any, Any]:
+        """The answers of a unit, whichever way it was played."""
+        packed = self.journal.play(unit.index)
+        return self.journal.answers(unit.index) if packed is None else self._arrays.answers(unit, *packed)
+
     def _replayed(self, unit: Unit) -> tuple[list[list[Decision]], Outcome | None, Mapping[Any, Any]]:
-        answers = self.journal.answers(unit.index)
+        answers = self.answers(unit)
         mechanism = unit.mechanism
         if unit.needs:
             facts = [self.journal.ended(index) for index in unit.needs]

@@ -11,6 +11,7 @@ from typing import Any
 from ostrom.agents.cast import Company
 from ostrom.agents.language import Invalidity
 from ostrom.agents.policy import SkipMatch
+from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.cache import Cache
 from ostrom.engine.caller import Caller, Stopped
 from ostrom.engine.folder import Folder
@@ -22,6 +23,8 @@ from ostrom.errors import BudgetSpent, InvalidAnswers, ModelError, OstromError, 
 from ostrom.framing import Library
 from ostrom.models.base import Model
 
+ARRAY_BATCH = 4096
+"""Matches that are played as arrays at a time."""
 BREAKER = 20
 """So many failed calls in a row to one model, each tried to exhaustion, and the run stops."""
 
@@ -34,6 +37,8 @@ class Options:
     limit: int | None = None
     cache: Path | None = None
     prices: Mapping[str, Any] | None = None
+    arrays: bool = True
+    """Play scripted matches as arrays where that is possible; the results are the same."""
     patience: Patience = Patience()
     grace: float = 600.0
     ask_again: bool = False
@@ -65,6 +70,7 @@ class Runner:
         self.options = options or Options()
         self.models = models
         self.tally = Tally(matches=len(plan))
+        self._arrays = ArrayPlayer()
         self._why: str | None = None
         self._error: OstromError | None = None
         self._interrupted = False
@@ -165,8 +171,29 @@ class Runner:
             begun += 1
             yield unit
 
+    def _one_by_one(self, journal: Journal) -> Iterator[Unit]:
+        """The units that need a generator each; those that can be played as arrays are, on the way."""
+        ready: list[Unit] = []
+        for unit in self._waiting():
+            if unit.index in self._begun or not self.options.arrays or not self._arrays.takes(unit):
+                yield unit
+                continue
+            ready.append(unit)
+            if len(ready) == ARRAY_BATCH:
+                self._play_arrays(ready, journal)
+                ready = []
+        self._play_arrays(ready, journal)
+
+    def _play_arrays(self, units: list[Unit], journal: Journal) -> None:
+        for played in self._arrays.play(units):
+            index = played.unit.index
+            journal.moves(index, played.rounds, played.intended)
+            journal.finish(index, "done", None, played.rounds, played.scores)
+            self.tally.done += 1
+            self.tally.decisions += 2 * played.rounds
+
     async def _play_all(self, journal: Journal, caller: Caller, company: Company) -> None:
-        units = self._waiting()
+        units = self._one_by_one(journal)
         workers = self._matches_at_once(caller)
         for index, state in self._states.items():
             if state in ("done", "skipped"):

@@ -52,3 +52,9 @@ CREATE TABLE IF NOT EXISTS calls (
   status INTEGER
 );
 CREATE INDEX IF NOT EXISTS calls_place ON calls (unit, step, player);
+
+CREATE TABLE IF NOT EXISTS plays (
+  unit INTEGER PRIMARY KEY,
+  rounds INTEGER NOT NULL,
+  intended BLOB NOT NULL        -- one bit per round and seat: 1 where the seat chose to cooperate
+);

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from ostrom.answers import Answer, Choice
 from ostrom.games.game import Game
+from ostrom.mechanisms.arrays import ArrayRules
 from ostrom.mechanisms.protocol import Decision, Play, View
 from ostrom.streams import Streams
 
@@ -51,6 +52,10 @@ class Mechanism(ABC):
     def given(self, outcomes: Sequence[Mapping[str, Any]]) -> Mechanism:
         """This mechanism with the facts of the preparations of a match's players, by seat."""
         raise NotImplementedError(f"{self.name} needs no preparations, got {len(outcomes)}")
+
+    def array_rules(self, game: Game) -> ArrayRules | None:  # noqa: ARG002
+        """The rules as plain repetition, where they are that: scripted matches are then played as arrays."""
+        return None
 
     def longest_history(self, game: Game) -> int:  # noqa: ARG002
         """The most rounds any view of a match can hold, for forecasts of prompt length."""

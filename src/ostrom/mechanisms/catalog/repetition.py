@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 from ostrom.answers import Answer, Choice
 from ostrom.errors import GameError
 from ostrom.games.game import Game
+from ostrom.mechanisms.arrays import ArrayRules
 from ostrom.mechanisms.base import Mechanism, act, profile_of
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
 from ostrom.mechanisms.scoring import match_score
@@ -154,6 +155,13 @@ class Repetition(Mechanism):
         if player == game.seats:
             return self.rounds * (game.seats if self.watched is None else 1)
         return self.rounds * (game.seats if self.predict == "players" else 1)
+
+    def array_rules(self, game: Game) -> ArrayRules | None:  # noqa: ARG002
+        """Plain repetition as it is, unless somebody predicts."""
+        if self.predict is not None:
+            return None
+        continuation = self.continuation if self.stopping == "geometric" else None
+        return ArrayRules(self.rounds, self.noise, continuation, self.discount)
 
     def longest_history(self, game: Game) -> int:  # noqa: ARG002
         """All rounds but the last."""

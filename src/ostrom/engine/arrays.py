@@ -1,0 +1,163 @@
+"""Scripted matches by the thousand: units that finite-state strategies play alone are played as arrays.
+
+What comes out is exactly what playing them one by one would give, because chance is keyed by the match and
+not by the order of play. So the journal keeps only the moves, and replaying them gives all the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from ostrom.agents.arrays import Moves, machines, play_arrays
+from ostrom.agents.automaton import Automaton
+from ostrom.agents.config import AgentConfig
+from ostrom.agents.strategies import strategies
+from ostrom.answers import Answer
+from ostrom.engine.plan import Unit
+from ostrom.games.game import Game
+from ostrom.mechanisms.arrays import ArrayRules
+from ostrom.mechanisms.scoring import match_score
+
+MOST_STATES = 512
+"""Tables grow with the square of the number of states; a set of larger machines is played one by one."""
+MOST_MOVES = 8_000_000
+"""Rounds times matches of one batch, which bounds memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One match as it came out of a batch."""
+
+    unit: Unit
+    rounds: int
+    intended: bytes
+    scores: tuple[float, float]
+
+
+class ArrayPlayer:
+    """Tells which units can be played as arrays, and plays them."""
+
+    def __init__(self) -> None:
+        self._automata: dict[tuple[bytes, int, int], Automaton | None] = {}
+        self._games: dict[int, Game] = {}  # keeps games alive, so that their ids stay theirs
+
+    def takes(self, unit: Unit) -> bool:
+        """Whether every seat is a finite-state strategy and the rules are plain repetition."""
+        if unit.kind != "match" or unit.needs or len(unit.players) != 2 or unit.streams.origin is not None:
+            return False
+        if unit.mechanism.array_rules(unit.game) is None or len(unit.game.actions) != 2:
+            return False
+        return all(
+            self.automaton(p.config, unit.game, seat) is not None for seat, p in enumerate(unit.players)
+        )
+
+    def automaton(self, config: AgentConfig, game: Game, seat: int) -> Automaton | None:
+        """The machine of a strategy at a seat of a game, made once."""
+        if config.strategy is None or config.memory != "full":
+            return None
+        key = (orjson.dumps(config.strategy, option=orjson.OPT_SORT_KEYS), id(game), seat)
+        if key not in self._automata:
+            self._games[id(game)] = game
+            made = strategies.build(config.strategy).automaton(game, seat)
+            self._automata[key] = made if made is None or len(made.cooperate) <= MOST_STATES // 2 else None
+        return self._automata[key]
+
+    def play(self, units: Sequence[Unit]) -> Iterator[Played]:
+        """Play units that were taken, game by game and rule by rule."""
+        groups: dict[tuple[int, ArrayRules], list[Unit]] = {}
+        for unit in units:
+            rules = unit.mechanism.array_rules(unit.game)
+            assert rules is not None
+            groups.setdefault((id(unit.game), rules), []).append(unit)
+        for (_, rules), group in groups.items():
+            size = max(1, MOST_MOVES // (2 * rules.rounds))
+            for start in range(0, len(group), size):
+                yield from self._batch(group[start : start + size], rules)
+
+    def _batch(self, units: Sequence[Unit], rules: ArrayRules) -> Iterator[Played]:
+        game = units[0].game
+        numbers: dict[Automaton, int] = {}
+        seats = np.empty((2, len(units)), dtype=np.intp)
+        for m, unit in enumerate(units):
+            for seat, player in enumerate(unit.players):
+                machine = self.automaton(player.config, game, seat)
+                assert machine is not None
+                seats[seat, m] = numbers.setdefault(machine, len(numbers))
+        table = machines(list(numbers))
+        if len(table.cooperate) > MOST_STATES and len(units) > 1:
+            half = len(units) // 2
+            yield from self._batch(units[:half], rules)
+            yield from self._batch(units[half:], rules)
+            return
+        first = (game.cooperative[0] == 0, game.cooperative[1] == 0)
+        needs_chance = table.random or rules.noise or rules.continuation is not None
+        streams = [unit.streams for unit in units] if needs_chance else ()
+        moves = play_arrays(table, seats, rules, streams, first)
+        scores = _scores(game, moves, rules.discount)
+        for m, unit in enumerate(units):
+            length = int(moves.lengths[m])
+            packed = np.packbits(moves.intended[:length, :, m]).tobytes()
+            yield Played(unit, length, packed, (scores[0][m], scores[1][m]))
+
+    def answers(
+        self, unit: Unit, rounds: int, intended: bytes
+    ) -> dict[tuple[int, int, str], tuple[Answer, int]]:
+        """The answers behind packed moves, as the journal of a match played by itself would hold them."""
+        moves = np.unpackbits(np.frombuffer(intended, dtype=np.uint8), count=2 * rounds).reshape(rounds, 2)
+        found: dict[tuple[int, int, str], tuple[Answer, int]] = {}
+        for seat, player in enumerate(unit.players):
+            options, c = unit.game.actions[seat], unit.game.cooperative[seat]
+            machine = self.automaton(player.config, unit.game, seat)
+            assert machine is not None and c is not None
+            odds = _odds_along(unit, machine, seat, moves)
+            made: dict[tuple[bool, float], Answer] = {}
+            for step, p in enumerate(odds):
+                key = (bool(moves[step, seat]), p)
+                if key not in made:
+                    chances = {options[c]: p, options[1 - c]: 1.0 - p}
+                    made[key] = Answer(options[c if key[0] else 1 - c], "scripted", chances)
+                found[step, seat, ""] = (made[key], 0)
+        return found
+
+
+def _odds_along(unit: Unit, machine: Automaton, seat: int, intended: NDArray[np.uint8]) -> list[float]:
+    """The chance of cooperating that the machine stated before each round; slips are drawn again."""
+    rules = unit.mechanism.array_rules(unit.game)
+    assert rules is not None
+    streams, state, odds = unit.streams, machine.initial, []
+    for t, row in enumerate(intended.tolist()):
+        odds.append(machine.cooperate[state])
+        played = [
+            bool(move) ^ (rules.noise > 0 and streams.chance(t + 1, s, "tremble") < rules.noise)
+            for s, move in enumerate(row)
+        ]
+        state = machine.transitions[state][2 * (not played[seat]) + (not played[1 - seat])]
+    return odds
+
+
+def _scores(game: Game, moves: Moves, discount: float | None) -> tuple[list[float], list[float]]:
+    """The scores of both seats, to the last bit those of ``match_score``."""
+    c = game.cooperative
+    assert c[0] is not None and c[1] is not None
+    # Action index by cooperation: index 1 where the machine cooperates.
+    rows = [(1 - c[0], c[0]), (1 - c[1], c[1])]
+    one, two = moves.played[:, 0], moves.played[:, 1]
+    found: tuple[list[float], list[float]] = ([], [])
+    for seat in (0, 1):
+        pay = np.array([[game.payoff((rows[0][a], rows[1][b]))[seat] for b in (0, 1)] for a in (0, 1)])
+        paid = pay.ravel().take(2 * one.astype(np.intp) + two)
+        whole = bool((pay == np.round(pay)).all() and np.abs(pay).max(initial=0) * len(one) < 2**53)
+        if discount is None and whole:
+            inside = np.arange(len(one))[:, None] < moves.lengths[None, :]
+            totals = np.where(inside, paid, 0.0).sum(axis=0)
+            found[seat].extend((totals / moves.lengths).tolist())
+        else:
+            found[seat].extend(
+                match_score(paid[: moves.lengths[m], m].tolist(), discount) for m in range(paid.shape[1])
+            )
+    return found
