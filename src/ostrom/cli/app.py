@@ -12,6 +12,7 @@ from ostrom.cli import (
     data,
     evolving,
     importing,
+    judging,
     model_commands,
     playing,
     running,
@@ -37,6 +38,7 @@ app.command("report")(data.report)
 app.command("import")(importing.import_files)
 app.command("play")(playing.play)
 app.command("evolve")(evolving.evolve)
+app.command("judge")(judging.judge)
 app.command("compare")(comparing.compare)
 app.command("traces")(comparing.traces)
 app.command("branch")(counterfactual.branch)

@@ -1,0 +1,68 @@
+"""The motives that a judge can label, read from a file that people can replace."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ostrom.errors import StudyError
+
+SHIPPED = "motives.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Motive:
+    """One motive: its key in answers and tables, its title, and the definition that the judge reads."""
+
+    name: str
+    title: str
+    definition: str
+
+    def as_dict(self) -> dict[str, str]:
+        """Plain data."""
+        return {"name": self.name, "title": self.title, "definition": self.definition}
+
+
+def load_motives(path: Path | None = None) -> tuple[Motive, ...]:
+    """The shipped motives, or those of a file.
+
+    >>> [motive.name for motive in load_motives()][:3]
+    ['own_utility', 'equilibrium', 'social_welfare']
+    """
+    try:
+        if path is None:
+            name, text = SHIPPED, files("ostrom.analysis.motives").joinpath(SHIPPED).read_text("utf-8")
+        else:
+            name, text = str(path), path.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise StudyError("is not a text file in UTF-8", file=str(path)) from None
+    except OSError as error:
+        raise StudyError(f"cannot be read: {error.strerror}", file=str(path)) from None
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise StudyError(f"is not valid YAML: {' '.join(str(error).split())}", file=name) from None
+    listed = data.get("motives") if isinstance(data, dict) else None
+    if not isinstance(listed, dict) or not listed:
+        raise StudyError(
+            "must map names to {title, definition}", file=name, key="motives", found=type(listed).__name__
+        )
+    return tuple(_motive(key, given, name) for key, given in listed.items())
+
+
+def _motive(key: Any, given: Any, file: str) -> Motive:
+    where = f"motives.{key}"
+    if not isinstance(key, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,40}", key):
+        raise StudyError("a motive's name is made of small letters, digits and _", file=file, key=where)
+    if not isinstance(given, dict) or set(given) != {"title", "definition"}:
+        found = sorted(given) if isinstance(given, dict) else given
+        raise StudyError("needs a title and a definition, nothing else", file=file, key=where, found=found)
+    for part, text in given.items():
+        if not isinstance(text, str) or not text.strip():
+            raise StudyError("must be a text", file=file, key=f"{where}.{part}", found=text)
+    return Motive(key, " ".join(given["title"].split()), " ".join(given["definition"].split()))
