@@ -168,6 +168,19 @@ def test_traces_stream_with_the_columns_of_their_match(tmp_path: Path) -> None:
         assert all(isinstance(key[0], int) for key, _ in data.traces())
 
 
+def test_a_forced_ending_is_no_trace_of_its_own(tmp_path: Path) -> None:
+    scripted.register("vague", lambda request: "[A0]" if request.constraint else "Hard to say.")
+    try:
+        data = played(
+            tmp_path, types={"m": {"model": "scripted/vague", "constrain": "auto"}}, seeds=1, vary={}
+        )
+    finally:
+        scripted.unregister("vague")
+    with data:
+        assert data.query("SELECT count(*) FROM calls WHERE reply = '[A0]'").item() == 8
+        assert [text for _, text in data.traces()] == ["Hard to say."] * 8
+
+
 def test_wrong_columns_and_texts_are_refused_by_name(tmp_path: Path) -> None:
     with played(tmp_path) as data:
         with pytest.raises(UnknownName, match=r"gme.*did you mean game"):

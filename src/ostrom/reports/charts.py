@@ -159,7 +159,7 @@ def _columns(panels: int) -> int:
     """How many small multiples stand side by side: few, and without holes where it can be helped.
 
     >>> [_columns(n) for n in (1, 2, 3, 4, 5, 6, 8, 9, 10, 18)]
-    [1, 2, 3, 2, 3, 3, 4, 3, 4, 3]
+    [1, 2, 3, 2, 3, 3, 4, 3, 3, 3]
     """
     if panels <= 2 or panels == 4:
         return min(max(panels, 1), 2)

@@ -27,7 +27,7 @@ def colours(levels: Sequence[Any], *, ordered: bool = False) -> list[str]:
     >>> colours(["a", "b"])
     ['#0072B2', '#D55E00']
     >>> colours([1, 2, 3], ordered=True)
-    ['#8db8d7', '#447db3', '#11436f']
+    ['#8fbbd8', '#3e7fb2', '#11436f']
     """
     if ordered and len(levels) > 2:
         # The lightest tone is kept for areas: a thin line of it would be lost on white.

@@ -1,0 +1,253 @@
+"""What single panels draw: the right numbers in the right places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ostrom.errors import RateLimited, ServerFailed
+from ostrom.models.base import Reply, Request, Usage
+from ostrom.models.providers import scripted
+from ostrom.reports import Drawn, Table, panels
+from ostrom.reports.bands import curves_over_rounds
+from ostrom.reports.cells import means
+from ostrom.reports.theme import PALETTE, colours
+
+from .conftest import Played
+
+
+def draw(data: Any, spec: Any) -> Drawn:
+    return panels.build(spec).draw(data)
+
+
+def rows_of(table: Table) -> list[dict[str, Any]]:
+    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+
+
+def marks(chart: Any) -> list[dict[str, Any]]:
+    """The data of a chart, wherever it lies."""
+    spec = chart.to_dict()
+    found: list[dict[str, Any]] = list(spec.get("data", {}).get("values", []))
+    for part in ("concat", "vconcat", "layer"):
+        for inner in spec.get(part, []):
+            found += inner.get("data", {}).get("values", [])
+    return found
+
+
+def test_cooperation_is_exact_where_it_is_known(played: Played) -> None:
+    data = played(types={"kind": "cooperator", "hard": "defector", "turn": "alternator"}, vary={})
+    [table] = draw(data, "cooperation").tables
+    assert {row["agent"]: row["cooperation"] for row in rows_of(table)} == {
+        "kind": 1.0,
+        "hard": 0.0,
+        "turn": 0.6,
+    }
+
+
+def test_the_match_is_the_unit_whatever_is_pooled(played: Played) -> None:
+    data = played()
+    [pooled] = means(data, [])
+    assert pooled.matches == 24
+    by_agent = {m.key["agent"]: m for m in means(data, ["agent"])}
+    assert by_agent["kind"].matches == 12
+    assert by_agent["kind"].mean == by_agent["kind"].low == by_agent["kind"].high == 1.0
+
+
+def test_levels_keep_the_order_of_the_study(played: Played) -> None:
+    data = played()
+    assert [m.key["k"] for m in means(data, ["k"])] == [4, 1]
+    chart = (
+        draw(data, {"name": "cooperation_by", "x": "k", "panel": "game", "color": "agent"}).figures[0].chart
+    )
+    spec = chart.to_dict()
+    assert spec["spec"]["layer"][1]["encoding"]["x"]["sort"] == ["4", "1"]
+    assert spec["facet"]["sort"] == ["prisoners dilemma", "stag hunt"]
+
+
+def test_cooperation_by_says_what_it_pools(played: Played) -> None:
+    drawn = draw(played(), {"name": "cooperation_by", "x": "k"})
+    assert drawn.notes == ["Every point pools all levels of game and agent."]
+    assert drawn.tables[0].columns == ["k", "matches", "cooperation", "low", "high"]
+    assert [row["matches"] for row in rows_of(drawn.tables[0])] == [12, 12]
+
+
+def test_cooperation_by_can_show_scores(played: Played) -> None:
+    drawn = draw(played(vary={"k": {"set": "agent.memory.k", "to": [1, 2]}}),
+                 {"name": "cooperation_by", "x": "k", "measure": "score", "color": "agent"})  # fmt: skip
+    assert {row["score"] for row in rows_of(drawn.tables[0]) if row["agent"] == "kind"} == {3.0}
+
+
+def test_more_colours_than_eyes_can_tell_apart_are_refused(played: Played) -> None:
+    from ostrom.errors import UsageError
+
+    data = played(types={f"t{i}": f"random:0.{i}" for i in range(1, 10)}, seeds=1, vary={})
+    with pytest.raises(UsageError, match="color agent: has 9 levels, at most 7"):
+        draw(data, {"name": "cooperation_by", "x": "game", "color": "agent"})
+
+
+def test_the_course_of_an_alternator_is_a_zigzag(played: Played) -> None:
+    data = played(types={"turn": "alternator"}, vary={})
+    [curve], banded = curves_over_rounds(data, ["agent"], 1)
+    assert banded
+    assert curve.start.tolist() == [1, 2, 3, 4, 5]
+    assert curve.mean.tolist() == [1, 0, 1, 0, 1]
+    assert curve.low.tolist() == curve.high.tolist() == curve.mean.tolist()
+
+
+def test_rounds_in_bins_are_averaged_within_matches(played: Played) -> None:
+    data = played(types={"turn": "alternator"}, vary={})
+    [curve], _ = curves_over_rounds(data, ["agent"], 2)
+    assert curve.start.tolist() == [1, 3, 5]
+    assert curve.mean.tolist() == [0.5, 0.5, 1]
+
+
+def test_matches_that_end_early_count_where_they_were_played(played: Played) -> None:
+    data = played(
+        types={"kind": "cooperator", "coin": "random:0.5"},
+        mechanism={"name": "repetition", "rounds": 40, "stopping": "geometric", "told_continuation": 0.8},
+        vary={},
+        seeds=8,
+    )
+    longest = data.query("SELECT max(rounds) FROM matches").item()
+    curves, _ = curves_over_rounds(data, ["agent"], 1)
+    by_agent = {c.key["agent"]: c for c in curves}
+    assert set(by_agent["kind"].mean.tolist()) == {1.0}
+    assert max(len(c.start) for c in curves) == longest
+    for curve in curves:
+        known = curve.low == curve.low
+        assert (curve.low[known] <= curve.mean[known] + 1e-12).all()
+        assert (curve.mean[known] <= curve.high[known] + 1e-12).all()
+
+
+def test_strips_show_every_action_of_the_chosen_matches(played: Played) -> None:
+    data = played(types={"turn": "alternator", "hard": "defector"}, seating="seats", vary={}, seeds=2)
+    [figure] = draw(data, "strips:1").figures
+    strips = marks(figure.chart)
+    assert [(s["lane"], s["did"]) for s in strips if s["start"] < 2] == [
+        ("1 turn", "cooperates"), ("1 turn", "does not cooperate"),
+        ("2 hard", "does not cooperate"), ("2 hard", "does not cooperate"),
+    ]  # fmt: skip
+    assert len(strips) == 10
+
+
+def test_strips_spread_over_the_cells_and_never_change(played: Played) -> None:
+    data = played()
+    panel: Any = panels.build("strips:3")
+    assert panel._choose(data) == panel._choose(data) == [0, 3, 7]
+
+
+def test_long_matches_are_drawn_as_stretches(played: Played) -> None:
+    data = played(
+        types={"hard": "defector"}, mechanism={"name": "repetition", "rounds": 90}, vary={}, seeds=1
+    )
+    strips = marks(draw(data, "strips").figures[0].chart)
+    assert [(s["start"], s["end"]) for s in strips] == [(0.5, 90.5), (0.5, 90.5)]
+
+
+def test_agents_have_the_same_colour_in_every_chart(played: Played) -> None:
+    data = played()
+    for name in ("cooperation", "scores"):
+        spec = draw(data, name).figures[0].chart.to_dict()
+        scale = spec["concat"][0]["layer"][0]["encoding"]["color"]["scale"]
+        assert scale == {"domain": ["kind", "coin"], "range": list(PALETTE[:2])}
+    assert len(set(colours(range(12), ordered=True))) == 12
+
+
+@pytest.fixture
+def shaky() -> Iterator[None]:
+    """Models that err: one in a fixed pattern, one that never gives an answer."""
+    count = 0
+
+    def sometimes(request: Request) -> Reply:
+        nonlocal count
+        count += 1
+        if count % 10 == 0:
+            raise RateLimited("slow down", status=429, retry_after=0.0)
+        if count % 17 == 0:
+            raise ServerFailed("broken", status=500)
+        return Reply("No idea." if count % 5 == 0 else "[A0]", usage=Usage(100, 10))
+
+    scripted.register("shaky", sometimes)
+    scripted.register("mute", "I say nothing.")
+    yield
+    scripted.unregister("shaky")
+    scripted.unregister("mute")
+
+
+def test_data_quality_counts_what_went_wrong(played: Played, shaky: None) -> None:
+    data = played(
+        types={"shaky": {"model": "scripted/shaky", "constrain": "never"}},
+        vary={},
+        seeds=4,
+        invalid={"retries": 2, "policy": "uniform"},
+    )
+    drawn = draw(data, "readings")
+    tables = {table.name: rows_of(table) for table in drawn.tables}
+    [answers] = tables["answers"]
+    assert answers["answers"] == 40
+    calls = data.query("SELECT count(*) FROM calls WHERE error IS NULL").item()
+    assert (
+        answers["unreadable replies"]
+        == data.query("SELECT count(*) FROM calls WHERE reply = 'No idea.'").item()
+    )
+    assert calls == 40 + answers["unreadable replies"]
+    kinds = {row["kind"]: row["tries"] for row in tables["failed_tries"]}
+    assert set(kinds) == {"RateLimited", "ServerFailed"}
+    assert sum(kinds.values()) == data.query("SELECT count(*) FROM calls WHERE error IS NOT NULL").item()
+    assert [figure.name for figure in drawn.figures] == ["readings"]
+
+
+def test_a_run_with_only_invalid_answers_is_drawn_and_marked(played: Played, shaky: None) -> None:
+    from ostrom.reports import build_report
+
+    from .conftest import page_of
+
+    data = played(
+        types={"mute": {"model": "scripted/mute", "constrain": "never"}},
+        vary={},
+        invalid={"retries": 0, "policy": "uniform"},
+    )
+    report = build_report(data)
+    assert report.failures == ()
+    text = page_of(report.path).text
+    assert text.count("100.0 % of the answers of mute in finished matches were given by the policy") == 2
+    [row] = rows_of(draw(data, "readings").tables[0])
+    assert row["by policy"] == row["answers"] == 30
+
+
+def test_skipped_matches_are_listed_with_their_reason(played: Played, shaky: None) -> None:
+    data = played(
+        types={"mute": {"model": "scripted/mute", "constrain": "never"}},
+        vary={},
+        invalid={"retries": 0, "policy": "skip-match"},
+    )
+    drawn = draw(data, "readings")
+    [row] = rows_of(next(table for table in drawn.tables if table.name == "unfinished"))
+    assert (row["state"], row["matches"]) == ("skipped", 3)
+    assert row["reason"]
+    assert draw(data, "cooperation").notes == [
+        "No match is finished (3 skipped), so there is nothing to show."
+    ]
+
+
+def test_cost_adds_up_and_unknown_prices_are_never_nothing(played: Played, shaky: None) -> None:
+    data = played(types={"shaky": {"model": "scripted/shaky", "constrain": "never"}}, vary={}, seeds=1)
+    [row] = rows_of(draw(data, "cost").tables[0])
+    assert row["tokens in"] == 100 * row["calls"]
+    assert row["tokens out"] == 10 * row["calls"]
+    data.query("SELECT 1")
+    data.connection.execute(
+        "CREATE OR REPLACE VIEW calls AS SELECT * REPLACE (CASE WHEN id % 2 = 0 THEN 0.5 END AS usd) "
+        f"FROM read_parquet('{data.parquet['calls']}')"
+    ).fetchall()
+    drawn = draw(data, "cost")
+    [row] = rows_of(drawn.tables[0])
+    assert str(row["USD"]).startswith("at least ")
+    assert any("no price is known for" in note for note in drawn.notes)
+    assert not any(note.startswith("In all") for note in drawn.notes)
+
+
+def test_scripted_runs_cost_nothing_and_say_so(played: Played) -> None:
+    assert draw(played(), "cost").notes == ["No model was called, so the run cost nothing."]

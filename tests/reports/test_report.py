@@ -1,0 +1,291 @@
+"""The page of a run: complete, offline, escaped, honest when there is little to show."""
+
+from __future__ import annotations
+
+import csv
+import re
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ostrom.analysis.rundata import RunData
+from ostrom.analysis.summary import summarise
+from ostrom.engine.runner import Options
+from ostrom.errors import RunError, StudyError
+from ostrom.models.providers import scripted
+from ostrom.reports import DEFAULT_PANELS, Drawn, Panel, build_report, chosen_panels, panels
+from ostrom.studies.run import open_run, play
+from ostrom.studies.schema import StudyFile
+
+from .conftest import Played, opened, page_of
+
+SVG, PNG = b"<svg", b"\x89PNG\r\n\x1a\n"
+
+
+def test_a_report_is_one_page_with_figures_and_tables_beside_it(ready: Path) -> None:
+    assert ready.parts[-3:] == ("small", "report", "index.html")
+    page = page_of(ready)
+    sections = ("Results at a glance", "Cooperation by cell", "Data quality", "Manifest", "How to reproduce")
+    for words in ("A small study", *sections):
+        assert words in page.text
+    for name in ("cooperation", "cooperation_over_rounds", "scores", "strips"):
+        assert (ready.parent / "figures" / f"{name}.svg").read_bytes().startswith(SVG)
+        assert (ready.parent / "figures" / f"{name}.png").read_bytes().startswith(PNG)
+    for name in ("headline", "cooperation", "cooperation_over_rounds", "scores", "answers"):
+        assert (ready.parent / "tables" / f"{name}.csv").exists()
+        assert (ready.parent / "tables" / f"{name}.md").exists()
+
+
+def test_the_page_loads_nothing_and_runs_nothing(ready: Path) -> None:
+    page = page_of(ready)
+    assert not page.tags & {"script", "iframe", "object", "embed", "link", "img", "image"}
+    outside = [link for link in page.links if not link.startswith("#")]
+    assert all((ready.parent / link).exists() for link in outside), outside
+    addresses = set(re.findall(r"https?://[^\"'\s<)]+", page.source))
+    assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert "default-src 'none'" in page.source
+
+
+def test_ids_are_unique_and_every_reference_has_its_target(ready: Path) -> None:
+    page = page_of(ready)
+    assert len(page.ids) == len(set(page.ids))
+    assert all(link[1:] in page.ids for link in page.links if link.startswith("#"))
+    assert set(re.findall(r"url\(#([^)]+)\)", page.source)) <= set(page.ids)
+
+
+def test_the_same_run_gives_the_same_bytes(ready: Path) -> None:
+    files = sorted(p for p in ready.parent.rglob("*") if p.is_file())
+    before = {p: p.read_bytes() for p in files}
+    with opened(ready.parent.parent) as data:
+        build_report(data)
+    assert {p: p.read_bytes() for p in files} == before
+
+
+def test_text_in_figures_is_drawn_with_a_font_that_is_there(ready: Path) -> None:
+    svg = (ready.parent / "figures" / "cooperation.svg").read_text()
+    assert 'font-family="Liberation Sans, Arial, Helvetica, sans-serif"' in svg
+    assert "prisoners dilemma" in page_of(ready.parent / "figures" / "cooperation.svg").text
+
+
+def test_names_with_markup_and_quotes_stay_text(played: Played) -> None:
+    evil = "<script>alert('x')</script>"
+    data = played(
+        title=f'{evil} & "quotes"',
+        about="<img src=x onerror=alert(1)>",
+        citation="</dd><b>",
+        types={evil: "cooperator", 'a "b" | c': "defector"},
+        vary={"<i>": {evil: {"agent.memory.k": 1}, "plain & simple": {"agent.memory.k": 2}}},
+    )
+    report = build_report(data)
+    assert report.failures == ()
+    page = page_of(report.path)
+    assert not page.tags & {"script", "img", "i", "b"}
+    assert f'{evil} & "quotes"' in page.text
+    assert "<img src=x onerror=alert(1)>" in page.text
+    for name in ("cooperation", "strips"):
+        figure = page_of(report.path.parent / "figures" / f"{name}.svg")
+        assert "script" not in figure.tags
+    table = (report.path.parent / "tables" / "headline.md").read_text()
+    assert "<script>" not in table
+    assert 'a "b" \\| c' in table
+
+
+def test_a_long_name_is_shortened_in_charts_and_whole_in_tables(played: Played) -> None:
+    long = "provider/" + "very-long-" * 9 + "model"
+    other = "provider/" + "very-long-" * 8 + "x-long-model"
+    report = build_report(played(types={long: "cooperator", other: "defector"}))
+    figure = page_of(report.path.parent / "figures" / "cooperation.svg")
+    assert long not in figure.text
+    assert "…" in figure.text
+    assert long in (report.path.parent / "tables" / "cooperation.csv").read_text()
+
+
+def test_a_run_without_any_match_says_so(played: Played, tmp_path: Path) -> None:
+    data = played(limit=1)
+    data.close()
+    with sqlite3.connect(data.folder / "journal.db") as journal:
+        for table in ("units", "answers", "calls"):
+            journal.execute(f"DELETE FROM {table}")
+    journal.close()
+    (data.folder / "tables.json").unlink()
+    with opened(data.folder) as empty:
+        report = build_report(empty)
+    assert report.failures == ()
+    text = page_of(report.path).text
+    assert "No finished match, so there are no results yet." in text
+    assert "No match has begun" in text
+    assert "0 of 24 matches are done" in text
+
+
+def test_an_incomplete_run_is_marked_before_any_figure(played: Played) -> None:
+    text = page_of(build_report(played(limit=5)).path).text
+    assert "The run is not complete: 5 of 24 matches are done (19 not begun)" in text
+
+
+def test_a_game_without_cooperative_action_has_scores_and_no_cooperation(played: Played) -> None:
+    scripted.register("heads", "[A0]")
+    try:
+        data = played(game="matching_pennies", vary={}, types={"heads": {"model": "scripted/heads"}})
+    finally:
+        scripted.unregister("heads")
+    report = build_report(data)
+    assert report.failures == ()
+    text = page_of(report.path).text
+    assert "No finished match is of a game with a cooperative action (played: matching_pennies)." in text
+    assert not (report.path.parent / "figures" / "cooperation.svg").exists()
+    assert (report.path.parent / "figures" / "scores.svg").exists()
+    assert (report.path.parent / "figures" / "strips.svg").exists()
+
+
+def test_single_matches_have_no_interval(played: Played) -> None:
+    report = build_report(played(seeds=1))
+    with (report.path.parent / "tables" / "cooperation.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert rows
+    assert all(row["matches"] == "1" and row["low"] == row["high"] == "" for row in rows)
+
+
+def test_one_round_games_have_no_course(played: Played) -> None:
+    report = build_report(played(mechanism="none"))
+    assert report.failures == ()
+    assert "Every match has a single round" in page_of(report.path).text
+
+
+def test_two_hundred_cells_stay_on_a_page(played: Played) -> None:
+    data = played(
+        types={},
+        agent={"strategy": "random:0.5", "memory": {"name": "window", "k": 1}},
+        mechanism={"name": "repetition", "rounds": 2},
+        vary={
+            "p": {"set": "agent.strategy", "to": [f"random:{i / 20}" for i in range(20)]},
+            "k": {"set": "agent.memory.k", "to": list(range(10))},
+        },
+        seeds=1,
+    )
+    report = build_report(data)
+    assert report.failures == ()
+    for name in ("cooperation", "cooperation_over_rounds", "scores"):
+        svg = (report.path.parent / "figures" / f"{name}.svg").read_text()
+        width, height = (
+            float(v) for v in re.findall(r'<svg[^>]* width="([\d.]+)" height="([\d.]+)"', svg)[0]
+        )
+        assert width <= 960, name
+        assert height / 200 >= 6, "every cell keeps a line of its own"
+    assert report.path.stat().st_size < 3_000_000
+
+
+def test_the_numbers_on_the_page_are_those_of_the_terminal(ready: Path) -> None:
+    with open_run(ready.parent.parent) as run:
+        summaries = summarise(run.rows.matches())
+    cells = {(c.factors["game"], c.factors["k"], c.agent): c for c in summaries}
+    with (ready.parent / "tables" / "cooperation.csv").open() as file:
+        for row in csv.DictReader(file):
+            cell = cells[row["game"], int(row["k"]), row["agent"]]
+            shown = (float(row["cooperation"]), float(row["low"]), float(row["high"]))
+            assert shown == (cell.cooperation, cell.low, cell.high)
+
+
+def test_the_study_beside_the_page_plays_the_same_matches(ready: Path, tmp_path: Path) -> None:
+    study = StudyFile.model_validate(yaml.safe_load((ready.parent / "study.yaml").read_text()))
+    play(study, name="again", runs=tmp_path, options=Options())
+    question = "SELECT match, player, agent, score, cooperation FROM matches ORDER BY match, player"
+    with opened(tmp_path / "again") as again, opened(ready.parent.parent) as data:
+        assert again.records(question) == data.records(question)
+
+
+class Broken(Panel):
+    """A panel that fails."""
+
+    title = "Broken <b>"
+
+    def draw(self, data: RunData) -> Drawn:
+        """Fail."""
+        raise ZeroDivisionError("nothing to <i>divide</i>")
+
+
+class Silent(Panel):
+    """A panel that says nothing."""
+
+    title = "Silent"
+
+    def draw(self, data: RunData) -> Drawn:
+        """Say nothing."""
+        return Drawn()
+
+
+@pytest.mark.usefixtures("own_panels_only")
+def test_a_panel_that_fails_is_a_box_on_the_page_and_a_failure_of_the_report(played: Played) -> None:
+    panels.add("broken", Broken)
+    panels.add("silent", Silent)
+    try:
+        report = build_report(played(), ["broken", "silent"])
+    finally:
+        panels.remove("broken")
+        panels.remove("silent")
+    assert report.failures == ("Broken <b>: ZeroDivisionError: nothing to <i>divide</i>",)
+    page = page_of(report.path)
+    assert "This panel could not be drawn. ZeroDivisionError: nothing to <i>divide</i>" in page.text
+    assert "The panel silent has nothing to show for this run." in page.text
+    assert "Results at a glance" in page.text
+
+
+@pytest.fixture
+def own_panels_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report without the default panels, which other tests look at."""
+    monkeypatch.setattr("ostrom.reports.choose.DEFAULT_PANELS", ())
+
+
+@pytest.mark.usefixtures("own_panels_only")
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ("cooperaton", "unknown panel 'cooperaton' (did you mean cooperation"),
+        ({"name": "cooperation_by", "x": "kk"}, "unknown column of matches 'kk'"),
+        ({"name": "cooperation_by"}, "missing a required argument: 'x'"),
+        ({"name": "cooperation_by", "x": "k", "panel": "k"}, "three different columns"),
+        ({"name": "cooperation_by", "x": "k", "measure": "luck"}, "unknown measure 'luck'"),
+        ({"name": "strips", "matches": 0}, "matches must lie between 1 and 100 (found 0)"),
+    ],
+)
+def test_a_panel_named_wrongly_says_what_is_allowed(played: Played, spec: Any, why: str) -> None:
+    report = build_report(played(), [spec])
+    assert len(report.failures) == 1
+    assert why in report.failures[0]
+    assert why in page_of(report.path).text
+
+
+def test_panels_of_the_study_replace_defaults_by_name_and_others_come_first() -> None:
+    own: list[Any] = [
+        {"name": "cooperation_by", "x": "k"},
+        {"name": "strips", "matches": 2},
+        "cooperation_by:game",
+    ]
+    assert chosen_panels(own) == [
+        {"name": "cooperation_by", "x": "k"}, "cooperation_by:game", "cooperation", "cooperation_over_rounds",
+        "scores", {"name": "strips", "matches": 2}, "readings", "cost",
+    ]  # fmt: skip
+    assert chosen_panels([]) == list(DEFAULT_PANELS)
+    with pytest.raises(StudyError, match=r"report\.panels: needs a 'name'"):
+        chosen_panels([{"x": "k"}])
+
+
+@pytest.mark.usefixtures("own_panels_only")
+def test_a_report_keeps_what_others_put_beside_it_and_drops_its_own_old_figures(played: Played) -> None:
+    data = played()
+    folder = build_report(data, ["cooperation_by:k"]).path.parent
+    assert (folder / "figures" / "cooperation_by_k.svg").exists()
+    (folder / "notes.txt").write_text("mine")
+    build_report(data)
+    assert not (folder / "figures" / "cooperation_by_k.svg").exists()
+    assert (folder / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.usefixtures("own_panels_only")
+def test_a_folder_that_cannot_be_written_gives_one_line(played: Played) -> None:
+    data = played()
+    (data.folder / "report").write_text("in the way")
+    with pytest.raises(RunError, match=r"report: cannot be written"):
+        build_report(data)
