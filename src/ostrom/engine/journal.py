@@ -68,9 +68,10 @@ class Journal:
         try:
             self._read = self._connect()
             if create and self._is_new():
-                self._read.executescript(files("ostrom.engine").joinpath("schema.sql").read_text())
-                self._read.execute("INSERT OR IGNORE INTO meta VALUES ('entries', 0)")
-                self._read.commit()
+                # All or nothing: a process that is killed here leaves an empty file, not half a journal.
+                schema = files("ostrom.engine").joinpath("schema.sql").read_text()
+                count = "INSERT OR IGNORE INTO meta VALUES ('entries', 0);"
+                self._read.executescript(f"BEGIN IMMEDIATE;\n{schema}\n{count}\nCOMMIT;")
             self.entries = self._check()
         except sqlite3.Error as error:
             raise RunError(_explain(path, error)) from None

@@ -1,0 +1,340 @@
+"""The mechanisms study: its size, a scripted tournament, kills, and players who do not answer properly."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostrom.analysis.designs import design_shares, judged_designs
+from ostrom.analysis.tables import export_rows
+from ostrom.engine.runner import Options
+from ostrom.models.base import Request
+from ostrom.models.providers.scripted import register, unregister
+from ostrom.studies.forecast import forecast
+from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import open_run, play
+
+THREE = "types={tft: tit_for_tat, all_d: defector, br: best_response}"
+SIX = THREE.replace("}", ", grim: grim, all_c: cooperator, chance: 'random:0.5'}")
+
+
+def tables(folder: Path, out: Path) -> dict[str, bytes]:
+    """The derived tables of a run as bytes, calls left out: they hold clocks."""
+    with open_run(folder) as run:
+        written = export_rows(run.rows, "jsonl", out)
+    return {name: path.read_bytes() for name, (path, _) in written.items() if name != "calls"}
+
+
+def rows_of(folder: Path) -> list[dict[str, Any]]:
+    with open_run(folder) as run:
+        return list(run.rows.matches())
+
+
+# -- the design of the study -----------------------------------------------------------------------------
+
+
+def test_six_types_make_about_nineteen_thousand_nine_hundred_decisions_a_run() -> None:
+    plan = StudyPlan(load_study("mechanisms", changes=[SIX], seeds=1))
+    assert forecast(plan).decisions == 19_872
+    assert StudyPlan(load_study("mechanisms", changes=[SIX])).study.seeds == 3
+
+
+@pytest.mark.parametrize("preset", ["paper", "small", "smoke"])
+def test_every_preset_has_all_six_mechanisms(preset: str) -> None:
+    plan = StudyPlan(load_study("mechanisms", preset=preset, changes=[THREE]))
+    labels = {unit.cell["mechanism"] for unit in plan.units()}
+    assert labels == {
+        "none", "repetition", "reputation_first", "reputation_higher", "mediation", "contracting",
+    }  # fmt: skip
+
+
+def test_a_type_designs_once_per_seat_and_all_its_matches_use_the_design() -> None:
+    plan = StudyPlan(load_study("mechanisms", changes=[THREE], seeds=1))
+    units = [u for u in plan.units() if u.cell == {"game": "public_goods", "mechanism": "contracting"}]
+    preparations = {u.index: u for u in units if u.kind == "preparation"}
+    assert len(preparations) == 3 * 3 and len(units) == 9 + 27
+    for unit in units:
+        if unit.kind == "match":
+            made = [preparations[index] for index in unit.needs]
+            assert [p.players[0].name for p in made] == [player.name for player in unit.players]
+            assert [p.seat for p in made] == [0, 1, 2]
+
+
+# -- a scripted tournament -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def tournament(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three scripted types over all games and mechanisms."""
+    runs = tmp_path_factory.mktemp("runs")
+    result = play(load_study("mechanisms", changes=[THREE], seeds=1), name="calm", runs=runs)
+    assert result.complete and result.tally.failed == result.tally.skipped == 0
+    return runs / "calm"
+
+
+def test_one_shot_mechanisms_know_the_exact_expectation(tournament: Path) -> None:
+    for row in rows_of(tournament):
+        if row["unit"] == "match":
+            assert (row["expected_score"] is not None) == (
+                row["mechanism"] in ("none", "mediation", "contracting")
+            )
+            assert row["score"] is not None
+
+
+def test_a_society_is_one_match_of_all_types(tournament: Path) -> None:
+    rows = [r for r in rows_of(tournament) if r["mechanism"] == "reputation_first" and r["game"] == "trust"]
+    assert [r["agent"] for r in rows] == ["tft", "tft", "all_d", "all_d", "br", "br"]
+    assert [r["role"] for r in rows] == ["investor", "trustee"] * 3
+    assert {r["rounds"] for r in rows} == {15}
+
+
+def test_designs_are_judged_and_belong_to_their_seat(tournament: Path) -> None:
+    with open_run(tournament) as run:
+        designs = list(judged_designs(run.plan, run.journal))
+        prepared = [r for r in run.rows.matches() if r["unit"] == "preparation"]
+    assert len(designs) == len(prepared) == 2 * (3 * 3 + 3 * 2 * 3)
+    assert [(d.agent, d.seat) for d in designs] == [(r["agent"], r["seat"]) for r in prepared]
+    shares = {
+        (s.factors["game"], s.factors["mechanism"], s.agent): (s.equilibrium, s.dominant)
+        for s in design_shares(designs)
+    }
+    assert shares["prisoners_dilemma", "mediation", "tft"] == (1.0, 1.0)
+    assert shares["prisoners_dilemma", "mediation", "all_d"] == (0.0, 0.0)
+    assert shares["trust", "contracting", "br"] == (1.0, 1.0)
+
+
+def test_mechanisms_make_calculating_players_cooperate(tournament: Path) -> None:
+    alone = [
+        r for r in rows_of(tournament)
+        if r["unit"] == "match" and r["agent"] == "br" and set(r["opponents"].split(" + ")) == {"br"}
+    ]  # fmt: skip
+    by_mechanism = {
+        m: [r["cooperation"] for r in alone if r["mechanism"] == m and r["game"] != "trust"]
+        for m in ("none", "mediation", "contracting")
+    }
+    assert set(by_mechanism["none"]) == {0.0}
+    assert set(by_mechanism["mediation"]) == set(by_mechanism["contracting"]) == {1.0}
+
+
+def test_a_tournament_in_pieces_is_the_same_tournament(tournament: Path, tmp_path: Path) -> None:
+    study = load_study("mechanisms", changes=[THREE], seeds=1)
+    for _ in range(20):
+        if play(study, name="calm", runs=tmp_path, options=Options(limit=120)).complete:
+            break
+    assert tables(tmp_path / "calm", tmp_path / "a") == tables(tournament, tmp_path / "b")
+
+
+# -- killed ----------------------------------------------------------------------------------------------
+
+PLAY = """
+import asyncio, sys
+import numpy as np
+from ostrom.answers import Record
+from ostrom.models.providers.scripted import register
+from ostrom.streams import key_of
+from ostrom.studies.load import load_study
+from ostrom.studies.run import play
+from ostrom.testing.random_answers import random_answer
+import json
+
+async def reply(request):
+    await asyncio.sleep(0.01)
+    rng = np.random.default_rng(key_of(request.messages[0].content + str(request.params.get("seed"))))
+    bound = request.constraint
+    if bound.choices:
+        return bound.choices[int(rng.integers(len(bound.choices)))]
+    return json.dumps(random_answer(Record(bound.name, bound.schema), rng).value)
+
+register("any", reply)
+types = "types={any: {model: scripted/any}, tft: tit_for_tat}"
+study = load_study("mechanisms", preset="smoke", changes=[types, "agent.style=direct", "agent.answer=choice"])
+sys.exit(0 if play(study, name="run", runs=sys.argv[1]).complete else 1)
+"""
+
+
+def start(runs: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", PLAY, str(runs)], stderr=subprocess.DEVNULL)
+
+
+def test_killed_and_resumed_it_is_identical(tmp_path: Path) -> None:
+    assert start(tmp_path / "calm").wait(120) == 0
+    kills = 0
+    while True:
+        process = start(tmp_path / "killed")
+        journal = tmp_path / "killed" / "run" / "journal.db-wal"
+        before, patience = _size(journal), time.monotonic() + 60
+        # Strike once the journal has grown: in the middle of play, however slow the machine is.
+        while process.poll() is None and (kills >= 4 or _size(journal) < before + 12_000):
+            assert time.monotonic() < patience
+            time.sleep(0.002)
+        if process.poll() is not None:
+            assert process.returncode == 0
+            break
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        kills += 1
+    assert kills
+    calm, killed = (tables(tmp_path / n / "run", tmp_path / f"{n}-out") for n in ("calm", "killed"))
+    assert calm == killed
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+# -- players who do not answer as they should ------------------------------------------------------------
+
+
+@pytest.fixture
+def stubborn() -> Iterator[Callable[[str, str], None]]:
+    """Register models by a text that they always write; forgotten afterwards."""
+    names = []
+
+    def make(name: str, text: str) -> None:
+        register(name, text)
+        names.append(name)
+
+    yield make
+    for name in names:
+        unregister(name)
+
+
+def mixed(model: str, policy: str, mechanism: str, **more: Any) -> Any:
+    """One model and one script under one mechanism."""
+    return load_study(
+        {
+            "name": "odd",
+            "game": "prisoners_dilemma:coopeval",
+            "mechanism": mechanism,
+            "agent": {"style": "direct", "constrain": "never"},
+            "types": {"odd": {"model": model}, "tft": "tit_for_tat"},
+            "seating": "ordered",
+            "invalid": {"retries": 2, "policy": policy},
+            **more,
+        }
+    )
+
+
+@pytest.mark.parametrize("mechanism", ["mediation", "contracting"])
+def test_a_failed_design_fails_alone_and_its_matches_are_skipped_with_the_reason(
+    tmp_path: Path, stubborn: Callable[[str, str], None], mechanism: str
+) -> None:
+    stubborn("mute", "I would rather not say.")
+    result = play(mixed("scripted/mute", "fail", mechanism), runs=tmp_path)
+    assert (result.tally.failed, result.tally.skipped, result.tally.done) == (2, 3, 3)
+    rows = rows_of(tmp_path / "odd")
+    failed = [r for r in rows if r["state"] == "failed"]
+    assert {(r["unit"], r["agent"]) for r in failed} == {("preparation", "odd")}
+    skipped = [r for r in rows if r["state"] == "skipped"]
+    assert all("the preparation of odd at seat" in r["reason"] for r in skipped)
+    assert all("no valid answer: the reply contains no JSON object" in r["reason"] for r in skipped)
+    done = [r for r in rows if r["state"] == "done" and r["unit"] == "match"]
+    assert {r["agent"] for r in done} == {"tft"} and len(done) == 2
+    with open_run(tmp_path / "odd") as run:
+        shares = {s.agent: s for s in design_shares(judged_designs(run.plan, run.journal))}
+    assert (shares["odd"].made, shares["odd"].missing, shares["odd"].equilibrium) == (0, 2, None)
+
+
+def test_a_design_that_comes_later_is_used(tmp_path: Path, stubborn: Callable[[str, str], None]) -> None:
+    stubborn("late", "not yet")
+    study = mixed("scripted/late", "fail", "mediation")
+    assert play(study, runs=tmp_path).tally.skipped == 3
+    wise = '{"delegators_1": "A1", "delegators_2": "A0"}'
+
+    def reply(request: Request) -> str:
+        text = request.messages[0].content
+        return wise if "step 1." in text else '{"approve": ["M1"]}' if "step 2." in text else "[delegate]"
+
+    register("late", reply)
+    assert play(study, runs=tmp_path).tally.skipped == 3  # what was said before is read again
+    result = play(study, runs=tmp_path, options=Options(ask_again=True))
+    assert (result.complete, result.tally.done, result.tally.skipped) == (True, 8, 0)
+    assert all(r["state"] == "done" for r in rows_of(tmp_path / "odd"))
+
+
+def test_a_skipped_design_skips_its_matches(tmp_path: Path, stubborn: Callable[[str, str], None]) -> None:
+    stubborn("mute", "")
+    result = play(mixed("scripted/mute", "skip-match", "contracting"), runs=tmp_path)
+    assert (result.complete, result.tally.skipped, result.tally.done) == (True, 5, 3)
+    again = play(mixed("scripted/mute", "skip-match", "contracting"), runs=tmp_path)
+    assert (again.complete, again.tally.skipped, again.tally.done) == (True, 5, 3)
+
+
+@pytest.mark.parametrize(
+    "mechanism", ["mediation", "contracting", "reputation", "cheap_talk", "punishment:2", "disarmament"]
+)
+def test_the_policy_uniform_is_recorded_wherever_it_speaks(
+    tmp_path: Path, stubborn: Callable[[str, str], None], mechanism: str
+) -> None:
+    stubborn("mute", "Hm.")
+    result = play(mixed("scripted/mute", "uniform", mechanism), runs=tmp_path)
+    assert result.complete and result.tally.policies > 0
+    with open_run(tmp_path / "odd") as run:
+        decisions = list(run.rows.decisions())
+        designs = list(judged_designs(run.plan, run.journal))
+    for row in decisions:
+        assert row["invalid"] == (row["agent"] == "odd")
+        assert row["complaints"] == (3 if row["agent"] == "odd" else 0)
+        assert (row["note"] or "").startswith("uniform: ") == row["invalid"]
+    assert all(d.policy == (d.agent == "odd") for d in designs)
+
+
+@pytest.mark.parametrize(
+    ("kind", "reply", "reason"),
+    [
+        ("vote", '{"approve": ["M7"]}', 'must be one of "K1", "K2"'),
+        ("vote", '{"approve": ["K1", "K1"]}', "must not contain an item twice"),
+        ("design", '{"A0": 0, "A1": -31}', "must be at least -30, found -31"),
+        ("design", '{"A0": 0}', "lacks the key 'A1'"),
+        ("sign", '{"sign": "yes"}', "must be of type boolean"),
+    ],
+)
+def test_the_player_is_told_what_is_wrong_with_its_answer(
+    tmp_path: Path, stubborn: Callable[[str, str], None], kind: str, reply: str, reason: str
+) -> None:
+    steps = {"design": "step 1.", "vote": "step 2.", "sign": "step 3.", "act": "step 4."}
+    right = {
+        "design": '{"A0": 0, "A1": -2}',
+        "vote": '{"approve": []}',
+        "sign": '{"sign": true}',
+        "act": "[A0]",
+    }
+    heard: list[str] = []
+
+    def answer(request: Request) -> str:
+        asked = next(k for k, step in steps.items() if f"This is {step}" in request.messages[0].content)
+        if asked != kind or len(request.messages) > 1:
+            heard.extend(m.content for m in request.messages[1:] if m.role == "user")
+            return right[asked]
+        return reply
+
+    stubborn("slip", "")
+    register("slip", answer)
+    result = play(mixed("scripted/slip", "fail", "contracting"), runs=tmp_path)
+    assert result.complete and result.tally.invalid > 0 and result.tally.policies == 0
+    assert all(reason in told for told in heard)
+
+
+def test_two_settings_of_one_model_are_two_types(tmp_path: Path) -> None:
+    register("calm", "[A0]")
+    try:
+        types = {
+            "cool": {"model": "scripted/calm", "params": {"temperature": 0}},
+            "hot": {"model": "scripted/calm"},
+        }
+        study = load_study({"name": "two", "game": "prisoners_dilemma", "agent": {"style": "direct"},
+                            "types": types, "seating": "ordered"})  # fmt: skip
+        play(study, runs=tmp_path)
+    finally:
+        unregister("calm")
+    rows = rows_of(tmp_path / "two")
+    assert len({r["agent_id"] for r in rows}) == 2 == len({r["agent"] for r in rows})
