@@ -15,6 +15,7 @@ from ostrom.cli import (
     judging,
     model_commands,
     playing,
+    robust,
     running,
 )
 
@@ -35,6 +36,7 @@ app.command("show")(catalog.show)
 app.command("validate")(catalog.validate_file)
 app.command("export")(data.export)
 app.command("report")(data.report)
+app.command("robustness")(robust.robustness)
 app.command("import")(importing.import_files)
 app.command("play")(playing.play)
 app.command("evolve")(evolving.evolve)

@@ -119,7 +119,7 @@ def agent_rates(pairs: Any, by: Sequence[str] = ()) -> Any:
         )
         for seat in (1, 2)
     ]
-    # An agent without any value (defection where nothing is cooperative) has no mean, rather than one of 0 / 0.
+    # An agent without any value (defection where nothing is cooperative) has no mean, not one of 0 / 0.
     weighted = []
     for name in [*measures, "coordination"]:
         weight = pl.col("matches").filter(pl.col(name).is_not_null()).sum()

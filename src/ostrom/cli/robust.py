@@ -1,0 +1,89 @@
+"""`ostrom robustness`: what an outcome owes to the wording, and what survives every wording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ostrom.cli.output import print_json, print_table, say
+
+if TYPE_CHECKING:
+    from ostrom.analysis.robustness import Robustness
+
+
+def robustness(
+    run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
+    outcome: Annotated[str, typer.Option(help="cooperation | score")] = "cooperation",
+    contrast: Annotated[
+        str, typer.Option(help="What is compared: agent, or a factor of the study.")
+    ] = "agent",
+    framing: Annotated[
+        list[str] | None,
+        typer.Option(help="A factor that only changes the wording (default: those that vary agent.framing)."),
+    ] = None,
+    agent: Annotated[
+        list[str] | None, typer.Option(help="Only these agents (default: all that are no scripts).")
+    ] = None,
+    runs: Annotated[Path, typer.Option(help="The folder of all runs.", envvar="OSTROM_RUNS")] = Path("runs"),
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Decompose the variance of an outcome, and say which conclusions hold in every framing."""
+    from ostrom.analysis.robustness import run_robustness
+    from ostrom.analysis.rundata import run_data
+    from ostrom.studies.run import open_run
+
+    with open_run(run, runs) as opened:
+        framings = framing or framing_factors(opened.plan.factors)
+        data = run_data(opened.rows, opened.folder.path, opened.manifest)
+    with data:
+        found = run_robustness(data, framings, outcome=outcome, contrast=contrast, agents=tuple(agent or ()))
+    print_json(found.as_dict()) if json else _show(found)
+
+
+def framing_factors(factors: Any) -> list[str]:
+    """The factors that set nothing but framings of agents; all factors, where a run is imported."""
+    wording = []
+    for factor in factors:
+        paths = [path for level in factor.levels for path in level.assigns]
+        if all(".framing." in f".{path}." for path in paths):
+            wording.append(factor.name)
+    return wording
+
+
+def _show(found: Robustness) -> None:
+    if found.shares is not None:
+        rows = [
+            [
+                "seeds and the rest" if line.source == "residual" else line.source,
+                f"{line.share:.3f}",
+                f"{line.adjusted:.3f}",
+                "" if line.ci is None else f"{line.ci.low:.3f} to {line.ci.high:.3f}",
+            ]
+            for line in found.shares.shares
+        ]
+        print_table(
+            f"Where the variance of {found.outcome} comes from ({found.rows} players in matches)",
+            ["source", "share", "adjusted", "95 % CI of adjusted"],
+            rows,
+        )
+    if found.conclusions:
+        print_table(
+            "What holds in every framing",
+            ["where", "conclusion", "difference", "95 % CI", "survives", "not in"],
+            [
+                [
+                    ", ".join(f"{k} {v}" for k, v in line.within.items()) or "everywhere",
+                    str(line),
+                    f"{line.difference:+.3f}",
+                    "" if line.low is None else f"{line.low:+.3f} to {line.high:+.3f}",
+                    {True: "yes", False: "no", None: "-"}[line.survives],
+                    "; ".join(line.exceptions[:3])
+                    + (f"; and {len(line.exceptions) - 3} more" if len(line.exceptions) > 3 else ""),
+                ]
+                for line in found.conclusions
+            ],
+        )
+    for note in found.notes:
+        say(note)
