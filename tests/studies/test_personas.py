@@ -18,6 +18,7 @@ from ostrom.analysis.measures.personas_effects import effects_of_counts
 from ostrom.analysis.measures.personas_profiles import Played, played
 from ostrom.analysis.measures.personas_rates import rates
 from ostrom.analysis.measures.personas_theory import always_green_rate, chance_of_nash
+from ostrom.analysis.rundata import run_data
 from ostrom.answers import Choice
 from ostrom.errors import StudyError
 from ostrom.framing import Framing, Library, Voice
@@ -29,6 +30,7 @@ from ostrom.mechanisms.protocol import View
 from ostrom.memory import Shown
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
+from ostrom.studies.compare import compare_run
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.reference.personas import (
@@ -37,6 +39,7 @@ from ostrom.studies.reference.personas import (
     published_counts,
     published_models,
     published_personas,
+    selects,
 )
 from ostrom.studies.run import open_run, play
 
@@ -460,8 +463,11 @@ def test_contradictions_are_data_with_figures_from_the_tables() -> None:
     for item in listed.values():
         assert item["stated"] and item["against"]
         assert all(figure["stated"] != figure["implied"] for figure in item["figures"])
-        for rule in item["rows"]:
-            assert any(all(str(r[k]) == v for k, v in rule.items()) for r in published_personas()), rule
+        for rule in [*item.get("doubted", ()), *item.get("evidence", ())]:
+            assert any(selects(rule, row) for row in published_personas()), rule
+    # Every figure that the tables mark as contested belongs to a listed contradiction.
+    marked = [row for row in published_personas() if "CONFLICT" in (row["note"] or "")]
+    assert len(marked) == 11 and all(disputed(row) for row in marked)
 
     def implied(name: str) -> list[float]:
         return [figure["implied"] for figure in listed[name]["figures"]]
@@ -500,3 +506,24 @@ def test_contradictions_are_data_with_figures_from_the_tables() -> None:
     ]  # fmt: skip
     extremes = implied("range-of-effects")
     assert abs(max(table_1) - extremes[0]) < 0.11 and abs(min(table_1) - extremes[1]) < 0.11
+
+
+@pytest.mark.usefixtures("speaking")
+def test_compare_sets_rates_and_effects_beside_the_published_ones_and_reports_contradictions(
+    tmp_path: Path,
+) -> None:
+    study = load_study("personas", preset="small", models=["scripted/green"], seeds=1)
+    play(study, name="p", runs=tmp_path)
+    with open_run("p", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        made = compare_run(run, data, ["Qwen-32B"])
+    lines = {line.cell: line for line in made.lines}
+    rate = lines["visible", "no", "economic", "nash_rate"]
+    assert (rate.own.value, rate.value) == (0.0, 90.0)
+    effect = lines["visible", "no_minus_yes", "environmental", "persona_effect_pp"]
+    assert (effect.own.value, effect.value) == (0.0, -58.0)
+    assert lines["visible_minus_hidden", "no", "economic", "payoff_visibility_effect_pp"].value == 90.0
+    contested = lines["hidden", "yes", "all", "green_rate"]
+    assert contested.value == 69.8 and "CONFLICT" in contested.doubts[0]
+    assert not lines["hidden", "no", "economic", "nash_rate"].doubts
+    remarks = "\n".join(made.remarks)
+    assert all(item["stated"] in remarks and item["against"] in remarks for item in contradictions())

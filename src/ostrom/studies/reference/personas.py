@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import yaml
 
 from ostrom.analysis.measures.personas_effects import Cell
+from ostrom.studies.reference import FOLDER, reference_rows
 
 COLUMNS = ("table", "model", "payoffs", "persona", "scenario_type", "metric")
 COUNTED = {"all": "Table 1", "economic": "Table 3", "environmental": "Table 5"}
@@ -24,17 +23,16 @@ def published_personas() -> tuple[dict[str, Any], ...]:
     >>> len(published_personas())
     193
     """
-    with _open("personas.csv") as lines:
-        return tuple(
-            {
-                **{name: row[name] for name in COLUMNS},
-                "value": float(row["value_pct"]),
-                "numerator": int(row["numerator"]) if row["numerator"] else None,
-                "denominator": int(row["denominator"]) if row["denominator"] else None,
-                "note": row["note"] or None,
-            }
-            for row in csv.DictReader(lines)
-        )
+    return tuple(
+        {
+            **{name: row[name] for name in COLUMNS},
+            "value": float(row["value_pct"]),
+            "numerator": int(row["numerator"]) if row["numerator"] else None,
+            "denominator": int(row["denominator"]) if row["denominator"] else None,
+            "note": row["note"] or None,
+        }
+        for row in reference_rows("personas")
+    )
 
 
 def published_counts(model: str, scenario_type: str = "all") -> dict[Cell, tuple[int, int]]:
@@ -69,25 +67,23 @@ def contradictions() -> tuple[dict[str, Any], ...]:
     >>> [c["figures"][0]["implied"] for c in contradictions() if c["id"] == "table-12-mistral"]
     [-40.0]
     """
-    with _open("personas_contradictions.yaml") as text:
-        return tuple(yaml.safe_load(text))
+    return tuple(yaml.safe_load(FOLDER.joinpath("personas_contradictions.yaml").read_text(encoding="utf-8")))
 
 
 def disputed(row: Mapping[str, Any]) -> list[str]:
-    """The ids of the contradictions that concern a published figure."""
+    """The ids of the contradictions by which a published figure cannot be taken at face value."""
     return [
-        item["id"]
-        for item in contradictions()
-        if any(all(str(row[key]) == str(wanted) for key, wanted in rule.items()) for rule in item["rows"])
+        item["id"] for item in contradictions() if any(selects(rule, row) for rule in item.get("doubted", ()))
     ]
 
 
-def disputed_rows() -> Iterator[tuple[dict[str, Any], list[str]]]:
-    """The published figures that a contradiction concerns, with the ids."""
-    for row in published_personas():
-        if ids := disputed(row):
-            yield row, ids
+def selects(rule: Mapping[str, str], row: Mapping[str, Any]) -> bool:
+    """Whether a figure has all the columns that a rule names."""
+    return all(str(row[key]) == wanted for key, wanted in rule.items())
 
 
-def _open(name: str) -> Any:
-    return files("ostrom.studies.reference").joinpath(name).open("r", encoding="utf-8")
+def told(item: Mapping[str, Any]) -> str:
+    """A contradiction in one line."""
+    figures = [f"{f['what']}: stated {f['stated']:g}, implied {f['implied']:g}" for f in item["figures"]]
+    tail = f" ({'; '.join(figures)})" if figures else ""
+    return f"{item['stated']} But: {item['against']}{tail}"
