@@ -12,7 +12,16 @@ from typing import Any
 from unicodedata import category
 
 import yaml
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, TemplateError, TemplateNotFound
+from jinja2 import (
+    Environment,
+    FileSystemLoader,
+    StrictUndefined,
+    Template,
+    TemplateError,
+    TemplateNotFound,
+    meta,
+    nodes,
+)
 
 from ostrom.errors import StudyError, UnknownName
 
@@ -81,11 +90,14 @@ class Library:
             auto_reload=False,
             autoescape=False,
         )
+        self._env.globals.clear()  # prompts need none of Jinja's helpers, and each filling would copy them
         self._env.filters["percent"] = percent
         self._env.filters["number"] = number
         self._env.filters["quoted"] = quoted
         self._stories: dict[str, Story] = {}
         self._known: dict[str, bool] = {}
+        self._ready: dict[str, tuple[Template, tuple[str, ...] | None]] = {}
+        self._texts: dict[tuple[Any, ...], str] = {}
 
     @staticmethod
     def _check_overrides(mine: Path, folders: list[Path]) -> None:
@@ -126,11 +138,35 @@ class Library:
         return known
 
     def fill(self, path: str, values: Mapping[str, Any]) -> str:
-        """A template filled in, without blank lines at its ends."""
+        """A template filled in, without blank lines at its ends.
+
+        Prompts are made for every call, so a text is kept as long as what its template asks for stays the
+        same, and a template is handed no more than it asks for.
+        """
+        template, needs = self._ready.get(path) or self._prepare(path)
+        given = values if needs is None else {name: values[name] for name in needs if name in values}
+        key = None if needs is None else _same(path, given)
+        if key is not None and (known := self._texts.get(key)) is not None:
+            return known
         try:
-            return self.template(path).render(values).strip("\n")
+            text = template.render(given).strip("\n")
         except TemplateError as error:
             raise StudyError(f"could not be filled in: {error}", file=path) from None
+        if key is not None:
+            if len(self._texts) > 20_000:
+                self._texts.clear()
+            self._texts[key] = text
+        return text
+
+    def _prepare(self, path: str) -> tuple[Template, tuple[str, ...] | None]:
+        """A template with the names of the values it asks for; None where it includes others."""
+        template = self.template(path)
+        source = next(f / path for f in self.folders if (f / path).is_file()).read_text(encoding="utf-8")
+        tree = self._env.parse(source)
+        includes = next(tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)), None)
+        needs = None if includes is not None else tuple(sorted(meta.find_undeclared_variables(tree)))
+        self._ready[path] = (template, needs)
+        return self._ready[path]
 
     def story(self, name: str) -> Story:
         """A cover story by name."""
@@ -153,6 +189,25 @@ class Library:
             return self.story(name).opening.render(values).strip()
         except TemplateError as error:
             raise StudyError(f"could not be filled in: {error}", file=f"stories/{name}.txt") from None
+
+
+def _same(path: str, given: Mapping[str, Any]) -> tuple[Any, ...] | None:
+    """What tells two fillings of a template apart, if that is short and plain; None: always fill it."""
+    key: list[Any] = [path]
+    for name, value in given.items():
+        if value is None or isinstance(value, bool | int | float):
+            key.append(value)
+        elif isinstance(value, str):
+            if len(value) > 200:
+                return None
+            key.append(value)
+        elif isinstance(value, list | tuple) and len(value) <= 16 and all(type(v) is str for v in value):
+            key.append(tuple(value))
+        elif name == "words":
+            key.append(id(value))  # the words of a story live as long as the library
+        else:
+            return None
+    return tuple(key)
 
 
 @cache

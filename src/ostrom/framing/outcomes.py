@@ -7,6 +7,7 @@ scored: the own action comes first in the words, never in the profile.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -60,6 +61,12 @@ def _profiles(game: Game, seat: int, order: Sequence[int]) -> Iterator[tuple[int
         yield tuple(profile[s] for s in range(game.seats))
 
 
+@lru_cache(maxsize=4096)
+def _payoffs(game: Game, seat: int) -> tuple[float, ...]:
+    """The different payoffs of a seat, best first."""
+    return tuple(sorted({float(x) for x in game.payoffs[..., seat].ravel()}, reverse=True))
+
+
 def standing(game: Game, seat: int, payoff: float) -> str:
     """How good a payoff is among all that a seat can be paid, in words.
 
@@ -67,7 +74,7 @@ def standing(game: Game, seat: int, payoff: float) -> str:
     >>> [standing(build_game("prisoners_dilemma"), 0, x) for x in (5, 3, 1, 0)]
     ['best', 'second-best', 'third-best', 'worst']
     """
-    values = sorted({float(x) for x in game.payoffs[..., seat].ravel()}, reverse=True)
+    values = _payoffs(game, seat)
     better = sum(value > payoff for value in values)
     if better and better >= len(values) - 1:
         return "worst"
