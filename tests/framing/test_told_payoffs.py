@@ -1,0 +1,128 @@
+"""What a prompt says is what is scored: read back from the words, for every game, seat and outcome."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+import ostrom.framing.voice as voice_module
+from ostrom.answers import Choice
+from ostrom.framing import Framing, Library, Voice
+from ostrom.games import build_game
+from ostrom.games.game import Game
+from ostrom.games.ordinal import FAMILIES, ordinal_games
+from ostrom.mechanisms.protocol import Decision, History, Round, View
+from ostrom.memory import Shown
+from ostrom.streams import Streams
+
+LIBRARY = Library()
+Told = dict[tuple[int, ...], tuple[float, ...]]
+
+
+def prompt(game: Game, seat: int, framing: Framing, rounds: Sequence[Round] = (), draw: int = 0) -> str:
+    view = View(game, seat, "repetition", len(rounds) + 1, History(list(rounds)), {"repeated": True, "rounds": 10})
+    speaker = Voice(framing, LIBRARY, "direct", draw_labels=Streams(1, draw).at(0))
+    decision = Decision(seat, "act", view, Choice(game.actions[seat]))
+    return speaker.prompt(decision, Shown(list(rounds)), Streams(2, draw).at(0), {}).text
+
+
+def told(text: str, seat: int, words: dict[str, str], labels: Sequence[str]) -> Told:
+    """The four outcomes as a reader at this seat understands them, in the order of seats."""
+    pattern = re.compile(
+        rf"- If you {words['choose']} (\w+) and Player (\d) {words['chooses']} (\w+), "
+        rf"you {words['receive']} (-?[\d.]+) \w+ and Player \2 {words['receives']} (-?[\d.]+) \w+\."
+    )
+    found: Told = {}
+    for own, other, label, mine, theirs in pattern.findall(text):
+        assert int(other) == 2 - seat
+        actions, paid = (labels.index(own), labels.index(label)), (float(mine), float(theirs))
+        found[actions if seat == 0 else actions[::-1]] = paid if seat == 0 else paid[::-1]
+    return found
+
+
+def scored(game: Game) -> Told:
+    return {profile: game.payoff(profile) for profile in game.profiles()}
+
+
+def framings() -> Iterator[Framing]:
+    for story in ("neutral", "cooking", "project"):
+        for order in ("given", "reversed", "shuffled"):
+            yield Framing(labels="QX", story=story, order=order, units="coins", history="sentences", goal=None)
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_all_144_games_are_told_as_they_are_scored_in_every_story_and_order(seat: int) -> None:
+    for framing in framings():
+        words = dict(LIBRARY.story(framing.story).words)
+        for entry in ordinal_games():
+            game = build_game(f"ordinal_2x2:{entry.number}")
+            assert told(prompt(game, seat, framing, draw=entry.number), seat, words, "QX") == scored(game)
+
+
+def test_a_seat_2_description_that_is_not_transposed_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = voice_module.cells
+
+    def untransposed(game: Game, seat: int, order: Sequence[int], *rest: Any) -> list[dict[str, Any]]:
+        """The fault of the original release: seat 2 reads the off-diagonal cells of seat 1."""
+        made = right(game, seat, order, *rest)
+        if seat == 1:
+            for i, j in ((1, 2), (2, 1)):
+                mirror = right(game, seat, order, *rest)[j]
+                made[i]["amount"], made[i]["others"][0]["amount"] = mirror["amount"], mirror["others"][0]["amount"]
+        return made
+
+    monkeypatch.setattr(voice_module, "cells", untransposed)
+    framing, words = Framing(labels="JF"), dict(LIBRARY.story("neutral").words)
+    wrong = {
+        (entry.number, seat)
+        for entry in ordinal_games()
+        for seat in (0, 1)
+        for game in [build_game(f"ordinal_2x2:{entry.number}")]
+        if told(prompt(game, seat, framing), seat, words, "JF") != scored(game)
+    }
+    # Ranks differ between any two cells, so the fault shows in every game, and at seat 2 alone.
+    assert wrong == {(number, 1) for number in range(1, 145)}
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_outcomes_in_words_rank_them_as_the_payoffs_do(seat: int) -> None:
+    order = ["best", "second-best", "third-best", "worst"]
+    for entry in ordinal_games():
+        game = build_game(f"ordinal_2x2:{entry.number}")
+        text = prompt(game, seat, Framing(labels="JF", payoffs="words"))
+        found = re.findall(r"choose (\w) and Player \d chooses (\w), it is the ([\w-]+) outcome for you and the ([\w-]+)", text)
+        assert len(found) == 4
+        for own, other, mine, theirs in found:
+            pair = ("JF".index(own), "JF".index(other))
+            paid = game.payoff(pair if seat == 0 else pair[::-1])
+            assert (4 - order.index(mine), 4 - order.index(theirs)) == (paid[seat], paid[1 - seat])
+
+
+def test_an_observer_is_told_all_payoffs_by_name() -> None:
+    game = build_game("ordinal_2x2:5")
+    facts = {"repeated": True, "target": 1, "observer": True}
+    decision = Decision(2, "predict", View(game, 1, "repetition", 1, facts=facts), Choice(game.actions[1]))
+    text = Voice(Framing(labels="JF"), LIBRARY, "direct").prompt(decision, Shown(), None, {}).text
+    found = {
+        ("JF".index(a), "JF".index(b)): (float(x), float(y))
+        for a, b, x, y in re.findall(
+            r"If Player 1 chooses (\w) and Player 2 chooses (\w), Player 1 receives (\d) points? and "
+            r"Player 2 receives (\d) points?\.", text
+        )
+    }  # fmt: skip
+    assert found == scored(game)
+    assert "You are Player" not in text and "will Player 2 choose" in text
+
+
+def test_a_line_of_the_past_names_both_choices_and_both_payoffs_from_the_readers_side() -> None:
+    game = build_game("battle_of_the_sexes")
+    rounds = [Round(1, (0, 0), game.payoff((0, 0)))]
+    text = prompt(game, 1, Framing(labels="JF", history="sentences", units="dollars"), rounds)
+    assert "Round 1: you chose J and received 7 dollars; Player 1 chose J and received 10 dollars." in text
+
+
+def test_every_family_is_among_the_games() -> None:
+    assert {entry.family for entry in ordinal_games()} == set(FAMILIES)
