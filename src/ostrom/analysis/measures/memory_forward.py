@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ostrom.analysis.statistics import StatisticsError, pearson
+
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +23,7 @@ class ForwardLink:
     note: str = ""
 
 
-def forward_link(
-    ratios: Mapping[Hashable, float | None], rates: Mapping[Hashable, float | None]
-) -> ForwardLink:
+def forward_link(ratios: Mapping[Key, float | None], rates: Mapping[Key, float | None]) -> ForwardLink:
     """Correlate over the cells that have both figures.
 
     >>> ratios = {80: 0.2, 40: 0.3, 20: 0.5, 2: 0.4, 1: None}
