@@ -131,14 +131,7 @@ def test_a_folder_that_cannot_be_written_gives_one_line(
 
 
 def test_a_run_without_matches_is_empty_and_not_an_error(tmp_path: Path) -> None:
-    play(study(), runs=tmp_path, options=Options(limit=1))
-    import sqlite3
-
-    with sqlite3.connect(tmp_path / "small" / "journal.db") as journal:
-        for table in ("units", "answers", "calls"):
-            journal.execute(f"DELETE FROM {table}")
-    journal.close()
-    with opened(tmp_path / "small") as data:
+    with played(tmp_path, limit=0) as data:
         assert data.rows == dict.fromkeys(TABLES, 0)
         assert data.query("SELECT game, k, avg(cooperation) FROM matches GROUP BY ALL").height == 0
 
