@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cached_property
 from typing import Any, Literal
 
 import orjson
@@ -59,7 +60,7 @@ class AgentConfig(BaseModel):
             return "recorded"
         return "strategy" if self.strategy is not None else "model" if self.model is not None else "person"
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """A short hash of the whole configuration: two settings never merge.
 

@@ -83,6 +83,7 @@ class Journal:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop = False
         self._failed: RunError | None = None
+        self._texts: dict[int, tuple[Answer, tuple[Any, ...]]] = {}
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, check_same_thread=False, timeout=10)
@@ -126,21 +127,24 @@ class Journal:
 
     def answer(self, unit: int, step: int, player: int, part: str, answer: Answer, complaints: int) -> None:
         """Queue an answer. It is durable after the next ``flush``."""
-        self._put(
-            ANSWER,
-            (
-                unit,
-                step,
-                player,
-                part,
-                dump(answer.value),
-                answer.reading,
-                None if answer.probabilities is None else dump(answer.probabilities),
-                answer.note,
-                None if answer.facts is None else dump(answer.facts),
-                complaints,
-            ),
+        self._put(ANSWER, (unit, step, player, part, *self._encoded(answer), complaints))
+
+    def _encoded(self, answer: Answer) -> tuple[Any, ...]:
+        """The columns of an answer; scripts give the same answer object again and again."""
+        known = self._texts.get(id(answer))
+        if known is not None and known[0] is answer:
+            return known[1]
+        columns = (
+            dump(answer.value),
+            answer.reading,
+            None if answer.probabilities is None else dump(answer.probabilities),
+            answer.note,
+            None if answer.facts is None else dump(answer.facts),
         )
+        if len(self._texts) > 1000:
+            self._texts.clear()
+        self._texts[id(answer)] = (answer, columns)
+        return columns
 
     def call(self, record: CallRecord) -> None:
         """Queue a try at a call."""
@@ -171,7 +175,8 @@ class Journal:
             raise self._failed
         with self._lock:
             self._pending.append((statement, row))
-        self._wake.set()
+        if not self._wake.is_set():  # setting an event costs far more than asking
+            self._wake.set()
 
     @property
     def backlog(self) -> int:
@@ -396,7 +401,11 @@ def dump(value: Any) -> str:
 
 def load(text: str | None) -> Any:
     """Plain data from JSON text; None stays None."""
-    return None if text is None else orjson.loads(text)
+    if text is None:
+        return None
+    if text[0] == '"' and "\\" not in text:
+        return text[1:-1]  # most answers are plain words
+    return orjson.loads(text)
 
 
 def _release(waiting: list[asyncio.Future[None]], error: RunError | None) -> None:

@@ -73,6 +73,8 @@ class Rows:
         for unit, state, _ in self.played():
             steps, outcome, answers = self._replayed(unit)
             played = _played(outcome, steps)
+            head = {**self._head(unit), "state": state}
+            who = [_agent(seated) for seated in unit.players]
             parts: dict[tuple[int, int], list[str]] = {}
             for step, player, part in answers:
                 if part:
@@ -80,9 +82,9 @@ class Rows:
             for step, decisions in enumerate(steps, unit.first):
                 for decision in decisions:
                     if (step, decision.player, "") in answers:
-                        yield self._decision(unit, state, step, decision, "", answers, played)
+                        yield self._decision(unit, head, who, step, decision, "", answers, played)
                     for part in parts.get((step, decision.player), ()):
-                        yield self._decision(unit, state, step, decision, part, answers, played)
+                        yield self._decision(unit, head, who, step, decision, part, answers, played)
 
     def calls(self) -> Iterator[Row]:
         """One row per try at a call, as journaled, without prompts (see ``prompts``)."""
@@ -118,7 +120,8 @@ class Rows:
     def _decision(
         self,
         unit: Unit,
-        state: str,
+        head: Row,
+        who: list[Row],
         step: int,
         decision: Decision,
         part: str,
@@ -131,13 +134,12 @@ class Rows:
         target = facts.get("target", None if part else view.facts.get("target"))
         observes = unit.players[decision.player].observes
         row: Row = {
-            **self._head(unit),
-            "state": state,
+            **head,
             "step": step,
             "round": view.round,
             "player": decision.player + 1,
             "seat": None if observes else seat + 1,
-            **_agent(unit.players[decision.player]),
+            **who[decision.player],
             "kind": part or decision.kind,
             "target": None if target is None else target + 1,
             "answer": answer.value if isinstance(answer.value, str) else dump(answer.value),
@@ -166,7 +168,8 @@ class Rows:
         row["label"] = labels.get(answer.value) if isinstance(answer.value, str) else None
         cooperative = game.cooperative[seat]
         # With an option that is no action (delegating) the stated odds do not settle who cooperates.
-        if cooperative is not None and set(answer.probabilities or ()) == set(game.actions[seat]):
+        odds = answer.probabilities
+        if cooperative is not None and odds and odds.keys() == game.index_of(seat).keys():
             row["p_cooperate"] = answer.probabilities.get(game.actions[seat][cooperative])
         if round_ is not None:
             action = round_.actions[seat]

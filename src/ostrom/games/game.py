@@ -141,6 +141,10 @@ class Game:
                 f"game {self.name}: seat {seat + 1} has no action {action!r} (allowed: {allowed})"
             ) from None
 
+    def index_of(self, seat: int) -> Mapping[str, int]:
+        """The indices of a seat's actions by name."""
+        return self._index[seat]
+
     def cooperates(self, seat: int, action: int) -> bool | None:
         """Whether an action is the cooperative one; None where the game defines none."""
         cooperative = self.cooperative[seat]
