@@ -85,6 +85,18 @@ def test_a_given_beginning_is_gone_on_from_and_not_repeated(model: Model) -> Non
     assert reply.text.startswith(best) and len(reply.logprobs) == 5
 
 
+def test_a_given_beginning_can_be_ended_by_an_object_of_a_schema(model: Model) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"sign": {"type": "boolean"}},
+        "required": ["sign"],
+        "additionalProperties": False,
+    }
+    begun = Message("assistant", "I think it over.\n")
+    reply = complete(model, ASKED, begun, constraint=Constraint(schema=schema, name="sign"), max_tokens=30)
+    assert json.loads(reply.text)["sign"] in (True, False)
+
+
 def test_stop_and_length_are_told_apart(model: Model) -> None:
     assert complete(model, seed=1, max_tokens=2, extra={"ignore_eos": True}).finish == "length"
     assert complete(model, constraint=Constraint(choices=("A",))).finish == "stop"

@@ -1,8 +1,10 @@
-"""Grammars in the notation of llama.cpp (GBNF)."""
+"""Grammars in the notations of llama.cpp: choices, and JSON that fits a schema."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
@@ -14,6 +16,13 @@ def choice_grammar(choices: Iterable[str]) -> str:
     'root ::= "[A0]" | "say \\"no\\""'
     """
     return "root ::= " + " | ".join(f'"{_escaped(choice)}"' for choice in choices)
+
+
+def schema_grammar(schema: Mapping[str, Any]) -> str:
+    """A grammar of the JSON texts that fit a schema, made by the runtime itself."""
+    from xllamacpp import json_schema_to_grammar
+
+    return str(json_schema_to_grammar(json.dumps(dict(schema))))
 
 
 def _escaped(text: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from ostrom.errors import MalformedReply, ModelError, RequestRefused, TimedOut
 from ostrom.models.asking import refuse_beyond
 from ostrom.models.base import Abilities, Reply, Request
-from ostrom.models.embedded.grammar import choice_grammar
+from ostrom.models.embedded.grammar import choice_grammar, schema_grammar
 from ostrom.models.embedded.runtime import Load, Runtime, runtime_version
 from ostrom.models.numbers import at_least_one, positive
 from ostrom.models.openai_wire import read
@@ -140,7 +140,10 @@ class EmbeddedModel:
         if constraint is not None:
             if constraint.choices is not None:
                 body["grammar"] = choice_grammar(constraint.choices)
-            if constraint.schema is not None:
+            if constraint.schema is not None and request.messages[-1].role == "assistant":
+                # The runtime cannot go on from a beginning under a response format; under a grammar it can.
+                body["grammar"] = schema_grammar(constraint.schema)
+            elif constraint.schema is not None:
                 body["response_format"] = {
                     "type": "json_schema",
                     "json_schema": {"name": constraint.name, "schema": dict(constraint.schema)},
