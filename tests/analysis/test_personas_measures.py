@@ -76,6 +76,12 @@ def test_rates_by_type_with_wilson_and_scenario_intervals() -> None:
     assert by["nash_rate", "economic"].clustered is None and by["nash_rate", "economic"].note
 
 
+def test_matches_that_all_agree_do_not_claim_certainty() -> None:
+    (rate,) = rates([one(DEBT, GREEN), one(WATER, (1, 0, 0, 0))], by=("persona",), types=["all"])
+    assert rate.clustered is not None and rate.clustered.width == 0
+    assert rate.interval == rate.wilson == wilson(0, 2, unit="match").ci
+
+
 def test_a_share_of_no_equilibria_is_undefined_not_zero() -> None:
     (rate,) = rates([one(DEBT, GREEN)], "green_share_of_nash", by=("persona",), types=["economic"])
     assert rate.estimate is None and rate.n == 0 and rate.note == "no profile to ask"

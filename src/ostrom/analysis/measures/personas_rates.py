@@ -41,6 +41,16 @@ class Rate:
     scenarios: int
     note: str = ""
 
+    @property
+    def interval(self) -> Interval | None:
+        """The interval to show: over scenarios, or Wilson's where all matches agree.
+
+        Resampling units that all agree gives an interval of no width, which would claim certainty.
+        """
+        if self.clustered is None or self.clustered.width == 0:
+            return self.wilson
+        return self.clustered
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {

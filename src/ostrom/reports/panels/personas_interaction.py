@@ -52,7 +52,7 @@ class Interaction(Panel):
         model, notes = _models(found, self.measure)
         caption = (
             f"{pretty(self.measure).capitalize()} with hidden and visible payoffs, with and without persona. "
-            "Bands are 95 % intervals that resample scenarios."
+            "Bands are 95 % intervals that resample scenarios (Wilson's where all matches agree)."
         )
         figure = Figure(
             "personas_interaction",
@@ -69,8 +69,8 @@ class Interaction(Panel):
             {
                 "x": r.key["payoffs"],
                 "mean": r.estimate,
-                "low": None if r.clustered is None else r.clustered.low,
-                "high": None if r.clustered is None else r.clustered.high,
+                "low": None if r.interval is None else r.interval.low,
+                "high": None if r.interval is None else r.interval.high,
                 "series": series[r.key["persona"]],
                 "facet": f"{names[r.key['agent']]}, {r.scenario_type}",
             }

@@ -49,7 +49,7 @@ class Roles(Panel):
         ]  # fmt: skip
         caption = (
             "Share of green actions by role over all scenarios with one canonical equilibrium. Whiskers are "
-            "95 % intervals that resample scenarios."
+            "95 % intervals that resample scenarios (Wilson's where all matches agree)."
         )
         figure = Figure("personas_roles", _chart(green, by), caption, "Dots of green shares by role.")
         return Drawn([figure], tables)
@@ -86,8 +86,8 @@ def _chart(green: list[Rate], by: list[str]) -> Any:
                 "label": r.key["role"],
                 "series": condition_label(r.key, by),
                 "mean": r.estimate,
-                "low": None if r.clustered is None else r.clustered.low,
-                "high": None if r.clustered is None else r.clustered.high,
+                "low": None if r.interval is None else r.interval.low,
+                "high": None if r.interval is None else r.interval.high,
             }
         )
     tones = series_colours(series, ordered=len(series) > MOST_COLOURS)

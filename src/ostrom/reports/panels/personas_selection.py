@@ -40,7 +40,7 @@ class Selection(Panel):
             for p in of_type(found, kind):
                 counts.setdefault((p.agent, *(p[name] for name in by)), Counter())[part_of(p)] += 1
             rows = []
-            for (agent, *rest), of in counts.items():
+            for (agent, *rest), of in sorted(counts.items(), key=lambda item: list(names).index(item[0][0])):
                 label = f"{names[agent]}: {condition_label(dict(zip(by, rest, strict=True)), by)}"
                 for place, part in enumerate(PARTS):
                     rows.append({"label": label, "part": part, "value": of[part], "place": place})

@@ -50,7 +50,7 @@ class Personas(Reference):
         return made
 
     def own(self, data: RunData, games: Games) -> Sequence[Own]:
-        """The same figures of the run, with intervals that resample scenarios."""
+        """The same figures of the run, with intervals that resample scenarios (Wilson's where all agree)."""
         if not {"persona", "payoffs"} <= set(data.factors):
             return []
         decisions = data.records(
@@ -63,7 +63,7 @@ class Personas(Reference):
             for rate in rates(profiles, measure, types=types):
                 if rate.estimate is not None:
                     cell = (str(rate.key["payoffs"]), str(rate.key["persona"]), rate.scenario_type, measure)
-                    of = _scaled(rate.clustered, 100)
+                    of = _scaled(rate.interval, 100)
                     found.append(Own(cell, str(rate.key["agent"]), 100 * rate.estimate, *of, None, rate.n))
         matches = Counter(p.agent for p in profiles)
         for (measure, effect), metric in EFFECTS.items():
