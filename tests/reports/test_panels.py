@@ -232,6 +232,29 @@ def test_skipped_matches_are_listed_with_their_reason(played: Played, shaky: Non
     ]
 
 
+def test_rounds_of_unfinished_matches_are_in_no_curve(played: Played) -> None:
+    count = 0
+
+    def gives_up(request: Request) -> str:
+        nonlocal count
+        count += 1
+        return "[A0]" if count <= 6 else "I say nothing."
+
+    scripted.register("gives_up", gives_up)
+    try:
+        data = played(
+            types={"m": {"model": "scripted/gives_up", "constrain": "never"}},
+            vary={},
+            seeds=1,
+            invalid={"retries": 0, "policy": "skip-match"},
+        )
+    finally:
+        scripted.unregister("gives_up")
+    assert data.query("SELECT count(*) FROM decisions WHERE cooperative").item() > 0
+    assert curves_over_rounds(data, ["agent"], 1)[0] == []
+    assert draw(data, "strips").figures == ()
+
+
 def test_cost_adds_up_and_unknown_prices_are_never_nothing(played: Played, shaky: None) -> None:
     data = played(types={"shaky": {"model": "scripted/shaky", "constrain": "never"}}, vary={}, seeds=1)
     [row] = rows_of(draw(data, "cost").tables[0])
