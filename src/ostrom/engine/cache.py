@@ -56,8 +56,8 @@ class Cache:
         except (sqlite3.Error, OSError) as error:
             raise RunError(f"{path}: the cache cannot be opened: {error}") from None
 
-    def get(self, key: bytes) -> Reply | None:
-        """A kept reply."""
+    async def get(self, key: bytes) -> Reply | None:
+        """A kept reply. To be waited for, because a cache may lie on another machine."""
         row = self._db.execute("SELECT reply FROM replies WHERE key=?", (key,)).fetchone()
         if row is None:
             return None

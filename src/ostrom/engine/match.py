@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
 
 from ostrom.agents.base import Agent
 from ostrom.answers import Answer
-from ostrom.engine.journal import Journal, Place
+from ostrom.engine.journal import Place
 from ostrom.engine.plan import Tally, Unit
 from ostrom.errors import RunError
 from ostrom.mechanisms.protocol import Decision, Outcome, Play
 from ostrom.models.base import Model, Reply, Request
 from ostrom.streams import Streams
+
+Replies = Mapping[tuple[int, int, str, bytes], Reply]
+"""Replies that have arrived, by step, player, part and the key of the call."""
+
+
+class Answers(Protocol):
+    """Where answers become durable: the journal, or the way to it."""
+
+    def answer(self, unit: int, step: int, player: int, part: str, answer: Answer, complaints: int) -> None:
+        """Queue an answer."""
+        ...
+
+    async def flush(self) -> None:
+        """Wait until everything queued so far is durable."""
+        ...
 
 
 class Calls(Protocol):
@@ -33,26 +48,23 @@ class Calls(Protocol):
 
 
 class Match:
-    """Plays one unit. ``known`` and ``replies`` are what an earlier attempt left in the journal.
-
-    With ``again`` answers that were accepted stand, but what was not accepted is asked for anew.
-    """
+    """Plays one unit. ``known`` and ``replies`` are what an earlier attempt left in the journal."""
 
     def __init__(
         self,
         unit: Unit,
         play: Play,
         agents: Sequence[Agent],
-        journal: Journal,
+        journal: Answers,
         calls: Calls,
         tally: Tally,
-        resume: bool,
-        again: bool = False,
+        known: dict[Place, tuple[Answer, int]] | None = None,
+        replies: Replies | None = None,
     ) -> None:
         self.unit, self.play, self.agents = unit, play, agents
         self.journal, self.calls, self.tally = journal, calls, tally
-        self.known: dict[Place, tuple[Answer, int]] = journal.answers(unit.index) if resume else {}
-        self.replies = journal.replies(unit.index) if resume and not again else {}
+        self.known: dict[Place, tuple[Answer, int]] = known or {}
+        self.replies: Replies = replies or {}
         self.streams: Streams = unit.streams
         self.step = unit.first
 

@@ -131,15 +131,21 @@ def play_plan(
     async def session() -> Result:
         # Models are opened before anything is written: a wrong name leaves no trace.
         models: dict[str, Model] = {}
+        runner: Runner | None = None
         try:
-            for model in plan.models:
-                models[model] = (open_models or _open)(model, plan.settings(model))
+            if options is None or options.cluster is None:
+                for model in plan.models:
+                    models[model] = (open_models or _open)(model, plan.settings(model))
+            runner = Runner(plan, folder, plan.library, models, options, open_models)
+            await runner.open()
             folder.lock()
             _prepare(folder, plan, plan.library, extra or {})
             if begin is not None:
                 await begin(folder.journal)
-            return await _watched(Runner(plan, folder, plan.library, models, options), watch)
+            return await _watched(runner, watch)
         finally:
+            if runner is not None:
+                await runner.close()
             for opened in models.values():
                 await opened.close()
             folder.unlock()

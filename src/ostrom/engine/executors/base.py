@@ -1,0 +1,113 @@
+"""What an executor is: it plays units of work, and the runner owns the plan, the journal and the endings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ostrom.engine.journal import Journal, Place
+from ostrom.engine.match import Replies
+from ostrom.engine.plan import Plan, Tally, Unit
+from ostrom.engine.retries import Patience
+from ostrom.errors import OstromError
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A unit to be played."""
+
+    unit: Unit
+    facts: Sequence[Mapping[str, Any]] | None = None
+    """What its preparations came to, by seat, where it needs any."""
+    resume: bool = False
+    """An earlier attempt left something in the journal."""
+    again: bool = False
+    """Answers that were accepted stand, but what was not accepted is asked for anew."""
+
+    def known(self, journal: Journal) -> tuple[dict[Place, tuple[Any, int]], Replies]:
+        """The answers and replies that an earlier attempt left."""
+        if not self.resume:
+            return {}, {}
+        index = self.unit.index
+        return journal.answers(index), {} if self.again else journal.replies(index)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How the playing of a unit ended: an outcome, or what came in between."""
+
+    steps: int = 0
+    scores: Sequence[float] | None = None
+    facts: Mapping[str, Any] | None = None
+    error: OstromError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a run hands to its executor when playing begins."""
+
+    plan: Plan
+    journal: Journal
+    tally: Tally
+
+
+class Executor(Protocol):
+    """Plays units. Opened before anything is written, so that a wrong model leaves no trace."""
+
+    described: Mapping[str, Mapping[str, Any]]
+    """What the models say about themselves, for the manifest; known once it is open."""
+
+    async def open(self) -> None:
+        """Make models ready."""
+        ...
+
+    async def start(self, session: Session) -> int:
+        """Begin a session. Returns how many units should be under way at the same time."""
+        ...
+
+    async def play(self, assignment: Assignment) -> Ended:
+        """Play one unit; every error that a user may see comes back in the ending."""
+        ...
+
+    async def hopeless(self) -> bool:
+        """Whether some model fails so steadily that the run should stop."""
+        ...
+
+    def stop(self) -> None:
+        """Begin no more calls; those under way come to their end and are kept."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of everything that was opened."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How calls are made, wherever they are made; nothing here changes what is played."""
+
+    patience: Patience
+    max_connections: int | None
+    prices: Mapping[str, Any] | None
+
+
+def most_calls(connections: int, ceiling: int | None, wanted: int | None) -> int:
+    """The most calls in flight to one model; a client that serves few at a time is not asked for more.
+
+    >>> most_calls(64, None, None), most_calls(64, None, 8), most_calls(2, 2, 8)
+    (256, 8, 2)
+    """
+    most = wanted if wanted is not None else max(connections, 256)
+    return min(most, ceiling) if ceiling is not None else most
+
+
+def matches_at_once(most: int, in_process: bool, seats: int) -> int:
+    """As many matches as keep every connection busy, even when each waits for its slowest seat.
+
+    A model in this process keeps the beginning of few conversations warm: more matches than that would
+    push each other's prompts out and be slower, not faster.
+    """
+    if not most:
+        return 1
+    return max(1, most // seats) if in_process else max(8, min(most, 4096))

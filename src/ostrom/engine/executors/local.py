@@ -1,0 +1,75 @@
+"""The local executor: all matches in this process, on one event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ostrom.agents.cast import Company
+from ostrom.agents.language import Invalidity
+from ostrom.engine.cache import Cache
+from ostrom.engine.caller import Caller
+from ostrom.engine.executors.base import Assignment, Ended, Manner, Session, matches_at_once, most_calls
+from ostrom.engine.executors.player import UnitPlayer
+from ostrom.engine.gate import RunGate
+from ostrom.framing import Library
+from ostrom.models.base import Model
+
+
+class LocalExecutor:
+    """Plays units with the models that were opened in this process."""
+
+    def __init__(
+        self, models: Mapping[str, Model], library: Library, manner: Manner, cache: Path | None
+    ) -> None:
+        self.models, self.library, self.manner = models, library, manner
+        self.described: Mapping[str, Mapping[str, Any]] = {
+            name: dict(model.describe()) for name, model in models.items()
+        }
+        self._stopping = asyncio.Event()
+        self._cache_path = cache
+        self._cache: Cache | None = None
+
+    async def open(self) -> None:
+        """Open the cache; the models are open."""
+        if self._cache_path is not None:
+            self._cache = Cache(self._cache_path)
+
+    async def start(self, session: Session) -> int:
+        """Set up the gate, the caller and the agents' company."""
+        plan, manner = session.plan, self.manner
+        self._journal = session.journal
+        self._gate = gate = RunGate(session.tally, plan.budget, self._stopping)
+        caller = Caller(
+            session.journal, session.tally, gate, self._stopping, manner.patience, self._cache, manner.prices
+        )
+        ceilings = [getattr(model, "most_connections", None) for model in self.models.values()]
+        for model, ceiling in zip(self.models.values(), ceilings, strict=True):
+            gate.open(
+                model.name, model.connections, most_calls(model.connections, ceiling, manner.max_connections)
+            )
+            caller.open(model)
+        company = Company(self.models, self.library, Invalidity(plan.retries, plan.policy))
+        self._player = UnitPlayer(company, session.journal, caller, session.tally)
+        seats = max(1, plan.unit(0).game.seats) if len(plan) else 1
+        return matches_at_once(gate.most, all(c is not None for c in ceilings), seats)
+
+    async def play(self, assignment: Assignment) -> Ended:
+        """Play one unit."""
+        known, replies = assignment.known(self._journal)
+        return await self._player.play(assignment.unit, assignment.facts, known, replies)
+
+    async def hopeless(self) -> bool:
+        """Whether some model fails steadily."""
+        return self._gate.hopeless(self.manner.patience.tries)
+
+    def stop(self) -> None:
+        """Begin no more calls."""
+        self._stopping.set()
+
+    async def close(self) -> None:
+        """Close the cache; whoever opened the models closes them."""
+        if self._cache is not None:
+            self._cache.close()

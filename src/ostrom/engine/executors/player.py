@@ -1,0 +1,40 @@
+"""Plays whole units of work with the models of one process, wherever that process runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ostrom.agents.cast import Company
+from ostrom.answers import Answer
+from ostrom.engine.executors.base import Ended
+from ostrom.engine.journal import Place
+from ostrom.engine.match import Answers, Calls, Match, Replies
+from ostrom.engine.plan import Tally, Unit
+from ostrom.errors import OstromError
+
+
+class UnitPlayer:
+    """Seats the agents of a unit, plays it, and says how it ended."""
+
+    def __init__(self, company: Company, journal: Answers, calls: Calls, tally: Tally) -> None:
+        self.company, self.journal, self.calls, self.tally = company, journal, calls, tally
+
+    async def play(
+        self,
+        unit: Unit,
+        facts: Sequence[Mapping[str, Any]] | None,
+        known: dict[Place, tuple[Answer, int]],
+        replies: Replies,
+    ) -> Ended:
+        """Play a unit, given what its preparations came to and what an earlier attempt left."""
+        match: Match | None = None
+        try:
+            mechanism = unit.mechanism if facts is None else unit.mechanism.given(facts)
+            agents = self.company([seated.config for seated in unit.players], unit.streams)
+            play = mechanism.play(unit.game, unit.streams)
+            match = Match(unit, play, agents, self.journal, self.calls, self.tally, known, replies)
+            outcome = await match.run()
+        except OstromError as error:
+            return Ended(match.step if match else 0, error=error)
+        return Ended(match.step, outcome.scores, dict(outcome.facts) or None)

@@ -1,0 +1,147 @@
+"""The gate that every call of a run passes: a place at its model, the budget, and whether the run goes on.
+
+A run has one gate, wherever its matches are played: in this process, or as the limiter of a cluster.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Protocol
+
+from ostrom.engine.limits import Limiter
+from ostrom.engine.plan import Budget, Tally
+from ostrom.errors import BudgetSpent, OstromError
+from ostrom.models.base import Usage
+
+BREAKER = 20
+"""So many failed calls in a row to one model, each tried to exhaustion, and the run stops."""
+
+
+class Stopped(OstromError):
+    """The run is being stopped; what is under way ends here and goes on when the run is resumed."""
+
+
+class Gate(Protocol):
+    """What a caller needs of a gate. Whoever entered says how it went with one of the four other words."""
+
+    async def enter(self, model: str) -> int:
+        """Wait for a place. Returns the era of the limiter; raises Stopped or BudgetSpent."""
+        ...
+
+    def succeeded(self, model: str, usage: Usage, usd: float | None) -> None:
+        """The call came back well, and this is what it took."""
+        ...
+
+    def troubled(self, model: str, era: int, retry_after: float | None) -> None:
+        """The call met a limit, a failure or a timeout."""
+        ...
+
+    def refused(self, model: str) -> None:
+        """The server understood the call and declined."""
+        ...
+
+    def left(self, model: str) -> None:
+        """The call ended for reasons that say nothing about the server, and is not counted."""
+        ...
+
+
+@dataclass(slots=True)
+class _Door:
+    limiter: Limiter
+    successes: int = 0
+    failures_in_a_row: int = 0
+
+
+class RunGate:
+    """The gate of a run: one limiter per model, one budget for all."""
+
+    def __init__(self, tally: Tally, budget: Budget, stopping: asyncio.Event) -> None:
+        self.tally, self.budget, self.stopping = tally, budget, stopping
+        self.reserved = 0
+        self._doors: dict[str, _Door] = {}
+
+    def open(self, model: str, start: int, most: int) -> None:
+        """Take a model into the run."""
+        self._doors[model] = _Door(Limiter(start, most))
+
+    @property
+    def most(self) -> int:
+        """The most calls in flight to all models together."""
+        return sum(door.limiter.most for door in self._doors.values())
+
+    async def enter(self, model: str) -> int:
+        limiter = self._doors[model].limiter
+        era = await limiter.acquire()
+        try:
+            if self.stopping.is_set():
+                raise Stopped("stopped")
+            self._check_budget()
+        except OstromError:
+            limiter.left()
+            raise
+        self.tally.in_flight += 1
+        self.reserved += 1
+        return era
+
+    def succeeded(self, model: str, usage: Usage, usd: float | None) -> None:
+        door = self._closing(model)
+        door.successes += 1
+        door.failures_in_a_row = 0
+        tally = self.tally
+        tally.calls += 1
+        tally.tokens_in += usage.input or 0
+        tally.tokens_out += usage.output or 0
+        if usd is None:
+            tally.unpriced += 1
+        else:
+            tally.usd += usd
+        door.limiter.succeeded()
+
+    def troubled(self, model: str, era: int, retry_after: float | None) -> None:
+        self._failed(model).limiter.troubled(era, retry_after)
+
+    def refused(self, model: str) -> None:
+        self._failed(model).limiter.left()
+
+    def left(self, model: str) -> None:
+        self._closing(model).limiter.left()
+
+    def hopeless(self, tries: int) -> bool:
+        """Whether some model fails so steadily that going on would only waste calls."""
+        return any(
+            not door.successes or door.failures_in_a_row >= BREAKER * tries
+            for door in self._doors.values()
+            if door.failures_in_a_row
+        )
+
+    def _failed(self, model: str) -> _Door:
+        door = self._closing(model)
+        door.failures_in_a_row += 1
+        self.tally.calls += 1
+        return door
+
+    def _closing(self, model: str) -> _Door:
+        self.tally.in_flight -= 1
+        self.reserved -= 1
+        return self._doors[model]
+
+    def _check_budget(self) -> None:
+        """Refuse a call that the budget does not cover; calls under way count as the mean of those made."""
+        budget, tally = self.budget, self.tally
+        spent: str | None = None
+        ahead = 1 + self.reserved / max(1, tally.calls)
+        if budget.calls is not None and tally.calls + self.reserved >= budget.calls:
+            spent = f"{budget.calls} calls"
+        elif budget.tokens is not None and (tally.tokens_in + tally.tokens_out) * ahead >= budget.tokens:
+            spent = f"{budget.tokens} tokens"
+        elif budget.usd is not None:
+            if tally.unpriced:
+                raise BudgetSpent(
+                    "a budget in money needs prices, and there is none for a model of this run: "
+                    "add it with --prices FILE"
+                )
+            if tally.usd * ahead >= budget.usd:
+                spent = f"{budget.usd:g} USD"
+        if spent is not None:
+            raise BudgetSpent(f"the budget of {spent} is used up; raise it and run again to go on")
