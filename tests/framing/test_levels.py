@@ -102,7 +102,7 @@ def test_a_reversed_order_is_recorded_as_shown(tmp_path: Path) -> None:
         ({"goal": "total"}, {}, "Your goal is to collect as many points"),
         ({"payoffs": "words", "history": "words"}, {}, "it is the second-best outcome for you"),
         ({"hint": "may_err"}, {}, "may slip now and then"),
-        ({"hint": "will_defect_once", "labels": "JF"}, {}, "Player 2 will choose F exactly once, and J in every"),
+        ({"hint": "will_defect_once", "labels": "JF"}, {}, "will choose F exactly once, and J in every"),
         ({}, {"told_rounds": True}, "There are exactly 4 rounds."),
         ({}, {}, "You do not know how many rounds"),
         ({}, {"told_continuation": 0.9}, "another one follows with a chance of 90 %"),
@@ -123,7 +123,8 @@ def test_no_goal_is_stated_unless_asked_for(tmp_path: Path) -> None:
 def test_a_cover_story_is_one_file(tmp_path: Path) -> None:
     mine = tmp_path / "prompts" / "stories"
     mine.mkdir(parents=True)
-    (mine / "ferries.txt").write_text("---\noption: route\noptions: routes\n---\nTwo ferries share one harbour.\n")
+    header = "---\noption: route\noptions: routes\n---\n"
+    (mine / "ferries.txt").write_text(f"{header}Two ferries share one harbour.\n")
     play(load_study(study({"story": "ferries"})), runs=tmp_path, prompts=tmp_path / "prompts")
     assert all("Two ferries" in p and "Your routes: A0, A1" in p and "choose A0" in p for p in PROMPTS)
 
@@ -139,3 +140,8 @@ def test_a_story_with_a_misspelt_word_is_refused(tmp_path: Path) -> None:
 def test_all_framing_factors_can_be_combined() -> None:
     plan = StudyPlan(load_study("framing-robustness", preset="wide", models=["scripted/first"]))
     assert plan.cells == 2 * 6 * 3 * 3 * 2 * 2 * 2 * 2
+
+
+def test_a_hint_about_defection_is_refused_where_nothing_is_a_defection() -> None:
+    with pytest.raises(StudyError, match=r"will_defect_once\.txt: could not be filled in"):
+        StudyPlan(load_study(study({"hint": "will_defect_once"}, game="battle_of_the_sexes")))

@@ -23,7 +23,8 @@ Told = dict[tuple[int, ...], tuple[float, ...]]
 
 
 def prompt(game: Game, seat: int, framing: Framing, rounds: Sequence[Round] = (), draw: int = 0) -> str:
-    view = View(game, seat, "repetition", len(rounds) + 1, History(list(rounds)), {"repeated": True, "rounds": 10})
+    facts = {"repeated": True, "rounds": 10}
+    view = View(game, seat, "repetition", len(rounds) + 1, History(list(rounds)), facts)
     speaker = Voice(framing, LIBRARY, "direct", draw_labels=Streams(1, draw).at(0))
     decision = Decision(seat, "act", view, Choice(game.actions[seat]))
     return speaker.prompt(decision, Shown(list(rounds)), Streams(2, draw).at(0), {}).text
@@ -50,7 +51,7 @@ def scored(game: Game) -> Told:
 def framings() -> Iterator[Framing]:
     for story in ("neutral", "cooking", "project"):
         for order in ("given", "reversed", "shuffled"):
-            yield Framing(labels="QX", story=story, order=order, units="coins", history="sentences", goal=None)
+            yield Framing.model_validate({"labels": "QX", "story": story, "order": order, "units": "coins"})
 
 
 @pytest.mark.parametrize("seat", [0, 1])
@@ -71,7 +72,8 @@ def test_a_seat_2_description_that_is_not_transposed_is_caught(monkeypatch: pyte
         if seat == 1:
             for i, j in ((1, 2), (2, 1)):
                 mirror = right(game, seat, order, *rest)[j]
-                made[i]["amount"], made[i]["others"][0]["amount"] = mirror["amount"], mirror["others"][0]["amount"]
+                made[i]["amount"] = mirror["amount"]
+                made[i]["others"][0]["amount"] = mirror["others"][0]["amount"]
         return made
 
     monkeypatch.setattr(voice_module, "cells", untransposed)
@@ -93,7 +95,10 @@ def test_outcomes_in_words_rank_them_as_the_payoffs_do(seat: int) -> None:
     for entry in ordinal_games():
         game = build_game(f"ordinal_2x2:{entry.number}")
         text = prompt(game, seat, Framing(labels="JF", payoffs="words"))
-        found = re.findall(r"choose (\w) and Player \d chooses (\w), it is the ([\w-]+) outcome for you and the ([\w-]+)", text)
+        found = re.findall(
+            r"choose (\w) and Player \d chooses (\w), it is the ([\w-]+) outcome for you and the ([\w-]+)",
+            text,
+        )
         assert len(found) == 4
         for own, other, mine, theirs in found:
             pair = ("JF".index(own), "JF".index(other))

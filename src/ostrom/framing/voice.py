@@ -219,6 +219,8 @@ class Voice:
             values = self._values(view, range(len(game.actions[seat])), {})
             try:
                 self.opening(values), self.introduction(values)
+                if self.framing.hint is not None:
+                    self.library.fill(f"hints/{self.framing.hint}.txt", values)
             except StudyError as error:
                 return f"{error} (the game carries no such words)"
         return None

@@ -338,17 +338,18 @@ class StudyPlan:
         for cell in self._sample():
             for config in cell.types.values():
                 self._check_memory(config, cell.game)
-            for seating in cell.seatings[:1]:
-                for seated in seating:
-                    self._check_memory(seated.config, cell.game)
-                    self._check_words(seated.config, cell.game)
-                    for names in cell.game.actions:
-                        try:
-                            seated.config.framing.labels_for(names)
-                        except ValueError as error:
-                            raise StudyError(
-                                f"game {cell.game.name}: {error}", file=self.file, key="agent.framing.labels"
-                            ) from None
+            # Every configuration once: types that differ only by seat are different ones.
+            players = {id(seated.config): seated.config for seating in cell.seatings for seated in seating}
+            for config in players.values():
+                self._check_memory(config, cell.game)
+                for names in cell.game.actions:
+                    try:
+                        config.framing.labels_for(names)
+                    except ValueError as error:
+                        raise StudyError(
+                            f"game {cell.game.name}: {error}", file=self.file, key="agent.framing.labels"
+                        ) from None
+                self._check_words(config, cell.game)
 
     def _check_words(self, config: AgentConfig, game: Game) -> None:
         """Refuse a framing that tells a story which the game does not carry; each pair is looked at once."""

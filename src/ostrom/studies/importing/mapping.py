@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 
 from ostrom.errors import StudyError, UnknownName
 from ostrom.studies.factors import RESERVED
@@ -69,6 +69,10 @@ class GameByColumn(BaseModel):
         return self
 
 
+def _by_column(given: object) -> bool:
+    return isinstance(given, GameByColumn) or (isinstance(given, dict) and "column" in given)
+
+
 class MatchRule(BaseModel):
     """Which rows make a match."""
 
@@ -104,7 +108,10 @@ class Mapping(BaseModel):
     split: str = Field(
         default="", description="what stands between the actions of a match; left out: nothing"
     )
-    game: GameByColumn | str | dict[str, Any]
+    game: Annotated[
+        Annotated[GameByColumn, Tag("dict")] | Annotated[str | dict[str, Any], Tag("str")],
+        Discriminator(lambda given: "dict" if _by_column(given) else "str"),
+    ]
     match: MatchRule | None = None
     round: str | None = Field(default=None, description="the number of the round; left out: order of rows")
     first_round: int = Field(default=1, description="the number that the first round bears")
