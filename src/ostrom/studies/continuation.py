@@ -54,7 +54,7 @@ def _rounds(run: Run, match: int) -> Sequence[Round]:
     if unit.needs:
         ended = [run.journal.ended(index) for index in unit.needs]
         mechanism = mechanism.given([found[3] for found in ended if found is not None])
-    _, outcome = replay(unit, mechanism.play(unit.game, unit.streams), run.journal.answers(match))
+    _, outcome = replay(unit, mechanism.play(unit.game, unit.streams), dict(run.rows.answers(unit)))
     return outcome.rounds if outcome is not None else ()
 
 

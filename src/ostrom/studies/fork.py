@@ -80,7 +80,7 @@ def point_of(run: Run, match: int) -> Point:
     if unit.needs:
         prepared = [run.journal.ended(index) for index in unit.needs]
         given = tuple(found[3] for found in prepared if found is not None)
-    answers = run.journal.answers(match)
+    answers = dict(run.rows.answers(unit))
     steps, outcome = replay(unit, rules_of(unit, given).play(unit.game, unit.streams), answers)
     assert outcome is not None, "a finished match has an outcome"
     return Point(unit, answers, steps, len({r.number for r in outcome.rounds}), given)

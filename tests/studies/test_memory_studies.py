@@ -1,0 +1,105 @@
+"""The memory studies declare what the paper did (Liu et al. 2026)."""
+
+from __future__ import annotations
+
+import pytest
+
+from ostrom.memory import memories
+from ostrom.memory.catalog.sanitized import Sanitized
+from ostrom.memory.catalog.window import Window
+from ostrom.studies.forecast import forecast
+from ostrom.studies.load import load_study, presets_of
+from ostrom.studies.plan import StudyPlan
+
+NAMES = ["memory", "memory-asymmetric", "memory-sanitized"]
+
+
+def plan_of(name: str, preset: str | None = None) -> StudyPlan:
+    return StudyPlan(load_study(name, preset=preset, models=["openai/some-model"]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_have_three_presets_and_any_model(name: str) -> None:
+    assert presets_of(name) == ["paper", "small", "smoke"]
+    full = plan_of(name)
+    assert plan_of(name, "paper").resolved() == full.resolved()
+    for preset in ("small", "smoke"):
+        assert forecast(plan_of(name, preset)).calls < forecast(full).calls
+    assert len(StudyPlan(load_study(name, preset="smoke", models=["openai/a", "openai/b"]))) == 2 * len(
+        plan_of(name, "smoke")
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_parameters_are_the_papers(name: str) -> None:
+    plan = plan_of(name)
+    assert plan.study.seeds == 3
+    for index in range(len(plan) // 3):
+        unit = plan.unit(index)
+        assert unit.mechanism.most_decisions(unit.game) == 500 * unit.game.seats
+        for seated in unit.players:
+            assert seated.config.params == {"temperature": 0.7, "max_tokens": 2000}
+            assert seated.config.framing.words == 500
+
+
+def test_the_sweep_is_as_large_as_published() -> None:
+    plan = plan_of("memory")
+    reasoned = [u for u in plan.units() if u.cell["style"] == "reasoned"]
+    assert len(reasoned) * 500 * 7 == 378_000  # seven models
+    assert sum(u.mechanism.most_decisions(u.game) for u in reasoned) * 7 == 850_500
+
+
+def test_the_payoffs_are_the_papers() -> None:
+    games = {u.game.name: u.game for u in plan_of("memory").units()}
+    table: dict[str, dict[tuple[int, ...], tuple[float, ...]]] = {
+        "prisoners_dilemma": {
+            (0, 0): (200, 200),
+            (0, 1): (-100, 300),
+            (1, 0): (300, -100),
+            (1, 1): (100, 100),
+        },
+        "trust_symmetric": {(0, 0): (10, 10), (0, 1): (2, 20), (1, 0): (20, 2), (1, 1): (4, 4)},
+        "travelers_dilemma": {(3, 3): (5, 5), (0, 3): (4, 0), (2, 1): (1, 5), (0, 0): (2, 2)},
+        "public_goods": {(0, 0, 0): (1.5, 1.5, 1.5), (0, 0, 1): (1, 1, 2), (1, 1, 1): (1, 1, 1)},
+    }
+    assert games.keys() == table.keys()
+    for name, cells in table.items():
+        for profile, pay in cells.items():
+            assert games[name].payoff(profile) == pytest.approx(pay)
+
+
+def test_compositions_seat_short_and_long_memories() -> None:
+    plan = plan_of("memory-asymmetric")
+    found = {}
+    for index in range(len(plan) // 3):
+        unit = plan.unit(index)
+        built = [memories.build(p.config.memory) for p in unit.players]
+        assert all(isinstance(m, Window) for m in built)
+        label = "+".join(str(m.k) for m in built if isinstance(m, Window))
+        found[unit.cell["composition"]] = f"{unit.game.name.split('_')[0]} {label}"
+    assert {k.replace(" goods", "") for k in found} == set(found.values())
+    assert found["trust 2+80"] == "trust 2+80"
+
+
+def test_sanitized_windows_are_eighty_with_the_published_real_parts() -> None:
+    plan = plan_of("memory-sanitized")
+    cells = set()
+    for index in range(len(plan) // 3):
+        unit = plan.unit(index)
+        memory = memories.build(unit.players[0].config.memory)
+        assert isinstance(memory, Sanitized) and memory.window == 80
+        cells.add((unit.game.name, memory.mode, memory.real))
+    real = (2, 5, 10, 20, 40, 60, 70, 75, 78, 80)
+    games = ("trust_symmetric", "travelers_dilemma", "prisoners_dilemma", "public_goods")
+    expected = {(g, "ideal", x) for g in games for x in real}
+    assert cells == expected | {("travelers_dilemma", "polar", x) for x in real}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_smoke_fits_a_small_machine(name: str) -> None:
+    # About 40 decisions a minute with reasoning and 90 without on two cores.
+    plan = plan_of(name, "smoke")
+    styles = {"reasoned": 0, "direct": 0}
+    for unit in plan.units():
+        styles[unit.players[0].config.style] += unit.mechanism.most_decisions(unit.game)
+    assert styles["reasoned"] / 38 + styles["direct"] / 90 < 4.5
