@@ -19,7 +19,13 @@ from ostrom.analysis.dynamics.fermi import Fermi
 from ostrom.analysis.dynamics.rare_mutation import rare_mutation_shares
 from ostrom.analysis.dynamics.replicator import exponential_replicator
 from ostrom.analysis.dynamics.tensor import ScoredMatch, mean_scores, payoff_tensor
-from ostrom.analysis.measures.mechanisms_evolution import DYNAMICS, Settings, check_settings, evolve
+from ostrom.analysis.measures.mechanisms_evolution import (
+    DYNAMICS,
+    Settings,
+    check_settings,
+    evolve,
+    replicator_paths,
+)
 from ostrom.analysis.measures.mechanisms_evolution_tables import entry_of, write_evolution
 from ostrom.analysis.measures.mechanisms_payoff_files import read_payoff_files
 from ostrom.analysis.measures.mechanisms_tournament import Tournament, run_tournaments, type_names
@@ -120,6 +126,15 @@ def test_every_dynamics_gives_shares_that_sum_to_one_and_depends_on_the_seed_alo
             assert sum(shares.values()) == pytest.approx(1.0)
     if dynamics in ("replicator", "continuous"):
         assert once.shares["final"]["hawk"] == pytest.approx(0.5, abs=1e-3)
+
+
+def test_many_paths_at_once_are_the_paths_one_by_one() -> None:
+    values = np.array([[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]])
+    starts = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
+    together = replicator_paths(values, starts, eta=0.1, steps=200)
+    for number, start in enumerate(starts):
+        alone = exponential_replicator(values, start, eta=0.1, steps=200, tolerance=0.0).states
+        assert np.allclose(together[:, number], alone, rtol=1e-12, atol=0.0)
 
 
 def test_a_random_start_depends_on_the_seed_and_the_cell() -> None:

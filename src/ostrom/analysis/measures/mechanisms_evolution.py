@@ -20,7 +20,7 @@ from ostrom.analysis.dynamics.rare_mutation import rare_mutation_shares
 from ostrom.analysis.dynamics.replicator import exponential_replicator
 from ostrom.analysis.dynamics.simplex import Floats, given_start, random_start, uniform_start
 from ostrom.analysis.dynamics.simulation import simulate
-from ostrom.analysis.dynamics.tensor import PayoffTensor
+from ostrom.analysis.dynamics.tensor import PayoffTensor, fitness
 from ostrom.analysis.dynamics.trajectory import Trajectory
 from ostrom.analysis.measures.mechanisms_tournament import Tournament
 from ostrom.errors import UnknownName, UsageError
@@ -110,12 +110,12 @@ def _continuous(case: _Case) -> Evolved:
 
 
 def _along(case: _Case, path: Trajectory) -> Evolved:
-    fitness = case.tensor.fitness(path.final / path.final.sum())
+    earned = case.tensor.fitness(path.final / path.final.sum())
     facts = {
         "steps": path.steps,
         "settled": path.settled,
-        "mean_fitness": float(path.final @ fitness),
-        "fitness": case.named(fitness),
+        "mean_fitness": float(path.final @ earned),
+        "fitness": case.named(earned),
     }
     return Evolved({"final": case.named(path.final)}, facts, path)
 
@@ -223,6 +223,20 @@ def check_settings(dynamics: str, settings: Settings) -> dict[str, Any]:
             listed = ", ".join(sorted(takes)) or "no settings"
             raise UsageError(f"dynamics {dynamics} takes no setting {name!r} (it takes: {listed})")
     return {name: given.get(name, own.get(name, DEFAULTS[name])) for name in sorted(takes)}
+
+
+def replicator_paths(values: Floats, starts: Floats, *, eta: float = 0.1, steps: int = 1000) -> Floats:
+    """The exponential replicator from many starts at once, without a rule to stop: [step, start, type]."""
+    x = np.array(starts, dtype=np.float64)
+    states = [x]
+    for _ in range(steps):
+        f = fitness(values, x)
+        advantage = eta * (f - np.sum(x * f, axis=1, keepdims=True))
+        # What is common to all types of a population cancels; without it exp() cannot overflow.
+        grown = x * np.exp(advantage - advantage.max(axis=1, keepdims=True))
+        x = grown / grown.sum(axis=1, keepdims=True)
+        states.append(x)
+    return np.array(states)
 
 
 def evolve(tournament: Tournament, dynamics: str = "replicator", settings: Settings | None = None) -> Evolved:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ostrom.analysis.dynamics.replicator import exponential_replicator
-from ostrom.analysis.measures.mechanisms_evolution import Evolved, Settings, evolve
+from ostrom.analysis.measures.mechanisms_evolution import Evolved, Settings, evolve, replicator_paths
 from ostrom.analysis.measures.mechanisms_tournament import Tournament, run_tournaments
 from ostrom.analysis.rundata import RunData
 from ostrom.errors import OstromError
@@ -120,14 +119,14 @@ def _sampled(count: int) -> list[int]:
 def _simplex(evolved: Sequence[tuple[Tournament, Evolved]], settings: Settings) -> Figure:
     paths = {}
     for tournament, _ in evolved:
-        values = tournament.tensor().values
-        lines = []
-        for start in STARTS:
-            path = exponential_replicator(
-                values, start, eta=settings.eta or 0.1, steps=settings.steps or 1000
-            ).states
-            lines.append([path[step].tolist() for step in _sampled(len(path))])
-        paths[_called(tournament)] = lines
+        states = replicator_paths(
+            tournament.tensor().values,
+            np.array(STARTS),
+            eta=settings.eta or 0.1,
+            steps=settings.steps or 1000,
+        )
+        drawn = states[_sampled(len(states))]
+        paths[_called(tournament)] = [drawn[:, start].tolist() for start in range(len(STARTS))]
     types = evolved[0][0].types
     names = labels(types)
     chart = triangles(paths, [names[t] for t in types], list(type_colours(types).values()))
