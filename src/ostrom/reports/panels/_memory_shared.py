@@ -42,6 +42,18 @@ def by_policy(found: Iterable[Episode]) -> list[str]:
     return [f"In some matches up to {100 * worst:.0f} % of a player's actions were given by the policy."]
 
 
+def rough(points: Iterable[Estimate]) -> list[str]:
+    """A word of caution where intervals rest on very few matches."""
+    known = list(points)
+    few = sum(1 < p.matches < 5 for p in known)
+    if not few:
+        return []
+    return [
+        f"{few} of {len(known)} intervals rest on fewer than five matches and are rough: resampling so few "
+        "matches understates how much they vary."
+    ]
+
+
 def agent_order(data: RunData, found: Iterable[Episode]) -> list[str]:
     """The agents of the episodes, in the order of the study."""
     met = {e.agent for e in found}

@@ -31,7 +31,8 @@ class MemoryAsymmetric(Panel):
         mixed = {(c.agent, c.game, c.style) for c in made if c.gap is not None}
         made = [c for c in made if (c.agent, c.game, c.style) in mixed]
         many = len(agent_order(data, windows)) > 1
-        chart = _chart([row for c in made for row in _bars(c, many)])
+        several = len({c.style for c in made} - {None}) > 1
+        chart = _chart([row for c in made for row in _bars(c, many, several)])
         caption = (
             "Share of cooperative actions by role: forgivers have the shortest memory at the table, "
             "grudge-holders the longest. Whiskers are 95 % intervals that resample matches; a single match "
@@ -42,8 +43,8 @@ class MemoryAsymmetric(Panel):
         return Drawn([Figure("memory_asymmetric", chart, caption, alt)], tables, by_policy(windows))
 
 
-def _bars(c: Company, many: bool) -> list[dict[str, Any]]:
-    facet = named(c.game, c.agent if many else None, c.style)
+def _bars(c: Company, many: bool, several: bool) -> list[dict[str, Any]]:
+    facet = named(c.game, c.agent if many else None, c.style if several else None)
     roles = {"all players": c.overall, FORGIVER: c.forgiver, GRUDGE_HOLDER: c.grudge_holder}
     return [
         {"facet": facet, "label": c.name, "role": role, "value": e.value, "low": e.low, "high": e.high}

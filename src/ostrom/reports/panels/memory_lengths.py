@@ -16,6 +16,7 @@ from ostrom.reports.panels._memory_shared import (
     lines_by,
     named,
     played,
+    rough,
     splits,
     triple,
     why_empty,
@@ -57,7 +58,7 @@ class MemoryLengths(Panel):
             _row(p, k[3], str(k[2] or "all"), named(k[1], k[0] if len(agents) > 1 else None))
             for k, p in points.items()
         ]
-        notes = by_policy(plain)
+        notes = [*by_policy(plain), *rough(points.values())]
         if len(agents) == 1 or len(styles) > 1:
             if len({row["facet"] for row in rows}) <= MOST_FACETS:
                 figures.append(_figure("memory_lengths_by_style", rows, "all conditions", "answers"))

@@ -28,7 +28,7 @@ class MemoryRecovery(Panel):
         made = recoveries(found)
         if not made:
             return Drawn(notes=[why_empty(data, found, "No finished match has a sanitized memory.")])
-        styles, windows = {r.style for r in made}, {r.window for r in made}
+        styles, windows = {r.style for r in made} - {None}, {r.window for r in made}
         figures = []
         for n, some in enumerate(splits(agent_order(data, found))):
             rows = [

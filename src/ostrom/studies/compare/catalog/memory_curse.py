@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ostrom.analysis.lexicons import RATIOS
-from ostrom.analysis.measures.memory_episodes import Episode, episodes, grouped
+from ostrom.analysis.measures.memory_episodes import Episode, episodes, grouped, wholly_by_policy
 from ostrom.analysis.measures.memory_estimates import Estimate, estimate
 from ostrom.analysis.measures.memory_penalty import LENGTH, penalties
 from ostrom.analysis.measures.memory_regimes import regime
@@ -65,9 +65,12 @@ class MemoryCurse(Reference):
             *_words(data, played), *_forward(data, played),
         ]  # fmt: skip
 
-    def remarks(self, data: RunData, games: Games) -> list[str]:  # noqa: ARG002
+    def remarks(self, data: RunData, games: Games) -> list[str]:
         """Games that cannot be compared, or only in part."""
         found = []
+        silent = wholly_by_policy(data)
+        if silent:
+            found.append(f"{silent} players never gave a readable action and are left out.")
         if "trust" in games.labelled:
             found.append(
                 "The game trust has asymmetric roles; the paper's printed rewards fit trust_symmetric alone, "
