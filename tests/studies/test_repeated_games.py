@@ -1,0 +1,149 @@
+"""The declared studies of repeated 2x2 games, and what happens to answers that are no option."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostrom.errors import StudyError, UnknownName
+from ostrom.models.base import Request
+from ostrom.models.providers.scripted import register, unregister
+from ostrom.studies.load import load_study, presets_of
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import open_run, play
+from ostrom.studies.sources.ordinal_2x2 import build
+
+STUDIES = ("games-2x2", "pd-tournament", "bos-tournament", "framing-robustness", "prediction", "horizon")
+PROMPTS: list[str] = []
+
+
+def first(request: Request) -> str:
+    text = request.messages[-1].content
+    PROMPTS.append(request.messages[0].content)
+    named = re.search(r"Valid answers: (\[\w+\])", text)
+    assert named is not None
+    return named[1]
+
+
+@pytest.fixture(autouse=True)
+def model() -> Iterator[None]:
+    PROMPTS.clear()
+    register("first", first)
+    yield
+    unregister("first")
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_has_the_three_presets_and_they_resolve(name: str) -> None:
+    assert {"paper", "small", "smoke"} <= set(presets_of(name))
+    for preset in presets_of(name):
+        assert len(StudyPlan(load_study(name, preset=preset, models=["scripted/first"]))) > 0
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_study_plays_its_smoke_preset_to_the_end(name: str, tmp_path: Path) -> None:
+    result = play(load_study(name, preset="smoke", models=["scripted/first"]), runs=tmp_path)
+    assert result.complete and result.tally.done == result.tally.matches and result.tally.invalid == 0
+
+
+def test_the_144_games_are_played_by_all_ordered_pairs_and_carry_their_family() -> None:
+    study = load_study("games-2x2", models=["scripted/a", "scripted/b"])
+    plan = StudyPlan(study)
+    assert len(plan) == 144 * 4
+    pairs = Counter(tuple(p.name for p in unit.players) for unit in plan.units())
+    assert len(pairs) == 4 and set(pairs.values()) == {144}
+    families = Counter(unit.cell["family"] for unit in plan.units())
+    assert families["biased"] == 44 * 4 and families["tragic"] == 8 * 4
+    unit = plan.unit(0)
+    assert unit.mechanism.told["rounds"] == 10  # type: ignore[attr-defined]
+    config = unit.players[0].config
+    assert (config.framing.labels, config.params["temperature"], config.memory) == ("JF", 0, "full")
+
+
+def test_families_are_chosen_in_one_line() -> None:
+    study = load_study(
+        "games-2x2",
+        models=["scripted/a"],
+        changes=["vary.game={from: ordinal_2x2, families: [pd-family, tragic]}"],
+    )
+    assert len(StudyPlan(study)) == 7 + 8
+
+
+@pytest.mark.parametrize(
+    ("wrong", "complaint"),
+    [
+        ({"families": "dilemmas"}, "unknown family"),
+        ({"numbers": "0-3"}, "numbered from 1 to 144"),
+        ({"numbers": "many"}, "a number or a range"),
+        ({"each": 0}, "at least 1"),
+        ({"families": "tragic", "numbers": 1}, "no game has"),
+    ],
+)
+def test_games_that_do_not_exist_are_refused(wrong: dict[str, Any], complaint: str) -> None:
+    with pytest.raises((StudyError, UnknownName), match=complaint):
+        build(**wrong)
+
+
+def test_the_payoff_sweep_of_the_battle_is_a_factor() -> None:
+    plan = StudyPlan(load_study("bos-tournament", preset="payoffs"))
+    seen = {unit.cell["payoffs"]: unit.game.payoff((0, 0)) for unit in plan.units()}
+    assert seen == {"10-7": (10, 7), "9-8": (9, 8), "8-8": (8, 8), "8-9": (8, 9), "7-10": (7, 10)}
+
+
+def test_a_preset_may_leave_types_out() -> None:
+    assert len(StudyPlan(load_study("horizon", preset="smoke")).unit(0).players) == 2
+    assert {p.name for u in StudyPlan(load_study("horizon", preset="smoke")).units() for p in u.players} == {
+        "tit_for_tat"
+    }
+
+
+class TestIllegalAnswers:
+    def study(self, policy: str) -> dict[str, Any]:
+        return {
+            "name": "bad", "game": "prisoners_dilemma:repeated_games",
+            "mechanism": {"name": "repetition", "rounds": 4, "told_rounds": True},
+            "agent": {"framing": {"labels": "JF", "history": "sentences"}, "style": "direct"},
+            "types": {"m": {"model": "scripted/first"}, "c": "cooperator"}, "seating": "seats",
+            "invalid": {"retries": 1, "policy": policy},
+        }  # fmt: skip
+
+    def test_are_retried_with_the_error_shown_and_never_enter_the_history(self, tmp_path: Path) -> None:
+        tries: Counter[str] = Counter()
+
+        def clumsy(request: Request) -> str:
+            PROMPTS.append(request.messages[0].content)
+            tries[request.messages[0].content] += 1
+            if tries[request.messages[0].content] == 1:
+                return "BANANA"
+            assert "could not be taken as an answer" in request.messages[-1].content
+            return "[J]"
+
+        register("first", clumsy)
+        result = play(load_study(self.study("fail")), runs=tmp_path)
+        assert result.complete and result.tally.invalid == 4 and result.tally.policies == 0
+        assert not any("BANANA" in text or "9999" in text for text in PROMPTS)
+        with open_run("bad", tmp_path) as run:
+            rows = [r for r in run.rows.decisions() if r["agent"] == "m"]
+        assert [(r["payoff"], r["complaints"], r["invalid"]) for r in rows] == [(8.0, 1, False)] * 4
+
+    def test_fall_to_the_recorded_policy_and_score_as_the_game_says(self, tmp_path: Path) -> None:
+        def hopeless(request: Request) -> str:
+            PROMPTS.append(request.messages[0].content)
+            return "BANANA"
+
+        register("first", hopeless)
+        result = play(load_study(self.study("default:defect")), runs=tmp_path)
+        assert result.complete and result.tally.policies == 4
+        with open_run("bad", tmp_path) as run:
+            rows = [r for r in run.rows.decisions() if r["agent"] == "m"]
+        assert [(r["payoff"], r["invalid"], r["reading"]) for r in rows] == [(10.0, True, "policy")] * 4
+        lines = re.findall(r"^Round \d: .*$", PROMPTS[-1], re.M)
+        assert len(lines) == 3 and all(
+            line.startswith(f"Round {i}: you chose F") for i, line in enumerate(lines, 1)
+        )
+        assert not any("BANANA" in text or "-9999" in text for text in PROMPTS)
