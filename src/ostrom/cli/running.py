@@ -11,6 +11,7 @@ import typer
 from ostrom.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
+    from ostrom.engine.executors.cluster import Cluster
     from ostrom.engine.runner import Result
     from ostrom.studies.plan import StudyPlan
 
@@ -39,6 +40,16 @@ def run(
     cache: Annotated[
         Path | None, typer.Option(help="Share replies with other runs through this file.")
     ] = None,
+    executor: Annotated[
+        str, typer.Option(help="Where matches are played: local (this process) or ray (a cluster).")
+    ] = "local",
+    ray_address: Annotated[
+        str | None,
+        typer.Option(help="The Ray cluster, host:port or auto (default: one made on this machine)."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="How many Ray workers (default: one per processor).", min=1)
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
     ] = False,
@@ -56,6 +67,7 @@ def run(
     from ostrom.studies.plan import StudyPlan
     from ostrom.studies.run import play
 
+    cluster = _cluster(executor, ray_address, workers)
     budget = {"usd": budget_usd, "calls": budget_calls, "tokens": budget_tokens}
     loaded = load_study(
         study,
@@ -70,7 +82,9 @@ def run(
     if dry_run:
         _forecast(StudyPlan(loaded, Library(prompts), file), table, json)
         return
-    options = Options(max_connections=max_connections, limit=limit, cache=cache, prices=table)
+    options = Options(
+        max_connections=max_connections, limit=limit, cache=cache, prices=table, cluster=cluster
+    )
     result = play(
         loaded,
         name=name,
@@ -93,6 +107,22 @@ def run(
         sys.exit(1)
     if not result.complete:
         sys.exit(130 if result.interrupted else 1)
+
+
+def _cluster(executor: str, address: str | None, workers: int | None) -> Cluster | None:
+    from ostrom.engine.executors.cluster import Cluster
+    from ostrom.errors import UsageError
+
+    if executor not in ("local", "ray"):
+        raise UsageError(f"--executor {executor}: there is no such executor (allowed: local, ray)")
+    if executor == "ray":
+        return Cluster(address, workers)
+    if address is not None or workers is not None:
+        raise UsageError(
+            f"{'--ray-address' if address is not None else '--workers'}: needs --executor ray, "
+            "for the local executor has one process"
+        )
+    return None
 
 
 def _prices(path: Path | None) -> Any:

@@ -87,8 +87,7 @@ class Runner:
             return LocalExecutor(models, self.library, manner, options.cache)
         from ostrom.engine.executors.ray import RayExecutor
 
-        settings = {name: dict(self.plan.settings(name)) for name in self.plan.models}
-        return RayExecutor(options.cluster, settings, open_models, self.library, manner, options.cache)
+        return RayExecutor(options.cluster, self.plan, open_models, self.library, manner, options.cache)
 
     def stop(self, why: str, *, interrupted: bool = False) -> None:
         """Stop cleanly: calls under way come to their end and are kept, nothing new is begun."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +12,9 @@ from ostrom.engine.folder import Folder, check_name, differences, new_manifest
 from ostrom.engine.journal import Journal
 from ostrom.engine.rows import Rows
 from ostrom.engine.runner import Options, Result, Runner
-from ostrom.errors import RunError, StudyError, UsageError
+from ostrom.errors import RunError, UsageError
 from ostrom.framing import Library
+from ostrom.framing.fingerprint import fingerprint
 from ostrom.models import open_model
 from ostrom.models.base import Model
 from ostrom.studies.load import validate
@@ -197,21 +197,3 @@ def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
         if left.get(more, 1) < right.get(more, 1):
             left[more] = right[more]
     return differences(left, right)
-
-
-def fingerprint(library: Library) -> str:
-    """A hash of every prompt file that a run can use."""
-    digest = hashlib.blake2b(digest_size=12)
-    seen: set[str] = set()
-    for folder in library.folders:
-        for path in sorted(folder.rglob("*.txt")):
-            relative = path.relative_to(folder).as_posix()
-            if relative in seen:
-                continue
-            seen.add(relative)
-            try:
-                content = path.read_bytes()
-            except OSError as error:
-                raise StudyError(f"cannot be read: {error.strerror}", file=str(path)) from None
-            digest.update(relative.encode() + b"\0" + content + b"\0")
-    return digest.hexdigest()

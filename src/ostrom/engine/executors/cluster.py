@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from dataclasses import dataclass
+from typing import Any
+
+from ostrom.errors import RunError, UsageError
+
+STORE = 128 * 1024 * 1024
+"""Bytes of Ray's object store on this machine: hardly anything goes through it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,3 +23,52 @@ class Cluster:
     """How many workers; None: one for each processor of the cluster."""
     matches: int = 256
     """The most matches that one worker has under way."""
+
+
+def import_ray() -> Any:
+    """Ray, or one line that says how to get it."""
+    try:
+        import ray
+    except ImportError:
+        raise UsageError("the Ray executor needs Ray: pip install 'ostrom[ray]'") from None
+    return ray
+
+
+def join(cluster: Cluster) -> bool:
+    """Connect this process to the cluster. Returns whether it was not connected before."""
+    ray = import_ray()
+    address = cluster.address
+    if address is not None and "://" in address:
+        raise UsageError(
+            f"--ray-address {address}: start the run on a machine of the cluster and name its head as host:port"
+        )
+    if ray.is_initialized():
+        here = ray.get_runtime_context().gcs_address
+        if address not in (None, "auto", here):
+            raise UsageError(f"--ray-address {address}: this process is connected to the cluster at {here}")
+        return False
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    options: dict[str, Any] = {"logging_level": "error", "log_to_driver": False}
+    if address is None:
+        options |= {"num_cpus": cluster.workers or os.cpu_count() or 1, "include_dashboard": False}
+        options |= {"object_store_memory": STORE}
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        ray.init(address=address or "local", **options)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        problem = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        if address is None:
+            raise RunError(f"Ray could not be started on this machine: {problem}") from None
+        raise UsageError(f"--ray-address {address}: no cluster answers there ({problem})") from None
+    finally:
+        if main:
+            # Ray would end the process on SIGTERM; a run stops cleanly by its own hand.
+            signal.signal(signal.SIGTERM, before)
+    return True
+
+
+def processors() -> int:
+    """How many processors the connected cluster has."""
+    return max(1, int(import_ray().cluster_resources().get("CPU", 1)))

@@ -1,0 +1,416 @@
+"""The Ray executor: the same units of work over many machines, and one journal, the driver's.
+
+A unit goes to a worker with what the journal already knows of it. Its answers come back in batches and take
+effect on the worker only after the driver has made them durable. So a worker that dies takes nothing along:
+its units are handed to others, which replay what was acknowledged and go on from there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from ostrom import __version__
+from ostrom.engine.executors.base import Assignment, Ended, Manner, Session, matches_at_once, most_calls
+from ostrom.engine.executors.cluster import Cluster, import_ray, join, processors
+from ostrom.engine.executors.gatekeeper import Gatekeeper
+from ostrom.engine.executors.wire import Batch, Charter, Failure, Opened, Report, Work, prompt_files
+from ostrom.engine.executors.worker import Worker
+from ostrom.engine.gate import Stopped
+from ostrom.engine.journal import CallRecord
+from ostrom.engine.match import Replies
+from ostrom.engine.plan import Plan, Tally
+from ostrom.errors import OstromError, RunError
+from ostrom.framing import Library
+from ostrom.framing.fingerprint import fingerprint
+from ostrom.models.base import Model
+
+CONCURRENCY = 100_000
+"""How many requests an actor holds at a time: those who wait for a place must never shut out those who leave."""
+FIRST_WORKERS = 60.0
+"""Seconds to wait for all workers at the start; those that come later join in when they come."""
+NO_WORKER = 300.0
+"""Seconds without any worker after which the run stops."""
+MOST_DEATHS = 5
+"""So many workers may die over one unit before the run stops: perhaps it is the unit that kills them."""
+
+
+@dataclass(eq=False, slots=True)
+class Post:
+    """A worker as the driver sees it."""
+
+    name: str
+    actor: Any
+    load: int = 0
+    receiving: asyncio.Task[None] | None = None
+    burial: asyncio.Task[None] | None = None
+
+
+@dataclass(slots=True)
+class _Crew:
+    """The workers at hand, and who waits for one."""
+
+    posts: list[Post] = field(default_factory=list)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def change(self) -> None:
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+
+class RayExecutor:
+    """Plays units on the workers of a Ray cluster."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        plan: Plan,
+        open_models: Callable[[str, Mapping[str, Any]], Model] | None,
+        library: Library,
+        manner: Manner,
+        cache: Path | None,
+    ) -> None:
+        self.cluster, self.manner = cluster, manner
+        self.described: Mapping[str, Mapping[str, Any]] = {}
+        self.lost = 0
+        """Workers that died."""
+        self._cache = cache
+        self._charter = Charter(
+            __version__,
+            fingerprint(library),
+            prompt_files(library),
+            {name: dict(plan.settings(name)) for name in plan.models},
+            open_models,
+            plan.retries,
+            plan.policy,
+            manner.patience,
+            manner.prices,
+            cache is not None,
+        )
+        self._joined = False
+        self._opened: Mapping[str, Opened] | None = None
+        self._crew = _Crew()
+        self._names = (f"worker-{number}" for number in count(1))
+        self._keeper: Any = None
+        self._session: Session | None = None
+        self._stopping = asyncio.Event()
+        self._failure: OstromError | None = None
+        self._failed = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._hired: list[Any] = []
+
+    # -- beginning and end ---------------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Connect, start the workers and let them open the models."""
+        self._joined = join(self.cluster)
+        self._ray = import_ray()
+        wanted = self.cluster.workers or processors()
+        self._workers = wanted
+        hiring = [self._spawn(self._hire()) for _ in range(wanted)]
+        done, pending = await asyncio.wait(hiring, timeout=FIRST_WORKERS)
+        for task in done:
+            task.result()
+        if not done:
+            raise RunError(
+                f"no worker could start within {FIRST_WORKERS:.0f} seconds: the cluster has {processors()} "
+                "processors, all of them taken"
+            )
+        for task in pending:
+            task.add_done_callback(_ignore)
+
+    async def start(self, session: Session) -> int:
+        """Set up the gate of the run and put the workers to work."""
+        assert self._opened is not None
+        self._session = session
+        opened, manner = self._opened, self.manner
+        doors: dict[str, tuple[int, int]] = {}
+        for name, model in opened.items():
+            # A model inside each worker is there as often as there are workers.
+            copies = 1 if model.ceiling is None else self._workers
+            most = most_calls(model.connections, model.ceiling, manner.max_connections)
+            doors[name] = (model.connections * copies, most * copies)
+        strategy = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
+            self._ray.get_runtime_context().get_node_id(), soft=False
+        )
+        tally = session.tally
+        spent = Tally(
+            calls=tally.calls,
+            tokens_in=tally.tokens_in,
+            tokens_out=tally.tokens_out,
+            usd=tally.usd,
+            unpriced=tally.unpriced,
+        )
+        cache = None if self._cache is None else self._cache.absolute()
+        keeper = self._ray.remote(Gatekeeper).options(
+            num_cpus=0, max_concurrency=CONCURRENCY, scheduling_strategy=strategy
+        )
+        self._keeper = keeper.remote(spent, session.plan.budget, doors, cache)
+        for post in self._crew.posts:
+            await self._employ(post)
+        if self._stopping.is_set():
+            self.stop()
+        self._spawn(self._watch())
+        seats = max(1, session.plan.unit(0).game.seats) if len(session.plan) else 1
+        in_process = all(model.ceiling is not None for model in opened.values())
+        at_once = matches_at_once(sum(most for _, most in doors.values()), in_process, seats)
+        return min(at_once, self._workers * self.cluster.matches)
+
+    def stop(self) -> None:
+        """Begin no more calls, anywhere."""
+        self._stopping.set()
+        self._crew.change()
+        if self._keeper is not None:
+            self._keeper.stop.remote()
+            for post in self._crew.posts:
+                post.actor.stop.remote()
+
+    async def hopeless(self) -> bool:
+        """Whether some model fails steadily, over the whole cluster."""
+        found: bool = await self._keeper.hopeless.remote(self.manner.patience.tries)
+        return found
+
+    async def close(self) -> None:
+        """Dismiss the workers, and leave the cluster if this run joined it."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        closing = [post.actor.close.remote() for post in self._crew.posts]
+        if self._keeper is not None:
+            closing.append(self._keeper.close.remote())
+        if closing:
+            await asyncio.wait(
+                [asyncio.ensure_future(_quiet(reference)) for reference in closing], timeout=10
+            )
+        for actor in [*self._hired, *([self._keeper] if self._keeper is not None else [])]:
+            with suppress(Exception):
+                self._ray.kill(actor)
+        if self._joined:
+            self._ray.shutdown()
+
+    # -- workers -------------------------------------------------------------------------------------
+
+    async def _hire(self) -> None:
+        """Start a worker, make sure that it is like the others, and put it to work."""
+        name = next(self._names)
+        actor = (
+            self._ray.remote(Worker)
+            .options(num_cpus=1, max_concurrency=CONCURRENCY, scheduling_strategy="SPREAD")
+            .remote(name, self._charter)
+        )
+        self._hired.append(actor)
+        try:
+            opened: dict[str, Opened] | Failure = await actor.begin.remote()
+        except self._ray.exceptions.RayError as error:
+            raise RunError(f"a worker could not start: {_last_line(error)}") from None
+        if isinstance(opened, Failure):
+            raise opened.error()
+        self._compare(opened)
+        post = Post(name, actor)
+        if self._session is not None:
+            await self._employ(post)
+        self._crew.posts.append(post)
+        self._crew.change()
+
+    def _compare(self, opened: Mapping[str, Opened]) -> None:
+        """All workers must speak to the same models, else what a match finds would depend on where it ran."""
+        if self._opened is None:
+            self._opened = opened
+            self.described = {name: dict(model.description) for name, model in opened.items()}
+        for name, model in opened.items():
+            if model.description != self._opened[name].description:
+                raise RunError(
+                    f"{name}: two workers reach it in different ways ({dict(model.description)}; "
+                    f"{dict(self._opened[name].description)}); set the same variables on every machine"
+                )
+
+    async def _employ(self, post: Post) -> None:
+        await post.actor.employ.remote(self._keeper)
+        post.receiving = self._spawn(self._receive(post))
+
+    async def _receive(self, post: Post) -> None:
+        """Write what a worker sends, and tell it with the next request that this is durable."""
+        assert self._session is not None
+        journal, written = self._session.journal, 0
+        try:
+            while True:
+                batch: Batch = await post.actor.exchange.remote(written)
+                for entry in batch.entries:
+                    if isinstance(entry, CallRecord):
+                        journal.call(entry)
+                    else:
+                        journal.answer(*entry)
+                    _count(self._session.tally, entry)
+                await journal.flush()
+                written = batch.number
+        except self._ray.exceptions.RayActorError:
+            self._spawn(self._bury(post))
+        except OstromError as error:
+            self._fail(error)
+
+    async def _bury(self, post: Post) -> None:
+        if post.burial is None:
+            post.burial = self._spawn(self._give_up(post))
+        await asyncio.shield(post.burial)
+
+    async def _give_up(self, post: Post) -> None:
+        """Part from a worker for good: nothing of it is accepted from here on, and what came is durable."""
+        assert self._session is not None
+        self.lost += 1
+        if post in self._crew.posts:
+            self._crew.posts.remove(post)
+        self._ray.kill(post.actor)
+        if post.receiving is not None:
+            await asyncio.wait([post.receiving], timeout=15)
+            post.receiving.cancel()
+        await _quiet(self._keeper.lost.remote(post.name))
+        await self._session.journal.flush()
+        if not self._stopping.is_set():
+            self._spawn(self._hire()).add_done_callback(_ignore)
+
+    async def _place(self) -> Post:
+        """The least busy worker, once one has room."""
+        loop = asyncio.get_running_loop()
+        alone_since = loop.time()
+        while True:
+            if self._failure is not None:
+                raise self._failure
+            if self._stopping.is_set():
+                raise Stopped("stopped")
+            free = [post for post in self._crew.posts if post.load < self.cluster.matches]
+            if free:
+                post = min(free, key=lambda p: p.load)
+                post.load += 1
+                return post
+            if self._crew.posts:
+                alone_since = loop.time()
+            elif loop.time() - alone_since > NO_WORKER:
+                raise RunError(
+                    f"the cluster has had no worker for {NO_WORKER:.0f} seconds; "
+                    "add machines and run the same command to go on"
+                )
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._crew.changed.wait(), 5.0)
+
+    # -- playing -------------------------------------------------------------------------------------
+
+    async def play(self, assignment: Assignment) -> Ended:
+        """Play one unit on some worker, and on another one if that dies."""
+        assert self._session is not None
+        journal, index = self._session.journal, assignment.unit.index
+        known, replies = assignment.known(journal)
+        old = journal.replies(index) if assignment.resume and assignment.again else {}
+        for _ in range(MOST_DEATHS):
+            try:
+                post = await self._place()
+            except OstromError as error:
+                return Ended(error=error)
+            try:
+                report = await self._report(post, Work(assignment.unit, assignment.facts, known, replies))
+            except self._ray.exceptions.RayActorError:
+                await self._bury(post)
+            except self._ray.exceptions.RayError as error:
+                return Ended(error=RunError(f"match {index}: a worker failed: {_last_line(error)}"))
+            except OstromError as error:
+                return Ended(error=error)
+            else:
+                self._session.tally.invalid += report.stray
+                return report.ended
+            finally:
+                post.load -= 1
+                self._crew.change()
+            known, replies = journal.answers(index), _fresh(journal.replies(index), old)
+        return Ended(
+            error=RunError(
+                f"match {index}: {MOST_DEATHS} workers died while they played it; is it too large?"
+            )
+        )
+
+    async def _report(self, post: Post, work: Work) -> Report:
+        """What the worker reports, unless the journal fails first."""
+        playing = asyncio.ensure_future(_wait(post.actor.play.remote(work)))
+        failing = asyncio.ensure_future(self._failed.wait())
+        try:
+            await asyncio.wait([playing, failing], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            failing.cancel()
+            if not playing.done():
+                playing.cancel()
+        if self._failure is not None and not playing.done():
+            raise self._failure
+        report: Report = await playing
+        return report
+
+    def _fail(self, error: OstromError) -> None:
+        self._failure = self._failure or error
+        self._failed.set()
+        self.stop()
+
+    async def _watch(self) -> None:
+        """Keep the number of calls in flight up to date for whoever watches the run."""
+        assert self._session is not None
+        tally = self._session.tally
+        try:
+            while True:
+                tally.in_flight = await self._keeper.in_flight.remote()
+                await asyncio.sleep(0.5)
+        finally:
+            tally.in_flight = 0
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+def _count(tally: Tally, entry: Any) -> None:
+    """Count what is journaled, so that the numbers of a run agree with its journal whoever died."""
+    if not isinstance(entry, CallRecord):
+        _, _, _, part, answer, complaints = entry
+        tally.decisions += not part
+        tally.invalid += complaints
+        tally.policies += answer.reading == "policy"
+    elif entry.source == "cache":
+        tally.cached += 1
+    else:
+        tally.calls += 1
+        if entry.reply is None:
+            tally.retries += 1
+            return
+        tally.tokens_in += entry.reply.usage.input or 0
+        tally.tokens_out += entry.reply.usage.output or 0
+        if entry.usd is None:
+            tally.unpriced += 1
+        else:
+            tally.usd += entry.usd
+
+
+def _fresh(replies: Replies, old: Replies) -> Replies:
+    """The replies that this session brought; old ones that are asked for anew are left out."""
+    return {key: reply for key, reply in replies.items() if old.get(key) != reply}
+
+
+async def _wait(reference: Any) -> Any:
+    return await reference
+
+
+async def _quiet(reference: Any) -> None:
+    with suppress(Exception):
+        await reference
+
+
+def _ignore(task: asyncio.Task[None]) -> None:
+    """Later workers that cannot start are not missed as long as there are others."""
+    if not task.cancelled():
+        task.exception()
+
+
+def _last_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__

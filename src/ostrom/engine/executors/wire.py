@@ -1,0 +1,122 @@
+"""What travels between the driver of a run and the workers of a cluster: plain data, and never a key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ostrom import errors
+from ostrom.agents.policy import SkipMatch
+from ostrom.answers import Answer
+from ostrom.engine.executors.base import Ended
+from ostrom.engine.gate import Stopped
+from ostrom.engine.journal import CallRecord, Place
+from ostrom.engine.match import Replies
+from ostrom.engine.plan import Unit
+from ostrom.engine.retries import Patience
+from ostrom.errors import OstromError
+from ostrom.framing import Library
+from ostrom.models.base import Model
+
+AnswerEntry = tuple[int, int, int, str, Answer, int]
+"""Unit, step, player, part, the answer, and the complaints before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charter:
+    """All that a worker has to know before it can play units of a run."""
+
+    version: str
+    prompts: str
+    """The fingerprint of the driver's prompts: a worker with other ones is refused."""
+    files: Mapping[str, bytes] | None
+    """The folder of prompts that the user gave, file by file."""
+    models: Mapping[str, Mapping[str, Any]]
+    """The models and their settings; their keys are in the environment of the worker."""
+    open_models: Callable[[str, Mapping[str, Any]], Model] | None
+    retries: int
+    policy: str
+    patience: Patience
+    prices: Mapping[str, Any] | None
+    cache: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A model as it was opened on a worker."""
+
+    connections: int
+    ceiling: int | None
+    """How many calls the client itself serves at a time, where it runs inside the worker."""
+    description: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A unit handed to a worker, with what the journal already knows of it."""
+
+    unit: Unit
+    facts: Sequence[Mapping[str, Any]] | None
+    known: dict[Place, tuple[Answer, int]]
+    replies: Replies
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error in words: exceptions with other parameters than a text do not travel."""
+
+    kind: str
+    text: str
+
+    @classmethod
+    def of(cls, error: OstromError) -> Failure:
+        """What can be sent of an error."""
+        return cls(type(error).__name__, str(error))
+
+    def error(self) -> OstromError:
+        """The error again, of the same class and with the same text.
+
+        >>> Failure.of(errors.StudyError("is wrong", file="s.yaml")).error()
+        StudyError('s.yaml: is wrong')
+        """
+        known: dict[str, type[OstromError]] = {"SkipMatch": SkipMatch, "Stopped": Stopped, **vars(errors)}
+        kind = known.get(self.kind, OstromError)
+        made = kind.__new__(kind)
+        Exception.__init__(made, self.text)
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How a unit ended on a worker."""
+
+    steps: int
+    scores: Sequence[float] | None
+    facts: Mapping[str, Any] | None
+    failure: Failure | None
+    stray: int
+    """Replies that could not be read and that no journaled answer accounts for."""
+
+    @property
+    def ended(self) -> Ended:
+        """The ending as executors state it."""
+        error = None if self.failure is None else self.failure.error()
+        return Ended(self.steps, self.scores, self.facts, error)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Entries for the journal, in order, that became durable together."""
+
+    number: int
+    entries: list[AnswerEntry | CallRecord]
+
+
+def prompt_files(library: Library) -> dict[str, bytes] | None:
+    """The user's own prompt files, by their relative paths."""
+    if library.folder is None:
+        return None
+    folder = Path(library.folder)
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*.txt"))}

@@ -1,0 +1,115 @@
+"""A worker of a cluster: an actor that plays whole units with models of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from ostrom import __version__
+from ostrom.agents.cast import Company
+from ostrom.agents.language import Invalidity
+from ostrom.engine.caller import Caller
+from ostrom.engine.executors.gatekeeper import ClusterGate
+from ostrom.engine.executors.outbox import Outbox
+from ostrom.engine.executors.player import UnitPlayer
+from ostrom.engine.executors.wire import Batch, Charter, Failure, Opened, Report, Work
+from ostrom.engine.plan import Tally
+from ostrom.errors import OstromError, RunError
+from ostrom.framing import Library
+from ostrom.framing.fingerprint import fingerprint
+from ostrom.models import open_model
+from ostrom.models.base import Model
+
+
+class Worker:
+    """Plays what it is handed. Models are opened here, with the keys in the environment of this machine."""
+
+    def __init__(self, name: str, charter: Charter) -> None:
+        self.name, self.charter = name, charter
+        self._models: dict[str, Model] = {}
+        self._folder: TemporaryDirectory[str] | None = None
+
+    async def begin(self) -> dict[str, Opened] | Failure:
+        """Check that this machine would ask the same questions as the driver, and open the models."""
+        try:
+            self._library = self._make_library()
+            self._check()
+            for name, settings in self.charter.models.items():
+                self._models[name] = self._open(name, settings)
+        except OstromError as error:
+            return Failure.of(error)
+        return {
+            name: Opened(m.connections, getattr(m, "most_connections", None), dict(m.describe()))
+            for name, m in self._models.items()
+        }
+
+    async def employ(self, keeper: Any) -> None:
+        """Take up work under the gate of the run."""
+        charter = self.charter
+        self._stopping, self._outbox = asyncio.Event(), Outbox()
+        ceilings = {m.name: getattr(m, "most_connections", None) for m in self._models.values()}
+        gate = ClusterGate(self.name, keeper, ceilings)
+        cache = gate if charter.cache else None
+        self._caller = Caller(
+            self._outbox, Tally(), gate, self._stopping, charter.patience, cache, charter.prices
+        )
+        for model in self._models.values():
+            self._caller.open(model)
+        self._company = Company(self._models, self._library, Invalidity(charter.retries, charter.policy))
+
+    async def play(self, work: Work) -> Report:
+        """Play a unit. All that was asked and answered is durable before its end is reported."""
+        tally, index = Tally(), work.unit.index
+        player = UnitPlayer(self._company, self._outbox, self._caller, tally)
+        ended = await player.play(work.unit, work.facts, work.known, work.replies)
+        await self._outbox.flush()
+        stray = tally.invalid - self._outbox.complaints.pop(index, 0)
+        failure = None if ended.error is None else Failure.of(ended.error)
+        return Report(ended.steps, ended.scores, ended.facts, failure, stray)
+
+    async def exchange(self, written: int) -> Batch:
+        """The next entries for the journal; the driver has written so many batches."""
+        return await self._outbox.exchange(written)
+
+    async def stop(self) -> None:
+        """Wait for nothing any more; calls under way come to their end."""
+        self._stopping.set()
+
+    async def close(self) -> None:
+        """Close the models."""
+        for model in self._models.values():
+            await model.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def _make_library(self) -> Library:
+        files = self.charter.files
+        if files is None:
+            return Library()
+        self._folder = TemporaryDirectory(prefix="ostrom-prompts-")
+        for relative, content in files.items():
+            path = Path(self._folder.name) / relative
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        return Library(self._folder.name)
+
+    def _check(self) -> None:
+        here = platform.node()
+        if self.charter.version != __version__:
+            raise RunError(
+                f"{here}: has ostrom {__version__}, the driver has {self.charter.version}; "
+                "install the same version on every machine"
+            )
+        if fingerprint(self._library) != self.charter.prompts:
+            raise RunError(
+                f"{here}: its prompts differ from the driver's; install the same packages on every machine"
+            )
+
+    def _open(self, name: str, settings: Mapping[str, Any]) -> Model:
+        if self.charter.open_models is not None:
+            return self.charter.open_models(name, settings)
+        return open_model(name, **settings)
