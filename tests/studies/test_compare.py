@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
+import io
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 import pytest
 
 from ostrom.analysis.rundata import run_data
+from ostrom.cli import main
 from ostrom.errors import UnknownName, UsageError
 from ostrom.models.base import Request
 from ostrom.models.providers import scripted
@@ -28,10 +31,24 @@ def compared(folder: Path, chosen: tuple[str, ...] = (), reference: str | None =
         return compare_run(run, data, chosen, reference)
 
 
-def ostrom(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "ostrom", *map(str, words)], capture_output=True, text=True, check=False
-    )
+@dataclass(frozen=True)
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def ostrom(*words: str | Path) -> Done:
+    """A command as typed, in this process: importing everything anew for each would take most of the time."""
+    out, err = io.StringIO(), io.StringIO()
+    before = sys.argv
+    sys.argv = ["ostrom", *map(str, words)]
+    try:
+        with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
+            main()
+    finally:
+        sys.argv = before
+    return Done(int(ended.value.code or 0), out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="module")
@@ -168,8 +185,8 @@ def test_a_reasoning_model_is_compared_in_every_design(tmp_path: Path) -> None:
                 changes += ["agent.memory.window=80", "vary.real_rounds.to=[2, 80]"]
             if name == "memory":
                 changes.append(
-                    "vary.game=[{name: prisoners_dilemma, preset: memory_curse}, travelers_dilemma, public_goods, "
-                    "trust_symmetric]"
+                    "vary.game=[{name: prisoners_dilemma, preset: memory_curse}, travelers_dilemma, "
+                    "public_goods, trust_symmetric]"
                 )
             play(load_study(name, preset="smoke", changes=changes), runs=tmp_path)
             made[name] = compared(tmp_path / name, ("Gemma-3-12B",))
