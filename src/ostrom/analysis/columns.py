@@ -15,7 +15,7 @@ AGENT = "agent agent_id model strategy agent_memory agent_style"
 MATCHES = (
     "state reason player seat role "
     + AGENT
-    + " opponents rounds score expected_score cooperation complaints "
+    + " opponents rounds_played score expected_score cooperation complaints "
     "policies facts"
 )
 DECISIONS = (

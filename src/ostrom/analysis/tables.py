@@ -18,7 +18,7 @@ BATCH = 50_000
 
 TYPES: Mapping[str, type] = {
     **dict.fromkeys(
-        "match seed player seat target rounds step round complaints policies try id tokens_in tokens_out "
+        "match seed player seat target rounds_played step round complaints policies try id tokens_in tokens_out "
         "tokens_cached tokens_reasoning status".split(),
         int,
     ),

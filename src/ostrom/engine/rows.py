@@ -57,7 +57,7 @@ class Rows:
                     "opponents": " + ".join(
                         p.name for i, p in enumerate(unit.players) if i != player and not p.observes
                     ),
-                    "rounds": len({r.number for r in rounds}),
+                    "rounds_played": len({r.number for r in rounds}),
                     "score": outcome.scores[player] if outcome and player < len(outcome.scores) else None,
                     **_expected(rounds, player),
                     **_cooperation(unit, rounds, player),

@@ -105,6 +105,8 @@ def load_study(
         if not equals or not path.strip():
             raise StudyError("write it as key=value", key="--set", found=change)
         put(data, path.strip(), parse_yaml(text, "--set"))
+    if isinstance(data.get("vary"), dict):  # --set vary.style=null takes a factor out
+        data["vary"] = {name: levels for name, levels in data["vary"].items() if levels is not None}
     if models:
         data["types"] = {**_scripted(data.get("types", {})), **{m: {"model": m} for m in models}}
     if seeds is not None:

@@ -1,0 +1,160 @@
+"""The whole stack (schedule, render, HTTP, parse, journal) against a server that answers at once."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import orjson
+
+from benchmarks.processes import server
+from benchmarks.result import Result
+from ostrom.engine.runner import Options
+from ostrom.studies.load import validate
+from ostrom.studies.run import open_run, play
+from ostrom.studies.schema import StudyFile
+
+IN_FLIGHT = 64
+MATCHES, ROUNDS = 100, 20
+CALLS = MATCHES * ROUNDS * 2
+PEER_CALLS = 1000
+
+
+def study(model: str, **changes: Any) -> StudyFile:
+    """Self-play in the Prisoner's Dilemma with a window of five rounds, answered directly."""
+    return validate(
+        StudyFile,
+        {
+            "name": "calls",
+            "game": "prisoners_dilemma",
+            "mechanism": {"name": "repetition", "rounds": ROUNDS},
+            "agent": {"style": "direct", "memory": "window:5"},
+            "types": {"model": {"model": model}},
+            "seeds": MATCHES,
+            **changes,
+        },
+        "benchmark",
+    )
+
+
+def ours(model: str) -> tuple[float, list[list[list[str]]]]:
+    """Calls per second of a whole run, and the prompts it sent."""
+    with tempfile.TemporaryDirectory() as folder:
+        begun = time.perf_counter()
+        result = play(study(model), runs=folder, options=Options(max_connections=IN_FLIGHT))
+        elapsed = time.perf_counter() - begun
+        assert result.complete and result.tally.calls == CALLS
+        with open_run(Path(folder) / "calls") as run:
+            ids = [row["id"] for row in run.rows.calls()]
+            prompts = [run.journal.prompt(i) or [] for i in ids]
+    return CALLS / elapsed, prompts
+
+
+def bare(url: str, prompts: list[list[list[str]]]) -> float:
+    """The same prompts through aiohttp and orjson and nothing else."""
+    import aiohttp
+
+    bodies = [
+        orjson.dumps({"model": "loopback", "messages": [{"role": r, "content": c} for r, c in p]})
+        for p in prompts
+    ]
+
+    async def run() -> float:
+        connector = aiohttp.TCPConnector(limit=IN_FLIGHT)
+        async with aiohttp.ClientSession(connector=connector) as session:
+
+            async def one(body: bytes) -> None:
+                headers = {"Content-Type": "application/json"}
+                async with session.post(f"{url}/chat/completions", data=body, headers=headers) as reply:
+                    orjson.loads(await reply.read())["choices"][0]["message"]["content"]
+
+            return await _timed(one, bodies)
+
+    return asyncio.run(run())
+
+
+def openai_sdk(url: str, prompts: list[list[list[str]]]) -> float | None:
+    """The same prompts through the openai package, if it is installed."""
+    try:
+        from openai import AsyncOpenAI
+    except ImportError:
+        return None
+
+    async def run() -> float:
+        client = AsyncOpenAI(base_url=url, api_key="none", max_retries=0)
+
+        async def one(prompt: list[list[str]]) -> None:
+            messages: Any = [{"role": r, "content": c} for r, c in prompt]
+            await client.chat.completions.create(model="loopback", messages=messages)
+
+        speed = await _timed(one, prompts[:PEER_CALLS])
+        await client.close()
+        return speed
+
+    return asyncio.run(run())
+
+
+def inspect_ai(url: str, prompts: list[list[list[str]]]) -> float | None:
+    """The same prompts through inspect_ai, if it is installed."""
+    try:
+        from inspect_ai.model import GenerateConfig, get_model
+    except ImportError:
+        return None
+
+    async def run() -> float:
+        config = GenerateConfig(max_connections=IN_FLIGHT)
+        model = get_model("openai/loopback", base_url=url, api_key="none", config=config, memoize=False)
+
+        async def one(prompt: list[list[str]]) -> None:
+            await model.generate(prompt[0][1])
+
+        return await _timed(one, prompts[: PEER_CALLS // 2])
+
+    return asyncio.run(run())
+
+
+async def _timed(one: Callable[[Any], Awaitable[None]], work: list[Any]) -> float:
+    """Calls per second with a fixed number of calls in flight."""
+    queue = iter(work)
+
+    async def worker() -> None:
+        for item in queue:
+            await one(item)
+
+    begun = time.perf_counter()
+    await asyncio.gather(*(worker() for _ in range(IN_FLIGHT)))
+    return len(work) / (time.perf_counter() - begun)
+
+
+def measure() -> list[Result]:
+    """Three alternating rounds; medians."""
+    speeds: dict[str, list[float]] = {"ours": [], "bare": []}
+    with server() as model:
+        url = model.partition("#")[0]
+        prompts: list[list[list[str]]] = []
+        for _ in range(3):
+            speed, prompts = ours(model)
+            speeds["ours"].append(speed)
+            speeds["bare"].append(bare(url, prompts))
+        peers = {"openai SDK": openai_sdk(url, prompts), "inspect_ai": inspect_ai(url, prompts)}
+    mine, bound = median(speeds["ours"]), median(speeds["bare"])
+    group = "call path, 64 in flight"
+    results = [
+        Result(group, "bare aiohttp + orjson loop", bound, "calls/s"),
+        Result(
+            group, "Ostrom, whole stack", mine, "calls/s", "bare loop", mine / bound, ">= 0.5", mine / bound >= 0.5
+        ),
+    ]  # fmt: skip
+    for name, speed in peers.items():
+        if speed is None:
+            results.append(Result(group, name, None, "calls/s", note="not installed"))
+        else:
+            aim = ">= 5" if name == "openai SDK" else ""
+            met = mine / speed >= 5 if aim else None
+            results.append(Result(group, name, speed, "calls/s", "Ostrom / it", mine / speed, aim, met))
+    return results

@@ -1,0 +1,62 @@
+"""The full published memory grid as a journal: 7 models x 4 games x 9 lengths x 3 seeds x 500 rounds."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from pathlib import Path
+
+from ostrom.engine.folder import Folder, new_manifest
+from ostrom.engine.journal import Journal, dump
+from ostrom.framing import Library
+from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import fingerprint
+from ostrom.studies.schema import StudyFile
+
+MODELS = 7
+
+
+def study(model: str) -> StudyFile:
+    """The paper's sweep with reasoning, over seven names of one server."""
+    base = model.partition("#")[0]
+    return load_study(
+        "memory",
+        models=[f"{base}#m{i}" for i in range(MODELS)],
+        changes=["agent.style=reasoned", "vary.style=null"],
+    )
+
+
+def plan_of(model: str) -> StudyPlan:
+    """756 matches, 850,500 decisions."""
+    return StudyPlan(study(model), Library())
+
+
+def write(folder: Path, plan: StudyPlan, *, missing_rounds: int) -> int:
+    """Journal every match up to its last rounds; with none missing, the matches are done. Returns decisions."""
+    home = Folder(folder)
+    folder.mkdir(parents=True)
+    home.write_manifest(new_manifest(plan.resolved(), fingerprint(plan.library), prompts_folder=None))
+    Journal(home.journal, create=True).close()
+    connection = sqlite3.connect(home.journal)
+    rng, decisions = random.Random(0), 0
+    for index in range(len(plan)):
+        unit = plan.unit(index)
+        options = [[dump(name) for name in names] for names in unit.game.actions]
+        rounds = unit.mechanism.most_decisions(unit.game) // unit.game.seats - missing_rounds
+        rows = [
+            (index, step, seat, "", rng.choice(options[seat]), "exact", None, None, None, 0)
+            for step in range(rounds)
+            for seat in range(unit.game.seats)
+        ]
+        connection.executemany("INSERT INTO answers VALUES (?,?,?,?,?,?,?,?,?,?)", rows)
+        decisions += len(rows)
+        if not missing_rounds:
+            scores = dump([0.0] * unit.game.seats)
+            connection.execute(
+                "INSERT INTO units VALUES (?,?,?,?,?,?)", (index, "done", None, rounds, scores, None)
+            )
+    connection.execute("UPDATE meta SET value=? WHERE key='entries'", (decisions,))
+    connection.commit()
+    connection.close()
+    return decisions
