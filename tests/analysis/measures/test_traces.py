@@ -77,6 +77,14 @@ def test_only_the_final_answer_is_taken_off(reply: str, left: str) -> None:
     assert without_answer(reply) == left
 
 
+@pytest.mark.parametrize("unit", [" ", "\t", "*", "[", "{", "}", "`", "answer ", "\n", "- "])
+def test_long_replies_of_any_kind_are_read_in_linear_time(unit: str) -> None:
+    # Quadratic time would take minutes here; the suite's timeout is the only clock.
+    reply = unit * 200_000
+    assert without_answer(f"I see. {reply} x y")
+    without_answer(reply)
+
+
 def test_a_label_of_several_words_is_an_answer_when_it_is_known() -> None:
     assert without_answer("I see.\nstay silent", "stay silent") == "I see."
     assert without_answer("I see.\nstay silent") == "I see.\nstay silent"

@@ -19,7 +19,9 @@ _HEADED = re.compile(
     r"(?:answer|action|choice|decision|move|option)\b[\s*_`]*(?:is)?[\s*_`]*[:=]?(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_FENCE = re.compile(r"\n?[ \t]*```[A-Za-z]*[ \t]*\Z")
+_FENCE = re.compile(r"```[A-Za-z]*")
+_LONGEST = 200
+"""No answer alone is longer; a cap keeps every pattern far from quadratic time."""
 
 
 def reasoning_of(
@@ -55,21 +57,31 @@ def without_answer(reply: str, label: str | None = None) -> str:
     >>> without_answer('Even odds.\\n{"A0": 50, "A1": 50}')
     'Even odds.'
     """
-    text = _FENCE.sub("", reply.rstrip()).rstrip()
+    text = _unfenced(reply)
     if text.endswith("}"):
         start = _object_start(text)
         if start is not None:
-            return _FENCE.sub("", text[:start].rstrip()).rstrip()
+            return _unfenced(text[:start])
     lines = text.split("\n")
     while lines and not _SPEAKS.search(lines[-1]):
         lines.pop()
     if lines and _answers(lines[-1], label):
         lines.pop()
-    return _FENCE.sub("", "\n".join(lines).rstrip()).rstrip()
+    return _unfenced("\n".join(lines))
+
+
+def _unfenced(text: str) -> str:
+    """A text without white space and the mark of a code block at its end."""
+    text = text.rstrip()
+    head, _, last = text.rpartition("\n")
+    return head.rstrip() if _FENCE.fullmatch(last.strip()) else text
 
 
 def _answers(line: str, label: str | None) -> bool:
     """Whether a line is an answer alone."""
+    line = line.strip()
+    if len(line) > _LONGEST:
+        return False
     if _is_option(line, label):
         return True
     headed = _HEADED.fullmatch(line)
