@@ -110,7 +110,7 @@ def test_matches_that_end_early_count_where_they_were_played(played: Played) -> 
         vary={},
         seeds=8,
     )
-    longest = data.query("SELECT max(rounds) FROM matches").item()
+    longest = data.query("SELECT max(rounds_played) FROM matches").item()
     curves, _ = curves_over_rounds(data, ["agent"], 1)
     by_agent = {c.key["agent"]: c for c in curves}
     assert set(by_agent["kind"].mean.tolist()) == {1.0}

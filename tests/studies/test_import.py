@@ -50,8 +50,8 @@ def test_a_file_becomes_a_run_with_the_same_tables(tmp_path: Path) -> None:
     done = bring(write(tmp_path, HEADER, *MATCH, *BACK))
     assert (done.matches, done.rounds, done.disagreements) == (2, 6, ())
     matches, decisions = tables(tmp_path)
-    assert [(m["match"], m["seat"], m["agent"], m["opponents"], m["rounds"]) for m in matches] == [
-        (0, 1, "ann", "bob", 3), (0, 2, "bob", "ann", 3), (1, 1, "bob", "ann", 3), (1, 2, "ann", "bob", 3),
+    assert [(m["match"], m["seat"], m["agent"], m["opponents"]) for m in matches] == [
+        (0, 1, "ann", "bob"), (0, 2, "bob", "ann"), (1, 1, "bob", "ann"), (1, 2, "ann", "bob"),
     ]  # fmt: skip
     assert [round(m["score"], 6) for m in matches[:2]] == [round(13 / 3, 6), round(23 / 3, 6)]
     assert matches[0]["cooperation"] == pytest.approx(2 / 3)
@@ -179,6 +179,14 @@ class TestIllegalAnswers:
         assert [m["state"] for m in matches] == ["skipped"] * 2 + ["done"] * 2
         assert matches[0]["score"] is None
         assert [d["round"] for d in decisions if d["match"] == 0] == [1, 1]
+
+    def test_may_be_whatever_is_no_action_even_in_the_first_round(self, tmp_path: Path) -> None:
+        how = mapping(tmp_path, illegal="any", on_illegal="skip-match", rounds="any")
+        done = bring(write(tmp_path, HEADER, "1,ann,bob,I refuse to play,F,-9999,10,-9999,10", *BACK), how)
+        assert len(done.skipped) == 1 and "'I refuse to play'" in done.skipped[0]
+        matches, decisions = tables(tmp_path)
+        assert [m["state"] for m in matches] == ["skipped"] * 2 + ["done"] * 2
+        assert {d["match"] for d in decisions} == {1}
 
 
 class TestLayouts:
