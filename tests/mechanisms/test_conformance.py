@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from ostrom.streams import Streams
 from ostrom.testing.check_mechanism import check_mechanism
 from ostrom.testing.random_answers import random_answer
 
+GAMES = ("prisoners_dilemma", "public_goods", "trust")
 SHORT: dict[str, list[dict[str, Any]]] = {
     "repetition": [
         {"rounds": 3},
@@ -29,7 +31,7 @@ SHORT: dict[str, list[dict[str, Any]]] = {
     ],
     "reputation": [
         {"order": "first", "rounds": 4},
-        {"order": "higher", "rounds": 5},
+        {"order": "higher", "rounds": 4},
         {"rounds": 2, "window": 0},
     ],
     "contracting": [{}, {"bound": 1}],
@@ -48,7 +50,17 @@ def cases() -> Iterator[Any]:
 
 @pytest.mark.parametrize("spec", list(cases()))
 def test_a_mechanism_keeps_the_contract(spec: dict[str, Any]) -> None:
-    check_mechanism(spec, seeds=1)
+    check_mechanism(spec, games=GAMES, seeds=1)
+
+
+def test_the_documentation_lists_every_mechanism_with_its_parameters() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "mechanisms.md").read_text(encoding="utf-8")
+    for name in mechanisms:
+        row = next((line for line in text.splitlines() if line.startswith(f"| `{name}`")), None)
+        assert row is not None, f"docs/mechanisms.md does not list {name}"
+        parameters = list(mechanisms.parameters(name))
+        if name not in ("none", "repetition"):
+            assert f"({', '.join(parameters)})" in row
 
 
 def test_designs_that_are_given_need_no_preparation() -> None:

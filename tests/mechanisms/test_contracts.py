@@ -26,7 +26,7 @@ def cases(draw: st.DrawFn) -> tuple[list[int], list[int]]:
 
 
 @given(case=cases())
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_transfers_sum_to_zero_in_any_order(case: tuple[list[int], list[int]]) -> None:
     paid = transfers(*case)
     assert sum(paid) == 0.0 == sum(reversed(paid)) == fsum(paid) == float(np.sum(paid))
@@ -34,7 +34,7 @@ def test_transfers_sum_to_zero_in_any_order(case: tuple[list[int], list[int]]) -
 
 
 @given(case=cases())
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_transfers_are_the_stated_ones_but_for_a_tiny_unit(case: tuple[list[int], list[int]]) -> None:
     contract, profile = case
     amounts = [contract[a] for a in profile]
@@ -71,7 +71,7 @@ def test_a_contract_leaves_the_sum_of_payoffs_as_it_was(spec: str) -> None:
 
 
 @given(st.lists(st.floats(-100, 100), min_size=8, max_size=8), st.integers(-50, 50), st.integers(-50, 50))
-@settings(max_examples=200)
+@settings(max_examples=60)
 def test_awkward_payoffs_lose_less_than_a_double_can_show(values: list[float], c: int, d: int) -> None:
     game = Game("awkward", (("a", "b"), ("a", "b")), np.reshape(values, (2, 2, 2)))
     for profile in game.profiles():
