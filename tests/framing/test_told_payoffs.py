@@ -10,7 +10,7 @@ import pytest
 
 import ostrom.framing.voice as voice_module
 from ostrom.answers import Choice
-from ostrom.framing import Framing, Library, Voice
+from ostrom.framing import Framing, Library, Voice, outcomes
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.games.ordinal import FAMILIES, ordinal_games
@@ -64,7 +64,7 @@ def test_all_144_games_are_told_as_they_are_scored_in_every_story_and_order(seat
 
 
 def test_a_seat_2_description_that_is_not_transposed_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = voice_module.cells
+    right = outcomes.cells
 
     def untransposed(game: Game, seat: int, order: Sequence[int], *rest: Any) -> list[dict[str, Any]]:
         """The fault of the original release: seat 2 reads the off-diagonal cells of seat 1."""

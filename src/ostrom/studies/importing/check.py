@@ -101,7 +101,7 @@ def check_match(match: Recorded, game: Game, mapping: Mapping) -> CheckedMatch:
 
 def _illegal(match: Recorded, moves: Sequence[Move], number: int, mapping: Mapping) -> str | None:
     for move in moves:
-        if move.action is not None and canonical(move.action) in mapping.illegal:
+        if move.action is not None and _is_illegal(canonical(move.action), move.columns, mapping):
             where = f"line {move.line}, column {move.columns.action}"
             if mapping.on_illegal == "refuse":
                 raise StudyError(
@@ -110,6 +110,12 @@ def _illegal(match: Recorded, moves: Sequence[Move], number: int, mapping: Mappi
                 )  # fmt: skip
             return f"{match.file}: {where}: no valid answer in round {number} (found {move.action!r})"
     return None
+
+
+def _is_illegal(text: str, columns: SeatColumns, mapping: Mapping) -> bool:
+    if mapping.illegal == "any":
+        return text not in (columns.actions or mapping.actions)
+    return text in mapping.illegal
 
 
 def _action(match: Recorded, move: Move, game: Game, seat: int, mapping: Mapping) -> int | None:

@@ -123,7 +123,10 @@ class Mapping(BaseModel):
     actions: dict[str, str | int] = Field(
         default_factory=dict, description="what is written: the game's action, by name or place (from 1)"
     )
-    illegal: list[str] = Field(default_factory=list, description="what is written for no valid answer")
+    illegal: list[str] | Literal["any"] = Field(
+        default_factory=list,
+        description="what is written for no valid answer; any: everything that 'actions' does not list",
+    )
     on_illegal: Literal["refuse", "skip-match"] = "refuse"
     totals: Literal["running", "final"] = Field(
         default="running", description="whether a total counts up to its row or to the end of the match"

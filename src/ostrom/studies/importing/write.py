@@ -15,6 +15,7 @@ from ostrom.engine.folder import Folder, check_name, new_manifest
 from ostrom.engine.journal import Journal
 from ostrom.errors import RunError, StudyError
 from ostrom.framing import Library
+from ostrom.framing.fingerprint import fingerprint
 from ostrom.mechanisms.scoring import match_score
 from ostrom.registry import scalar
 from ostrom.studies.importing.check import CheckedMatch, Disagreement, check_match
@@ -24,7 +25,6 @@ from ostrom.studies.importing.moves import Recorded, recorded_matches
 from ostrom.studies.importing.plan import ImportedUnit, write_units
 from ostrom.studies.importing.table import Line, Table, read_table
 from ostrom.studies.load import validate
-from ostrom.studies.run import fingerprint
 from ostrom.studies.schema import StudyFile
 
 
