@@ -137,49 +137,55 @@ def _write(
             if text:
                 yield key, text
 
-    schema = _schema(data, lexicons, ratios)
+    schema = _schema(data, lexicons)
     total = 0
     folder = Path(tempfile.mkdtemp(prefix=".traces-", dir=data.folder))
     try:
         parts: list[Path] = []
-        for rows in _chunks(count_batches(reasoned(), lexicons), data, ratios):
+        for rows in _chunks(count_batches(reasoned(), lexicons), data):
             parts.append(folder / f"{len(parts):06}.parquet")
             _frame(rows, schema).write_parquet(parts[-1], compression="zstd")
             total += len(rows)
+        if not parts:
+            parts.append(folder / "none.parquet")
+            _frame([], schema).write_parquet(parts[0])
         draft = folder / TABLE
-        if parts:
-            listed = ", ".join(literal(str(part)) for part in parts)
-            cursor = data.connection.cursor()
-            cursor.execute(
-                f"COPY (SELECT * FROM read_parquet([{listed}])) TO {literal(str(draft))} "
-                "(FORMAT parquet, COMPRESSION zstd)"
-            ).fetchall()
-            cursor.close()
-        else:
-            _frame([], schema).write_parquet(draft)
+        cursor = data.connection.cursor()
+        cursor.execute(
+            f"COPY (SELECT *{_figures(lexicons, ratios)} FROM read_parquet([{_listed(parts)}])) "
+            f"TO {literal(str(draft))} (FORMAT parquet, COMPRESSION zstd)"
+        ).fetchall()
+        cursor.close()
         draft.replace(path)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return {"rows": total, "replies": seen}
 
 
-def _chunks(
-    batches: Iterator[CountBatch[Any]], data: RunData, ratios: tuple[Ratio, ...]
-) -> Iterator[list[tuple[Any, ...]]]:
+def _listed(paths: Sequence[Path]) -> str:
+    return ", ".join(literal(str(path)) for path in paths)
+
+
+def _figures(lexicons: tuple[Lexicon, ...], ratios: tuple[Ratio, ...]) -> str:
+    """Frequencies and ratios of single traces, for SQL; nothing where they are undefined."""
+    figures = [
+        f"1000.0 * {quoted(x.name)} / nullif(words, 0) AS {quoted(x.name + '_per_1000')}" for x in lexicons
+    ]
+    for ratio in ratios:
+        part, other = quoted(ratio.part), quoted(ratio.other)
+        figures.append(f"{part} / nullif({part} + {other}, 0)::DOUBLE AS {quoted(ratio.name)}")
+    return "".join(f", {figure}" for figure in figures)
+
+
+def _chunks(batches: Iterator[CountBatch[Any]], data: RunData) -> Iterator[list[tuple[Any, ...]]]:
     """Rows of the table in pieces that fit into memory."""
     memory = key_columns(data).index("agent_memory")
+    derived = "history_length" not in data.factors
     rows: list[tuple[Any, ...]] = []
     for batch in batches:
-        for trace in batch:
-            *key, made_of = trace.key
-            extra = () if "history_length" in data.factors else (span_of(key[memory]).length,)
-            rows.append(
-                (
-                    *key, *extra, made_of, trace.words, *trace.counts.values(),
-                    *(trace.per_1000_words(name) for name in trace.counts),
-                    *(trace.ratio(ratio) for ratio in ratios),
-                )
-            )  # fmt: skip
+        for key, words, counts in zip(batch.keys, batch.words.tolist(), batch.counts.tolist(), strict=True):
+            extra = (span_of(key[memory]).length,) if derived else ()
+            rows.append((*key[:-1], *extra, key[-1], words, *counts))
         if len(rows) >= PART_ROWS:
             yield rows
             rows = []
@@ -187,21 +193,14 @@ def _chunks(
         yield rows
 
 
-def _schema(data: RunData, lexicons: tuple[Lexicon, ...], ratios: tuple[Ratio, ...]) -> dict[str, Any]:
+def _schema(data: RunData, lexicons: tuple[Lexicon, ...]) -> dict[str, Any]:
     polars = import_polars()
     kinds = {"BIGINT": polars.Int64, "DOUBLE": polars.Float64, "BOOLEAN": polars.Boolean}
     described = {row["column_name"]: row["column_type"] for row in data.records("DESCRIBE traces")}
     schema = {name: kinds.get(described[name], polars.String) for name in key_columns(data)}
     schema.setdefault("history_length", polars.Int64)
-    names = [lexicon.name for lexicon in lexicons]
-    return {
-        **schema,
-        "reasoning": polars.String,
-        "words": polars.Int64,
-        **dict.fromkeys(names, polars.Int64),
-        **{f"{name}_per_1000": polars.Float64 for name in names},
-        **{ratio.name: polars.Float64 for ratio in ratios},
-    }
+    counts = {lexicon.name: polars.Int64 for lexicon in lexicons}
+    return {**schema, "reasoning": polars.String, "words": polars.Int64, **counts}
 
 
 def _frame(rows: list[tuple[Any, ...]], schema: dict[str, Any]) -> Any:
