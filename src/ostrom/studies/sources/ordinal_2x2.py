@@ -20,7 +20,7 @@ def build(
     ``numbers`` is a list of numbers and ranges such as ``1-12``.
 
     >>> [entry.label for entry in build("tragic")][:2], len(build("published"))
-    (['ordinal_2x2:5', 'ordinal_2x2:42'], 136)
+    (['ordinal_2x2:42', 'ordinal_2x2:43'], 136)
     >>> [entry.label for entry in build(numbers=["65-67", 78])]
     ['ordinal_2x2:65', 'ordinal_2x2:66', 'ordinal_2x2:67', 'ordinal_2x2:78']
     """
