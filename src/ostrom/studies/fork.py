@@ -18,11 +18,12 @@ from ostrom.engine.journal import Journal, Place
 from ostrom.engine.match import replay
 from ostrom.engine.plan import Budget, Unit
 from ostrom.errors import UsageError
+from ostrom.framing.fingerprint import fingerprint
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.protocol import Decision
 from ostrom.studies.factors import Factor
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.run import Run, fingerprint
+from ostrom.studies.run import Run
 
 Answers = Mapping[Place, tuple[Answer, int]]
 
