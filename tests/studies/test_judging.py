@@ -229,6 +229,11 @@ def test_two_judges_have_the_kappa_of_their_labels(tmp_path: Path) -> None:
     chance = (12 * 10 + 168 * 170) / 180**2
     assert overall is not None and overall.estimate == pytest.approx((178 / 180 - chance) / (1 - chance))
     assert same_sets(corpus) == pytest.approx(10 / 12)
+    # Shares are those of one judge, never of both in one pot.
+    for judge, times in (("scripted/judge", 6), ("scripted/other", 4)):
+        (share,) = [s for s in motive_shares(corpus, "game", judge) if s.motive == "reciprocity"]
+        assert (share.judge, share.times, share.decisions) == (judge, times, 12)
+    assert motive_shares(corpus, "game")[0].judge == "scripted/judge"
 
 
 def test_a_second_pass_lists_the_motives_backwards(tmp_path: Path) -> None:
@@ -260,6 +265,8 @@ def test_a_part_of_the_judgements_is_a_sample_and_more_can_follow(tmp_path: Path
         limited = Options(patience=QUICK.patience, ask_again=True, limit=5)
         result, rows, _ = judged(run, options=limited)
         assert not result.complete and len(rows) == 5
+        # Not the first matches of the run: any part is spread over all of them.
+        assert sorted(r["match"] for r in rows) != sorted(r["match"] for r in collect(run, []))[:5]
         assert len({(r["mechanism"], r["agent"]) for r in rows}) > 1
         result, more, _ = judged(run)
         assert result.complete and len(more) == 12
@@ -342,3 +349,5 @@ def test_names_of_corpora_are_folder_names() -> None:
     assert corpus_name(judges_of("http://127.0.0.1:8000/v1#m", "a/b")) == "http-127.0.0.1-8000-v1-m-and-a-b"
     with pytest.raises(UsageError, match="--passes 2"):
         judges_of("m", "m")
+    with pytest.raises(UsageError, match="not both"):
+        judges_of("m", "n", passes=2)
