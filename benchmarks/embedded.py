@@ -34,7 +34,7 @@ def measure() -> list[Result]:
         found = child(PLAY, str(slots), timeout=600)
         group = "embedded SmolLM2-135M, two threads"
         results += [
-            Result(group, f"{slots} slots", found["per_minute"], "decisions/min", note=f"{found['decisions']} decisions"),
+            Result(group, f"{slots} slots", found["per_minute"], "decisions/min", note=f"of {found['decisions']}"),
             Result(group, f"{slots} slots: share of later prompts not read again", found["reused"], "share"),
             Result(group, f"{slots} slots: peak memory", found["peak_mib"], "MiB"),
         ]  # fmt: skip

@@ -76,8 +76,7 @@ def chances(roots: NDArray[np.uint64], step: int, seat: int) -> NDArray[np.float
     x = (x ^ (x >> np.uint64(30))) * np.uint64(_FIRST)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(_SECOND)
     x ^= x >> np.uint64(31)
-    found: NDArray[np.float64] = (x >> np.uint64(11)) * 2.0**-53
-    return found
+    return (x >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 _MASK = (1 << 64) - 1

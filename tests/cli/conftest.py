@@ -17,7 +17,7 @@ def ostrom(tmp_path: Path) -> Command:
     """Run ``ostrom`` with arguments; stdout and stderr apart."""
 
     def run(*arguments: str, timeout: float = 120, **more: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        done: subprocess.CompletedProcess[str] = subprocess.run(
             [sys.executable, "-m", "ostrom", *arguments],
             cwd=tmp_path,
             capture_output=True,
@@ -25,5 +25,6 @@ def ostrom(tmp_path: Path) -> Command:
             timeout=timeout,
             **more,  # type: ignore[call-overload]
         )
+        return done
 
     return run

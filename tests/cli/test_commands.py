@@ -51,7 +51,9 @@ def test_dry_run_bounds_calls_tokens_and_cost_and_plays_nothing(ostrom: Command,
     assert (bound["cells"], bound["matches"]) == (72, 216)
     assert bound["calls"] == bound["decisions"] == 216 * 500 * 9 // 4
     assert bound["usd"] > 100 and not (tmp_path / "runs").exists()
-    unknown = json.loads(ostrom("run", "memory", "--model", "openai/unheard-of", "--dry-run", "--json").stdout)
+    unknown = json.loads(
+        ostrom("run", "memory", "--model", "openai/unheard-of", "--dry-run", "--json").stdout
+    )
     assert unknown["usd"] is None and unknown["unpriced"] == ["openai/unheard-of"]
 
 
@@ -102,7 +104,9 @@ def test_prompts_can_be_replaced_by_files_of_ones_own(tmp_path: Path, ostrom: Co
 
 
 def test_play_seats_a_person(ostrom: Command) -> None:
-    done = ostrom("play", "prisoners_dilemma", "--against", "tit_for_tat", "--rounds", "3", input="A1\nwhat\n2\n[a0]\n")
+    done = ostrom(
+        "play", "prisoners_dilemma", "--against", "tit_for_tat", "--rounds", "3", input="A1\nwhat\n2\n[a0]\n"
+    )
     assert done.returncode == 0, done.stderr
     assert "Not valid" in done.stderr
     rows = [line.split("│")[1:-1] for line in done.stdout.splitlines() if line.startswith("│")]

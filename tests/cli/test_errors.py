@@ -22,7 +22,7 @@ WRONG = {
     "a list": ("- a\n- b\n", ["a study is a mapping"]),
     "no game": ("name: x\n", ["game: is missing"]),
     "unknown key": (GOOD + "gmae: x\n", ["gmae", "no such key", "allowed", "seating"]),
-    "unknown game": (GOOD.replace("prisoners_dilemma", "prisoner_dilema"), ["prisoner_dilema", "did you mean prisoners_dilemma"]),
+    "unknown game": (GOOD.replace("prisoners_dilemma", "prisoner_dilema"), ["did you mean prisoners_dilemma"]),
     "unknown strategy": (GOOD.replace("tit_for_tat", "tit_for_tatt"), ["tit_for_tatt", "did you mean"]),
     "unknown mechanism": (GOOD.replace("repetition", "repitition"), ["repitition", "did you mean repetition"]),
     "rounds of zero": (GOOD.replace("rounds: 3", "rounds: 0"), ["mechanism", "rounds", "0"]),

@@ -12,7 +12,9 @@ WORD = st.integers(0, 2**64 - 1)
 
 
 @given(WORD, WORD, st.integers(0, 10**6), st.integers(0, 1000), st.text(max_size=8))
-def test_one_number_equals_its_place_in_an_array(seed: int, match: int, step: int, seat: int, why: str) -> None:
+def test_one_number_equals_its_place_in_an_array(
+    seed: int, match: int, step: int, seat: int, why: str
+) -> None:
     streams = Streams(seed, match)
     array = chances(np.array([streams.root(why)] * 3, dtype=np.uint64), step, seat)
     assert array.tolist() == [streams.chance(step, seat, why)] * 3
@@ -28,7 +30,8 @@ def test_neighbouring_places_have_numbers_of_their_own(seed: int, match: int) ->
 
 def test_numbers_are_even_and_unrelated() -> None:
     """Mean, variance and neighbours of a hundred thousand numbers, five standard errors wide."""
-    u = np.array([Streams(seed, 3).chance(step, seat) for seed in range(20) for step in range(500) for seat in range(10)])
+    places = [(seed, step, seat) for seed in range(20) for step in range(500) for seat in range(10)]
+    u = np.array([Streams(seed, 3).chance(step, seat) for seed, step, seat in places])
     n = len(u)
     assert abs(u.mean() - 0.5) < 5 * np.sqrt(1 / 12 / n)
     assert abs((u**2).mean() - 1 / 3) < 5 * np.sqrt(4 / 45 / n)

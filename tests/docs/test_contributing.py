@@ -14,7 +14,7 @@ TEXT = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8
 
 def block(language: str, holding: str) -> str:
     """The fenced block of a language that holds a text."""
-    blocks = re.findall(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
+    blocks: list[str] = re.findall(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
     return next(b for b in blocks if holding in b)
 
 

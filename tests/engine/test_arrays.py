@@ -23,7 +23,7 @@ FINITE = sorted(
     if name not in ("axelrod", "constant")
     and strategies.build(name).automaton(build_game("prisoners_dilemma"), 0) is not None
 )
-RULES = {
+RULES: dict[str, dict[str, object]] = {
     "plain": {"rounds": 30},
     "noise": {"rounds": 30, "noise": 0.2},
     "discount": {"rounds": 15, "discount": 0.8},

@@ -159,7 +159,9 @@ def test_a_file_that_is_no_model_is_told(tmp_path: Path) -> None:
         complete(open_model(f"embedded/{path}", **SMALL))
 
 
-@pytest.mark.parametrize("settings", [{"mode": "quick"}, {"mode": "reproducible", "slots": 2}, {"threads": 0}, {"context": -1}])
+@pytest.mark.parametrize(
+    "settings", [{"mode": "quick"}, {"mode": "reproducible", "slots": 2}, {"threads": 0}, {"context": -1}]
+)
 def test_wrong_settings(settings: dict[str, Any]) -> None:
     with pytest.raises(StudyError):
         open_model("embedded/smollm2-135m", **settings)

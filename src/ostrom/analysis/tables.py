@@ -125,7 +125,7 @@ def batches(rows: Iterable[Row], size: int = BATCH) -> Iterator[list[Row]]:
 def import_polars() -> Any:
     """Polars, or a word on how to get it."""
     try:
-        import polars
+        import polars as pl
     except ImportError:
         raise OstromError("this needs polars: pip install 'ostrom[analysis]'") from None
-    return polars
+    return pl

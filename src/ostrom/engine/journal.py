@@ -260,11 +260,11 @@ class Journal:
 
     def states(self) -> dict[int, str]:
         """The state of every unit that has come to an end."""
-        return dict(self._rows("SELECT unit, state FROM units"))  # type: ignore[arg-type]
+        return dict(self._rows("SELECT unit, state FROM units"))
 
     def endings(self) -> Iterator[tuple[int, str, str | None]]:
         """Unit, state and reason of every unit that has come to an end."""
-        yield from self._rows("SELECT unit, state, reason FROM units ORDER BY unit")  # type: ignore[misc]
+        yield from self._rows("SELECT unit, state, reason FROM units ORDER BY unit")
 
     def ended(self, unit: int) -> tuple[str, str | None, list[float] | None, dict[str, Any]] | None:
         """State, reason, scores and facts of a unit that has ended."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ostrom.answers import Answer
 from ostrom.engine.arrays import ArrayPlayer
-from ostrom.engine.journal import Journal, dump
+from ostrom.engine.journal import Journal, Place, dump
 from ostrom.engine.match import replay
 from ostrom.engine.plan import Plan, Seated, Unit
 from ostrom.errors import RunError
@@ -90,7 +91,7 @@ class Rows:
         """One row per try at a call, as journaled, without prompts (see ``prompts``)."""
         yield from self.journal.call_rows(self.run)
 
-    def answers(self, unit: Unit) -> Mapping[Any, Any]:
+    def answers(self, unit: Unit) -> dict[Place, tuple[Answer, int]]:
         """The answers of a unit, whichever way it was played."""
         packed = self.journal.play(unit.index)
         return self.journal.answers(unit.index) if packed is None else self._arrays.answers(unit, *packed)

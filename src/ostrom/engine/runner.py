@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,7 @@ class Options:
     prices: Mapping[str, Any] | None = None
     arrays: bool = True
     """Play scripted matches as arrays where that is possible; the results are the same."""
-    patience: Patience = Patience()
+    patience: Patience = field(default_factory=Patience)
     cluster: Cluster | None = None
     """Play on a Ray cluster; None: in this process."""
     ask_again: bool = False

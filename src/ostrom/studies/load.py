@@ -48,7 +48,7 @@ class _Loader(yaml.SafeLoader):
     """A safe loader that refuses a key given twice: YAML would silently keep the last."""
 
 
-def _no_duplicates(loader: _Loader, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+def _no_duplicates(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
     result: dict[Any, Any] = {}
     for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)

@@ -319,8 +319,11 @@ class StudyPlan:
             styles.build(config.style, key="agent.style", file=self.file)
             framing = config.framing
             for kind, name in (
-                ("payoffs", framing.payoffs), ("history", framing.history), ("goals", framing.goal), ("hints", framing.hint),
-            ):  # fmt: skip
+                ("payoffs", framing.payoffs),
+                ("history", framing.history),
+                ("goals", framing.goal),
+                ("hints", framing.hint),
+            ):
                 if name is not None:
                     self.library.need(kind, name)
             self.library.story(framing.story)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -47,6 +48,8 @@ def join(cluster: Cluster) -> bool:
         if address not in (None, "auto", here):
             raise UsageError(f"--ray-address {address}: this process is connected to the cluster at {here}")
         return False
+    if address not in (None, "auto"):
+        _knock(str(address))
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     options: dict[str, Any] = {"logging_level": "error", "log_to_driver": False}
@@ -67,6 +70,17 @@ def join(cluster: Cluster) -> bool:
             # Ray would end the process on SIGTERM; a run stops cleanly by its own hand.
             signal.signal(signal.SIGTERM, before)
     return True
+
+
+def _knock(address: str) -> None:
+    """Make sure that somebody listens: Ray itself would try for many minutes."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        raise UsageError(f"--ray-address {address}: is not of the form host:port (or auto)")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        raise UsageError(f"--ray-address {address}: no cluster answers there ({error})") from None
 
 
 def processors() -> int:
