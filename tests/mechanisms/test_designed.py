@@ -36,6 +36,8 @@ def played(
 
     def reply(decision: Decision, step: int) -> Answer:
         value = said[decision.kind][decision.player]
+        if decision.kind == "vote":
+            value = {p["label"]: p["label"] in value for p in decision.view.facts["proposals"]}
         if isinstance(value, dict) and decision.kind == "act":
             return Answer(max(value, key=lambda k: value[k]), "exact", value)
         return Answer(value, "exact")
@@ -60,8 +62,9 @@ def match(rules: Mechanism, types: Sequence[str], game: Game) -> Outcome:
     return drive(rules, game, streams, played_by(types, streams)).outcome
 
 
-def votes(*approvals: Sequence[str]) -> list[dict[str, list[str]]]:
-    return [{"approve": list(labels)} for labels in approvals]
+def votes(*approvals: Sequence[str]) -> list[Sequence[str]]:
+    """The labels that each seat approves."""
+    return list(approvals)
 
 
 # -- the vote --------------------------------------------------------------------------------------------
@@ -77,7 +80,7 @@ def test_the_most_approved_design_wins() -> None:
 @pytest.mark.parametrize(
     "ballots", [votes([], [], []), votes(["M1", "M2", "M3"], [], []), votes(["M1"], ["M2"], ["M3"])]
 )
-def test_ties_are_drawn_evenly_by_key(ballots: list[dict[str, list[str]]]) -> None:
+def test_ties_are_drawn_evenly_by_key(ballots: list[Sequence[str]]) -> None:
     rules = Mediation([[1, 1, 0], [0, 0, 0], [1, 1, 1]])
     said: dict[str, Any] = {"vote": ballots, "act": ["contribute"] * 3}
     winners = [played(rules, said, GOODS, Streams(0, n)).facts["winner"] for n in range(300)]
@@ -96,10 +99,12 @@ def test_proposals_bear_the_labels_of_the_ballot() -> None:
     for rules in (Mediation([[1, 0], [1, 1]]), Contracting(designs=[[1, 0], [0, 1]])):
         decisions = next(rules.play(PD, Streams(0, 0)))
         shown = [p["label"] for p in decisions[0].view.facts["proposals"]]
-        schema = decisions[0].form.schema  # type: ignore[union-attr]
-        assert shown == schema["properties"]["approve"]["items"]["enum"]
-        assert isinstance(read(decisions[0].form, '{"approve": ["M9"]}'), Invalid)
-        assert isinstance(read(decisions[0].form, f'{{"approve": ["{shown[0]}", "{shown[0]}"]}}'), Invalid)
+        form = decisions[0].form
+        assert shown == list(form.schema["properties"])  # type: ignore[union-attr]
+        assert isinstance(read(form, json.dumps(dict.fromkeys(shown, True))), Answer)
+        assert isinstance(read(form, json.dumps({**dict.fromkeys(shown, True), "M9": True})), Invalid)
+        assert isinstance(read(form, json.dumps({shown[0]: True})), Invalid)
+        assert isinstance(read(form, json.dumps(dict.fromkeys(shown, "yes"))), Invalid)
 
 
 def test_without_designs_there_is_no_match() -> None:
@@ -216,7 +221,7 @@ def test_refusers_are_named_before_play() -> None:
     rules = Contracting(designs=[[0, -2]] * 3)
     play = rules.play(GOODS, Streams(0, 0))
     next(play)
-    play.send([Answer({"approve": ["K1"]})] * 3)
+    play.send([Answer({"K1": True, "K2": False, "K3": False})] * 3)
     acts = play.send([Answer({"sign": sign}) for sign in (True, False, False)])
     assert all(d.view.facts["refusers"] == [1, 2] and not d.view.facts["in_force"] for d in acts)
 

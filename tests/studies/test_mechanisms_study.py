@@ -94,7 +94,7 @@ def test_a_society_is_one_match_of_all_types(tournament: Path) -> None:
     rows = [r for r in rows_of(tournament) if r["mechanism"] == "reputation_first" and r["game"] == "trust"]
     assert [r["agent"] for r in rows] == ["tft", "tft", "all_d", "all_d", "br", "br"]
     assert [r["role"] for r in rows] == ["investor", "trustee"] * 3
-    assert {r["rounds"] for r in rows} == {15}
+    assert {r["rounds_played"] for r in rows} == {15}
 
 
 def test_designs_are_judged_and_belong_to_their_seat(tournament: Path) -> None:
@@ -252,7 +252,9 @@ def test_a_design_that_comes_later_is_used(tmp_path: Path, stubborn: Callable[[s
 
     def reply(request: Request) -> str:
         text = request.messages[0].content
-        return wise if "step 1." in text else '{"approve": ["M1"]}' if "step 2." in text else "[delegate]"
+        return (
+            wise if "step 1." in text else '{"M1": true, "M2": false}' if "step 2." in text else "[delegate]"
+        )
 
     register("late", reply)
     assert play(study, runs=tmp_path).tally.skipped == 3  # what was said before is read again
@@ -291,8 +293,8 @@ def test_the_policy_uniform_is_recorded_wherever_it_speaks(
 @pytest.mark.parametrize(
     ("kind", "reply", "reason"),
     [
-        ("vote", '{"approve": ["M7"]}', 'must be one of "K1", "K2"'),
-        ("vote", '{"approve": ["K1", "K1"]}', "must not contain an item twice"),
+        ("vote", '{"K1": true, "K2": true, "K7": true}', "has the key 'K7', which is not allowed"),
+        ("vote", '{"K1": true}', "lacks the key 'K2'"),
         ("design", '{"A0": 0, "A1": -31}', "must be at least -30, found -31"),
         ("design", '{"A0": 0}', "lacks the key 'A1'"),
         ("sign", '{"sign": "yes"}', "must be of type boolean"),
@@ -304,7 +306,7 @@ def test_the_player_is_told_what_is_wrong_with_its_answer(
     steps = {"design": "step 1.", "vote": "step 2.", "sign": "step 3.", "act": "step 4."}
     right = {
         "design": '{"A0": 0, "A1": -2}',
-        "vote": '{"approve": []}',
+        "vote": '{"K1": false, "K2": true}',
         "sign": '{"sign": true}',
         "act": "[A0]",
     }

@@ -78,10 +78,10 @@ def design(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:
 
 def vote(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG001
     """Approve what makes cooperation stable."""
-    if not kind(strategy, view):
-        return {"approve": []}
-    proposals = view.facts["proposals"]
-    return {"approve": [p["label"] for p in proposals if makes_cooperation_stable(view, p["design"])]}
+    friendly = kind(strategy, view)
+    return {
+        p["label"]: friendly and makes_cooperation_stable(view, p["design"]) for p in view.facts["proposals"]
+    }
 
 
 def sign(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG001

@@ -107,7 +107,7 @@ class Designed(Mechanism):
             Decision(seat, "vote", View(game, seat, self.name, facts=facts), ballot)
             for seat in range(game.seats)
         ]
-        votes = [sorted(answer.value["approve"], key=labels.index) for answer in answers]
+        votes = [[label for label in labels if answer.value[label]] for answer in answers]
         approvals = [sum(label in vote for vote in votes) for label in labels]
         best = [seat for seat, count in enumerate(approvals) if count == max(approvals)]
         winner = best[int(streams.about(0, 0, "winner").integers(len(best)))] if len(best) > 1 else best[0]
@@ -146,19 +146,13 @@ class Design(Mechanism):
 
 
 def ballot_form(labels: Sequence[str]) -> Record:
-    """Approve any number of proposals."""
-    approve = {
-        "type": "array",
-        "items": {"type": "string", "enum": list(labels)},
-        "maxItems": len(labels),
-        "uniqueItems": True,
-    }
+    """Yes or no to every proposal: any number can be approved, and no model can name one twice."""
     return Record(
         "ballot",
         {
             "type": "object",
-            "properties": {"approve": approve},
-            "required": ["approve"],
+            "properties": {label: {"type": "boolean"} for label in labels},
+            "required": list(labels),
             "additionalProperties": False,
         },
     )

@@ -210,8 +210,8 @@ def test_rates_by_hand() -> None:
     head = {"mechanism": "contracting", "game": "g", "match": 0}
     matches = [{**head, "agent": a, "seat": s, "facts": facts} for s, a in enumerate("xy", 1)]
     decisions = [
-        {**head, "agent": "x", "seat": 1, "kind": "vote", "answer": '{"approve":["K1","K2"]}'},
-        {**head, "agent": "y", "seat": 2, "kind": "vote", "answer": '{"approve":["K1"]}'},
+        {**head, "agent": "x", "seat": 1, "kind": "vote", "answer": '{"K1":true,"K2":true}'},
+        {**head, "agent": "y", "seat": 2, "kind": "vote", "answer": '{"K1":true,"K2":false}'},
         {**head, "agent": "x", "seat": 1, "kind": "sign", "answer": '{"sign":true}'},
         {**head, "agent": "y", "seat": 2, "kind": "sign", "answer": '{"sign":false}'},
         {**head, "agent": "x", "seat": 1, "kind": "act", "answer": "cooperate"},

@@ -103,7 +103,7 @@ class BestResponse(ByAction):
             p["label"]: foresee(rules.induced(game, p["design"]))[seat] for p in view.facts["proposals"]
         }
         bar = max(*worths.values(), foresee(game)[seat]) - 1e-9
-        return {"approve": [label for label, worth in worths.items() if worth >= bar]}
+        return {label: worth >= bar for label, worth in worths.items()}
 
     def sign(self, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG002
         """Sign unless the contract is worth less than none."""

@@ -101,7 +101,7 @@ def _occasions(row: Mapping[str, Any], told: Mapping[str, Any]) -> Iterator[tupl
         yield "signs", int(answer["sign"]), 1
         return
     labels = _labels(told)
-    approved = answer["approve"]
+    approved = [label for label in labels if answer.get(label)]
     if labels:
         yield "approves", len(approved), len(labels)
         own = _own_label(told, row["seat"])
