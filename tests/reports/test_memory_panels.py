@@ -31,7 +31,7 @@ def reply(request: Request) -> str:
         return "[A0]"
     if text.count("R") > 60:
         return "They betrayed me & the risk <b>is real</b>; last round was bad.\n[A1]"
-    return "The future matters & <script>alert('trust')</script>, long-term.\n[A0]"
+    return "The future matters & <script>alert('trust')</script>, long-term <i>gain</i>.\n[A0]"
 
 
 @contextmanager
@@ -71,6 +71,7 @@ def test_the_whole_report_is_drawn_and_escaped(sweep: RunData) -> None:
     assert made.failures == ()
     page = made.path.read_text()
     assert "<script" not in page and "&lt;script&gt;" in page
+    assert "<i>gain" not in page and "&lt;i&gt;gain" in page
     assert '<mark style="background:' in page
     names = {p.stem for p in (made.path.parent / "figures").glob("*.svg")}
     assert {"memory_lengths_reasoned", "memory_lengths_direct", "memory_lengths_by_style", "memory_decay",

@@ -142,6 +142,22 @@ def test_cooperation_and_rewards_are_those_of_theory(sweep: list[Episode]) -> No
     assert sum(hits) >= 0.87 * len(hits)
 
 
+def test_rewards_of_certain_play_are_exact(tmp_path: Path) -> None:
+    rows = played(
+        tmp_path,
+        types={"once": "defect_once"},
+        mechanism={"name": "repetition", "rounds": 4, "discount": 0.5},
+        seeds=1,
+    )
+    # Mutual defection once, then mutual cooperation; the study's own discount is about its score alone.
+    d = 0.99
+    for row in rows:
+        assert row.cooperation == 0.75 and row.reward == 175.0
+        assert row.discounted == pytest.approx(
+            (100 + 200 * (d + d**2 + d**3)) / (1 + d + d**2 + d**3), rel=1e-12
+        )
+
+
 def test_the_spread_over_seeds_is_that_of_independent_actions(sweep: list[Episode]) -> None:
     of = [e for e in sweep if (e.agent, e.length, e.style) == ("random", 0, "direct")]
     found = estimate(of)

@@ -165,9 +165,24 @@ def test_replies_without_reasoning_give_an_honest_nothing(tmp_path: Path) -> Non
         assert unfinished(data, table) == 0
 
 
-def test_unreadable_replies_are_traces_too_and_notes_are_none(tmp_path: Path) -> None:
-    memory = {"name": "summary"}
-    with told(tmp_path, REASON, agent={"memory": memory, "constrain": "never"}) as data:
+def test_notes_and_forced_ends_are_no_traces(tmp_path: Path) -> None:
+    agent = {"memory": {"name": "summary", "keep": 1, "every": 1, "words": 40}, "constrain": "auto"}
+
+    def rambles(request: Request) -> str:
+        return "[A0]" if request.constraint is not None else REASON
+
+    with told(tmp_path, rambles, agent=agent) as data:
+        asked = {row["part"] for row in data.records("SELECT DISTINCT part FROM calls")}
+        assert {"try0", "try0.end", "note.try0"} <= asked
+        table = trace_table(data)
+        counted = {
+            row["part"] for row in data.records(f"SELECT DISTINCT part FROM read_parquet('{table.path}')")
+        }
+        assert counted == {"try0"}
+
+
+def test_unreadable_replies_are_traces_too(tmp_path: Path) -> None:
+    with told(tmp_path, REASON) as data:
         table = trace_table(data)
         parts = {
             row["part"] for row in data.records(f"SELECT DISTINCT part FROM read_parquet('{table.path}')")
