@@ -23,6 +23,7 @@ from ostrom.studies.load import load_study
 from ostrom.studies.reference import reference_names, reference_rows
 from ostrom.studies.run import open_run, play
 
+GAMES = "vary.game=[{name: prisoners_dilemma, preset: memory_curse}, public_goods]"
 CELL = ("public_goods", "reasoning", "2", "", "", "cooperation_rate")
 
 
@@ -60,6 +61,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         preset="smoke",
         changes=[
             "types={kind: cooperator, r: 'random:0.5'}",
+            GAMES,
             "vary.history_length.to=[2, 7, 80]",
             "mechanism.rounds=6",
         ],
@@ -218,7 +220,7 @@ def test_answers_by_the_policy_are_a_doubt_about_the_own_figure(tmp_path: Path) 
         study = load_study(
             "memory",
             preset="smoke",
-            changes=["types={m: {model: scripted/mumbles}}", "mechanism.rounds=4", "invalid.retries=0",
+            changes=["types={m: {model: scripted/mumbles}}", GAMES, "mechanism.rounds=4", "invalid.retries=0",
                      "agent.constrain=never"],
         )  # fmt: skip
         play(study, runs=tmp_path)
@@ -231,7 +233,7 @@ def test_answers_by_the_policy_are_a_doubt_about_the_own_figure(tmp_path: Path) 
 def test_players_who_never_answered_are_left_out_and_counted(tmp_path: Path) -> None:
     scripted.register("mute", "Hm.")
     try:
-        changes = ["types={m: {model: scripted/mute}}", "mechanism.rounds=2", "invalid.retries=0",
+        changes = ["types={m: {model: scripted/mute}}", GAMES, "mechanism.rounds=2", "invalid.retries=0",
                    "agent.constrain=never"]  # fmt: skip
         play(load_study("memory", preset="smoke", changes=changes), runs=tmp_path)
     finally:
@@ -327,7 +329,14 @@ def test_the_144_games_are_compared_by_family(tmp_path: Path) -> None:
 
 
 def test_personas_are_compared_by_their_rates(tmp_path: Path) -> None:
-    study = load_study("personas", preset="smoke", changes=["types={c: cooperator}"])
+    study = load_study(
+        "personas",
+        changes=[
+            "types={c: cooperator}",
+            "vary.scenario.to={from: scenarios, family: commons, names: [debt_crisis, water_crisis]}",
+        ],
+        seeds=1,
+    )
     play(study, runs=tmp_path)
     made = compared(tmp_path / "personas", ("Llama-8B",))
     (one,) = line(made, "c", "hidden", "yes", "environmental", "nash_rate")
