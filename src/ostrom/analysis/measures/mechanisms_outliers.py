@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum
+from math import fsum, sqrt
 from typing import Any
 
 from ostrom.analysis.measures.mechanisms_scores import Point, normalised_mean
@@ -71,7 +71,8 @@ def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> l
             continue
         rest = _mean(core)
         shifts = {m: _mean([*core, *matches[m]]) - rest for m in extreme[:aside]}
-        if min(map(abs, shifts.values())) == 0.0:
+        # Far below what independent matches would leave unsure: no interval needs to be computed.
+        if min(map(abs, shifts.values())) <= _spread(core) / 2:
             continue
         interval = normalised_mean(core)
         if interval.low is None or interval.high is None:
@@ -86,6 +87,12 @@ def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> l
                 for m, shift in shifts.items()
             ]  # fmt: skip
     return []
+
+
+def _spread(points: Sequence[Point]) -> float:
+    """The standard error of a mean, as if all points were independent."""
+    middle = _mean(points)
+    return sqrt(fsum((p.value - middle) ** 2 for p in points)) / len(points)
 
 
 def _mean(points: Sequence[Point]) -> float:
