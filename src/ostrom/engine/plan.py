@@ -110,4 +110,6 @@ class Tally:
     retries: int = 0
     policies: int = 0
     cached: int = 0
+    lost_workers: int = 0
+    """Workers of a cluster that died; what they had under way was handed to others."""
     failures: list[str] = field(default_factory=list)

@@ -69,7 +69,15 @@ def join(cluster: Cluster) -> bool:
         if main:
             # Ray would end the process on SIGTERM; a run stops cleanly by its own hand.
             signal.signal(signal.SIGTERM, before)
+    _silence(ray)
     return True
+
+
+def _silence(ray: Any) -> None:
+    """Keep Ray's news of dying machines off standard output, which belongs to the results of a command."""
+    inside = getattr(getattr(ray, "_private", None), "worker", None)
+    if hasattr(inside, "_worker_logs_enabled"):
+        inside._worker_logs_enabled = False
 
 
 def _knock(address: str) -> None:

@@ -77,8 +77,6 @@ class RayExecutor:
     ) -> None:
         self.cluster, self.manner = cluster, manner
         self.described: Mapping[str, Mapping[str, Any]] = {}
-        self.lost = 0
-        """Workers that died."""
         self._cache = cache
         self._charter = Charter(
             __version__,
@@ -261,7 +259,7 @@ class RayExecutor:
     async def _give_up(self, post: Post) -> None:
         """Part from a worker for good: nothing of it is accepted from here on, and what came is durable."""
         assert self._session is not None
-        self.lost += 1
+        self._session.tally.lost_workers += 1
         if post in self._crew.posts:
             self._crew.posts.remove(post)
         self._ray.kill(post.actor)
