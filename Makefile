@@ -9,7 +9,7 @@ RUN_READY := $(VENV)/.ready-run-$(HASH)
 DEV_READY := $(VENV)/.ready-dev-$(HASH)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format golden bench chaos axelrod clean help
+.PHONY: demo test lint format golden bench chaos axelrod ray clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -36,6 +36,10 @@ golden: $(DEV_READY) ## write the golden transcripts anew; review the difference
 axelrod: $(DEV_READY) ## compare our strategies with the Axelrod library move by move (installs torch)
 	$(PIP) 'torch==2.13.0' axelrod
 	$(BIN)/python -m pytest tests/agents/strategies -k axelrod -rs
+
+ray: $(DEV_READY) ## test the Ray executor on a real cluster of several nodes (installs Ray)
+	$(PIP) -e '.[ray]'
+	$(BIN)/python -m pytest tests/engine/ray tests/engine/test_executors.py -rs
 
 clean: ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -49,7 +49,7 @@ def test_tables_are_the_same_bytes_as_those_of_one_process(
             changes["types"] = {who: {"model": server.model} for who in changes["types"]}
         declared = study(server.model, **changes)
         spread = play(declared, name="run", runs=tmp_path / "ray", options=on_ray())
-        server.forget() if hasattr(server, "forget") else server._seen.clear()
+        server._seen.clear()  # the same faults again: they depend on how often a request has come
         alone = play(
             declared, name="run", runs=tmp_path / "local", options=Options(patience=on_ray().patience)
         )

@@ -75,7 +75,7 @@ def join(cluster: Cluster) -> bool:
 
 def _silence(ray: Any) -> None:
     """Keep Ray's news of dying machines off standard output, which belongs to the results of a command."""
-    inside = getattr(getattr(ray, "_private", None), "worker", None)
+    inside: Any = getattr(getattr(ray, "_private", None), "worker", None)
     if hasattr(inside, "_worker_logs_enabled"):
         inside._worker_logs_enabled = False
 

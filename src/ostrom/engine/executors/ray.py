@@ -111,7 +111,9 @@ class RayExecutor:
         wanted = self.cluster.workers or processors()
         self._workers = wanted
         hiring = [self._spawn(self._hire()) for _ in range(wanted)]
-        done, pending = await asyncio.wait(hiring, timeout=FIRST_WORKERS)
+        for task in hiring:
+            task.add_done_callback(_ignore)
+        done, _ = await asyncio.wait(hiring, timeout=FIRST_WORKERS)
         for task in done:
             task.result()
         if not done:
@@ -119,8 +121,6 @@ class RayExecutor:
                 f"no worker could start within {FIRST_WORKERS:.0f} seconds: the cluster has {processors()} "
                 "processors, all of them taken"
             )
-        for task in pending:
-            task.add_done_callback(_ignore)
 
     async def start(self, session: Session) -> int:
         """Set up the gate of the run and put the workers to work."""
@@ -404,7 +404,7 @@ async def _quiet(reference: Any) -> None:
 
 
 def _ignore(task: asyncio.Task[None]) -> None:
-    """Later workers that cannot start are not missed as long as there are others."""
+    """One word of why workers cannot start is enough; later ones are not missed while there are others."""
     if not task.cancelled():
         task.exception()
 

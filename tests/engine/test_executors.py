@@ -1,0 +1,187 @@
+"""What makes a cluster safe, without a cluster: what travels, what is acknowledged, who holds a place."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ostrom.errors
+import ostrom.studies
+from ostrom.agents.policy import SkipMatch
+from ostrom.answers import Answer
+from ostrom.engine.executors.cluster import Cluster
+from ostrom.engine.executors.gatekeeper import Gatekeeper
+from ostrom.engine.executors.outbox import Outbox
+from ostrom.engine.executors.wire import Failure
+from ostrom.engine.gate import RunGate, Stopped
+from ostrom.engine.plan import Budget, Tally
+from ostrom.engine.runner import Options
+from ostrom.errors import BudgetSpent, OstromError, StudyError, UnknownName, UsageError
+from ostrom.models.base import Usage
+from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import play
+
+BUILTIN = sorted(p.stem for p in (Path(ostrom.studies.__file__).parent / "builtin").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("name", BUILTIN)
+def test_units_of_every_study_travel_whole(name: str) -> None:
+    plan = StudyPlan(load_study(name, models=["openai/gpt-4o-mini"]))
+    for index in range(0, len(plan), max(1, len(plan) // 20)):
+        unit = plan.unit(index)
+        arrived = pickle.loads(pickle.dumps(unit))
+        assert (arrived.index, arrived.key, arrived.streams) == (unit.index, unit.key, unit.streams)
+        assert arrived.players == unit.players and arrived.needs == unit.needs
+        assert arrived.mechanism.name == unit.mechanism.name
+        assert arrived.game.actions == unit.game.actions
+
+
+def errors() -> list[OstromError]:
+    """One of each error that a user can meet."""
+    made: list[OstromError] = [SkipMatch("given up"), Stopped("stopped")]
+    for kind in vars(ostrom.errors).values():
+        if not (isinstance(kind, type) and issubclass(kind, OstromError)):
+            continue
+        if kind is StudyError:
+            made.append(StudyError("is wrong", file="a.yaml", key="b", found=3))
+        elif kind is UnknownName:
+            made.append(UnknownName("game", "chess", ["go"]))
+        else:
+            made.append(kind("it went wrong"))
+    return made
+
+
+@pytest.mark.parametrize("error", errors(), ids=lambda e: type(e).__name__)
+def test_errors_travel_with_their_class_and_words(error: OstromError) -> None:
+    arrived = pickle.loads(pickle.dumps(Failure.of(error))).error()
+    assert type(arrived) is type(error) and str(arrived) == str(error)
+    assert arrived.exit_code == error.exit_code
+
+
+def test_an_answer_takes_effect_only_after_the_driver_has_written_it() -> None:
+    async def main() -> None:
+        outbox = Outbox()
+        await outbox.flush()  # nothing queued, nothing to wait for
+        outbox.answer(7, 0, 1, "", Answer("C", "exact"), 2)
+        waiting = asyncio.create_task(outbox.flush())
+        await asyncio.sleep(0)
+        batch = await outbox.exchange(0)
+        outbox.answer(7, 1, 1, "", Answer("D", "exact"), 0)
+        later = asyncio.create_task(outbox.flush())
+        await asyncio.sleep(0)
+        assert [entry[:4] for entry in batch.entries if isinstance(entry, tuple)] == [(7, 0, 1, "")]
+        assert not waiting.done(), "sent is not written"
+        second = await outbox.exchange(batch.number)
+        await asyncio.sleep(0)
+        assert waiting.done() and not later.done(), "what was queued later is not written yet"
+        fetching = asyncio.create_task(outbox.exchange(second.number))
+        await asyncio.wait_for(later, 5)
+        assert not fetching.done() and outbox.complaints[7] == 2
+        fetching.cancel()
+
+    asyncio.run(main())
+
+
+def test_places_of_a_lost_worker_are_free_again_and_its_late_words_change_nothing() -> None:
+    async def main() -> None:
+        keeper = Gatekeeper(Tally(), Budget(), {"m": (2, 2)}, None)
+        assert [await keeper.enter("one", "m"), await keeper.enter("one", "m")] == [0, 0]
+        waits = asyncio.create_task(keeper.enter("two", "m"))
+        also_lost = asyncio.create_task(keeper.enter("one", "m"))
+        await asyncio.sleep(0)
+        assert not waits.done()
+        await keeper.lost("one")
+        assert await asyncio.wait_for(waits, 5) == 0
+        assert isinstance(await asyncio.wait_for(also_lost, 5), Failure)
+        await keeper.succeeded("one", "m", Usage(), None)
+        assert await keeper.in_flight() == 1
+        await keeper.succeeded("two", "m", Usage(5, 1), 0.5)
+        assert await keeper.in_flight() == 0
+
+    asyncio.run(main())
+
+
+def test_workers_together_never_enter_more_often_than_the_budget_allows() -> None:
+    async def main() -> None:
+        keeper = Gatekeeper(Tally(calls=3), Budget(calls=10), {"m": (4, 4)}, None)
+        entered = 0
+
+        async def work(name: str) -> None:
+            nonlocal entered
+            while not isinstance(found := await keeper.enter(name, "m"), Failure):
+                entered += 1
+                await asyncio.sleep(0.001)
+                if entered % 3:
+                    await keeper.succeeded(name, "m", Usage(), None)
+                else:
+                    await keeper.troubled(name, "m", found, None)
+            assert found.kind == "BudgetSpent"
+
+        await asyncio.gather(*(work(name) for name in ("one", "two", "three")))
+        assert entered == 7
+
+    asyncio.run(main())
+
+
+def test_a_wish_for_patience_holds_back_every_worker() -> None:
+    async def main() -> None:
+        keeper = Gatekeeper(Tally(), Budget(), {"m": (4, 4)}, None)
+        era = await keeper.enter("one", "m")
+        assert isinstance(era, int)
+        await keeper.troubled("one", "m", era, retry_after=30.0)
+        other = asyncio.create_task(keeper.enter("two", "m"))
+        await asyncio.sleep(0.05)
+        assert not other.done()
+        other.cancel()
+
+    asyncio.run(main())
+
+
+def test_a_stopped_gate_lets_nobody_in_and_a_spent_budget_neither() -> None:
+    async def main() -> None:
+        gate = RunGate(Tally(), Budget(calls=1), asyncio.Event())
+        gate.open("m", 2, 2)
+        await gate.enter("m")
+        with pytest.raises(BudgetSpent):
+            await gate.enter("m")
+        gate.succeeded("m", Usage(), 0.0)
+        gate.stopping.set()
+        with pytest.raises(Stopped):
+            await gate.enter("m")
+        assert gate.tally.in_flight == gate.reserved == 0
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("ray://head:10001", "on a machine of the cluster"),
+        ("head", "not of the form host:port"),
+        ("127.0.0.1:1", "no cluster answers there"),
+    ],
+)
+def test_a_wrong_address_is_one_line_and_leaves_no_trace(address: str, words: str, tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed (make ray)")
+    with pytest.raises(UsageError, match=words):
+        play_scripted(tmp_path, Cluster(address))
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_ray_one_line_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UsageError, match=r"pip install 'ostrom\[ray\]'"):
+        play_scripted(tmp_path, Cluster())
+    assert not list(tmp_path.iterdir())
+
+
+def play_scripted(runs: Path, cluster: Cluster) -> Any:
+    """A study that needs no model, on a cluster."""
+    study = load_study("memory", preset="smoke", changes=["types={tft: tit_for_tat}"])
+    return play(study, runs=runs, options=Options(cluster=cluster))
