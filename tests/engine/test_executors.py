@@ -17,7 +17,7 @@ from ostrom.answers import Answer
 from ostrom.engine.executors.cluster import Cluster
 from ostrom.engine.executors.gatekeeper import Gatekeeper
 from ostrom.engine.executors.outbox import Outbox
-from ostrom.engine.executors.wire import Failure
+from ostrom.engine.executors.wire import Failure, Word
 from ostrom.engine.gate import RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.runner import Options
@@ -91,17 +91,17 @@ def test_an_answer_takes_effect_only_after_the_driver_has_written_it() -> None:
 def test_places_of_a_lost_worker_are_free_again_and_its_late_words_change_nothing() -> None:
     async def main() -> None:
         keeper = Gatekeeper(Tally(), Budget(), {"m": (2, 2)}, None)
-        assert [await keeper.enter("one", "m"), await keeper.enter("one", "m")] == [0, 0]
+        assert await keeper.enter("one", "m", wanted=3) == [0, 0]
         waits = asyncio.create_task(keeper.enter("two", "m"))
         also_lost = asyncio.create_task(keeper.enter("one", "m"))
         await asyncio.sleep(0)
         assert not waits.done()
         await keeper.lost("one")
-        assert await asyncio.wait_for(waits, 5) == 0
+        assert await asyncio.wait_for(waits, 5) == [0]
         assert isinstance(await asyncio.wait_for(also_lost, 5), Failure)
-        await keeper.succeeded("one", "m", Usage(), None)
+        await keeper.leave("one", [Word("m", "succeeded", (Usage(), None))])
         assert await keeper.in_flight() == 1
-        await keeper.succeeded("two", "m", Usage(5, 1), 0.5)
+        await keeper.leave("two", [Word("m", "succeeded", (Usage(5, 1), 0.5))])
         assert await keeper.in_flight() == 0
 
     asyncio.run(main())
@@ -114,13 +114,14 @@ def test_workers_together_never_enter_more_often_than_the_budget_allows() -> Non
 
         async def work(name: str) -> None:
             nonlocal entered
-            while not isinstance(found := await keeper.enter(name, "m"), Failure):
-                entered += 1
+            while not isinstance(found := await keeper.enter(name, "m", wanted=2), Failure):
+                entered += len(found)
                 await asyncio.sleep(0.001)
-                if entered % 3:
-                    await keeper.succeeded(name, "m", Usage(), None)
-                else:
-                    await keeper.troubled(name, "m", found, None)
+                well, badly = (
+                    Word("m", "succeeded", (Usage(), None)),
+                    Word("m", "troubled", (found[-1], None)),
+                )
+                await keeper.leave(name, [well] * (len(found) - 1) + [badly if entered % 3 else well])
             assert found.kind == "BudgetSpent"
 
         await asyncio.gather(*(work(name) for name in ("one", "two", "three")))
@@ -132,9 +133,8 @@ def test_workers_together_never_enter_more_often_than_the_budget_allows() -> Non
 def test_a_wish_for_patience_holds_back_every_worker() -> None:
     async def main() -> None:
         keeper = Gatekeeper(Tally(), Budget(), {"m": (4, 4)}, None)
-        era = await keeper.enter("one", "m")
-        assert isinstance(era, int)
-        await keeper.troubled("one", "m", era, retry_after=30.0)
+        assert await keeper.enter("one", "m") == [0]
+        await keeper.leave("one", [Word("m", "troubled", (0, 30.0))])
         other = asyncio.create_task(keeper.enter("two", "m"))
         await asyncio.sleep(0.05)
         assert not other.done()

@@ -72,7 +72,15 @@ class RunGate:
 
     async def enter(self, model: str) -> int:
         limiter = self._doors[model].limiter
-        era = await limiter.acquire()
+        return self._let_in(limiter, await limiter.acquire())
+
+    def try_enter(self, model: str) -> int | None:
+        """Like ``enter``, but None where a place would have to be waited for."""
+        limiter = self._doors[model].limiter
+        era = limiter.try_acquire()
+        return None if era is None else self._let_in(limiter, era)
+
+    def _let_in(self, limiter: Limiter, era: int) -> int:
         try:
             if self.stopping.is_set():
                 raise Stopped("stopped")

@@ -45,6 +45,16 @@ class Limiter:
             raise
         return self._era
 
+    def try_acquire(self) -> int | None:
+        """A place if one is free at once, else None."""
+        if self._waiting or self.in_flight >= int(self.limit):
+            return None
+        if self._pause_until > asyncio.get_running_loop().time():
+            return None
+        self.in_flight += 1
+        self.peak = max(self.peak, self.in_flight)
+        return self._era
+
     def succeeded(self) -> None:
         """A call came back well."""
         self.limit = min(float(self.most), self.limit + 1.0 / self.limit)

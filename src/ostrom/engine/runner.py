@@ -82,7 +82,7 @@ class Runner:
 
     def _executor(self, models: Mapping[str, Model], open_models: OpenModel | None) -> Executor:
         options = self.options
-        manner = Manner(options.patience, options.max_connections, options.prices)
+        manner = Manner(options.patience, options.max_connections, options.start_connections, options.prices)
         if options.cluster is None:
             return LocalExecutor(models, self.library, manner, options.cache)
         from ostrom.engine.executors.ray import RayExecutor

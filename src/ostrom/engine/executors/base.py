@@ -89,6 +89,7 @@ class Manner:
 
     patience: Patience
     max_connections: int | None
+    start_connections: int | None
     prices: Mapping[str, Any] | None
 
 

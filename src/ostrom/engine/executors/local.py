@@ -47,9 +47,8 @@ class LocalExecutor:
         )
         ceilings = [getattr(model, "most_connections", None) for model in self.models.values()]
         for model, ceiling in zip(self.models.values(), ceilings, strict=True):
-            gate.open(
-                model.name, model.connections, most_calls(model.connections, ceiling, manner.max_connections)
-            )
+            most = most_calls(model.connections, ceiling, manner.max_connections)
+            gate.open(model.name, manner.start_connections or model.connections, most)
             caller.open(model)
         company = Company(self.models, self.library, Invalidity(plan.retries, plan.policy))
         self._player = UnitPlayer(company, session.journal, caller, session.tally)

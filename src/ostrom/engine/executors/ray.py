@@ -132,7 +132,8 @@ class RayExecutor:
             # A model inside each worker is there as often as there are workers.
             copies = 1 if model.ceiling is None else self._workers
             most = most_calls(model.connections, model.ceiling, manner.max_connections)
-            doors[name] = (model.connections * copies, most * copies)
+            begin = manner.start_connections or model.connections * copies
+            doors[name] = (begin, most * copies)
         strategy = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
             self._ray.get_runtime_context().get_node_id(), soft=False
         )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ostrom import errors
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
 from ostrom.engine.executors.base import Ended
-from ostrom.engine.gate import Stopped
+from ostrom.engine.gate import Gate, Stopped
 from ostrom.engine.journal import CallRecord, Place
 from ostrom.engine.match import Replies
 from ostrom.engine.plan import Unit
@@ -86,6 +86,19 @@ class Failure:
         made = kind.__new__(kind)
         Exception.__init__(made, self.text)
         return made
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """How a call ended, as the gate is told: succeeded, troubled, refused or left, and with what."""
+
+    model: str
+    how: Literal["succeeded", "troubled", "refused", "left"]
+    what: tuple[Any, ...] = ()
+
+    def say(self, gate: Gate) -> None:
+        """Tell a gate."""
+        getattr(gate, self.how)(self.model, *self.what)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from ostrom import __version__
 from ostrom.agents.cast import Company
 from ostrom.agents.language import Invalidity
 from ostrom.engine.caller import Caller
-from ostrom.engine.executors.gatekeeper import ClusterGate
+from ostrom.engine.executors.cluster_gate import ClusterGate
 from ostrom.engine.executors.outbox import Outbox
 from ostrom.engine.executors.player import UnitPlayer
 from ostrom.engine.executors.wire import Batch, Charter, Failure, Opened, Report, Work
