@@ -322,7 +322,9 @@ def speaking() -> Iterator[None]:
 
 @pytest.mark.usefixtures("speaking")
 def test_models_answer_with_an_action_and_a_rationale(tmp_path: Path) -> None:
-    study = load_study("personas", preset="smoke", models=["scripted/green", "scripted/grey"])
+    both = ["vary.scenario.to.names=[debt_crisis, water_crisis]"]
+    models = ["scripted/green", "scripted/grey"]
+    study = load_study("personas", preset="smoke", models=models, changes=both)
     play(study, name="p", runs=tmp_path)
     with open_run("p", tmp_path) as run:
         rows = list(run.rows.decisions())

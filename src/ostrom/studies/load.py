@@ -148,7 +148,7 @@ def _scripted(types: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: spec
         for name, spec in types.items()
-        if isinstance(spec, str) or (isinstance(spec, Mapping) and "strategy" in spec)
+        if (isinstance(spec, str) and "/" not in spec) or (isinstance(spec, Mapping) and "strategy" in spec)
     }
 
 
