@@ -12,6 +12,7 @@ from ostrom.cli import (
     data,
     evolving,
     importing,
+    inferring,
     judging,
     model_commands,
     playing,
@@ -37,6 +38,7 @@ app.command("validate")(catalog.validate_file)
 app.command("export")(data.export)
 app.command("report")(data.report)
 app.command("robustness")(robust.robustness)
+app.command("infer")(inferring.infer)
 app.command("import")(importing.import_files)
 app.command("play")(playing.play)
 app.command("evolve")(evolving.evolve)

@@ -8,19 +8,28 @@ from ostrom.analysis.inference.comparison import (
     leave_one_out,
 )
 from ostrom.analysis.inference.frequencies import StrategyFrequencies, StrategyWeight, strategy_frequencies
+from ostrom.analysis.inference.prescribed import DEFAULT_CANDIDATES, named_candidates, prescribed_moves
 from ostrom.analysis.inference.responses import PlayedPair, Response, ResponseTable, response_table
+from ostrom.analysis.inference.runs import Estimate, Responses, RunInference, infer_strategies
 
 __all__ = [
+    "DEFAULT_CANDIDATES",
     "CandidateSet",
+    "Estimate",
     "LeftOut",
     "PlayedMatch",
     "PlayedPair",
     "Response",
     "ResponseTable",
+    "Responses",
+    "RunInference",
     "StrategyFrequencies",
     "StrategyWeight",
     "compare_candidate_sets",
+    "infer_strategies",
     "leave_one_out",
+    "named_candidates",
+    "prescribed_moves",
     "response_table",
     "strategy_frequencies",
 ]
