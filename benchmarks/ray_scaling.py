@@ -13,11 +13,11 @@ from ostrom.studies.load import validate
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 
-LATENCY, MATCHES, ROUNDS, PER_WORKER = 0.05, 48, 10, 4
+LATENCY, MATCHES, ROUNDS, PER_WORKER = 0.05, 24, 10, 2
 WORKERS = (1, 2, 4)
 
 
-def seconds(model: str, workers: int) -> float:
+def seconds(model: str, options: Options) -> float:
     """From the first call to the end of the last one: starting a cluster is not what is measured."""
     study = {
         "name": "scaling",
@@ -26,7 +26,6 @@ def seconds(model: str, workers: int) -> float:
         "types": {"model": {"model": model}},
         "seeds": MATCHES,
     }
-    options = Options(cluster=Cluster(workers=workers, matches=PER_WORKER))
     with tempfile.TemporaryDirectory() as folder:
         result = play(validate(StudyFile, study, "scaling"), runs=folder, options=options)
         assert result.complete and result.tally.calls == 2 * MATCHES * ROUNDS
@@ -49,11 +48,15 @@ def measure() -> list[Result]:
     try:
         with server(LATENCY) as model:
             for workers in WORKERS:
-                rates[workers] = calls / seconds(model, workers)
+                cluster = Cluster(workers=workers, matches=PER_WORKER)
+                rates[workers] = calls / seconds(model, Options(cluster=cluster))
+            flying = 2 * PER_WORKER
+            alone = calls / seconds(model, Options(max_connections=flying, start_connections=flying))
     finally:
         ray.shutdown()
-    ideal = 2 * PER_WORKER / LATENCY
-    results = [Result(group, "1 worker", rates[1], "calls/s", "calls in flight / latency", rates[1] / ideal)]
+    results = [
+        Result(group, "1 worker", rates[1], "calls/s", "local executor, as many in flight", rates[1] / alone)
+    ]
     for workers in WORKERS[1:]:
         ratio = rates[workers] / rates[1]
         results.append(
