@@ -56,10 +56,23 @@ class StudyError(UsageError):
         text = ": ".join(part for part in (file, key, problem) if part)
         notes = []
         if found is not None:
-            notes.append(f"found {found!r}")
+            notes.append(f"found {_shown(found)}")
         if allowed is not None:
             notes.append("allowed: " + ", ".join(allowed))
-        super().__init__(" ".join(f"{text} ({'; '.join(notes)})".split()) if notes else text)
+        whole = f"{text} ({'; '.join(notes)})" if notes else text
+        super().__init__(" ".join(whole.split()))
+
+
+def _shown(found: object) -> str:
+    """What was found, as code, short enough for one line."""
+    try:
+        text = repr(found)
+    except (
+        RecursionError,
+        ValueError,
+    ):  # ValueError: Python refuses to write integers of thousands of digits
+        return f"a {type(found).__name__} too large to show"
+    return text if len(text) <= 300 else text[:297] + "..."
 
 
 class GameError(UsageError):

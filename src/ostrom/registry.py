@@ -87,7 +87,7 @@ class Registry(Generic[T]):
             ) from None
         try:
             return factory(*bound.args, **bound.kwargs)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             raise StudyError(f"{self.kind} {name}: {error}", key=key, file=file) from error
 
 

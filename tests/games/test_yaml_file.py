@@ -112,12 +112,15 @@ def test_a_file_is_found_beside_the_study_and_named_after_itself(tmp_path: Path)
         ("{name: a b, actions: [a], payoffs: [[[1, 1]]]}", "name: must be letters, digits"),
         ("{title: 3, actions: [a], payoffs: [[[1, 1]]]}", "title: must be text"),
         ("{params: 3, actions: [a], payoffs: [[[1, 1]]]}", "params: must be a mapping"),
-        ("actions: [a]\nactions: [b]\npayoffs: []", "line 2, column 1: the key 'actions' is given twice"),
+        (
+            "actions: [a]\nactions: [b]\npayoffs: []",
+            "line 2, column 1: is not valid YAML: the key 'actions' is given twice",
+        ),
         ("actions: [a\npayoffs: 3", "line 2, column 8"),
         ("a: !!python/object:os.system x", "line 1"),
         ("[" * 1500, "g.yaml: "),
         ("{actions: [a], payoffs: [[[1, 1" + "0" * 5000 + "]]]}", "g.yaml: "),
-        ("\x00", "g.yaml: is not YAML"),
+        ("\x00", "g.yaml: is not valid YAML"),
     ],
 )
 def test_a_wrong_file_is_one_line_with_the_key(text: str, says: str) -> None:

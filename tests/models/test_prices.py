@@ -69,7 +69,7 @@ def test_a_table_comes_first(tmp_path: Path) -> None:
         ("a/b: {in: 1, output: 1}", "allowed: input, output, cached"),
         ("a/b: 3", "a price is a mapping"),
         ("- 3", "must map model names to prices"),
-        ("{", "is not YAML"),
+        ("{", "is not valid YAML"),
     ],
 )
 def test_a_wrong_table_gets_one_clear_line(text: str, said: str, tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 from unicodedata import category
 
-import yaml
 from jinja2 import (
     Environment,
     FileSystemLoader,
@@ -24,8 +23,19 @@ from jinja2 import (
 )
 
 from ostrom.errors import StudyError, UnknownName
+from ostrom.plain_yaml import read_yaml
 
 OWN = Path(__file__).parent / "prompts"
+# What people compute in a template can go wrong in more ways than Jinja names.
+TEMPLATE_TROUBLE = (
+    TemplateError,
+    TypeError,
+    ValueError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
 
 
 def number(value: float) -> str:
@@ -127,7 +137,7 @@ class Library:
             return self._env.get_template(path)
         except TemplateNotFound:
             raise StudyError("there is no such prompt file", file=path) from None
-        except TemplateError as error:
+        except (TemplateError, RecursionError, UnicodeDecodeError) as error:
             raise StudyError(f"is not a valid template: {error}", file=path) from None
 
     def has(self, path: str) -> bool:
@@ -150,7 +160,7 @@ class Library:
             return known
         try:
             text = template.render(given).strip("\n")
-        except TemplateError as error:
+        except TEMPLATE_TROUBLE as error:
             raise StudyError(f"could not be filled in: {error}", file=path) from None
         if key is not None:
             if len(self._texts) > 20_000:
@@ -180,14 +190,18 @@ class Library:
             unknown = sorted(set(own_words) - set(words))
             if unknown:
                 raise StudyError("unknown word", file=str(path), key=unknown[0], allowed=sorted(words))
-            self._stories[name] = Story({**words, **own_words}, self._env.from_string(opening.strip("\n")))
+            try:
+                template = self._env.from_string(opening.strip("\n"))
+            except (TemplateError, RecursionError) as error:
+                raise StudyError(f"is not a valid template: {error}", file=str(path)) from None
+            self._stories[name] = Story({**words, **own_words}, template)
         return self._stories[name]
 
     def open_story(self, name: str, values: Mapping[str, Any]) -> str:
         """The opening paragraph of a cover story, filled in."""
         try:
             return self.story(name).opening.render(values).strip()
-        except TemplateError as error:
+        except TEMPLATE_TROUBLE as error:
             raise StudyError(f"could not be filled in: {error}", file=f"stories/{name}.txt") from None
 
 
@@ -223,14 +237,14 @@ def _foreign() -> tuple[Path, ...]:
 
 def _split(path: Path) -> tuple[dict[str, str], str]:
     """The YAML header between two lines of dashes, and the text below it."""
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise StudyError("is not a text file in UTF-8", file=str(path)) from None
     if not text.startswith("---\n"):
         return {}, text
     header, _, body = text[4:].partition("\n---\n")
-    try:
-        words = yaml.safe_load(header) or {}
-    except yaml.YAMLError as error:
-        raise StudyError(f"its header is not YAML: {error}", file=str(path)) from None
-    if not isinstance(words, dict) or not all(isinstance(v, str) for v in words.values()):
+    words = read_yaml(header, str(path)) or {}
+    if not isinstance(words, dict) or not all(isinstance(v, str) for pair in words.items() for v in pair):
         raise StudyError("its header must map names to texts", file=str(path))
     return words, body

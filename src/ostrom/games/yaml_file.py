@@ -21,7 +21,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -65,20 +65,9 @@ def parse_yaml(text: str, *, file: str | None = None, name: str = "game") -> Gam
     >>> parse_yaml("{actions: [[up, down]], payoffs: [[1], [2]]}").payoff((1,))
     (2.0,)
     """
-    import yaml
+    from ostrom.plain_yaml import read_yaml
 
-    try:
-        data = yaml.load(text, Loader=_loader())
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise StudyError(f"{where}{error.problem or error.context or 'is not YAML'}", file=file) from None
-    except yaml.YAMLError as error:
-        raise StudyError(f"is not YAML: {' '.join(str(error).split())}", file=file) from None
-    except (RecursionError, ValueError, OverflowError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise StudyError(f"is not YAML: {reason}", file=file) from None
-    return game_from_mapping(data, file=file, name=name)
+    return game_from_mapping(read_yaml(text, file, numbers=False), file=file, name=name)
 
 
 def game_from_mapping(
@@ -328,21 +317,3 @@ def _words(words: Words) -> dict[str, Any]:
 def _identifier(stem: str) -> str:
     name = "".join(c if c.isalnum() else "_" for c in stem)
     return name if name.isidentifier() else f"game_{name}"
-
-
-def _loader() -> Any:
-    """A safe loader that refuses a key given twice, which plain YAML silently drops."""
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-            seen = set()
-            for key_node, _ in node.value:
-                key = (key_node.tag, key_node.value if isinstance(key_node.value, str) else id(key_node))
-                if key in seen:
-                    problem = f"the key {key_node.value!r} is given twice"
-                    raise yaml.constructor.ConstructorError(None, None, problem, key_node.start_mark)
-                seen.add(key)
-            return super().construct_mapping(node, deep)
-
-    return Loader

@@ -102,7 +102,7 @@ def decode(data: bytes, request: Request, *, who: str, secrets: tuple[str, ...] 
         text=text,
         reasoning=thought or None,
         reasoning_kind=kind,
-        finish=_FINISH.get(document.get("stop_reason"), "other"),
+        finish=_FINISH.get(str(document.get("stop_reason")), "other"),
         usage=_usage(document.get("usage")),
         model=version if isinstance(version, str) else None,
         id=identity if isinstance(identity, str) else None,

@@ -116,7 +116,7 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
         raise from_error_object(choice["error"], who=who, secrets=secrets)
     text, reasoning, kind = _text_of(content, message, who)
     facts: dict[str, Any] = {}
-    finish = _FINISH.get(choice.get("finish_reason"), "other")
+    finish = _FINISH.get(_text(choice.get("finish_reason")), "other")
     if message.get("refusal"):
         finish, facts["refusal"] = "filter", str(message["refusal"])
     if document.get("system_fingerprint"):

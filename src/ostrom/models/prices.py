@@ -89,15 +89,16 @@ def read_rates(entry: object, *, model: str, file: str | None = None) -> Rates:
 
 def load_prices(path: str | Path) -> dict[str, Rates]:
     """A price table from a YAML file: model name to USD per million tokens."""
-    import yaml
+    from ostrom.plain_yaml import read_yaml
 
     file = str(path)
     try:
-        found = yaml.safe_load(Path(path).read_text("utf-8"))
+        text = Path(path).read_text("utf-8")
     except OSError as error:
         raise StudyError(f"cannot be read: {error.strerror}", file=file) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise StudyError(f"is not YAML: {' '.join(str(error).split())}", file=file) from None
+    except UnicodeDecodeError:
+        raise StudyError("is not a text file in UTF-8", file=file) from None
+    found = read_yaml(text, file, numbers=False)
     if not isinstance(found, dict):
         raise StudyError("must map model names to prices", file=file, found=found)
     return {str(model): read_rates(entry, model=str(model), file=file) for model, entry in found.items()}

@@ -125,6 +125,9 @@ def _compound(name: str, levels: Mapping[str, Any], where: str, file: str | None
                 "a named level sets fields, for example {agent.style: direct}",
                 file=file, key=f"{where}.{label}", found=assigns,
             )  # fmt: skip
+        for path in assigns:
+            if not isinstance(path, str):
+                raise StudyError("must name a field", file=file, key=f"{where}.{label}", found=path)
         made.append(Level(label, dict(assigns)))
     return Factor(name, tuple(made))
 

@@ -7,10 +7,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
 from ostrom.errors import StudyError, UnknownName
+from ostrom.plain_yaml import check_plain, read_yaml
 from ostrom.studies.paths import merge, put
 from ostrom.studies.schema import StudyFile
 
@@ -27,6 +27,7 @@ def builtin_names() -> list[str]:
 def read_study(source: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """The raw content of a study and what to call its source in messages."""
     if isinstance(source, Mapping):
+        check_plain(source, "study")
         return dict(source), "study"
     text = str(source)
     if text in builtin_names():
@@ -44,41 +45,9 @@ def read_study(source: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], 
         raise StudyError(f"cannot be read: {error.strerror}", file=text) from None
 
 
-class _Loader(yaml.SafeLoader):
-    """A safe loader that refuses a key given twice: YAML would silently keep the last."""
-
-
-def _no_duplicates(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
-    result: dict[Any, Any] = {}
-    for key_node, value_node in node.value:
-        key = loader.construct_object(key_node, deep=True)
-        if not isinstance(key, str | int | float | bool):
-            raise yaml.constructor.ConstructorError(
-                None, None, f"a key must be plain text, found {key!r}", key_node.start_mark
-            )
-        if key in result:
-            raise yaml.constructor.ConstructorError(
-                None, None, f"the key {key!r} is given twice", key_node.start_mark
-            )
-        result[key] = loader.construct_object(value_node, deep=True)
-    return result
-
-
-_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _no_duplicates)
-
-
 def parse_yaml(text: str, file: str) -> Any:
     """YAML as plain data, with the line in the error where it is wrong."""
-    try:
-        return yaml.load(text, Loader=_Loader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else None
-        raise StudyError(
-            f"is not valid YAML: {error.problem or error.context}", file=file, key=where
-        ) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise StudyError(f"is not valid YAML: {' '.join(str(error).split())}", file=file) from None
+    return read_yaml(text, file)
 
 
 def _parse(text: str, file: str) -> dict[str, Any]:
@@ -108,11 +77,14 @@ def load_study(
     if isinstance(data.get("vary"), dict):  # --set vary.style=null takes a factor out
         data["vary"] = {name: levels for name, levels in data["vary"].items() if levels is not None}
     if models:
-        data["types"] = {**_scripted(data.get("types", {})), **{m: {"model": m} for m in models}}
+        data["types"] = {
+            **_scripted(_mapping(data.get("types"), file, "types")),
+            **{m: {"model": m} for m in models},
+        }
     if seeds is not None:
         data["seeds"] = seeds
     if budget:
-        data["budget"] = {**(data.get("budget") or {}), **budget}
+        data["budget"] = {**_mapping(data.get("budget"), file, "budget"), **budget}
     return validate(StudyFile, data, file)
 
 
@@ -129,13 +101,22 @@ def apply_preset(raw: Mapping[str, Any], preset: str | None, file: str) -> dict[
         return merge(data, {})
     if preset not in presets:
         raise UnknownName("preset", preset, presets)
-    over = dict(presets[preset])
-    vary = {**(data.get("vary") or {}), **(over.pop("vary", None) or {})}
+    over = dict(_mapping(presets[preset], file, f"presets.{preset}"))
+    own = _mapping(data.get("vary"), file, "vary")
+    vary = {**own, **_mapping(over.pop("vary", None), file, f"presets.{preset}.vary")}
     merged = merge(data, over)
     merged["vary"] = {name: levels for name, levels in vary.items() if levels is not None}
     if isinstance(merged.get("types"), Mapping):
         merged["types"] = {name: spec for name, spec in merged["types"].items() if spec is not None}
     return merged
+
+
+def _mapping(value: Any, file: str, key: str) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise StudyError("must map names to changes", file=file, key=key, found=value)
+    return value
 
 
 def presets_of(source: str | Path | Mapping[str, Any]) -> list[str]:

@@ -121,7 +121,11 @@ def read_text(text: str, file: str, *, json_file: bool = False) -> object:
             return json.loads(text, object_pairs_hook=lambda pairs: _unique(pairs, file))
         except json.JSONDecodeError as error:
             raise StudyError(f"line {error.lineno}: not JSON: {error.msg}", file=file) from None
+        except (RecursionError, ValueError) as error:
+            raise StudyError(f"not JSON: {error}", file=file) from None
     import yaml
+
+    from ostrom.plain_yaml import YAML_TROUBLE, check_plain
 
     class Loader(yaml.SafeLoader):
         """Refuses a repeated key, of which plain YAML would silently keep the last."""
@@ -138,11 +142,13 @@ def read_text(text: str, file: str, *, json_file: bool = False) -> object:
 
     Loader.add_constructor("tag:yaml.org,2002:map", Loader.unique_mapping)
     try:
-        return yaml.load(text, Loader)
-    except yaml.YAMLError as error:
+        content = yaml.load(text, Loader)
+    except YAML_TROUBLE as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}: " if mark else ""
         raise StudyError(f"{where}not YAML: {getattr(error, 'problem', None) or error}", file=file) from None
+    check_plain(content, file)
+    return content
 
 
 def _unique(pairs: list[tuple[Any, Any]], file: str) -> dict[Any, Any]:

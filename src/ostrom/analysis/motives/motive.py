@@ -8,9 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from ostrom.errors import StudyError
+from ostrom.plain_yaml import read_yaml
 
 SHIPPED = "motives.yaml"
 
@@ -43,10 +42,7 @@ def load_motives(path: Path | None = None) -> tuple[Motive, ...]:
         raise StudyError("is not a text file in UTF-8", file=str(path)) from None
     except OSError as error:
         raise StudyError(f"cannot be read: {error.strerror}", file=str(path)) from None
-    try:
-        data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise StudyError(f"is not valid YAML: {' '.join(str(error).split())}", file=name) from None
+    data = read_yaml(text, name)
     listed = data.get("motives") if isinstance(data, dict) else None
     if not isinstance(listed, dict) or not listed:
         raise StudyError(
@@ -60,7 +56,7 @@ def _motive(key: Any, given: Any, file: str) -> Motive:
     if not isinstance(key, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,40}", key):
         raise StudyError("a motive's name is made of small letters, digits and _", file=file, key=where)
     if not isinstance(given, dict) or set(given) != {"title", "definition"}:
-        found = sorted(given) if isinstance(given, dict) else given
+        found = sorted(map(str, given)) if isinstance(given, dict) else given
         raise StudyError("needs a title and a definition, nothing else", file=file, key=where, found=found)
     for part, text in given.items():
         if not isinstance(text, str) or not text.strip():

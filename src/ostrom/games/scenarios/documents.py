@@ -8,6 +8,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from ostrom.errors import StudyError
+from ostrom.plain_yaml import YAML_TROUBLE, check_depth, check_plain
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LONGEST_FINDING = 60
@@ -27,15 +28,17 @@ def parse(form: type[Form], text: str, file: str) -> Form:
 def _mapping(text: str, file: str) -> dict[Any, Any]:
     try:
         # YAML readers let the last of two equal keys win, which would hide a row that was pasted twice.
+        check_depth(text, file, _LOADER)
         _refuse_duplicates(yaml.compose(text, Loader=_LOADER), "", file, set())
         data = yaml.load(text, Loader=_LOADER)
     except yaml.MarkedYAMLError as broken:
         where = f"line {broken.problem_mark.line + 1}" if broken.problem_mark else None
         raise StudyError(f"is not valid YAML: {broken.problem}", file=file, key=where) from None
-    except (yaml.YAMLError, ValueError) as broken:
+    except YAML_TROUBLE as broken:
         raise StudyError(f"is not valid YAML: {' '.join(str(broken).split())}", file=file) from None
     if not isinstance(data, dict):
         raise StudyError("must hold keys with values", file=file, found=_short(data))
+    check_plain(data, file, numbers=False)
     return data
 
 
