@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
@@ -80,7 +80,7 @@ class Registry(Generic[T]):
         name, args, kwargs = parse_spec(spec, key=key or self.kind, file=file)
         factory = self.get(name)
         try:
-            bound = inspect.signature(factory).bind(*args, **kwargs)
+            bound = _signature(factory).bind(*args, **kwargs)
         except TypeError as error:
             raise StudyError(
                 f"{self.kind} {name}: {error}", key=key, file=file, allowed=self.parameters(name)
@@ -89,6 +89,12 @@ class Registry(Generic[T]):
             return factory(*bound.args, **bound.kwargs)
         except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             raise StudyError(f"{self.kind} {name}: {error}", key=key, file=file) from error
+
+
+@lru_cache(maxsize=1024)
+def _signature(factory: Callable[..., Any]) -> inspect.Signature:
+    """Looking at a signature is slow, and agents are made for every match."""
+    return inspect.signature(factory)
 
 
 def parse_spec(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -38,13 +39,18 @@ TEMPLATE_TROUBLE = (
 )
 
 
+_MARK = "\ue000{}\ue001"
+_MARKS = re.compile("\ue000(\\w+)\ue001")
+"""Stands for a value that is put in later: characters that no text of ours uses."""
+
+
 def number(value: float) -> str:
     """A number as people write it.
 
     >>> number(200.0), number(0.5), number(-1.25)
     ('200', '0.5', '-1.25')
     """
-    return f"{value:.6g}" if abs(value) < 1e6 else f"{value:,.0f}".replace(",", "")
+    return f"{value:.12g}"
 
 
 def percent(value: float) -> str:
@@ -108,6 +114,8 @@ class Library:
         self._known: dict[str, bool] = {}
         self._ready: dict[str, tuple[Template, tuple[str, ...] | None]] = {}
         self._texts: dict[tuple[Any, ...], str] = {}
+        self._plain: dict[tuple[str, frozenset[str]], bool] = {}
+        self._setups: dict[tuple[Any, ...], tuple[object, str]] = {}
 
     @staticmethod
     def _check_overrides(mine: Path, folders: list[Path]) -> None:
@@ -168,11 +176,74 @@ class Library:
             self._texts[key] = text
         return text
 
+    def fill_around(
+        self,
+        store: dict[tuple[Any, ...], list[str]],
+        key: tuple[Any, ...],
+        path: str,
+        holes: Mapping[str, Any],
+        values: Callable[[], Mapping[str, Any]],
+    ) -> str:
+        """A template filled in around values that change every time; what surrounds them is kept in a store.
+
+        Only where the template does nothing with those values but write them down; else it is filled anew.
+        """
+        pieces = store.get(key)
+        if pieces is None:
+            if not self._writes_down(path, frozenset(holes)):
+                return self.fill(path, {**values(), **holes})
+            if len(store) > 4096:
+                store.clear()
+            marks = {name: _MARK.format(name) for name in holes}
+            pieces = store[key] = _MARKS.split(self.fill(path, {**values(), **marks}))
+        if len(pieces) == 1:
+            return pieces[0]
+        # Odd pieces are the names of holes; a text that is put in is never looked at again.
+        return "".join(str(holes[p]) if i % 2 else p for i, p in enumerate(pieces)).strip("\n")
+
+    def _writes_down(self, path: str, names: frozenset[str]) -> bool:
+        """Whether a template only prints these values, or asks whether they are there."""
+        known = self._plain.get((path, names))
+        if known is None:
+            tree = self._env.parse(self._source(path))
+            used = sum(n.name in names and n.ctx == "load" for n in tree.find_all(nodes.Name))
+            printed = sum(
+                isinstance(child, nodes.Name) and child.name in names
+                for output in tree.find_all(nodes.Output)
+                for child in output.nodes
+            )
+            asked = sum(
+                isinstance(test.node, nodes.Name) and test.node.name in names and test.name == "none"
+                for test in tree.find_all(nodes.Test)
+            )
+            includes = next(
+                tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)), None
+            )
+            known = self._plain[path, names] = includes is None and used == printed + asked
+        return known
+
+    def _source(self, path: str) -> str:
+        self.template(path)  # says in one line if there is none
+        return next(f / path for f in self.folders if (f / path).is_file()).read_text(encoding="utf-8")
+
+    def steady(self, path: str) -> bool:
+        """Whether a template asks for nothing that changes from round to round."""
+        _, needs = self._ready.get(path) or self._prepare(path)
+        return needs is not None and not {"facts", "round", "note"} & set(needs)
+
+    def kept(self, key: tuple[Any, ...], owner: object, make: Callable[[], str]) -> str:
+        """A text made once for a key; ``owner`` lives as long as the text, so that its id stays its own."""
+        known = self._setups.get(key)
+        if known is None:
+            if len(self._setups) > 4096:
+                self._setups.clear()
+            known = self._setups[key] = (owner, make())
+        return known[1]
+
     def _prepare(self, path: str) -> tuple[Template, tuple[str, ...] | None]:
         """A template with the names of the values it asks for; None where it includes others."""
         template = self.template(path)
-        source = next(f / path for f in self.folders if (f / path).is_file()).read_text(encoding="utf-8")
-        tree = self._env.parse(source)
+        tree = self._env.parse(self._source(path))
         includes = next(tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)), None)
         needs = None if includes is not None else tuple(sorted(meta.find_undeclared_variables(tree)))
         self._ready[path] = (template, needs)

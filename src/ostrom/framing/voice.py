@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import orjson
 
 from ostrom.answers import Choice, Form, Mixture, Record, Text
 from ostrom.errors import StudyError
@@ -55,6 +56,16 @@ class Voice:
         self._labels: dict[int, tuple[tuple[str, ...], ...]] = {}
         self._setup: tuple[tuple[Any, ...], Mapping[str, Any], str] | None = None
         self._lines: dict[tuple[Any, ...], str] = {}
+        self._fixed: dict[tuple[Any, ...], dict[str, Any]] = {}
+        self._instructions: dict[tuple[Any, ...], str] = {}
+        self._around: dict[tuple[Any, ...], list[str]] = {}
+        self._told: Mapping[str, Any] | None = None
+        self._telling = 0
+
+    _fixed_names = frozenset(
+        ("words", "units", "you", "others", "options", "labels", "common", "amount", "names", "seat", "role")
+        + ("game", "carried", "mechanism")
+    )
 
     def prompt(
         self, decision: Decision, shown: Shown, rng: np.random.Generator | None, extra: Mapping[str, Any]
@@ -73,13 +84,12 @@ class Voice:
         values = self._values(view, order, {**extra, "kind": decision.kind, "target": seat_name(view, asked)})
         instruction = self.instruction(form, options, values)
         past = self._past(decision, shown, labels) if view.facts.get("repeated") else None
-        turn = self.library.fill(
-            "turn.txt",
-            {
-                "past": past,
-                "question": self._question(decision, {**values, "note": shown.note}),
-                "instruction": instruction,
-            },
+        question = self._question(decision, {**values, "note": shown.note})
+        holes = {"question": question, "instruction": instruction}
+        if past is not None:
+            holes["past"] = past
+        turn = self.library.fill_around(
+            self._around, ("turn", past is None), "turn.txt", holes, lambda: {"past": None}
         )
         return Prompt(f"{self._setup_text(view, order, values)}\n\n{turn}", options, instruction)
 
@@ -101,6 +111,18 @@ class Voice:
         """How the answer has to be given."""
         name = type(form).__name__.lower()
         style = self.style if self.library.has(f"answers/{name}_{self.style}.txt") else "direct"
+        file = f"answers/{name}_{style}.txt"
+        key = None
+        if isinstance(form, Choice) and self.library.steady(file):
+            key = (file, *options.values(), values.get("kind"), values.get("target"))
+            if (known := self._instructions.get(key)) is not None:
+                return known
+        text = self._instruct(form, options, values, file)
+        if key is not None:
+            self._instructions[key] = text
+        return text
+
+    def _instruct(self, form: Form, options: Mapping[str, str], values: Mapping[str, Any], file: str) -> str:
         shown = list(options.values())
         more: dict[str, Any] = {
             "options": shown,
@@ -117,7 +139,7 @@ class Voice:
         if isinstance(form, Mixture) and form.caps:
             bounds = [f"{options[key]} at most {cap}" for key, cap in form.caps.items()]
             more["caps"] = f"Bounds that you are committed to: {', '.join(bounds)}."
-        return self.library.fill(f"answers/{name}_{style}.txt", {**values, **more})
+        return self.library.fill(file, {**values, **more})
 
     def correction(self, reason: str, instruction: str) -> str:
         """What is said after a reply that could not be read."""
@@ -131,12 +153,18 @@ class Voice:
         return tuple(range(count))
 
     def _values(self, view: View, order: Sequence[int], extra: Mapping[str, Any]) -> dict[str, Any]:
+        key = (id(view.game), view.seat, view.mechanism, view.names, *order)
+        fixed = self._fixed.get(key)
+        if fixed is None:
+            fixed = self._fixed[key] = self._fixed_values(view, order)
+        return {**fixed, "facts": view.facts, "round": view.round, **extra}
+
+    def _fixed_values(self, view: View, order: Sequence[int]) -> dict[str, Any]:
+        """What stays the same for a seat all through a match."""
         labels = self.labels(view.game)
         return {
             "words": self.words,
             "units": self.framing.units,
-            "facts": view.facts,
-            "round": view.round,
             "you": seat_name(view, view.seat),
             "others": [seat_name(view, s) for s in range(view.game.seats) if s != view.seat],
             "options": [labels[view.seat][i] for i in order],
@@ -149,18 +177,45 @@ class Voice:
             "game": view.game,
             "carried": view.game.words.at(view.seat),
             "mechanism": view.mechanism,
-            **extra,
         }
 
     def _question(self, decision: Decision, values: Mapping[str, Any]) -> str:
         own = f"turns/{decision.view.mechanism}_{decision.kind}.txt"
-        return self.library.fill(own if self.library.has(own) else f"turns/{decision.kind}.txt", values)
+        file = own if self.library.has(own) else f"turns/{decision.kind}.txt"
+        told = values["facts"]
+        if self._told is not told:  # holding it keeps its id its own
+            self._told, self._telling = told, self._telling + 1
+        key = (file, self._telling, values["seat"], values["kind"], values["target"], values["note"])
+        return self.library.fill_around(self._around, key, file, {"round": values["round"]}, lambda: values)
 
     def _setup_text(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
         key = (id(view.game), view.seat, view.mechanism, tuple(order), view.names)
         if self._setup is None or self._setup[0] != key or self._setup[1] is not view.facts:
-            self._setup = (key, view.facts, self._render_setup(view, order, values))
+            self._setup = (key, view.facts, self._shared_setup(view, order, values))
         return self._setup[2]
+
+    def _shared_setup(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
+        """The fixed part, made once for all matches in which a seat is told the same."""
+        if self.framing.rows != "given":
+            return self._render_setup(view, order, values)
+        varying = {name: v for name, v in values.items() if name not in self._fixed_names and name != "round"}
+        try:
+            told = orjson.dumps(varying, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+        except TypeError:
+            return self._render_setup(view, order, values)
+        labels = self.labels(view.game)
+        key = (
+            self.framing,
+            self.persona,
+            id(view.game),
+            view.seat,
+            view.mechanism,
+            view.names,
+            *order,
+            labels,
+            told,
+        )
+        return self.library.kept(key, view.game, lambda: self._render_setup(view, order, values))
 
     def _render_setup(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
         framing, library = self.framing, self.library
@@ -301,31 +356,37 @@ class Voice:
         if line is None:
             if len(self._lines) > 4096:
                 self._lines.clear()
-            players = [
-                {
-                    "name": seat_name(view, s),
-                    "short": short_name(view, s),
-                    "label": labels[s][played.actions[s]],
-                    "points": number(played.payoffs[s]),
-                    "amount": self.amount(played.payoffs[s]),
-                    "standing": standing(view.game, s, played.payoffs[s]),
-                }
-                for s in range(view.game.seats)
-            ]
-            own = players[view.seat]
-            line = self._lines[key] = self.library.fill(
+            line = self._lines[key] = self.library.fill_around(
+                self._around,
+                (file, played.actions, played.payoffs, view.seat, view.names),
                 file,
-                {
-                    "number": played.number,
-                    "own": own["label"],
-                    **{name: own[name] for name in ("points", "amount", "standing")},
-                    "others": [p for s, p in enumerate(players) if s != view.seat],
-                    "players": players,
-                    "words": self.words,
-                    "units": self.framing.units,
-                },
+                {"number": played.number},
+                partial(self._line_values, view, played, labels),
             )
         return line
+
+    def _line_values(self, view: View, played: Round, labels: Sequence[Sequence[str]]) -> dict[str, Any]:
+        players = [
+            {
+                "name": seat_name(view, s),
+                "short": short_name(view, s),
+                "label": labels[s][played.actions[s]],
+                "points": number(played.payoffs[s]),
+                "amount": self.amount(played.payoffs[s]),
+                "standing": standing(view.game, s, played.payoffs[s]),
+            }
+            for s in range(view.game.seats)
+        ]
+        own = players[view.seat]
+        return {
+            "number": played.number,
+            "own": own["label"],
+            **{name: own[name] for name in ("points", "amount", "standing")},
+            "others": [p for s, p in enumerate(players) if s != view.seat],
+            "players": players,
+            "words": self.words,
+            "units": self.framing.units,
+        }
 
 
 def seat_name(view: View, seat: int) -> str:
