@@ -16,7 +16,8 @@ from ostrom.analysis.rundata import RunData
 from ostrom.engine.journal import Journal
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.reports import Drawn, Table, build_report, panels
+from ostrom.reports import Drawn, Table, build_report
+from ostrom.reports.panel import panels
 from ostrom.reports.panels._mechanisms_shared import REST, corner_place, type_colours
 from ostrom.studies.judged_corpus import collect
 from ostrom.studies.judged_table import judged_rows, write_judged

@@ -10,9 +10,10 @@ import pytest
 from ostrom.errors import RateLimited, ServerFailed
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.models.providers import scripted
-from ostrom.reports import Drawn, Table, panels
+from ostrom.reports import Drawn, Table
 from ostrom.reports.bands import curves_over_rounds
 from ostrom.reports.cells import means
+from ostrom.reports.panel import panels
 from ostrom.reports.theme import PALETTE, colours
 
 from .conftest import Played

@@ -13,7 +13,8 @@ import pytest
 from ostrom.analysis.rundata import RunData, run_data
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.reports import Drawn, build_report, panels
+from ostrom.reports import Drawn, build_report
+from ostrom.reports.panel import panels
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 

@@ -15,7 +15,8 @@ from ostrom.analysis.summary import summarise
 from ostrom.engine.runner import Options
 from ostrom.errors import RunError, StudyError
 from ostrom.models.providers import scripted
-from ostrom.reports import DEFAULT_PANELS, Drawn, Panel, build_report, chosen_panels, panels
+from ostrom.reports import DEFAULT_PANELS, Drawn, Panel, build_report, chosen_panels
+from ostrom.reports.panel import panels
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 

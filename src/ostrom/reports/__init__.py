@@ -1,12 +1,12 @@
 """Reports: one page about a run that opens offline, with its figures and tables as files beside it.
 
 A panel is one file in ``ostrom.reports.panels`` (constant ``PANEL``) or an entry point of the group
-``ostrom.panels``; a study names the panels it wants and their parameters under ``report.panels``.
+``ostrom.panels`` (the registry is ``ostrom.reports.panel.panels``); a study names the panels it wants and their parameters under ``report.panels``.
 """
 
 from ostrom.reports.build import Report, build_report
 from ostrom.reports.choose import DEFAULT_PANELS, chosen_panels
-from ostrom.reports.panel import Drawn, Figure, Panel, Table, panels
+from ostrom.reports.panel import Drawn, Figure, Panel, Table
 
 __all__ = [
     "DEFAULT_PANELS",
@@ -17,5 +17,4 @@ __all__ = [
     "Table",
     "build_report",
     "chosen_panels",
-    "panels",
 ]
