@@ -1,7 +1,8 @@
 """Reports: one page about a run that opens offline, with its figures and tables as files beside it.
 
 A panel is one file in ``ostrom.reports.panels`` (constant ``PANEL``) or an entry point of the group
-``ostrom.panels`` (the registry is ``ostrom.reports.panel.panels``); a study names the panels it wants and their parameters under ``report.panels``.
+``ostrom.panels``; the registry is ``ostrom.reports.panel.panels``. A study names the panels it wants and their
+parameters under ``report.panels``.
 """
 
 from ostrom.reports.build import Report, build_report

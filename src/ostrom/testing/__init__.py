@@ -1,1 +1,15 @@
-"""See the design."""
+"""Conformance checks for parts of your own, and a loopback server that fails on demand.
+
+A check raises with a clear message if a part breaks its contract::
+
+    from ostrom.testing import check_game
+    check_game(my_package.my_game.build)
+"""
+
+from ostrom.testing.check_game import check_game
+from ostrom.testing.check_mechanism import check_mechanism
+from ostrom.testing.check_memory import check_memory
+from ostrom.testing.check_model import check_model
+from ostrom.testing.check_strategy import check_strategy
+
+__all__ = ["check_game", "check_mechanism", "check_memory", "check_model", "check_strategy"]
