@@ -19,6 +19,7 @@ from ostrom import __version__
 from ostrom.engine.executors.base import Assignment, Ended, Manner, Session, matches_at_once, most_calls
 from ostrom.engine.executors.cluster import Cluster, import_ray, join, processors
 from ostrom.engine.executors.gatekeeper import Gatekeeper
+from ostrom.engine.executors.tallying import count_entry
 from ostrom.engine.executors.wire import Batch, Charter, Failure, Opened, Report, Work, prompt_files
 from ostrom.engine.executors.worker import Worker
 from ostrom.engine.gate import Stopped
@@ -150,8 +151,11 @@ class RayExecutor:
             num_cpus=0, max_concurrency=CONCURRENCY, scheduling_strategy=strategy
         )
         self._keeper = keeper.remote(spent, session.plan.budget, doors, cache)
-        for post in self._crew.posts:
-            await self._employ(post)
+        for post in list(self._crew.posts):
+            try:
+                await self._employ(post)
+            except self._ray.exceptions.RayActorError:
+                await self._bury(post)
         if self._stopping.is_set():
             self.stop()
         self._spawn(self._watch())
@@ -171,7 +175,10 @@ class RayExecutor:
 
     async def hopeless(self) -> bool:
         """Whether some model fails steadily, over the whole cluster."""
-        found: bool = await self._keeper.hopeless.remote(self.manner.patience.tries)
+        try:
+            found: bool = await self._keeper.hopeless.remote(self.manner.patience.tries)
+        except self._ray.exceptions.RayActorError:
+            return True  # without its gate a run cannot go on
         return found
 
     async def close(self) -> None:
@@ -244,7 +251,7 @@ class RayExecutor:
                         journal.call(entry)
                     else:
                         journal.answer(*entry)
-                    _count(self._session.tally, entry)
+                    count_entry(self._session.tally, entry)
                 await journal.flush()
                 written = batch.number
         except self._ray.exceptions.RayActorError:
@@ -358,6 +365,8 @@ class RayExecutor:
             while True:
                 tally.in_flight = await self._keeper.in_flight.remote()
                 await asyncio.sleep(0.5)
+        except self._ray.exceptions.RayActorError:
+            return
         finally:
             tally.in_flight = 0
 
@@ -366,28 +375,6 @@ class RayExecutor:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-def _count(tally: Tally, entry: Any) -> None:
-    """Count what is journaled, so that the numbers of a run agree with its journal whoever died."""
-    if not isinstance(entry, CallRecord):
-        _, _, _, part, answer, complaints = entry
-        tally.decisions += not part
-        tally.invalid += complaints
-        tally.policies += answer.reading == "policy"
-    elif entry.source == "cache":
-        tally.cached += 1
-    else:
-        tally.calls += 1
-        if entry.reply is None:
-            tally.retries += 1
-            return
-        tally.tokens_in += entry.reply.usage.input or 0
-        tally.tokens_out += entry.reply.usage.output or 0
-        if entry.usd is None:
-            tally.unpriced += 1
-        else:
-            tally.usd += entry.usd
 
 
 def _fresh(replies: Replies, old: Replies) -> Replies:

@@ -1,0 +1,29 @@
+"""The numbers of a run that is played elsewhere, counted from what comes in for the journal."""
+
+from __future__ import annotations
+
+from ostrom.engine.executors.wire import AnswerEntry
+from ostrom.engine.journal import CallRecord
+from ostrom.engine.plan import Tally
+
+
+def count_entry(tally: Tally, entry: AnswerEntry | CallRecord) -> None:
+    """Count what is journaled, so that the numbers of a run agree with its journal whoever died."""
+    if not isinstance(entry, CallRecord):
+        _, _, _, part, answer, complaints = entry
+        tally.decisions += not part
+        tally.invalid += complaints
+        tally.policies += answer.reading == "policy"
+    elif entry.source == "cache":
+        tally.cached += 1
+    else:
+        tally.calls += 1
+        if entry.reply is None:
+            tally.retries += 1
+            return
+        tally.tokens_in += entry.reply.usage.input or 0
+        tally.tokens_out += entry.reply.usage.output or 0
+        if entry.usd is None:
+            tally.unpriced += 1
+        else:
+            tally.usd += entry.usd
