@@ -29,7 +29,7 @@ def infer(
     unit: Annotated[
         str, typer.Option(help="Who holds one strategy: a player in a match, or an agent for good (player).")
     ] = "match",
-    resamples: Annotated[int, typer.Option(min=2, help="Bootstrap samples.")] = 1000,
+    resamples: Annotated[int, typer.Option(min=100, help="Bootstrap samples.")] = 1000,
     runs: Annotated[Path, typer.Option(help="The folder of all runs.", envvar="OSTROM_RUNS")] = Path("runs"),
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -118,8 +118,8 @@ def infer_strategies(
     """
     if unit not in UNITS:
         raise UsageError(f"unit {unit!r} (allowed: {', '.join(UNITS)})")
-    if resamples < 2:
-        raise UsageError(f"resamples {resamples} (allowed: at least 2)")
+    if resamples < 100:
+        raise UsageError(f"resamples {resamples} (allowed: at least 100)")
     built = build_candidates(candidates)
     found = repeated_matches(data, by)
     seats = [_Seat(match, seat) for match in found.matches for seat in (0, 1)]
@@ -149,8 +149,8 @@ def infer_strategies(
         within = members[0].match.within
         own = {name: [s for s in members if s.agent == name] for name in met}
         own = {name: theirs for name, theirs in own.items() if theirs}
-        groups: dict[str | None, list[_Seat]] = {None: members} if unit == "player" else {**own}
-        for agent, theirs in groups.items():
+        groups = [(None, members)] if unit == "player" else list(own.items())
+        for agent, theirs in groups:
             estimates.append(_estimate(within, agent, [played(s) for s in theirs], unit, resamples, compare))
         for name, theirs in own.items():
             tables.append(Responses(within, name, _responses(theirs, resamples)))

@@ -51,7 +51,7 @@ class GamesEndings(Panel):
 
 
 def _to_come(moves: Any) -> Any:
-    """The cooperative moves with the number of rounds still to come, negative, so that time runs right."""
+    """The moves of longer matches in games with a cooperative action, with the number of rounds to come."""
     import polars as pl
 
     kept = acts(moves).filter(pl.col("cooperative").is_not_null())
@@ -68,13 +68,10 @@ def _drops(rows: list[dict[str, Any]], columns: list[str], agents: list[str]) ->
 
 
 def _curves(rows: list[dict[str, Any]], columns: list[str], agents: list[str]) -> Any:
-    made, facets, series = placed(sorted(rows, key=lambda r: -r["to_come"]), columns, agents)
-    order = list(dict.fromkeys(row["facet"] for row in placed(rows, columns, agents)[0]))
-    made = [{**row, "x": -row["to_come"]} for row in made]
-    return curves(
-        made, x="rounds to go (0 is the last)", y="cooperation", series=series, legend=None,
-        facets=[name for name in order if name in facets],
-    )  # fmt: skip
+    made, facets, series = placed(rows, columns, agents)
+    made = sorted(({**row, "x": -row["to_come"]} for row in made), key=lambda row: row["x"])
+    title = "rounds to go (0 is the last)"
+    return curves(made, x=title, y="cooperation", facets=facets, series=series, legend=None)
 
 
 def _table(effects: Any, by: list[str]) -> Table:

@@ -19,6 +19,12 @@ MEASURES = {
     "favourite1": "how often player 1 played the action of its own best outcome",
     "score1": "payoff per round of player 1",
 }
+LEGENDS = {
+    "defection1": "defection rate",
+    "coordination": "same action",
+    "favourite1": "own favourite",
+    "score1": "payoff per round",
+}
 COLUMNS = (
     "player1", "player2", "matches", "defection1", "defection2", "score1", "score2", "coordination",
     "favourite1", "favourite2",
@@ -59,7 +65,7 @@ class GamesPairs(Panel):
         for measure, meaning in MEASURES.items():
             shown = [block for block in blocks if measure in block["shown"]]
             if shown:
-                charts = [_map(block, by, measure, meaning, named) for block in shown]
+                charts = [_map(block, by, measure, named) for block in shown]
                 figures.append(
                     Figure(
                         f"games_pairs_{measure.rstrip('1')}",
@@ -90,7 +96,7 @@ def _blocks(data: RunData, moves: Any) -> list[dict[str, Any]]:
     return blocks
 
 
-def _map(block: dict[str, Any], by: list[str], measure: str, meaning: str, named: dict[Any, str]) -> Any:
+def _map(block: dict[str, Any], by: list[str], measure: str, named: dict[Any, str]) -> Any:
     rows = [
         {"x": named[line["player2"]], "y": named[line["player1"]], "value": line[measure]}
         for line in block["pairs"]
@@ -102,7 +108,7 @@ def _map(block: dict[str, Any], by: list[str], measure: str, meaning: str, named
         rows,
         across=order,
         down=order,
-        legend=meaning.split(" of ")[0] if measure != "coordination" else "same action",
+        legend=LEGENDS[measure],
         domain=block["range"] if measure == "score1" else (0.0, 1.0),
         titles=("player 2", "player 1"),
         title=block_name(block["key"], by),

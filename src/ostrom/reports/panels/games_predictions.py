@@ -57,9 +57,9 @@ class GamesPredictions(Panel):
 def _figure(
     name: str, rows: list[dict[str, Any]], columns: list[str], agents: list[str], y: str, caption: str
 ) -> Figure:
-    made, facets, series = placed(sorted(rows, key=lambda r: r["round"]), columns, agents)
-    made = [{**row, "x": row["round"]} for row in made]
-    chart = curves(made, x="round", y=y, facets=sorted(facets), series=series, legend="predicted by")
+    made, facets, series = placed(rows, columns, agents)
+    made = sorted(({**row, "x": row["round"]} for row in made), key=lambda row: row["x"])
+    chart = curves(made, x="round", y=y, facets=facets, series=series, legend="predicted by")
     return Figure(name, chart, caption, f"Curves of {y} against the round.")
 
 
@@ -81,13 +81,16 @@ def _settled(first: Any, columns: list[str]) -> list[dict[str, Any]]:
 
 
 def _table(first: Any, by: list[str]) -> Table:
+    import polars as pl
+
     keys = [*by, "agent", "target_agent"]
     rows = []
     for group in first.partition_by(keys, maintain_order=True):
         head = group.row(0, named=True)
         reached = [n for n in group["from_round"].to_list() if n is not None]
         never = group.height - len(reached)
-        spread = summarised(group.group_by("match", maintain_order=True).mean()["accuracy"].to_list())
+        per_match = group.group_by("match", maintain_order=True).agg(pl.col("accuracy").mean())
+        spread = summarised(per_match["accuracy"].to_list())
         rows.append([
             *(head[k] for k in keys), group["match"].n_unique(), group.height,
             float(median(reached)) if reached else None, never,

@@ -8,6 +8,7 @@ from ostrom.analysis.measures.games_families import BEST_RANK, score_ratios, wit
 from ostrom.analysis.rundata import RunData
 from ostrom.errors import UsageError
 from ostrom.games.ordinal import FAMILIES
+from ostrom.reports.cells import agents
 from ostrom.reports.charts import dots
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.panels._games_shared import coloured, summarised
@@ -36,7 +37,11 @@ class GamesScores(Panel):
         if not found.height:
             return Drawn(notes=["No finished match has a score."])
         done = with_families(matches).filter((pl.col("state") == "done") & pl.col("score").is_not_null())
-        rows = [{**row, **_interval(done, row)} for row in found.iter_rows(named=True)]
+        order = agents(data)
+        rows = sorted(
+            ({**row, **_interval(done, row)} for row in found.iter_rows(named=True)),
+            key=lambda row: order.index(row["agent"]),
+        )
         columns = ["agent", "family", "games", "matches", "ratio", "low", "high", "resampled"]
         table = Table(
             "games_scores",
@@ -75,9 +80,9 @@ def _interval(done: Any, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _chart(rows: list[dict[str, Any]]) -> Any:
-    agents = list(dict.fromkeys(row["agent"] for row in rows))
-    named, series = coloured(agents)
-    apart = len(agents) > MOST_COLOURS
+    who_played = list(dict.fromkeys(row["agent"] for row in rows))
+    named, series = coloured(who_played)
+    apart = len(who_played) > MOST_COLOURS
     groups: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         who = named[row["agent"]]
