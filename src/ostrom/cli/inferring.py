@@ -30,6 +30,9 @@ def infer(
         str, typer.Option(help="Who holds one strategy: a player in a match, or an agent for good (player).")
     ] = "match",
     resamples: Annotated[int, typer.Option(min=100, help="Bootstrap samples.")] = 1000,
+    compare: Annotated[
+        bool, typer.Option(help="Refit without each candidate in turn, which takes most of the time.")
+    ] = True,
     runs: Annotated[Path, typer.Option(help="The folder of all runs.", envvar="OSTROM_RUNS")] = Path("runs"),
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -45,7 +48,7 @@ def infer(
         with data:
             found = infer_strategies(
                 data, agents=tuple(agent or ()), candidates=candidates, by=tuple(by or ()),
-                unit=unit, resamples=resamples,  # type: ignore[arg-type]
+                unit=unit, resamples=resamples, compare=compare,  # type: ignore[arg-type]
             )  # fmt: skip
     print_json(found.as_dict()) if json else _show(found)
 
@@ -94,7 +97,7 @@ def _show_estimate(estimate: Estimate) -> None:
                     w.se,
                     _interval(w.ci),
                     losses[w.strategies].bic_loss if w.strategies in losses else None,
-                    losses[w.strategies].p if w.strategies in losses else None,
+                    _p(losses[w.strategies].p) if w.strategies in losses else None,
                 ]
                 for w in sorted(seen, key=lambda w: -w.weight)
             ],
@@ -108,6 +111,10 @@ def _show_estimate(estimate: Estimate) -> None:
 
 def _where(within: Any, agent: str) -> str:
     return ", ".join([*(f"{name} {level}" for name, level in within.items()), agent])
+
+
+def _p(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _interval(ci: Any) -> str:
