@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 HASH := $(shell $(PYTHON) -c "import hashlib;print(hashlib.sha256(open('pyproject.toml','rb').read()).hexdigest()[:12])")
 RUN_READY := $(VENV)/.ready-run-$(HASH)
 DEV_READY := $(VENV)/.ready-dev-$(HASH)
+BENCH := .venv-bench
+BENCH_READY := $(BENCH)/.ready-$(HASH)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test lint format golden bench chaos axelrod ray clean help
@@ -41,8 +43,18 @@ ray: $(DEV_READY) ## test the Ray executor on a real cluster of several nodes (i
 	$(PIP) -e '.[ray]'
 	$(BIN)/python -m pytest tests/engine/ray tests/engine/test_executors.py -rs
 
+bench: $(BENCH_READY) ## measure everything, also against the openai SDK, inspect_ai and Axelrod (installs them apart)
+	$(BENCH)/bin/python -m benchmarks
+
+$(BENCH_READY):
+	@echo "setting up $(BENCH) with the libraries to compare with (first time: some minutes)"
+	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0'
+	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[embedded,analysis,report,ray,bench]'
+	@rm -f $(BENCH)/.ready-*; touch $@
+
 clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
