@@ -150,6 +150,7 @@ def show(
 
 
 def _show_game(name: str, json: bool) -> None:
+    from ostrom.cli.telling import game_in_words
     from ostrom.games import build_game
     from ostrom.games.payoff_table import payoff_table
     from ostrom.games.summary import summary
@@ -161,16 +162,7 @@ def _show_game(name: str, json: bool) -> None:
         return
     rows = payoff_table(game)
     print_table(f"{game.title}: payoffs", list(rows[0]), [list(r) for r in rows[1:]])
-    shown = {
-        k: v for k, v in facts.items() if k not in ("payoffs", "actions") and v not in (None, [], {}, "")
-    }
-    print_record({k: v if isinstance(v, str | int | float | bool) else _inline(v) for k, v in shown.items()})
-
-
-def _inline(value: Any) -> str:
-    import orjson
-
-    return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+    print_record(game_in_words(facts))
 
 
 def validate_file(
