@@ -7,6 +7,8 @@ from pathlib import Path
 
 from ostrom.games import build_game
 from ostrom.games.game import Game
+from ostrom.studies.load import load_study, parse_yaml
+from ostrom.studies.plan import StudyPlan
 from ostrom.testing.check_game import check_game
 
 TEXT = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -31,6 +33,13 @@ def test_the_game_file_and_the_game_in_python_are_the_same_game(tmp_path: Path) 
     assert (from_file.payoffs == in_python.payoffs).all()
     check_game(build)
     check_game(from_file)
+
+
+def test_the_study_in_the_front_page_is_valid() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    [study] = [b for b in re.findall(r"```yaml\n(.*?)```", readme, re.DOTALL) if "window-against-grim" in b]
+    plan = StudyPlan(load_study(parse_yaml(study, "README.md")))
+    assert (plan.cells, len(plan)) == (6, 6 * 4 * 5)
 
 
 def test_every_room_is_in_the_plan_of_the_house() -> None:

@@ -52,3 +52,18 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 def _another(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     return "name" in new and new["name"] != old.get("name")
+
+
+WAYS = ("model", "strategy", "person", "recorded")
+"""The ways in which an agent can decide; it has exactly one."""
+
+
+def on_top(agent: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """An agent's fields with those of a type or a seat on top; who decides anew no longer decides as before.
+
+    >>> on_top({"model": "a/b", "style": "direct"}, {"strategy": "grim"})
+    {'style': 'direct', 'strategy': 'grim'}
+    """
+    decides = any(over.get(way) for way in WAYS)
+    base = {name: value for name, value in agent.items() if not (decides and name in WAYS)}
+    return merge(base, over)

@@ -29,8 +29,8 @@ from ostrom.games.game import Game
 from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.memory import memories
 from ostrom.studies.factors import Factor, read_factors
-from ostrom.studies.load import problem
-from ostrom.studies.paths import merge, put
+from ostrom.studies.load import problem, validate
+from ostrom.studies.paths import on_top, put
 from ostrom.studies.schema import StudyFile
 
 VARIED = ("game", "mechanism", "agent", "types", "seats", "seating", "observers")
@@ -83,6 +83,7 @@ class StudyPlan:
         self._agent = lru_cache(maxsize=4096)(self._build_agent)
         self._cell = lru_cache(maxsize=256)(self._build_cell)
         self._told: set[tuple[int, int]] = set()
+        self._sound: set[int] = set()
         self._starts = self._count()
         self._check()
         self._settings, self.models = self._find_models()
@@ -205,12 +206,15 @@ class StudyPlan:
 
     def _build_cell(self, number: int) -> Cell:
         data, labels = self._data(number)
+        if number not in self._sound:  # a level may set a field to what no study file could say
+            validate(StudyFile, {"name": self.study.name, **data}, self.file)
+            self._sound.add(number)
         game = self._game(_json(data["game"]))
         mechanism = self._mechanism(_json(data["mechanism"]))
         named = data["types"] or {"": {}}
         types = {}
         for name, spec in named.items():
-            config = self._agent(_json(merge(data["agent"], _spec(spec))))
+            config = self._agent(_json(on_top(data["agent"], _spec(spec))))
             types[name or config.label] = config
         seats = {int(k): v for k, v in (data["seats"] or {}).items()}
         for seat in seats:
@@ -297,7 +301,7 @@ class StudyPlan:
         config = cell.types[name]
         over = cell.seats.get(seat + 1)
         if over:
-            config = self._agent(_json(merge(config.model_dump(exclude_unset=True), over)))
+            config = self._agent(_json(on_top(config.model_dump(exclude_unset=True), over)))
         return Seated(name, config)
 
     # -- parts ---------------------------------------------------------------------------------------
