@@ -7,7 +7,8 @@ import sqlite3
 from pathlib import Path
 
 from ostrom.engine.folder import Folder, new_manifest
-from ostrom.engine.journal import Journal, dump
+from ostrom.engine.integrity import sealed
+from ostrom.engine.journal import ANSWER, UNIT, Journal, dump
 from ostrom.framing import Library
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
@@ -45,18 +46,17 @@ def write(folder: Path, plan: StudyPlan, *, missing_rounds: int) -> int:
         options = [[dump(name) for name in names] for names in unit.game.actions]
         rounds = unit.mechanism.most_decisions(unit.game) // unit.game.seats - missing_rounds
         rows = [
-            (index, step, seat, "", rng.choice(options[seat]), "exact", None, None, None, 0)
+            sealed((index, step, seat, "", rng.choice(options[seat]), "exact", None, None, None, 0))
             for step in range(rounds)
             for seat in range(unit.game.seats)
         ]
-        connection.executemany("INSERT INTO answers VALUES (?,?,?,?,?,?,?,?,?,?)", rows)
+        connection.executemany(ANSWER, rows)
         decisions += len(rows)
         if not missing_rounds:
             scores = dump([0.0] * unit.game.seats)
-            connection.execute(
-                "INSERT INTO units VALUES (?,?,?,?,?,?)", (index, "done", None, rounds, scores, None)
-            )
-    connection.execute("UPDATE meta SET value=? WHERE key='entries'", (decisions,))
+            connection.execute(UNIT, sealed((index, "done", None, rounds, scores, None)))
+    entries = decisions + (0 if missing_rounds else len(plan))
+    connection.execute("UPDATE meta SET value=? WHERE key='entries'", (entries,))
     connection.commit()
     connection.close()
     return decisions

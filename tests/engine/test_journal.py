@@ -90,6 +90,39 @@ def test_a_damaged_journal_is_refused_in_one_line(tmp_path: Path, damage: str) -
     assert "\n" not in str(caught.value) and "journal.db" in str(caught.value)
 
 
+def test_a_finished_journal_is_read_where_nothing_can_be_written(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)], capture_output=True
+    ).returncode:
+        pytest.skip("cannot mount a small file system here")
+    try:
+        filled(disk / "journal.db")
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        journal = Journal(disk / "journal.db")
+        assert len(journal.answers(0)) == 10
+        journal.close()
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=False)
+
+
+def test_the_lock_of_a_run_is_taken_on_a_disk_without_a_byte_of_space(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(disk)], capture_output=True
+    ).returncode:
+        pytest.skip("cannot mount a small file system here")
+    try:
+        (disk / "ballast").write_bytes(bytes(4096))
+        folder = Folder(disk / "r")
+        folder.lock()
+        folder.unlock()
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=False)
+
+
 def test_the_same_run_cannot_be_played_twice_at_the_same_time(tmp_path: Path) -> None:
     first, second = Folder(tmp_path / "r"), Folder(tmp_path / "r")
     first.lock()
@@ -143,7 +176,9 @@ def test_a_full_disk_stops_the_run_and_space_lets_it_go_on(
 ) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)], capture_output=True)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)], capture_output=True
+    )
     if mounted.returncode:
         pytest.skip("cannot mount a small file system here")
     try:
@@ -158,6 +193,104 @@ def test_a_full_disk_stops_the_run_and_space_lets_it_go_on(
             assert list(a.rows.decisions()) == list(b.rows.decisions())
     finally:
         subprocess.run(["umount", str(disk)], check=False)
+
+
+def copied(path: Path, folder: Path, *endings: str) -> Path:
+    """Some files of a journal, as they lie there now, in another place."""
+    folder.mkdir()
+    for ending in endings:
+        shutil.copy(path.with_name(path.name + ending), folder)
+    return folder / path.name
+
+
+def left_by_a_crash(tmp_path: Path, *endings: str) -> Path:
+    """Files of a journal whose process died with everything acknowledged still in its log."""
+    path, found = tmp_path / "journal.db", list[Path]()
+
+    async def crash() -> None:
+        journal = Journal(path, create=True)
+        journal.start()
+        for step in range(10):
+            journal.answer(0, step, 0, "", Answer("x"), 0)
+        await journal.flush()
+        found.append(copied(path, tmp_path / "copy", *endings))
+        journal.close()
+
+    asyncio.run(crash())
+    return found[0]
+
+
+def test_a_changed_byte_inside_an_answer_is_noticed_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    filled(path, 20)
+    data = path.read_bytes()
+    at = data.index(b'"cooperate"')
+    path.write_bytes(data[: at + 1] + b"k" + data[at + 2 :])
+    with pytest.raises(
+        RunError, match=r"1 of its entries changed, first answers: unit 0, step \d+, player 0"
+    ):
+        Journal(path)
+
+
+def test_a_row_that_is_gone_is_missed(tmp_path: Path) -> None:
+    filled(tmp_path / "journal.db", 20)
+    raw = sqlite3.connect(tmp_path / "journal.db")
+    raw.execute("DELETE FROM answers WHERE step=7")
+    raw.commit()
+    raw.close()
+    with pytest.raises(RunError, match="holds 19 entries and counted 20; 1 are missing"):
+        Journal(tmp_path / "journal.db")
+
+
+def test_a_database_without_its_log_and_its_tally_is_not_taken_for_the_whole(tmp_path: Path) -> None:
+    path = left_by_a_crash(tmp_path, "")
+    for create in (False, True):
+        with pytest.raises(RunError, match=r"was not closed, and journal\.db\.tally is missing"):
+            Journal(path, create=create)
+    path.with_name("journal.db.tally").write_text("0")  # as the message says: somebody decides to go on
+    assert Journal(path).entries == 0
+
+
+@pytest.mark.parametrize("tally", [None, "", "\0" * 21, "garbage", "-1"])
+def test_a_lost_tally_matters_only_where_entries_may_be_missing(tmp_path: Path, tally: str | None) -> None:
+    filled(tmp_path / "journal.db")
+    (tmp_path / "journal.db.tally").unlink()
+    (tmp_path / "b").mkdir()
+    crashed = left_by_a_crash(tmp_path / "b", "", "-wal")
+    if tally is not None:
+        (tmp_path / "journal.db.tally").write_text(tally)
+        crashed.with_name("journal.db.tally").write_text(tally)
+    assert Journal(tmp_path / "journal.db").entries == 10
+    with pytest.raises(
+        RunError, match=r"it holds 10 \(to go on with these, write 10 into journal.db.tally\)"
+    ):
+        Journal(crashed)
+
+
+def test_a_unit_that_ends_twice_counts_twice_and_stands_once(tmp_path: Path) -> None:
+    async def again() -> None:
+        journal = Journal(tmp_path / "journal.db", create=True)
+        journal.start()
+        journal.finish(0, "failed", "no valid answer", 3)
+        await journal.flush()
+        journal.finish(0, "done", None, 6, [1.0, 2.0])
+        journal.close()
+
+    asyncio.run(again())
+    journal = Journal(tmp_path / "journal.db")
+    assert (journal.entries, journal.states()) == (2, {0: "done"})
+
+
+def test_an_entry_that_the_database_cannot_hold_fails_those_who_wait(tmp_path: Path) -> None:
+    async def odd() -> None:
+        journal = Journal(tmp_path / "journal.db", create=True)
+        journal.start()
+        journal.finish(2**70, "done", None, 1)
+        with pytest.raises(RunError, match="too large"):
+            await asyncio.wait_for(journal.flush(), 20)
+        journal.close()
+
+    asyncio.run(odd())
 
 
 def test_a_journal_of_something_else_is_refused(tmp_path: Path) -> None:

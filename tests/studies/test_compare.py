@@ -422,8 +422,9 @@ def emptied(run: Path, folder: Path) -> Path:
     journal = sqlite3.connect(copy / "journal.db")
     for table in ("units", "answers", "calls"):
         journal.execute(f"DELETE FROM {table}")
+    journal.execute("UPDATE meta SET value=(SELECT count(*) FROM plays) WHERE key='entries'")
     journal.commit()
     journal.close()
-    for name in ("tables.json", "traces.json"):
+    for name in ("tables.json", "traces.json", "journal.db.tally"):
         (copy / name).unlink(missing_ok=True)
     return copy

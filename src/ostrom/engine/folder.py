@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +53,10 @@ class Folder:
             holder = os.read(handle, 32).decode(errors="replace").strip() or "unknown"
             os.close(handle)
             raise RunError(f"{self.path}: another process (pid {holder}) is playing this run") from None
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, str(os.getpid()).encode(), 0)
         self._lock = handle
+        with suppress(OSError):  # who holds the lock is a courtesy; on a full disk it stays untold
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, str(os.getpid()).encode(), 0)
 
     def unlock(self) -> None:
         """Let go of the run."""

@@ -4,7 +4,8 @@ One thread writes. Whatever piled up while the last transaction was on its way t
 one (group commit), so the cost of durability is shared by all matches that wait for it.
 
 Beside the database lies a tally: the number of entries that have been acknowledged. A journal that comes
-back with fewer entries (a lost write-ahead log, a restored copy) is refused, never silently shorter.
+back with fewer entries (a lost write-ahead log, a restored copy), or with other ones, is refused (see
+``integrity``): it is never silently shorter.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sqlite3
 import threading
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -23,13 +25,18 @@ from typing import Any
 import orjson
 
 from ostrom.answers import Answer
+from ostrom.engine.integrity import FORMAT, check, sealed
 from ostrom.errors import RunError
 from ostrom.models.base import Message, Reply, Usage
 
-ANSWER = "INSERT INTO answers VALUES (?,?,?,?,?,?,?,?,?,?)"
-CALL = "INSERT INTO calls VALUES (NULL" + ",?" * 25 + ")"
-PLAY = "INSERT INTO plays VALUES (?,?,?)"
-UNIT = "INSERT OR REPLACE INTO units VALUES (?,?,?,?,?,?)"
+ANSWER = "INSERT INTO answers VALUES (?,?,?,?,?,?,?,?,?,?,?)"
+CALL = "INSERT INTO calls VALUES (NULL" + ",?" * 26 + ")"
+PLAY = "INSERT INTO plays VALUES (?,?,?,?)"
+UNIT = (
+    "INSERT INTO units VALUES (?,?,?,?,?,?,1,?) ON CONFLICT (unit) DO UPDATE SET state=excluded.state, "
+    "reason=excluded.reason, steps=excluded.steps, scores=excluded.scores, facts=excluded.facts, "
+    "times=times+1, seal=excluded.seal"
+)
 
 Place = tuple[int, int, str]
 """Step, player, part."""
@@ -66,13 +73,15 @@ class Journal:
         if not create and not path.exists():
             raise RunError(f"{path}: there is no journal")
         try:
-            self._read = self._connect()
+            self._read = self._connect() if create else self._connect_to_read()
             if create and self._is_new():
                 # All or nothing: a process that is killed here leaves an empty file, not half a journal.
                 schema = files("ostrom.engine").joinpath("schema.sql").read_text()
-                count = "INSERT OR IGNORE INTO meta VALUES ('entries', 0);"
-                self._read.executescript(f"BEGIN IMMEDIATE;\n{schema}\n{count}\nCOMMIT;")
-            self.entries = self._check()
+                meta = (
+                    f"INSERT INTO meta VALUES ('entries', 0), ('closed', 1);\nPRAGMA user_version={FORMAT};"
+                )
+                self._read.executescript(f"BEGIN IMMEDIATE;\n{schema}\n{meta}\nCOMMIT;")
+            self.entries = check(self._read, path, self.tally_path)
         except sqlite3.Error as error:
             raise RunError(_explain(path, error)) from None
         self._pending: list[tuple[str, Any]] = []
@@ -91,31 +100,23 @@ class Journal:
         connection.execute("PRAGMA synchronous=FULL")
         return connection
 
+    def _connect_to_read(self) -> sqlite3.Connection:
+        try:
+            connection = self._connect()
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            return connection
+        except sqlite3.OperationalError:
+            log = self.path.with_name(self.path.name + "-wal")
+            if log.exists() and log.stat().st_size:
+                raise
+            # Where nothing can be written not even a log can be made; without one the database is all there is.
+            return sqlite3.connect(
+                f"{self.path.resolve().as_uri()}?immutable=1", uri=True, check_same_thread=False
+            )
+
     def _is_new(self) -> bool:
         row = self._read.execute("SELECT count(*) FROM sqlite_master WHERE name='meta'").fetchone()
         return not row[0]
-
-    def _check(self) -> int:
-        """Refuse a damaged journal, and one that holds less than was acknowledged."""
-        problem = self._read.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if problem != "ok":
-            raise RunError(f"{self.path}: the journal is damaged: {' '.join(str(problem).split())}")
-        row = self._read.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
-        if row is None:
-            raise RunError(f"{self.path}: the journal has no count of its entries; it is not one of ours")
-        entries = int(row[0])
-        try:
-            acknowledged = int(self.tally_path.read_text().strip() or 0)
-        except FileNotFoundError:
-            acknowledged = 0
-        except (OSError, ValueError) as error:
-            raise RunError(f"{self.tally_path}: cannot be read: {error}") from None
-        if entries < acknowledged:
-            raise RunError(
-                f"{self.path}: holds {entries} entries but {acknowledged} were acknowledged; "
-                f"{acknowledged - entries} are missing (was {self.path.name}-wal removed or an old copy restored?)"
-            )
-        return entries
 
     # -- writing -------------------------------------------------------------------------------------
 
@@ -198,6 +199,11 @@ class Journal:
         try:
             connection = self._connect()
             tally = os.open(self.tally_path, os.O_CREAT | os.O_WRONLY, 0o644)
+            self._mark(connection, closed=False)
+            # From here on the database alone says that it may lack something: a copy of it without its log
+            # and its tally is not taken for the whole journal.
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            os.pwrite(tally, b"%020d\n" % self.entries, 0)
         except (sqlite3.Error, OSError) as error:
             self._fail(RunError(_explain(self.path, error)), [])
             return
@@ -212,12 +218,14 @@ class Journal:
                     if rows:
                         self._commit(connection, rows)
                         os.pwrite(tally, b"%020d\n" % self.entries, 0)
-                except (sqlite3.Error, OSError) as error:
+                except Exception as error:  # whatever it is: those who wait must hear of it
                     self._fail(RunError(_explain(self.path, error)), waiting)
                     return
                 if waiting and self._loop is not None:
                     self._loop.call_soon_threadsafe(_release, waiting, None)
                 if self._stop and not self._pending:
+                    with suppress(sqlite3.Error):  # then it counts as not closed, which is all that is lost
+                        self._mark(connection, closed=True)
                     return
         finally:
             os.close(tally)
@@ -226,12 +234,16 @@ class Journal:
     def _commit(self, connection: sqlite3.Connection, rows: list[tuple[str, Any]]) -> None:
         groups: dict[str, list[Any]] = {}
         for statement, row in rows:
-            groups.setdefault(statement, []).append(_call_row(row) if statement is CALL else row)
+            groups.setdefault(statement, []).append(sealed(_call_row(row) if statement is CALL else row))
         with connection:
             for statement, group in groups.items():
                 connection.executemany(statement, group)
             connection.execute("UPDATE meta SET value=? WHERE key='entries'", (self.entries + len(rows),))
         self.entries += len(rows)
+
+    def _mark(self, connection: sqlite3.Connection, *, closed: bool) -> None:
+        with connection:
+            connection.execute("UPDATE meta SET value=? WHERE key='closed'", (int(closed),))
 
     def _fail(self, error: RunError, waiting: list[asyncio.Future[None]]) -> None:
         self._failed = error
@@ -365,7 +377,7 @@ def _call_row(record: CallRecord) -> tuple[Any, ...]:
         record.player,
         record.part,
         record.try_,
-        record.at,
+        float(record.at),
         record.model,
         record.key,
         zlib.compress(orjson.dumps(messages), 1),
@@ -378,10 +390,10 @@ def _call_row(record: CallRecord) -> tuple[Any, ...]:
         usage.output,
         usage.cached,
         usage.reasoning,
-        record.usd,
+        None if record.usd is None else float(record.usd),
         dump(reply.logprobs) if reply and reply.logprobs is not None else None,
         reply.model if reply else None,
-        record.latency,
+        float(record.latency),
         record.source,
         record.error,
         record.status,
@@ -426,7 +438,9 @@ def _explain(path: Path, error: Exception) -> str:
         return f"{path}: the disk is full; nothing acknowledged is lost: free some space and run again"
     if "readonly" in low or "read-only" in low or "permission" in low:
         return f"{path}: cannot be written to ({text})"
-    if "malformed" in low or "not a database" in low or "disk image" in low:
+    if any(
+        sign in low for sign in ("malformed", "not a database", "disk image", "could not decode", "no such")
+    ):
         return f"{path}: the journal is damaged ({text}); restore it from a copy"
     if "locked" in low:
         return f"{path}: another process holds the journal"

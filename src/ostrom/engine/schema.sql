@@ -6,7 +6,9 @@ CREATE TABLE IF NOT EXISTS units (
   reason TEXT,
   steps INTEGER NOT NULL,
   scores TEXT,                  -- JSON list, one number per player
-  facts TEXT                    -- JSON object
+  facts TEXT,                   -- JSON object
+  times INTEGER NOT NULL,       -- how often it came to an end: a unit that failed may be played again
+  seal INTEGER NOT NULL
 );
 
 CREATE TABLE IF NOT EXISTS answers (
@@ -20,6 +22,7 @@ CREATE TABLE IF NOT EXISTS answers (
   note TEXT,
   facts TEXT,                   -- JSON object
   complaints INTEGER NOT NULL,  -- replies that could not be read before this answer
+  seal INTEGER NOT NULL,        -- checksum of the row
   PRIMARY KEY (unit, step, player, part)
 ) WITHOUT ROWID;
 
@@ -49,12 +52,14 @@ CREATE TABLE IF NOT EXISTS calls (
   latency REAL,
   source TEXT NOT NULL,         -- live, cache
   error TEXT,
-  status INTEGER
+  status INTEGER,
+  seal INTEGER NOT NULL
 );
 CREATE INDEX IF NOT EXISTS calls_place ON calls (unit, step, player);
 
 CREATE TABLE IF NOT EXISTS plays (
   unit INTEGER PRIMARY KEY,
   rounds INTEGER NOT NULL,
-  intended BLOB NOT NULL        -- one bit per round and seat: 1 where the seat chose to cooperate
+  intended BLOB NOT NULL,       -- one bit per round and seat: 1 where the seat chose to cooperate
+  seal INTEGER NOT NULL
 );

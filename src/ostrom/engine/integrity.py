@@ -1,0 +1,117 @@
+"""Is the journal whole? Every row bears a seal, every entry is counted, and the tally knows what was promised.
+
+Three things can happen to a file: bits change (a seal breaks), a part of it falls back to an earlier time (the
+count no longer fits), or the end of it is gone (fewer entries than the tally says were acknowledged). SQLite's
+own check sees broken structure, but not a changed byte inside a value, a page of yesterday, or a lost log.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+from ostrom.errors import RunError
+
+FORMAT = 2
+"""Goes up when the tables change; kept in the database itself."""
+
+COLUMNS = {
+    "answers": "unit, step, player, part, value, reading, probabilities, note, facts, complaints",
+    "calls": (
+        "unit, step, player, part, try, at, model, key, prompt, params, reply, reasoning, reasoning_kind, finish, "
+        "tokens_in, tokens_out, tokens_cached, tokens_reasoning, usd, logprobs, version, latency, source, error, status"
+    ),
+    "plays": "unit, rounds, intended",
+    "units": "unit, state, reason, steps, scores, facts",
+}
+"""What the seal of a row covers, by table, in the order of the table."""
+
+
+def seal(row: tuple[Any, ...]) -> int:
+    """The checksum of a row."""
+    return crc32(repr(row).encode("utf-8", "surrogatepass"))
+
+
+def sealed(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row with its seal behind it.
+
+    >>> sealed((1, 6, b"moves"))
+    (1, 6, b'moves', 3080996579)
+    """
+    return (*row, seal(row))
+
+
+def check(connection: sqlite3.Connection, path: Path, tally: Path) -> int:
+    """The number of entries of a journal that is whole; one that is not is refused with what is wrong."""
+    # The tally comes first: a process that plays this run goes on writing while we look.
+    acknowledged = _acknowledged(tally)
+    connection.execute("BEGIN")
+    try:
+        return _check(connection, path, tally, acknowledged)
+    finally:
+        connection.rollback()
+
+
+def _check(connection: sqlite3.Connection, path: Path, tally: Path, acknowledged: int | None) -> int:
+    problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    if problem != "ok":
+        raise RunError(f"{path}: the journal is damaged: {' '.join(str(problem).split())}")
+    found = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found != FORMAT:
+        raise RunError(f"{path}: is no journal of this version (format {found}, this one reads {FORMAT})")
+    meta = dict(connection.execute("SELECT key, value FROM meta"))
+    entries, closed = meta.get("entries"), meta.get("closed")
+    if type(entries) is not int or closed not in (0, 1):
+        raise RunError(f"{path}: the journal has no count of its entries; it is not one of ours")
+    _check_promise(path, tally, entries, acknowledged, bool(closed))
+    held = _check_rows(connection, path)
+    if held != entries:
+        missing = f"{entries - held} are missing" if held < entries else f"{held - entries} too many"
+        raise RunError(
+            f"{path}: the journal is damaged: it holds {held} entries and counted {entries}; {missing}"
+        )
+    return entries
+
+
+def _acknowledged(tally: Path) -> int | None:
+    """How many entries were acknowledged; None where the tally does not say."""
+    try:
+        text = tally.read_bytes().strip()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise RunError(f"{tally}: cannot be read: {error.strerror}") from None
+    return int(text) if text.isdigit() and len(text) <= 20 else None
+
+
+def _check_promise(path: Path, tally: Path, entries: int, acknowledged: int | None, closed: bool) -> None:
+    if acknowledged is None and not closed:
+        # A database that was closed is whole by itself; one that was not may lack what its log held.
+        raise RunError(
+            f"{path}: was not closed, and {tally.name} is missing or unreadable, so it cannot be told whether "
+            f"entries are missing; it holds {entries} (to go on with these, write {entries} into {tally.name})"
+        )
+    if acknowledged is not None and entries < acknowledged:
+        raise RunError(
+            f"{path}: holds {entries} entries but {acknowledged} were acknowledged; "
+            f"{acknowledged - entries} are missing (was {path.name}-wal removed or an old copy restored?)"
+        )
+
+
+def _check_rows(connection: sqlite3.Connection, path: Path) -> int:
+    """How many entries the tables hold; a row whose seal is broken is named."""
+    held, broken, first = 0, 0, ""
+    for table, columns in COLUMNS.items():
+        for row in connection.execute(f"SELECT {columns}, seal FROM {table}"):
+            held += 1
+            if seal(row[:-1]) != row[-1]:
+                broken += 1
+                names = columns.split(", ")[: 3 if table in ("answers", "calls") else 1]
+                place = ", ".join(f"{name} {value!r:.20}" for name, value in zip(names, row, strict=False))
+                first = first or f"{table}: {place}"
+    again = connection.execute("SELECT coalesce(sum(times - 1), 0) FROM units").fetchone()[0]
+    if broken:
+        raise RunError(f"{path}: the journal is damaged: {broken} of its entries changed, first {first}")
+    return held + int(again)
