@@ -17,6 +17,7 @@ from ostrom.models.prices import load_prices
 from ostrom.plain_yaml import read_yaml
 from ostrom.studies.importing.mapping import load_mapping
 from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
 
 
 def story(path: Path) -> object:
@@ -39,7 +40,7 @@ READERS: dict[str, Callable[[Path], object]] = {
 UNFOLDING = "\n".join(
     ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60)), "name: *a59"]
 )
-BROKEN = {
+BROKEN: dict[str, str | bytes] = {
     "tag that does not fit": "name: !!bool perhaps",
     "date that is none": "name: 2001-99-99",
     "number that is none": "{a: {!!int output: 2}}",
@@ -96,3 +97,32 @@ def test_a_prompt_that_computes_nonsense_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "stories" / "s.txt").write_text("{{ 1 / 0 }}")
     with pytest.raises(StudyError, match="could not be filled in: division by zero"):
         Library(tmp_path).open_story("s", {})
+
+
+def test_a_study_given_as_data_is_left_as_it_was() -> None:
+    study = {
+        "name": "x",
+        "game": "chicken",
+        "mechanism": {"name": "repetition", "rounds": 3},
+        "types": {"c": "grim"},
+    }
+    assert load_study(study, changes=["mechanism.rounds=9"]).mechanism == {"name": "repetition", "rounds": 9}
+    assert study["mechanism"] == {"name": "repetition", "rounds": 3}
+
+
+@pytest.mark.parametrize(
+    ("vary", "said"),
+    [
+        ({"types": ["cooperator"]}, "types: "),
+        ({"who": {"a": {1: "x"}}}, "vary.who.a: must name a field"),
+        ({"seats": [{"x": {}}]}, "seats"),
+        ({"which": {"set": "agent.facts", "to": [{1: 2}, {3: 4}]}}, None),
+    ],
+)
+def test_a_level_cannot_say_what_no_study_could(vary: dict[str, object], said: str | None) -> None:
+    study = {"name": "x", "game": "chicken", "types": {"c": "cooperator"}, "vary": vary}
+    if said is None:
+        StudyPlan(load_study(study))
+        return
+    with pytest.raises(StudyError, match=said):
+        StudyPlan(load_study(study))

@@ -36,6 +36,7 @@ TEMPLATE_TROUBLE = (
     AttributeError,
     ArithmeticError,
     RecursionError,
+    NameError,
 )
 
 

@@ -120,12 +120,16 @@ def _joined(blocks: list[dict[str, Any]], kind: str, who: str) -> str:
 def _usage(usage: object) -> Usage:
     if type(usage) is not dict:
         return Usage()
-    fresh, output = usage.get("input_tokens"), usage.get("output_tokens")
-    cached, written = usage.get("cache_read_input_tokens"), usage.get("cache_creation_input_tokens")
-    counts = [n for n in (fresh, cached, written) if type(n) is int]
+    fresh, output = _count(usage.get("input_tokens")), _count(usage.get("output_tokens"))
+    cached = _count(usage.get("cache_read_input_tokens"))
+    written = _count(usage.get("cache_creation_input_tokens"))
     return Usage(
         # Here the wire leaves out what came from the cache or went into it; we count the whole prompt.
-        input=sum(counts) if type(fresh) is int else None,
-        output=output if type(output) is int else None,
-        cached=cached if type(cached) is int else None,
+        input=None if fresh is None else fresh + (cached or 0) + (written or 0),
+        output=output,
+        cached=cached,
     )
+
+
+def _count(value: object) -> int | None:
+    return value if type(value) is int and 0 <= value < 2**60 else None

@@ -110,7 +110,7 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
         message = choice["message"]
         content = message.get("content")
     except (KeyError, IndexError, TypeError, AttributeError):
-        shown = _excerpt(orjson.dumps(document), secrets)
+        shown = _excerpt(_dumped(document), secrets)
         raise MalformedReply(f"{who} sent a reply without choices[0].message: {shown}") from None
     if choice.get("error"):
         raise from_error_object(choice["error"], who=who, secrets=secrets)
@@ -119,8 +119,8 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
     finish = _FINISH.get(_text(choice.get("finish_reason")), "other")
     if message.get("refusal"):
         finish, facts["refusal"] = "filter", str(message["refusal"])
-    if document.get("system_fingerprint"):
-        facts["fingerprint"] = document["system_fingerprint"]
+    if fingerprint := _text(document.get("system_fingerprint")):
+        facts["fingerprint"] = fingerprint
     if request.messages and request.messages[-1].role == "assistant":
         text = text.removeprefix(request.messages[-1].content)
     return Reply(
@@ -192,6 +192,8 @@ def _first_token(logprobs: object, who: str) -> Mapping[str, float]:
         found: dict[str, float] = {}
         for entry in top:
             token, value = entry["token"], float(entry["logprob"])
+            if type(token) is not str:
+                raise TypeError
             found[token] = _log_sum(found[token], value) if token in found else value
     except (KeyError, IndexError, TypeError, ValueError):
         # Asking again would not help: this server does not give them.
@@ -205,11 +207,18 @@ def _log_sum(a: float, b: float) -> float:
 
 
 def _count(value: object) -> int | None:
-    return value if type(value) is int and value >= 0 else None
+    return value if type(value) is int and 0 <= value < 2**63 else None
 
 
 def _text(value: object) -> str | None:
     return value if type(value) is str else None
+
+
+def _dumped(document: object) -> bytes:
+    try:
+        return orjson.dumps(document)
+    except TypeError:  # nested deeper than it can be written, though not than it could be read
+        return b"(nested too deeply to show)"
 
 
 def _excerpt(data: bytes, secrets: tuple[str, ...]) -> str:

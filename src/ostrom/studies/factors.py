@@ -142,4 +142,8 @@ def _whole_label(value: Any) -> Any:
     if isinstance(value, Mapping) and "name" in value:
         rest = ",".join(f"{k}={v}" for k, v in value.items() if k != "name")
         return f"{value['name']}:{rest}"
-    return value if isinstance(value, str | int | float | bool) else orjson.dumps(value).decode()
+    return value if isinstance(value, str | int | float | bool) else _text(value)
+
+
+def _text(value: Any) -> str:
+    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()

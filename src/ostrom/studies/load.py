@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,7 +29,7 @@ def read_study(source: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], 
     """The raw content of a study and what to call its source in messages."""
     if isinstance(source, Mapping):
         check_plain(source, "study")
-        return dict(source), "study"
+        return deepcopy(dict(source)), "study"
     text = str(source)
     if text in builtin_names():
         return _parse(BUILTIN.joinpath(f"{text}.yaml").read_text(encoding="utf-8"), text), text
