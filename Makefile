@@ -24,16 +24,19 @@ test: $(DEV_READY) ## run all tests
 	$(BIN)/python -m pytest
 
 lint: $(DEV_READY) ## check style and types
-	$(BIN)/ruff check src tests benchmarks tools
-	$(BIN)/ruff format --check src tests benchmarks tools
+	$(BIN)/ruff check src tests benchmarks chaos tools
+	$(BIN)/ruff format --check src tests benchmarks chaos tools
 	$(BIN)/mypy
 
 format: $(DEV_READY) ## format the code
-	$(BIN)/ruff check --fix src tests benchmarks tools
-	$(BIN)/ruff format src tests benchmarks tools
+	$(BIN)/ruff check --fix src tests benchmarks chaos tools
+	$(BIN)/ruff format src tests benchmarks chaos tools
 
 golden: $(DEV_READY) ## write the golden transcripts anew; review the difference
 	OSTROM_GOLDEN=write $(BIN)/python -m pytest tests -k golden
+
+chaos: $(DEV_READY) ## break everything that can break: kills, faults, full disks, damage, a million odd inputs
+	$(BIN)/python -m chaos
 
 axelrod: $(DEV_READY) ## compare our strategies with the Axelrod library move by move (installs torch)
 	$(PIP) 'torch==2.13.0' axelrod

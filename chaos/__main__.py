@@ -1,0 +1,77 @@
+"""Run the failure suite: one line per check, all of them in results.json, exit code 1 if any failed."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import platform
+import sys
+import time
+from pathlib import Path
+
+from chaos.finding import Finding
+
+PARTS = {
+    "kills": "kill -9 at random moments of every study",
+    "faults": "a server that fails up to half of its calls",
+    "disk": "a disk that is full, and one that cannot be written to",
+    "clock": "a clock that jumps",
+    "two": "two processes that open one run",
+    "damage": "a journal that was cut, flipped, or lost its parts",
+    "fuzz": "a million inputs that nobody meant to write",
+}
+RESULTS = Path(__file__).with_name("results.json")
+
+
+def main() -> None:
+    """Run all parts, or those named."""
+    parser = argparse.ArgumentParser(prog="python -m chaos", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="PART", help=f"run only these of {', '.join(PARTS)}")
+    parser.add_argument(
+        "--quick", action="store_true", help="everything at about a fiftieth, in a few minutes"
+    )
+    given = parser.parse_args()
+    for name in given.names:
+        if name not in PARTS:
+            parser.error(f"there is no part {name!r} (allowed: {', '.join(PARTS)})")
+    found: list[Finding] = []
+    seconds: dict[str, float] = {}
+    for name in given.names or PARTS:
+        begun = time.perf_counter()
+        new = importlib.import_module(f"chaos.{name}").run(given.quick)
+        seconds[name] = round(time.perf_counter() - begun, 1)
+        for finding in new:
+            print(finding, flush=True)
+        print(f"{name}: {seconds[name]:.0f} s", file=sys.stderr, flush=True)
+        found += new
+    if not given.names:
+        write(found, seconds, given.quick)
+    failed = sum(f.verdict == "FAILED" for f in found)
+    skipped = sum(f.verdict == "skipped" for f in found)
+    print(f"{len(found)} checks: {len(found) - failed - skipped} held, {failed} failed, {skipped} skipped")
+    sys.exit(1 if failed else 0)
+
+
+def write(found: list[Finding], seconds: dict[str, float], quick: bool) -> None:
+    """What a whole run of the suite found."""
+    machine = {
+        "cores": len(os.sched_getaffinity(0)),
+        "python": platform.python_version(),
+        "system": sys.platform,
+    }
+    data = {
+        "date": time.strftime("%Y-%m-%d"),
+        "quick": quick,
+        "machine": machine,
+        "seconds": seconds,
+        "fuzzed": sum(f.count for f in found if f.part == "fuzz"),
+        "kills": sum(f.count for f in found if f.part == "kills" and f.check == "kill -9 in all"),
+        "findings": [f.as_dict() for f in found],
+    }
+    RESULTS.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

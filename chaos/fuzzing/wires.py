@@ -1,0 +1,128 @@
+"""Server replies that the wire formats do not promise: bodies, error pages, headers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import orjson
+
+from chaos.fuzzing import mutate
+from chaos.fuzzing.watch import Target
+from ostrom.errors import ModelError
+from ostrom.models import anthropic_wire, openai_wire
+from ostrom.models.base import Message, Reply, Request
+from ostrom.models.failures import from_status, retry_after
+
+KEYS = (
+    "choices", "message", "content", "error", "code", "type", "finish_reason", "logprobs", "top_logprobs",
+    "token", "logprob",
+    "usage", "prompt_tokens", "completion_tokens", "reasoning_content", "reasoning", "reasoning_details",
+    "refusal", "model",
+    "id", "text", "thinking", "stop_reason", "tool_calls", "system_fingerprint", "prompt_tokens_details",
+    "input_tokens",
+)  # fmt: skip
+OPENAI: tuple[Any, ...] = (
+    {
+        "id": "x", "model": "m", "system_fingerprint": "f",
+        "choices": [{
+            "index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "<think>hm</think>[A0]"},
+            "logprobs": {"content": [{"token": "A", "top_logprobs": [{"token": "A", "logprob": -0.1},
+                                                                  {"token": "B", "logprob": -2}]}]},
+        }],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 1},
+                  "completion_tokens_details": {"reasoning_tokens": 1}},
+    },
+    {"choices": [{"message": {"content": [{"type": "text", "text": "[A0]"},
+                                          {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}],
+                              "reasoning": "hm", "reasoning_details": [{"type": "reasoning.summary"}]},
+                  "finish_reason": "length"}]},
+    {"choices": [{"message": {"content": None, "refusal": "no", "tool_calls": []}, "error": {"code": 502}}]},
+    {"error": {"message": "upstream broke", "code": 502, "type": "server_error"}},
+)  # fmt: skip
+ANTHROPIC: tuple[Any, ...] = (
+    {"id": "m", "model": "claude-3-7-x", "role": "assistant", "stop_reason": "end_turn",
+     "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "[A0]"},
+                 {"type": "redacted_thinking"}],
+     "usage": {"input_tokens": 3, "output_tokens": 1, "cache_read_input_tokens": 1, "cache_creation_input_tokens": 0}},
+    {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
+)  # fmt: skip
+HEADERS = (
+    "2",
+    "1500",
+    "Thu, 01 Jan 1970 00:01:00 GMT",
+    "Wed, 21 Oct 2099 07:28:00 GMT",
+    "-1",
+    "1e9",
+    "soon",
+    "",
+)
+ASKED = Request((Message("user", "?"),), top_logprobs=2)
+PLAIN = Request((Message("user", "?"), Message("assistant", "[")), params={"seed": 1})
+SECRET = "sk-canary-0123456789"
+
+
+def bodies(seeds: tuple[Any, ...]) -> Callable[[Random], bytes]:
+    """Draws bodies of replies: documents changed in structure or byte by byte."""
+    texts = tuple(json.dumps(seed) for seed in seeds)
+
+    def draw(rng: Random) -> bytes:
+        if rng.random() < 0.3:
+            return mutate.text(rng, texts, KEYS).encode("utf-8", rng.choice(("surrogatepass", "replace")))
+        document = mutate.tree(rng, seeds, KEYS)
+        try:
+            return json.dumps(document, default=str, skipkeys=True).encode()
+        except RecursionError:
+            return b'{"choices":' * 5000
+
+    return draw
+
+
+def _feed_openai(body: bytes) -> None:
+    _check(openai_wire.decode(body, PLAIN, who="m", secrets=(SECRET,)))
+    _check(openai_wire.decode(body, ASKED, who="m"))
+
+
+def _feed_anthropic(body: bytes) -> None:
+    _check(anthropic_wire.decode(body, PLAIN, who="m", secrets=(SECRET,)))
+
+
+def _check(reply: Reply) -> None:
+    assert isinstance(reply.text, str) and reply.finish in ("stop", "length", "filter", "other")
+    for count in (reply.usage.input, reply.usage.output, reply.usage.cached, reply.usage.reasoning):
+        assert count is None or (type(count) is int and count >= 0), f"token count {count!r}"
+    # What was read goes into the journal: SQLite and JSON must be able to hold it.
+    reply.text.encode()
+    (reply.reasoning or "").encode()
+    orjson.dumps([reply.logprobs, reply.facts])
+    assert all(count is None or count < 2**63 for count in (reply.usage.input, reply.usage.output))
+
+
+def _draw_failure(rng: Random) -> tuple[int, dict[str, str], bytes]:
+    body = bodies((*OPENAI, *ANTHROPIC))(rng)
+    if rng.random() < 0.3:
+        body += SECRET.encode()
+    headers = {
+        rng.choice(("Retry-After", "retry-after-ms", "date", "X")): mutate.text(rng, HEADERS, mutate.NUMBERS)
+        for _ in range(rng.randrange(4))
+    }
+    return rng.choice((100, 301, 400, 401, 402, 403, 408, 409, 422, 429, 500, 503, 529, 600)), headers, body
+
+
+def _feed_failure(given: tuple[int, dict[str, str], bytes]) -> None:
+    status, headers, body = given
+    error = from_status(status, headers, body, who="m", secrets=(SECRET,))
+    assert isinstance(error, ModelError)
+    assert SECRET not in str(error), "the message repeats a key"
+    assert len(str(error).splitlines()) == 1
+    wish = retry_after(headers)
+    assert wish is None or 0 <= wish < float("inf")
+
+
+TARGETS = (
+    Target("reply: OpenAI wire", 100_000, bodies(OPENAI), _feed_openai),
+    Target("reply: Anthropic wire", 60_000, bodies(ANTHROPIC), _feed_anthropic),
+    Target("reply: failures", 60_000, _draw_failure, _feed_failure),
+)

@@ -1,0 +1,104 @@
+"""kill -9 at random moments: every study's small preset ends with the same tables, and no reply is bought twice."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import time
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+from typing import Any
+
+from chaos.finding import Finding, verdict
+from chaos.player import answered, processes, start, tables
+from ostrom.studies.load import builtin_names, load_study, presets_of
+from ostrom.testing.server import LoopbackServer
+
+KILLS, QUICK_KILLS = 100, 11
+LATENCY = 0.004
+"""Seconds per reply: slow enough that many calls are under way when the blow falls."""
+
+
+def small(name: str, model: str) -> dict[str, Any]:
+    """A study's smoke preset, played by a model and its scripts."""
+    data: dict[str, Any] = load_study(name, preset="smoke", models=[model]).model_dump(mode="json")
+    return data
+
+
+def run(quick: bool) -> list[Finding]:
+    """Spread the kills over all studies that have a smoke preset."""
+    names = [name for name in builtin_names() if "smoke" in presets_of(name)]
+    total = QUICK_KILLS if quick else KILLS
+    shares = [total // len(names) + (place < total % len(names)) for place in range(len(names))]
+    context = processes()
+    found = []
+    for place, (name, kills) in enumerate(zip(names, shares, strict=True)):
+        if kills:
+            with tempfile.TemporaryDirectory() as folder:
+                found.append(kill_study(context, name, kills, Path(folder), seed=place))
+    done = sum(f.count for f in found)
+    return [*found, verdict("kills", "kill -9 in all", done, done == total, f"{len(names)} studies")]
+
+
+def kill_study(context: ForkServerContext, name: str, kills: int, folder: Path, seed: int) -> Finding:
+    """Kill one study so many times, then let it end, and compare with a run that nobody disturbed."""
+    check = f"{name}: same tables, no answered call asked again"
+    with LoopbackServer(latency=LATENCY, record=False) as server:
+        study = small(name, server.model)
+        calm = start(context, study, folder / "calm")
+        calm.join(300)
+        calls = server.count
+        if calm.exitcode != 0:
+            return verdict("kills", check, 0, False, f"undisturbed it ended with {calm.exitcode}")
+        chance = random.Random(seed)
+        for left in range(kills, 0, -1):
+            if not kill_once(context, server, study, folder / "killed", calls, left, chance):
+                return verdict("kills", check, kills - left, False, "it ended before it was killed")
+        last = start(context, study, folder / "killed")
+        last.join(300)
+        asked = server.count - calls
+    if last.exitcode != 0:
+        return verdict("kills", check, kills, False, f"the last session ended with {last.exitcode}")
+    before, after = answered(folder / "calm" / "run"), answered(folder / "killed" / "run")
+    same = tables(folder / "killed" / "run", folder / "a") == tables(folder / "calm" / "run", folder / "b")
+    note = f"{len(before)} calls; {asked - len(before)} more were under way at a kill and asked again"
+    if not same:
+        note = f"tables differ; {note}"
+    if before != after:
+        note = f"{sum((after - before).values())} answered calls repeated; {note}"
+    return verdict(
+        "kills", check, kills, same and before == after and max(after.values(), default=1) == 1, note
+    )
+
+
+def kill_once(
+    context: ForkServerContext,
+    server: LoopbackServer,
+    study: dict[str, Any],
+    runs: Path,
+    calls: int,
+    left: int,
+    chance: random.Random,
+) -> bool:
+    """Start a session and kill it after some of its calls; False if it came to its end first."""
+    begun = server.count
+    # Each session may make a fair part of the calls, so that the last one still has something to do. Some
+    # die before the first call: while the journal is made, opened or replayed.
+    quota = (
+        0 if chance.random() < 0.15 else 1 + chance.randrange(max(1, calls // (left + kills_reserve(left))))
+    )
+    process = start(context, study, runs)
+    deadline = time.monotonic() + 120
+    if quota == 0:
+        time.sleep(chance.random() * 0.15)
+    while quota and server.count < begun + quota and process.is_alive() and time.monotonic() < deadline:
+        time.sleep(0.0005)
+    time.sleep(chance.random() * 0.008)
+    process.kill()
+    process.join()
+    return process.exitcode == -9
+
+
+def kills_reserve(left: int) -> int:
+    """Sessions' worth of calls that are kept back for those to come: kills also throw some away."""
+    return 2 + left

@@ -1,0 +1,76 @@
+"""A process that plays a study and may be killed at any moment."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import time
+from collections import Counter
+from multiprocessing.context import ForkServerContext, ForkServerProcess
+from pathlib import Path
+from typing import Any
+
+from ostrom.analysis.tables import export_rows
+from ostrom.engine.retries import Patience
+from ostrom.engine.runner import Options
+from ostrom.errors import OstromError
+from ostrom.studies.load import load_study
+from ostrom.studies.run import open_run, play
+
+Place = tuple[Any, ...]
+
+
+def processes() -> ForkServerContext:
+    """Processes that start with everything imported: a kill shortly after the start falls into the playing."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["chaos.player"])
+    return context
+
+
+def run_study(study: dict[str, Any], runs: str, jumps: bool = False) -> None:
+    """Play a study into ``runs/run``; exit 0 when complete, 1 with one line when refused."""
+    if jumps:
+        _jumping_clock()
+    options = Options(max_connections=4, patience=Patience(tries=30, first=0.001, longest=0.02))
+    try:
+        result = play(load_study(study), name="run", runs=runs, options=options)
+    except OstromError as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)
+    sys.exit(0 if result.complete else 3)
+
+
+def _jumping_clock() -> None:
+    """A wall clock that jumps by hours and days, forwards and backwards, every time it is read."""
+    true, reads = time.time, Counter[str]()
+    jumps = (0.0, 7200.0, -7200.0, 90_000.0, -400_000.0, 31_536_000.0, -1.0)
+
+    def jumping() -> float:
+        reads["time"] += 1
+        return true() + jumps[reads["time"] % len(jumps)]
+
+    time.time = jumping
+
+
+def start(
+    context: ForkServerContext, study: dict[str, Any], runs: Path, jumps: bool = False
+) -> ForkServerProcess:
+    """Start playing in a process of its own."""
+    process = context.Process(target=run_study, args=(study, str(runs), jumps))
+    process.start()
+    return process
+
+
+def tables(folder: Path, out: Path) -> dict[str, bytes]:
+    """The derived tables of a run as bytes; calls are left out, they hold clocks."""
+    with open_run(folder) as run:
+        written = export_rows(run.rows, "parquet", out)
+    return {name: path.read_bytes() for name, (path, _) in written.items() if name != "calls"}
+
+
+def answered(folder: Path) -> Counter[Place]:
+    """The calls of a run that were answered, by place."""
+    with open_run(folder) as run:
+        return Counter(
+            (c["match"], c["step"], c["player"], c["part"]) for c in run.rows.calls() if c["error"] is None
+        )

@@ -1,0 +1,89 @@
+"""The failure suite itself: a thin slice of it, so that it cannot rot between its full runs."""
+
+from __future__ import annotations
+
+import importlib
+import random
+import re
+from pathlib import Path
+
+import pytest
+from chaos import damage
+from chaos.__main__ import PARTS
+from chaos.finding import Finding
+from chaos.fuzz import TARGETS
+from chaos.fuzzing.watch import Target, attempt, feed_range, watched
+
+from ostrom.engine.runner import Options
+from ostrom.errors import StudyError
+from ostrom.studies.load import load_study
+from ostrom.studies.run import play
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_no_reader_crashes_on_inputs_nobody_meant(name: str) -> None:
+    first = random.Random(name).randrange(10**6)  # other inputs than those that a full run begins with
+    tried = feed_range(TARGETS[name], 10**7 + first, 10**7 + first + 15)
+    assert tried.inputs == 15 and not tried.crashes
+
+
+def test_a_full_run_feeds_a_million_inputs() -> None:
+    assert sum(target.inputs for target in TARGETS.values()) >= 1_000_000
+
+
+def refuse(_: object) -> None:
+    raise StudyError("no")
+
+
+def crash(_: object) -> None:
+    raise KeyError("x")
+
+
+def talk(_: object) -> None:
+    raise ValueError("one\ntwo")
+
+
+def loop(_: object) -> None:
+    while True:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("feed", "outcome"),
+    [(lambda _: None, None), (refuse, "^$"), (crash, "KeyError"), (talk, "ValueError"), (loop, "more than")],
+)
+def test_the_watch_tells_refusals_from_crashes_and_hangs(
+    feed: object, outcome: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chaos.fuzzing.watch.SECONDS", 0.05)
+    with watched():
+        found = attempt(Target("t", 1, lambda rng: rng.random(), feed), 0)  # type: ignore[arg-type]
+    assert found is None if outcome is None else found is not None and re.search(outcome, found)
+
+
+def test_the_same_number_draws_the_same_input() -> None:
+    for target in TARGETS.values():
+        draws = [repr(target.draw(random.Random(5))) for _ in range(2)]
+        assert draws[0] == draws[1]
+
+
+def test_every_part_of_the_suite_can_be_run() -> None:
+    for name in PARTS:
+        assert callable(importlib.import_module(f"chaos.{name}").run)
+
+
+def test_an_unnoticed_change_of_a_journal_is_found_out(tmp_path: Path) -> None:
+    play(
+        load_study({**damage.study("x/y"), "types": {"tft": "tit_for_tat", "d": "defector"}}),
+        name="run",
+        runs=tmp_path,
+        options=Options(arrays=False),
+    )
+    sample = damage.taken(tmp_path / "run" / "journal.db", tmp_path)
+    short = sample.rows - type(sample.rows)([next(iter(sample.rows))])
+
+    def judged(rows: object) -> Finding:
+        return damage.tried("as it is", [("whole", sample.files)], tmp_path, lambda found: found == rows)
+
+    assert judged(sample.rows).verdict == "held"
+    assert judged(short).verdict == "FAILED"
