@@ -10,8 +10,7 @@ from ostrom.agents.language import Invalidity, LanguageAgent
 from ostrom.agents.person import Person
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
-from ostrom.errors import UnknownName
-from ostrom.errors import StudyError
+from ostrom.errors import StudyError, UnknownName
 from ostrom.framing import Library, Voice
 from ostrom.memory import memories
 from ostrom.models.base import Model
