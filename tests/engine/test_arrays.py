@@ -33,11 +33,11 @@ RULES: dict[str, dict[str, object]] = {
 
 @pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("game", ["prisoners_dilemma:preset=coopeval", "trust", "stag_hunt:5.1,3.3,0.7"])
-def test_arrays_and_generators_agree_to_the_last_bit(small: Small, tmp_path: Path, rules: str, game: str) -> None:
+def test_arrays_and_generators_agree_to_the_last_bit(
+    small: Small, tmp_path: Path, rules: str, game: str
+) -> None:
     types = {name: name for name in FINITE if name not in ("zd_extortion", "generous_tit_for_tat")}
-    study = small(
-        game=game, mechanism={"name": "repetition", **RULES[rules]}, vary={}, seeds=1, types=types
-    )
+    study = small(game=game, mechanism={"name": "repetition", **RULES[rules]}, vary={}, seeds=1, types=types)
     found = []
     for arrays in (True, False):
         runs = tmp_path / str(arrays)

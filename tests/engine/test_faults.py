@@ -75,7 +75,11 @@ def test_an_unreachable_server_is_named_and_what_was_played_is_kept(
 
 
 def test_no_byte_that_a_run_writes_holds_the_key(
-    small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], quick: Options
+    small: Small,
+    runs: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    quick: Options,
 ) -> None:
     canary = "sk-canary-9f8e7d6c5b4a"
     monkeypatch.setenv("OSTROM_API_KEY", canary)
@@ -122,7 +126,9 @@ def test_the_policy_for_answers_that_never_come_is_applied_recorded_and_counted(
     small: Small, runs: Path, policy: str
 ) -> None:
     with LoopbackServer(lambda body: "I would rather not say") as server:
-        study = small(**against(server), seating="self", vary={}, seeds=1, invalid={"retries": 2, "policy": policy})
+        study = small(
+            **against(server), seating="self", vary={}, seeds=1, invalid={"retries": 2, "policy": policy}
+        )
         result = play(study, runs=runs)
         count = server.count
     tally: Tally = result.tally

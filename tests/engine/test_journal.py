@@ -232,6 +232,17 @@ def test_a_changed_byte_inside_an_answer_is_noticed_and_named(tmp_path: Path) ->
         Journal(path)
 
 
+def test_a_damaged_name_of_a_table_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    filled(path)
+    data = path.read_bytes()
+    for at in range(data.index(b"CREATE TABLE"), data.index(b"CREATE TABLE") + 60):
+        path.write_bytes(data[:at] + b"\x85" + data[at + 1 :])
+        with pytest.raises(RunError) as caught:
+            Journal(path)
+        assert len(str(caught.value).splitlines()) == 1
+
+
 def test_a_row_that_is_gone_is_missed(tmp_path: Path) -> None:
     filled(tmp_path / "journal.db", 20)
     raw = sqlite3.connect(tmp_path / "journal.db")

@@ -26,7 +26,9 @@ MECHANISMS: dict[str, dict[str, Any]] = {
 }
 GAMES = [name for name in games if name not in ("ordinal_2x2", "scenario")]
 CASES: dict[str, dict[str, Any]] = {
-    f"{game}-{rules}": {"game": game, "mechanism": MECHANISMS[rules]} for game in GAMES for rules in MECHANISMS
+    f"{game}-{rules}": {"game": game, "mechanism": MECHANISMS[rules]}
+    for game in GAMES
+    for rules in MECHANISMS
 }
 CASES |= {
     "ordinal_2x2-repetition": {"game": "ordinal_2x2:17", "mechanism": MECHANISMS["repetition"]},
@@ -34,8 +36,12 @@ CASES |= {
     "style-social": {"agent": {"style": "social"}},
     "answer-mixture": {"agent": {"answer": "mixture"}},
     "answer-mixture-reasoned": {"agent": {"answer": "mixture", "style": "reasoned"}},
-    "framing-letters-shuffled": {"agent": {"framing": {"labels": "QX", "order": "shuffled", "units": "coins"}}},
-    "framing-own-names-counterbalanced": {"agent": {"framing": {"labels": "actions", "counterbalance": True}}},
+    "framing-letters-shuffled": {
+        "agent": {"framing": {"labels": "QX", "order": "shuffled", "units": "coins"}}
+    },
+    "framing-own-names-counterbalanced": {
+        "agent": {"framing": {"labels": "actions", "counterbalance": True}}
+    },
     "persona": {"agent": {"persona": "You run a small shop and hate to be cheated."}},
     "horizon-known": {"mechanism": {"name": "repetition", "rounds": 2, "told_rounds": True}},
     "horizon-unknown": {"mechanism": {"name": "repetition", "rounds": 2}},

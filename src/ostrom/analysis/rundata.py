@@ -105,7 +105,8 @@ class RunData:
         picked = ", ".join(f"m.{quoted(c)}" for c in played)
         made.execute(
             f"CREATE VIEW traces AS SELECT c.*, {picked}, {TEXTS['trace']} AS trace "
-            "FROM calls c JOIN matches m ON c.match = m.match AND c.player = m.player WHERE c.error IS NULL AND c.part NOT LIKE '%.end'"
+            "FROM calls c JOIN matches m ON c.match = m.match AND c.player = m.player "
+            "WHERE c.error IS NULL AND c.part NOT LIKE '%.end'"
         ).fetchall()
         return made
 
