@@ -9,6 +9,7 @@ import os
 import platform
 import sys
 import time
+import traceback
 from pathlib import Path
 
 from chaos.finding import Finding
@@ -40,7 +41,7 @@ def main() -> None:
     seconds: dict[str, float] = {}
     for name in given.names or PARTS:
         begun = time.perf_counter()
-        new = importlib.import_module(f"chaos.{name}").run(given.quick)
+        new = played(name, given.quick)
         seconds[name] = round(time.perf_counter() - begun, 1)
         for finding in new:
             print(finding, flush=True)
@@ -52,6 +53,16 @@ def main() -> None:
     skipped = sum(f.verdict == "skipped" for f in found)
     print(f"{len(found)} checks: {len(found) - failed - skipped} held, {failed} failed, {skipped} skipped")
     sys.exit(1 if failed else 0)
+
+
+def played(name: str, quick: bool) -> list[Finding]:
+    """What one part found; one that breaks down is a finding, too."""
+    try:
+        found: list[Finding] = importlib.import_module(f"chaos.{name}").run(quick)
+    except Exception as error:
+        traceback.print_exc()
+        return [Finding(name, "the part itself", 0, "FAILED", f"{type(error).__name__}: {error}"[:300])]
+    return found
 
 
 def write(found: list[Finding], seconds: dict[str, float], quick: bool) -> None:

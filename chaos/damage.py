@@ -122,7 +122,11 @@ def tried(
     whole, refused, silent = 0, 0, list[str]()
     said: Counter[str] = Counter()
     for name, files in damages:
-        found = opened(files, home)
+        try:
+            found = opened(files, home)
+        except Exception as error:  # neither whole nor refused
+            silent.append(f"{name}: {type(error).__name__}: {error}")
+            continue
         if isinstance(found, str):
             refused += 1
             said[found.partition("journal.db")[2][:70]] += 1
@@ -132,7 +136,7 @@ def tried(
             silent.append(name)
     note = f"{whole:,} opened whole, {refused:,} refused in one line"
     if silent:
-        note = f"{len(silent)} unnoticed, first: {silent[0]}; {note}"
+        note = f"{len(silent)} unnoticed or crashed, first: {silent[0]}; {note}"
     return verdict("damage", check, whole + refused + len(silent), not silent, note)
 
 

@@ -236,11 +236,14 @@ def test_a_damaged_name_of_a_table_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     filled(path)
     data = path.read_bytes()
-    for at in range(data.index(b"CREATE TABLE"), data.index(b"CREATE TABLE") + 60):
+    said = []
+    for at in range(data.index(b"CREATE TABLE"), data.index(b"CREATE TABLE") + 300):
         path.write_bytes(data[:at] + b"\x85" + data[at + 1 :])
-        with pytest.raises(RunError) as caught:
-            Journal(path)
-        assert len(str(caught.value).splitlines()) == 1
+        try:
+            Journal(path).close()  # a comment in the schema may change
+        except RunError as error:
+            said.append(str(error))
+    assert len(said) > 100 and all(len(line.splitlines()) == 1 for line in said)
 
 
 def test_a_row_that_is_gone_is_missed(tmp_path: Path) -> None:

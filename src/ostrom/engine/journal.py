@@ -38,6 +38,9 @@ UNIT = (
     "times=times+1, seal=excluded.seal"
 )
 
+# A damaged name of a table makes a message that Python cannot read.
+DAMAGE = (sqlite3.Error, UnicodeDecodeError)
+
 Place = tuple[int, int, str]
 """Step, player, part."""
 
@@ -82,7 +85,7 @@ class Journal:
                 )
                 self._read.executescript(f"BEGIN IMMEDIATE;\n{schema}\n{meta}\nCOMMIT;")
             self.entries = check(self._read, path, self.tally_path)
-        except sqlite3.Error as error:
+        except DAMAGE as error:
             raise RunError(_explain(path, error)) from None
         self._pending: list[tuple[str, Any]] = []
         self._waiting: list[asyncio.Future[None]] = []
@@ -199,11 +202,12 @@ class Journal:
         try:
             connection = self._connect()
             tally = os.open(self.tally_path, os.O_CREAT | os.O_WRONLY, 0o644)
-            self._mark(connection, closed=False)
-            # From here on the database alone says that it may lack something: a copy of it without its log
-            # and its tally is not taken for the whole journal.
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             os.pwrite(tally, b"%020d\n" % self.entries, 0)
+            os.fsync(tally)
+            # From here on the database alone says that it may lack something: a copy of it without its log
+            # and its tally is not taken for the whole journal. The tally is there before it is asked for.
+            self._mark(connection, closed=False)
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         except (sqlite3.Error, OSError) as error:
             self._fail(RunError(_explain(self.path, error)), [])
             return
@@ -267,7 +271,7 @@ class Journal:
     def _rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         try:
             yield from self._read.execute(query, values)
-        except sqlite3.Error as error:
+        except DAMAGE as error:
             raise RunError(_explain(self.path, error)) from None
 
     def states(self) -> dict[int, str]:
@@ -438,9 +442,8 @@ def _explain(path: Path, error: Exception) -> str:
         return f"{path}: the disk is full; nothing acknowledged is lost: free some space and run again"
     if "readonly" in low or "read-only" in low or "permission" in low:
         return f"{path}: cannot be written to ({text})"
-    if any(
-        sign in low for sign in ("malformed", "not a database", "disk image", "could not decode", "no such")
-    ):
+    signs = ("malformed", "not a database", "disk image", "could not decode", "can't decode", "no such")
+    if any(sign in low for sign in signs):
         return f"{path}: the journal is damaged ({text}); restore it from a copy"
     if "locked" in low:
         return f"{path}: another process holds the journal"
