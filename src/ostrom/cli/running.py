@@ -210,7 +210,11 @@ def _say_end(result: Result, folder: Path) -> None:
         + (f", {tally.failed} failed" if tally.failed else "")
         + f"; {tally.calls} calls, {tally.tokens_in + tally.tokens_out} tokens, {money}; "
         f"{tally.invalid} unreadable replies, {tally.policies} answers by policy, {tally.retries} failed tries"
-        + (f"; {tally.lost_workers} workers lost, their matches handed to others" if tally.lost_workers else "")
+        + (
+            f"; {tally.lost_workers} workers lost, their matches handed to others"
+            if tally.lost_workers
+            else ""
+        )
     )
     for line in tally.failures[:5]:
         say(f"  {line}")
