@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +10,7 @@ import numpy as np
 import pytest
 
 from ostrom.games import Game, build_game
-from ostrom.testing import check_game as module
-from ostrom.testing.check_game import check_game
+from ostrom.testing import check_game
 
 PD = build_game("prisoners_dilemma")
 
@@ -90,6 +90,6 @@ def test_a_description_that_is_not_transposed_for_seat_two_is_found(monkeypatch:
             return lines
         return tuple(replace(line, payoffs=game.payoff(line.profile[::-1])) for line in lines)
 
-    monkeypatch.setattr(module, "describe", untransposed)
+    monkeypatch.setattr(sys.modules["ostrom.testing.check_game"], "describe", untransposed)
     with pytest.raises(AssertionError, match="is told"):
         check_game(build_game("trust"))
