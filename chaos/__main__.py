@@ -38,17 +38,15 @@ def main() -> None:
         if name not in PARTS:
             parser.error(f"there is no part {name!r} (allowed: {', '.join(PARTS)})")
     found: list[Finding] = []
-    seconds: dict[str, float] = {}
     for name in given.names or PARTS:
         begun = time.perf_counter()
         new = played(name, given.quick)
-        seconds[name] = round(time.perf_counter() - begun, 1)
+        seconds = time.perf_counter() - begun
         for finding in new:
             print(finding, flush=True)
-        print(f"{name}: {seconds[name]:.0f} s", file=sys.stderr, flush=True)
+        print(f"{name}: {seconds:.0f} s", file=sys.stderr, flush=True)
+        write(name, new, seconds, given.quick)
         found += new
-    if not given.names:
-        write(found, seconds, given.quick)
     failed = sum(f.verdict == "FAILED" for f in found)
     skipped = sum(f.verdict == "skipped" for f in found)
     print(f"{len(found)} checks: {len(found) - failed - skipped} held, {failed} failed, {skipped} skipped")
@@ -65,23 +63,21 @@ def played(name: str, quick: bool) -> list[Finding]:
     return found
 
 
-def write(found: list[Finding], seconds: dict[str, float], quick: bool) -> None:
-    """What a whole run of the suite found."""
-    machine = {
-        "cores": len(os.sched_getaffinity(0)),
-        "python": platform.python_version(),
-        "system": sys.platform,
-    }
-    data = {
+def write(name: str, found: list[Finding], seconds: float, quick: bool, results: Path = RESULTS) -> None:
+    """Keep what a part found; a quick run never takes the place of a full one."""
+    kept = json.loads(results.read_text("utf-8")) if results.exists() else {}
+    if quick and name in kept and not kept[name]["quick"]:
+        return
+    kept[name] = {
         "date": time.strftime("%Y-%m-%d"),
         "quick": quick,
-        "machine": machine,
-        "seconds": seconds,
-        "fuzzed": sum(f.count for f in found if f.part == "fuzz"),
-        "kills": sum(f.count for f in found if f.part == "kills" and f.check == "kill -9 in all"),
+        "seconds": round(seconds, 1),
+        "machine": f"{len(os.sched_getaffinity(0))} cores, {sys.platform}, Python {platform.python_version()}",
+        "tried": found[-1].count if name == "kills" else sum(f.count for f in found),
         "findings": [f.as_dict() for f in found],
     }
-    RESULTS.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    ordered = {part: kept[part] for part in PARTS if part in kept}
+    results.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ class Finding:
     """One check: what was tried, how often, whether it held, and what is worth knowing about it.
 
     >>> print(Finding("kills", "memory: same tables", 9, "held"))
-    kills   held         9  memory: same tables
+    kills   held            9  memory: same tables
     """
 
     part: str
@@ -23,7 +23,7 @@ class Finding:
     note: str = ""
 
     def __str__(self) -> str:
-        line = f"{self.part:<7} {self.verdict:<7} {self.count:>6,}  {self.check}"
+        line = f"{self.part:<7} {self.verdict:<7} {self.count:>9,}  {self.check}"
         return f"{line} ({self.note})" if self.note else line
 
     def as_dict(self) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import os
 import shutil
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from pathlib import Path
 
 from chaos.finding import Finding, verdict
 from chaos.fuzzing import answers, files, specs, wires
@@ -64,8 +63,3 @@ def _finding(name: str, found: Tried) -> Finding:
     if found.crashes:
         note = f"{note}; {len(found.crashes)} crashed, first: {found.crashes[0]}"
     return verdict("fuzz", name, found.inputs, not found.crashes, note)
-
-
-def leftovers() -> list[Path]:
-    """Folders that a killed worker left behind."""
-    return list(files.SHM.glob("ostrom-fuzz-*")) if files.SHM.is_dir() else []

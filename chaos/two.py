@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,9 +33,11 @@ def run(quick: bool) -> list[Finding]:
         command = [sys.executable, "-m", "ostrom", "run", "memory", "--preset", "smoke", "--name", "run"]
         command += ["--runs", str(home / "shared"), "--model", server.model]
         for _ in range(tries):
-            os.kill(first.pid or 0, 19)  # the first sleeps while the second starts, so that it cannot be done
+            os.kill(
+                first.pid or 0, signal.SIGSTOP
+            )  # the first sleeps while the second starts, so that it cannot be done
             second = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-            os.kill(first.pid or 0, 18)
+            os.kill(first.pid or 0, signal.SIGCONT)
             said = second.stderr.strip()
             lines.add(said[:200])
             refused += second.returncode == 1 and said.count("\n") == 0 and "another process" in said

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -32,7 +34,9 @@ SHM = Path("/dev/shm")
 @cache
 def folder(process: int) -> Path:
     """A folder of this process for the files that are fed, in memory where the machine has that."""
-    return Path(tempfile.mkdtemp(prefix=f"ostrom-fuzz-{process}-", dir=SHM if SHM.is_dir() else None))
+    made = tempfile.mkdtemp(prefix=f"ostrom-fuzz-{process}-", dir=SHM if SHM.is_dir() else None)
+    atexit.register(shutil.rmtree, made, True)
+    return Path(made)
 
 
 def written(name: str, content: str | bytes) -> Path:

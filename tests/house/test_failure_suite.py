@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import json
 import random
 import re
 from pathlib import Path
 
 import pytest
 from chaos import damage
-from chaos.__main__ import PARTS
+from chaos.__main__ import PARTS, write
 from chaos.finding import Finding
 from chaos.fuzz import TARGETS
 from chaos.fuzzing.watch import Target, attempt, feed_range, watched
@@ -70,6 +71,14 @@ def test_the_same_number_draws_the_same_input() -> None:
 def test_every_part_of_the_suite_can_be_run() -> None:
     for name in PARTS:
         assert callable(importlib.import_module(f"chaos.{name}").run)
+
+
+def test_a_quick_run_never_takes_the_place_of_a_full_one(tmp_path: Path) -> None:
+    results = tmp_path / "results.json"
+    for quick, count in ((True, 1), (False, 50), (True, 2)):
+        write("two", [Finding("two", "check", count, "held")], 0.1, quick, results)
+    kept = json.loads(results.read_text())["two"]
+    assert (kept["quick"], kept["tried"]) == (False, 50)
 
 
 def test_an_unnoticed_change_of_a_journal_is_found_out(tmp_path: Path) -> None:
