@@ -108,7 +108,9 @@ def inspect_ai(url: str, prompts: list[list[list[str]]]) -> float | None:
 
     async def run() -> float:
         config = GenerateConfig(max_connections=IN_FLIGHT)
-        model = get_model("openai/loopback", base_url=url, api_key="none", config=config, memoize=False)
+        model = get_model(
+            "openai/loopback", base_url=url, api_key="none", config=config, memoize=False, responses_api=False
+        )
 
         async def one(prompt: list[list[str]]) -> None:
             await model.generate(prompt[0][1])
