@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+@lru_cache(maxsize=16384)
 def key_of(text: str) -> int:
     """A stable 64-bit number for a text, the same in every process and on every machine.
 
@@ -56,7 +57,7 @@ class Streams:
     def root(self, purpose: str = "") -> int:
         """Where the numbers of one purpose begin."""
         seeded = _mixed((self.seed + _GOLDEN) & _MASK)
-        return _mixed((_mixed((seeded + self.match) & _MASK) + _purpose(purpose)) & _MASK)
+        return _mixed((_mixed((seeded + self.match) & _MASK) + key_of(purpose)) & _MASK)
 
     def about(self, number: int, seat: int = 0, purpose: str = "") -> np.random.Generator:
         """A draw about a round, whenever it is made: for the rounds before a fork, that of the origin."""
@@ -87,8 +88,3 @@ def _mixed(x: int) -> int:
     x = (x ^ (x >> 30)) * _FIRST & _MASK
     x = (x ^ (x >> 27)) * _SECOND & _MASK
     return x ^ (x >> 31)
-
-
-@lru_cache(maxsize=1024)
-def _purpose(text: str) -> int:
-    return key_of(text)
