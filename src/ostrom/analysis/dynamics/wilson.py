@@ -1,10 +1,8 @@
-"""Wilson score interval of a share (Wilson, 1927)."""
+"""Wilson score interval of a share (Wilson, 1927), for counts that are checked first."""
 
 from __future__ import annotations
 
-import math
-from statistics import NormalDist
-
+from ostrom.analysis.statistics.proportions import wilson_interval as score_interval
 from ostrom.errors import UsageError
 
 
@@ -17,10 +15,5 @@ def wilson_interval(hits: int, trials: int, confidence: float = 0.95) -> tuple[f
     """
     if trials < 1 or not 0 <= hits <= trials or not 0.0 < confidence < 1.0:
         raise UsageError(f"no interval for {hits} of {trials} at confidence {confidence}")
-    z = NormalDist().inv_cdf(0.5 + confidence / 2.0)
-    share, spread = hits / trials, z * z / trials
-    centre = (share + spread / 2.0) / (1.0 + spread)
-    half = z / (1.0 + spread) * math.sqrt(share * (1.0 - share) / trials + spread / (4.0 * trials))
-    low = 0.0 if hits == 0 else max(0.0, centre - half)
-    high = 1.0 if hits == trials else min(1.0, centre + half)
-    return low, high
+    found = score_interval(hits, trials, confidence)
+    return found.low, found.high
