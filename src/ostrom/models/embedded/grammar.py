@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_SPACING = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 
 
 def choice_grammar(choices: Iterable[str]) -> str:
@@ -19,10 +20,13 @@ def choice_grammar(choices: Iterable[str]) -> str:
 
 
 def schema_grammar(schema: Mapping[str, Any]) -> str:
-    """A grammar of the JSON texts that fit a schema, made by the runtime itself."""
+    """A grammar of the JSON texts that fit a schema, made by the runtime itself.
+
+    White space is fixed: a small model that may write as much of it as it likes spends its tokens on it.
+    """
     from xllamacpp import json_schema_to_grammar
 
-    return str(json_schema_to_grammar(json.dumps(dict(schema))))
+    return str(json_schema_to_grammar(json.dumps({**schema, "x-guidance": _SPACING})))
 
 
 def _escaped(text: str) -> str:

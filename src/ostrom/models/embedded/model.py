@@ -140,14 +140,9 @@ class EmbeddedModel:
         if constraint is not None:
             if constraint.choices is not None:
                 body["grammar"] = choice_grammar(constraint.choices)
-            if constraint.schema is not None and request.messages[-1].role == "assistant":
-                # The runtime cannot go on from a beginning under a response format; under a grammar it can.
+            if constraint.schema is not None:
+                # As a grammar: under a response format the runtime cannot go on from a beginning.
                 body["grammar"] = schema_grammar(constraint.schema)
-            elif constraint.schema is not None:
-                body["response_format"] = {
-                    "type": "json_schema",
-                    "json_schema": {"name": constraint.name, "schema": dict(constraint.schema)},
-                }
         return body
 
     def _unload(self) -> None:
