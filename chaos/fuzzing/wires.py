@@ -15,6 +15,7 @@ from ostrom.errors import ModelError
 from ostrom.models import anthropic_wire, openai_wire
 from ostrom.models.base import Message, Reply, Request
 from ostrom.models.failures import from_status, retry_after
+from ostrom.models.http1 import Garbled, ResponseReader
 
 KEYS = (
     "choices", "message", "content", "error", "code", "type", "finish_reason", "logprobs", "top_logprobs",
@@ -121,7 +122,48 @@ def _feed_failure(given: tuple[int, dict[str, str], bytes]) -> None:
     assert wish is None or 0 <= wish < float("inf")
 
 
+RESPONSES = (
+    "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: keep-alive\r\n\r\n{  }",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x\r\n{ \r\n2\r\n }\r\n0\r\nA: b\r\n\r\n",
+    "HTTP/1.0 429 Slow\r\nRetry-After: 2\r\n\r\nslow down",
+    "HTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 204 None\r\n\r\n",
+)
+PIECES = (
+    "\r\n",
+    "\r\n\r\n",
+    ": ",
+    "Content-Length: 4",
+    "Transfer-Encoding: chunked",
+    "Content-Encoding: gzip",
+    "0",
+    "FF",
+)
+
+
+def _draw_response(rng: Random) -> list[bytes]:
+    data = mutate.text(rng, RESPONSES, PIECES).encode("latin-1", "replace")
+    places = sorted(rng.randrange(len(data) + 1) for _ in range(rng.randrange(5)))
+    return [data[a:b] for a, b in zip([0, *places], [*places, len(data)], strict=True) if a < b]
+
+
+def _feed_response(pieces: list[bytes]) -> None:
+    """The same bytes are the same response in pieces and at once."""
+    assert _responses(pieces) == _responses([b"".join(pieces)])
+
+
+def _responses(pieces: list[bytes]) -> object:
+    reader = ResponseReader()
+    try:
+        for number, piece in enumerate(pieces, 1):
+            if (found := reader.feed(piece)) is not None:
+                return found._replace(keep=found.keep and number == len(pieces))
+        return reader.end()
+    except Garbled:
+        return "garbled"
+
+
 TARGETS = (
+    Target("reply: HTTP", 100_000, _draw_response, _feed_response),
     Target("reply: OpenAI wire", 100_000, bodies(OPENAI), _feed_openai),
     Target("reply: Anthropic wire", 60_000, bodies(ANTHROPIC), _feed_anthropic),
     Target("reply: failures", 60_000, _draw_failure, _feed_failure),

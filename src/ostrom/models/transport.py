@@ -1,28 +1,29 @@
-"""One POST to one address: a kept-alive aiohttp session whose failures come out of the error tree."""
+"""Posts to one address over connections that are kept alive; what fails comes out of the error tree."""
 
 from __future__ import annotations
 
 import asyncio
-import io
+import ssl
+from collections import deque
 from collections.abc import Mapping
-from urllib.request import getproxies, proxy_bypass
-
-import aiohttp
-from yarl import URL
 
 from ostrom import __version__
 from ostrom.errors import ConnectionFailed, MalformedReply, ModelError, TimedOut
+from ostrom.models.connection import Address, Connection, CutShort, HungUp
 from ostrom.models.failures import from_status, one_line
-from ostrom.models.keys import host_of, is_local
+from ostrom.models.http1 import Garbled
+from ostrom.models.keys import host_of
 
 # Many servers hang up after five idle seconds; a connection that we drop first is never met half shut.
 KEEP_ALIVE = 4.0
-# aiohttp warns about longer bodies given as bytes.
-LARGE_BODY = 1 << 20
 
 
 class Transport:
-    """Sends bodies to one URL and gives back the bytes of a 2xx reply."""
+    """Sends bodies to one URL and gives back the bytes of a 2xx reply.
+
+    There is no limit on connections here: how many calls are in flight is the caller's decision. Redirects
+    are not followed: they could carry the key to a host nobody named.
+    """
 
     def __init__(
         self, url: str, headers: Mapping[str, str], *, who: str, timeout: float, secrets: tuple[str, ...] = ()
@@ -30,15 +31,18 @@ class Transport:
         self.who = f"{who} at {host_of(url)}"
         self.secrets = secrets
         self.timeout = timeout
-        self._url = URL(url, encoded=True)
-        self._headers = {
-            "Content-Type": "application/json",
-            "Accept": "application/json",
-            "User-Agent": f"ostrom/{__version__}",
-            **headers,
-        }
-        self._proxy = _proxy(url)
-        self._session: aiohttp.ClientSession | None = None
+        self._address = Address(
+            url,
+            {
+                "Content-Type": "application/json",
+                "Accept": "application/json",
+                "User-Agent": f"ostrom/{__version__}",
+                **headers,
+            },
+        )
+        self._idle: deque[Connection] = deque()
+        self._busy: set[Connection] = set()
+        self._sweep: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
 
@@ -47,67 +51,92 @@ class Transport:
 
     async def post(self, payload: bytes) -> bytes:
         """Send one body, read the whole reply."""
-        session = self._session
-        if session is None or self._loop is not asyncio.get_running_loop():
-            session = self._open()
-        body = payload if len(payload) < LARGE_BODY else io.BytesIO(payload)
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop or self._closed:
+            self._enter(loop)
+        deadline = loop.time() + self.timeout
+        connection = self._kept(loop.time() - KEEP_ALIVE) or await self._connect(deadline)
+        self._busy.add(connection)
+        timer = loop.call_at(deadline, connection.fail, TimeoutError())
         try:
-            # Redirects are not followed: they could carry the key to a host nobody named.
-            async with session.post(
-                self._url, data=body, allow_redirects=False, proxy=self._proxy
-            ) as response:
-                data = await response.read()
-                if 200 <= response.status < 300:
-                    return data
-                raise from_status(response.status, response.headers, data, who=self.who, secrets=self.secrets)
-        except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
-            # `from None`: the causes hold the request with its headers.
+            response = await connection.exchange(self._address.request(payload))
+        except (TimeoutError, HungUp, CutShort, Garbled, OSError) as error:
+            # `from None`: a cause may hold the request with its headers.
             raise self._failure(error) from None
+        except BaseException:
+            connection.abort()
+            raise
+        finally:
+            timer.cancel()
+            self._busy.discard(connection)
+        if connection.usable:
+            self._keep(connection, loop)
+        if 200 <= response.status < 300:
+            return response.body
+        raise from_status(
+            response.status, response.headers, response.body, who=self.who, secrets=self.secrets
+        )
 
     async def close(self) -> None:
         """Shut all connections; closing twice is fine."""
         self._closed = True
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        if self._sweep is not None:
+            self._sweep.cancel()
+        for connection in (*self._idle, *self._busy):
+            connection.fail(HungUp())
+        self._idle.clear()
+        await asyncio.sleep(0)
 
-    def _open(self) -> aiohttp.ClientSession:
+    def _enter(self, loop: asyncio.AbstractEventLoop) -> None:
         if self._closed:
             raise ModelError(f"{self.who} was closed before this call")
-        if self._session is not None:
+        if self._loop is not None:
             raise ModelError(f"{self.who} belongs to another event loop; open the model again in this one")
-        self._loop = asyncio.get_running_loop()
-        self._session = aiohttp.ClientSession(
-            # No limit here: how many calls are in flight is the caller's decision.
-            connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE, ttl_dns_cache=300),
-            headers=self._headers,
-            timeout=aiohttp.ClientTimeout(total=self.timeout),
-            cookie_jar=aiohttp.DummyCookieJar(),
-        )
-        return self._session
+        self._loop = loop
+
+    async def _connect(self, deadline: float) -> Connection:
+        try:
+            async with asyncio.timeout_at(deadline) as limit:
+                return await self._address.connect()
+        except ssl.SSLCertVerificationError as error:
+            raise ConnectionFailed(f"{self.who}: {self._line(error.verify_message)}") from None
+        except (HungUp, CutShort, Garbled, OSError) as error:
+            if limit.expired():
+                raise self._failure(TimeoutError()) from None
+            raise ConnectionFailed(f"cannot reach {self.who}: {self._line(error)}") from None
+
+    def _kept(self, since: float) -> Connection | None:
+        """The connection used last, if it is open and was used since then."""
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.usable and connection.idle_since > since:
+                return connection
+            connection.abort()
+        return None
+
+    def _keep(self, connection: Connection, loop: asyncio.AbstractEventLoop) -> None:
+        connection.idle_since = loop.time()
+        self._idle.append(connection)
+        if self._sweep is None:
+            self._sweep = loop.call_later(KEEP_ALIVE, self._drop_old, loop)
+
+    def _drop_old(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Hang up on servers that we have not talked to for a while; the least recently used is the first."""
+        idle, now = self._idle, loop.time()
+        while idle and (not idle[0].usable or idle[0].idle_since + KEEP_ALIVE <= now):
+            idle.popleft().abort()
+        self._sweep = loop.call_at(idle[0].idle_since + KEEP_ALIVE, self._drop_old, loop) if idle else None
 
     def _failure(self, error: Exception) -> ModelError:
-        if isinstance(error, asyncio.TimeoutError):
+        if isinstance(error, TimeoutError):
             return TimedOut(f"{self.who} gave no complete reply within {self.timeout:g} s")
-        if isinstance(error, aiohttp.ClientPayloadError):
+        if isinstance(error, CutShort):
             return MalformedReply(f"{self.who} cut its reply short")
-        if isinstance(error, aiohttp.ClientResponseError):
-            return MalformedReply(f"{self.who} does not speak HTTP: {self._line(error.message)}")
-        if isinstance(error, aiohttp.ServerDisconnectedError):
+        if isinstance(error, Garbled):
+            return MalformedReply(f"{self.who} does not speak HTTP: {self._line(error)}")
+        if isinstance(error, HungUp):
             return ConnectionFailed(f"{self.who} hung up without a reply")
-        if isinstance(error, aiohttp.ClientConnectorCertificateError):
-            return ConnectionFailed(f"{self.who}: {self._line(error.certificate_error)}")
-        if isinstance(error, aiohttp.ClientConnectorError):
-            return ConnectionFailed(f"cannot reach {self.who}: {self._line(error.os_error)}")
         return ConnectionFailed(f"lost the connection to {self.who}: {self._line(error)}")
 
     def _line(self, error: object) -> str:
         return one_line(str(getattr(error, "strerror", None) or error or type(error).__name__), self.secrets)
-
-
-def _proxy(url: str) -> str | None:
-    """The proxy the environment names for this address, looked up once instead of at every call."""
-    target = URL(url)
-    if is_local(url) or target.host is None or proxy_bypass(target.host):
-        return None
-    return getproxies().get(target.scheme)
