@@ -2,6 +2,7 @@
 
 from ostrom.framing.config import Framing
 from ostrom.framing.library import Library
-from ostrom.framing.voice import Prompt, Voice
+from ostrom.framing.page import Prompt
+from ostrom.framing.voice import Voice
 
 __all__ = ["Framing", "Library", "Prompt", "Voice"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -40,9 +40,7 @@ TEMPLATE_TROUBLE = (
 )
 
 
-_MARK = "\ue000{}\ue001"
 _MARKS = re.compile("\ue000(\\w+)\ue001")
-"""Stands for a value that is put in later: characters that no text of ours uses."""
 
 
 def number(value: float) -> str:
@@ -116,6 +114,7 @@ class Library:
         self._ready: dict[str, tuple[Template, tuple[str, ...] | None]] = {}
         self._texts: dict[tuple[Any, ...], str] = {}
         self._plain: dict[tuple[str, frozenset[str]], bool] = {}
+        self._shelves: dict[tuple[Any, ...], tuple[object, dict[tuple[Any, ...], list[str]]]] = {}
         self._setups: dict[tuple[Any, ...], tuple[object, str]] = {}
 
     @staticmethod
@@ -185,22 +184,26 @@ class Library:
         holes: Mapping[str, Any],
         values: Callable[[], Mapping[str, Any]],
     ) -> str:
-        """A template filled in around values that change every time; what surrounds them is kept in a store.
-
-        Only where the template does nothing with those values but write them down; else it is filled anew.
-        """
+        """A template filled in around values that change every time; what surrounds them is kept in a store."""
         pieces = store.get(key)
         if pieces is None:
-            if not self._writes_down(path, frozenset(holes)):
+            found = self.marked(path, values(), holes)
+            if found is None:
                 return self.fill(path, {**values(), **holes})
             if len(store) > 4096:
                 store.clear()
-            marks = {name: _MARK.format(name) for name in holes}
-            pieces = store[key] = _MARKS.split(self.fill(path, {**values(), **marks}))
-        if len(pieces) == 1:
-            return pieces[0]
-        # Odd pieces are the names of holes; a text that is put in is never looked at again.
-        return "".join(str(holes[p]) if i % 2 else p for i, p in enumerate(pieces)).strip("\n")
+            pieces = store[key] = split_marks(found)
+        return put_in(pieces, holes)
+
+    def marked(self, path: str, values: Mapping[str, Any], holes: Iterable[str]) -> str | None:
+        """A template filled in with marks for values that are put in later (see ``put_in``).
+
+        None where the template does more with those values than write them down, or ask whether they are
+        there: then it has to be filled anew for each of them.
+        """
+        if not self._writes_down(path, frozenset(holes)):
+            return None
+        return self.fill(path, {**values, **{name: mark(name) for name in holes}})
 
     def _writes_down(self, path: str, names: frozenset[str]) -> bool:
         """Whether a template only prints these values, or asks whether they are there."""
@@ -216,6 +219,9 @@ class Library:
             asked = sum(
                 isinstance(test.node, nodes.Name) and test.node.name in names and test.name == "none"
                 for test in tree.find_all(nodes.Test)
+            ) + sum(
+                isinstance(case.test, nodes.Name) and case.test.name in names
+                for case in tree.find_all(nodes.If)
             )
             includes = next(
                 tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)), None
@@ -239,6 +245,15 @@ class Library:
             if len(self._setups) > 4096:
                 self._setups.clear()
             known = self._setups[key] = (owner, make())
+        return known[1]
+
+    def shelf(self, key: tuple[Any, ...], owner: object) -> dict[tuple[Any, ...], list[str]]:
+        """A store for ``fill_around`` that is shared under a key; ``owner`` lives as long as the shelf."""
+        known = self._shelves.get(key)
+        if known is None:
+            if len(self._shelves) > 256:
+                self._shelves.clear()
+            known = self._shelves[key] = (owner, {})
         return known[1]
 
     def _prepare(self, path: str) -> tuple[Template, tuple[str, ...] | None]:
@@ -275,6 +290,30 @@ class Library:
             return self.story(name).opening.render(values).strip()
         except TEMPLATE_TROUBLE as error:
             raise StudyError(f"could not be filled in: {error}", file=f"stories/{name}.txt") from None
+
+
+def mark(name: str) -> str:
+    """Stands for a value that is put in later; its first and last characters are in no text of ours."""
+    return f"\ue000{name}\ue001"
+
+
+def split_marks(text: str) -> list[str]:
+    """The pieces of a text with marks: what is said, and in between (every second one) the names of holes."""
+    return _MARKS.split(text)
+
+
+def put_in(pieces: list[str], holes: Mapping[str, Any]) -> str:
+    """The pieces with values in their holes; a text that is put in is never looked at again.
+
+    >>> put_in(["Round ", "round", "."], {"round": 7})
+    'Round 7.'
+    """
+    if len(pieces) == 1:
+        return pieces[0]
+    filled = pieces.copy()
+    for place in range(1, len(pieces), 2):
+        filled[place] = str(holes[pieces[place]])
+    return "".join(filled).strip("\n")
 
 
 def _same(path: str, given: Mapping[str, Any]) -> tuple[Any, ...] | None:

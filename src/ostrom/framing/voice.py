@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,28 +12,15 @@ import orjson
 
 from ostrom.answers import Choice, Form, Mixture, Record, Text
 from ostrom.errors import StudyError
+from ostrom.framing.chronicle import Chronicle, seat_name
 from ostrom.framing.config import Framing
-from ostrom.framing.library import Library, number
-from ostrom.framing.outcomes import cells, standing
+from ostrom.framing.library import Library, mark, put_in, split_marks
+from ostrom.framing.outcomes import cells
 from ostrom.framing.own_payoffs import OwnPayoffs
+from ostrom.framing.page import Page, Prompt
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Decision, Round, View
-from ostrom.memory import Count, Shown
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """What is said to a model, and which label stood for which option."""
-
-    text: str
-    labels: Mapping[str, str]
-    """Option key to label, in the order in which the options were named."""
-    instruction: str
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What is recorded with the answer: the labels, and the order in which they were named."""
-        return {"labels": dict(self.labels), "order": list(self.labels.values())} if self.labels else {}
+from ostrom.memory import Shown
 
 
 class Voice:
@@ -51,16 +38,15 @@ class Voice:
         self.framing, self.library, self.style = framing, library, style
         self.story = library.story(framing.story)
         self.words = self.story.words
+        self.chronicle = Chronicle(framing, library, self.words)
         self.persona = persona
         self._draw_labels, self._draw_rows = draw_labels, draw_rows
         self._labels: dict[int, tuple[tuple[str, ...], ...]] = {}
         self._setup: tuple[tuple[Any, ...], Mapping[str, Any], str] | None = None
-        self._lines: dict[tuple[Any, ...], str] = {}
         self._fixed: dict[tuple[Any, ...], dict[str, Any]] = {}
         self._instructions: dict[tuple[Any, ...], str] = {}
         self._around: dict[tuple[Any, ...], list[str]] = {}
-        self._told: Mapping[str, Any] | None = None
-        self._telling = 0
+        self._pages: dict[str, Page] = {}
 
     _fixed_names = frozenset(
         ("words", "units", "you", "others", "options", "labels", "common", "amount", "names", "seat", "role")
@@ -72,8 +58,20 @@ class Voice:
     ) -> Prompt:
         """The whole prompt of a decision; ``rng`` draws the order of the options where it is shuffled."""
         decision = self._titled(shifted(decision, shown.before))
-        view, form = decision.view, decision.form
+        view = decision.view
         order = self._order(len(view.game.actions[view.seat]), rng)
+        page = self._pages.get(decision.kind)
+        if page is None or not page.fits(decision, order, shown.note, extra):
+            page = self._pages[decision.kind] = self._page(decision, order, shown.note, extra)
+        past = None
+        if view.facts.get("repeated"):
+            past = self.chronicle.past(decision, shown, self.labels(view.game))
+        return Prompt(self._text(page, view.round, past), page.options, page.instruction)
+
+    def _page(
+        self, decision: Decision, order: tuple[int, ...], note: str | None, extra: Mapping[str, Any]
+    ) -> Page:
+        view, form = decision.view, decision.form
         labels = self.labels(view.game)
         asked = int(view.facts.get("target", view.seat))  # a prediction names another seat's options
         names = view.game.actions[asked]
@@ -83,15 +81,39 @@ class Voice:
         options = _options(form, named)
         values = self._values(view, order, {**extra, "kind": decision.kind, "target": seat_name(view, asked)})
         instruction = self.instruction(form, options, values)
-        past = self._past(decision, shown, labels) if view.facts.get("repeated") else None
-        question = self._question(decision, {**values, "note": shown.note})
-        holes = {"question": question, "instruction": instruction}
+        setup = self._setup_text(view, order, values)
+        return Page(decision, order, note, extra, options, instruction, setup, {**values, "note": note})
+
+    def _text(self, page: Page, number: int, past: str | None) -> str:
+        """The text of a page in some round. What surrounds the round and the past is made once."""
+        page.uses += 1
+        if page.uses == 2:
+            page.pieces = self._pieces(page, past)
+        if page.pieces is not None and past != "":
+            return put_in(page.pieces, {"round": number, "past": past})
+        question = self.library.fill(self._question_file(page.decision), {**page.values, "round": number})
+        holes = {"question": question, "instruction": page.instruction}
         if past is not None:
             holes["past"] = past
         turn = self.library.fill_around(
             self._around, ("turn", past is None), "turn.txt", holes, lambda: {"past": None}
         )
-        return Prompt(f"{self._setup_text(view, order, values)}\n\n{turn}", options, instruction)
+        return f"{page.setup}\n\n{turn}"
+
+    def _pieces(self, page: Page, past: str | None) -> list[str] | None:
+        """The text of a page around its round and its past; None where the prompt files ask for more."""
+        library, form = self.library, page.decision.form
+        if not (isinstance(form, Choice) and library.steady(self._answer_file(form))):
+            return None
+        question = library.marked(self._question_file(page.decision), page.values, ("round",))
+        if question is None:
+            return None
+        holes = {"question": question} if past is None else {"question": question, "past": mark("past")}
+        turn = library.marked("turn.txt", {"instruction": page.instruction, "past": None}, holes)
+        if turn is None:
+            return None
+        pieces = split_marks(f"{page.setup}\n\n{put_in(split_marks(turn), holes)}")
+        return pieces if set(pieces[1::2]) <= {"round", "past"} else None
 
     def labels(self, game: Game) -> tuple[tuple[str, ...], ...]:
         """The labels of every seat's actions."""
@@ -109,9 +131,7 @@ class Voice:
 
     def instruction(self, form: Form, options: Mapping[str, str], values: Mapping[str, Any]) -> str:
         """How the answer has to be given."""
-        name = type(form).__name__.lower()
-        style = self.style if self.library.has(f"answers/{name}_{self.style}.txt") else "direct"
-        file = f"answers/{name}_{style}.txt"
+        file = self._answer_file(form)
         key = None
         if isinstance(form, Choice) and self.library.steady(file):
             key = (file, *options.values(), values.get("kind"), values.get("target"))
@@ -121,6 +141,11 @@ class Voice:
         if key is not None:
             self._instructions[key] = text
         return text
+
+    def _answer_file(self, form: Form) -> str:
+        name = type(form).__name__.lower()
+        own = f"answers/{name}_{self.style}.txt"
+        return own if self.library.has(own) else f"answers/{name}_direct.txt"
 
     def _instruct(self, form: Form, options: Mapping[str, str], values: Mapping[str, Any], file: str) -> str:
         shown = list(options.values())
@@ -170,7 +195,7 @@ class Voice:
             "options": [labels[view.seat][i] for i in order],
             "labels": labels,
             "common": _common(view, labels),
-            "amount": self.amount,
+            "amount": self.chronicle.amount,
             "names": [seat_name(view, s) for s in range(view.game.seats)],
             "seat": view.seat,
             "role": view.game.roles[view.seat],
@@ -179,14 +204,9 @@ class Voice:
             "mechanism": view.mechanism,
         }
 
-    def _question(self, decision: Decision, values: Mapping[str, Any]) -> str:
+    def _question_file(self, decision: Decision) -> str:
         own = f"turns/{decision.view.mechanism}_{decision.kind}.txt"
-        file = own if self.library.has(own) else f"turns/{decision.kind}.txt"
-        told = values["facts"]
-        if self._told is not told:  # holding it keeps its id its own
-            self._told, self._telling = told, self._telling + 1
-        key = (file, self._telling, values["seat"], values["kind"], values["target"], values["note"])
-        return self.library.fill_around(self._around, key, file, {"round": values["round"]}, lambda: values)
+        return own if self.library.has(own) else f"turns/{decision.kind}.txt"
 
     def _setup_text(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
         key = (id(view.game), view.seat, view.mechanism, tuple(order), view.names)
@@ -229,7 +249,9 @@ class Voice:
         observer = bool(view.facts.get("observer"))
         payoffs = ""
         if framing.payoffs is not None:
-            told = cells(view.game, 0 if observer else view.seat, order, labels, values["names"], self.amount)
+            told = cells(
+                view.game, 0 if observer else view.seat, order, labels, values["names"], self.chronicle.amount
+            )
             file = "observer/payoffs.txt" if observer else f"payoffs/{framing.payoffs}.txt"
             arranged = partial(self._arranged, view.seat)
             own = OwnPayoffs(view.game, view.seat, order, labels, values["names"], arranged)
@@ -306,97 +328,9 @@ class Voice:
             return rows
         return [rows[int(i)] for i in self._draw_rows(seat).permutation(len(rows))]
 
-    def amount(self, value: float) -> str:
-        """A payoff with its unit; one is singular."""
-        units = self.framing.units
-        unit = units[:-1] if value == 1 and units.endswith("s") else units
-        return f"{number(value)} {unit}"
-
-    def _past(self, decision: Decision, shown: Shown, labels: Sequence[Sequence[str]]) -> str:
-        view, counts = decision.view, None
-        if shown.counts is not None:
-            counts = [self._count(view, count, labels) for count in shown.counts]
-        lines = [self._line(view, r, labels) for r in shown.rounds]
-        return self.library.fill(
-            "past.txt",
-            {
-                "kind": decision.kind,
-                "lines": lines[::-1] if self.framing.newest_first else lines,
-                "order": "newest first" if self.framing.newest_first else "oldest first",
-                "span": shown.span,
-                "note": shown.note,
-                "gaps": shown.gaps,
-                "counts": counts,
-                "played": len(view.history),
-            },
-        )
-
-    def _count(self, view: View, count: Count, labels: Sequence[Sequence[str]]) -> str:
-        """How often something happened, own action first."""
-        players = [
-            {"name": "You" if s == view.seat else short_name(view, s), "label": labels[s][action]}
-            for s, action in sorted(
-                enumerate(count.actions), key=lambda pair: (pair[0] != view.seat, pair[0])
-            )
-            if action is not None
-        ]
-        return self.library.fill("count.txt", {"players": players, "times": count.times})
-
     def line(self, view: View, played: Round) -> str:
         """One round of the past as this seat reads it."""
-        return self._line(view, played, self.labels(view.game))
-
-    def _line(self, view: View, played: Round, labels: Sequence[Sequence[str]]) -> str:
-        if view.facts.get("observer"):
-            file = "observer/line.txt"
-        else:
-            file = f"history/{self.framing.history}.txt"
-        key = (file, played.number, played.actions, played.payoffs[view.seat])
-        line = self._lines.get(key)
-        if line is None:
-            if len(self._lines) > 4096:
-                self._lines.clear()
-            line = self._lines[key] = self.library.fill_around(
-                self._around,
-                (file, played.actions, played.payoffs, view.seat, view.names),
-                file,
-                {"number": played.number},
-                partial(self._line_values, view, played, labels),
-            )
-        return line
-
-    def _line_values(self, view: View, played: Round, labels: Sequence[Sequence[str]]) -> dict[str, Any]:
-        players = [
-            {
-                "name": seat_name(view, s),
-                "short": short_name(view, s),
-                "label": labels[s][played.actions[s]],
-                "points": number(played.payoffs[s]),
-                "amount": self.amount(played.payoffs[s]),
-                "standing": standing(view.game, s, played.payoffs[s]),
-            }
-            for s in range(view.game.seats)
-        ]
-        own = players[view.seat]
-        return {
-            "number": played.number,
-            "own": own["label"],
-            **{name: own[name] for name in ("points", "amount", "standing")},
-            "others": [p for s, p in enumerate(players) if s != view.seat],
-            "players": players,
-            "words": self.words,
-            "units": self.framing.units,
-        }
-
-
-def seat_name(view: View, seat: int) -> str:
-    """What a seat is called in a prompt."""
-    return view.names[seat] if view.names else f"Player {seat + 1}"
-
-
-def short_name(view: View, seat: int) -> str:
-    """What a seat is called in a line of the past."""
-    return view.names[seat] if view.names else f"P{seat + 1}"
+        return self.chronicle.line(view, played, self.labels(view.game))
 
 
 def shifted(decision: Decision, before: int) -> Decision:

@@ -1,0 +1,138 @@
+"""What a prompt says of the past: its rounds line by line, a note, or a tally of what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from ostrom.framing.config import Framing
+from ostrom.framing.library import Library, number
+from ostrom.framing.outcomes import standing
+from ostrom.games.game import Game
+from ostrom.mechanisms.protocol import Decision, Round, View
+from ostrom.memory import Count, Shown
+
+Labels = tuple[tuple[str, ...], ...]
+"""What every seat's actions are called."""
+
+
+class Chronicle:
+    """Tells the past to one player in one match, and keeps the lines it has written."""
+
+    def __init__(self, framing: Framing, library: Library, words: Mapping[str, str]) -> None:
+        self.framing, self.library, self.words = framing, library, words
+        self._lines: dict[int, tuple[Round, View, str]] = {}
+        self._game: Game | None = None
+        self._around: dict[tuple[Any, ...], list[str]] = {}
+
+    def past(self, decision: Decision, shown: Shown, labels: Labels) -> str:
+        """All that is shown of the past."""
+        view, framing, counts = decision.view, self.framing, None
+        if shown.counts is not None:
+            told = [self._count(view, count, labels) for count in shown.counts]
+            counts = self.library.fill("counts.txt", {"counts": told, "played": len(view.history)})
+        lines = [self.line(view, played, labels) for played in shown.rounds]
+        if framing.newest_first:
+            lines.reverse()
+        about = {
+            "kind": decision.kind,
+            "order": "newest first" if framing.newest_first else "oldest first",
+            "span": shown.span,
+            "note": shown.note,
+            "gaps": shown.gaps,
+            "counts": counts,
+        }
+        if not lines:
+            return self.library.fill("past.txt", {**about, "rounds": ""})
+        return self.library.fill_around(
+            self._shelf(view.game, labels),
+            (*about.values(),),
+            "past.txt",
+            {"rounds": "\n".join(lines)},
+            lambda: about,
+        )
+
+    def line(self, view: View, played: Round, labels: Labels) -> str:
+        """One round of the past as this seat reads it."""
+        known = self._lines.get(played.number)
+        if known is not None and known[0] is played and _sees_alike(known[1], view):
+            return known[2]
+        file = "observer/line.txt" if view.facts.get("observer") else f"history/{self.framing.history}.txt"
+        line = self.library.fill_around(
+            self._shelf(view.game, labels),
+            (file, played.actions, played.payoffs, view.seat, view.names),
+            file,
+            {"number": played.number},
+            partial(self._line_values, view, played, labels),
+        )
+        if len(self._lines) > 4096:
+            self._lines.clear()
+        self._lines[played.number] = (played, view, line)
+        return line
+
+    def _shelf(self, game: Game, labels: Labels) -> dict[tuple[Any, ...], list[str]]:
+        """Where texts are kept that all matches of a game share, if its actions have the same labels there."""
+        if self._game is not game:
+            self._game, self._around = game, self.library.shelf((self.framing, labels, id(game)), game)
+        return self._around
+
+    def amount(self, value: float) -> str:
+        """A payoff with its unit; one is singular."""
+        units = self.framing.units
+        unit = units[:-1] if value == 1 and units.endswith("s") else units
+        return f"{number(value)} {unit}"
+
+    def _count(self, view: View, count: Count, labels: Labels) -> str:
+        """How often something happened, own action first."""
+        players = [
+            {"name": "You" if s == view.seat else short_name(view, s), "label": labels[s][action]}
+            for s, action in sorted(
+                enumerate(count.actions), key=lambda pair: (pair[0] != view.seat, pair[0])
+            )
+            if action is not None
+        ]
+        return self.library.fill("count.txt", {"players": players, "times": count.times})
+
+    def _line_values(self, view: View, played: Round, labels: Labels) -> dict[str, Any]:
+        players = [
+            {
+                "name": seat_name(view, s),
+                "short": short_name(view, s),
+                "label": labels[s][played.actions[s]],
+                "points": number(played.payoffs[s]),
+                "amount": self.amount(played.payoffs[s]),
+                "standing": standing(view.game, s, played.payoffs[s]),
+            }
+            for s in range(view.game.seats)
+        ]
+        own = players[view.seat]
+        return {
+            "number": played.number,
+            "own": own["label"],
+            **{name: own[name] for name in ("points", "amount", "standing")},
+            "others": [p for s, p in enumerate(players) if s != view.seat],
+            "players": players,
+            "words": self.words,
+            "units": self.framing.units,
+        }
+
+
+def _sees_alike(one: View, other: View) -> bool:
+    """Whether two views tell a round in the same words."""
+    return (
+        one.seat == other.seat
+        and one.game is other.game
+        and one.names == other.names
+        and (one.facts is other.facts or one.facts.get("observer") == other.facts.get("observer"))
+    )
+
+
+def seat_name(view: View, seat: int) -> str:
+    """What a seat is called in a prompt."""
+    return view.names[seat] if view.names else f"Player {seat + 1}"
+
+
+def short_name(view: View, seat: int) -> str:
+    """What a seat is called in a line of the past."""
+    return view.names[seat] if view.names else f"P{seat + 1}"

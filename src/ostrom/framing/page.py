@@ -1,0 +1,75 @@
+"""A prompt, and what stays the same from one prompt to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ostrom.mechanisms.protocol import Decision
+from ostrom.values import value
+
+
+@value
+class Prompt:
+    """What is said to a model, and which label stood for which option."""
+
+    text: str
+    labels: Mapping[str, str]
+    """Option key to label, in the order in which the options were named."""
+    instruction: str
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is recorded with the answer: the labels, and the order in which they were named."""
+        return {"labels": dict(self.labels), "order": list(self.labels.values())} if self.labels else {}
+
+
+class Page:
+    """All of a prompt but the number of the round and the past: it serves as long as a player is told the same."""
+
+    __slots__ = (
+        "_extra",
+        "_note",
+        "_order",
+        "decision",
+        "instruction",
+        "options",
+        "pieces",
+        "setup",
+        "uses",
+        "values",
+    )
+
+    def __init__(
+        self,
+        decision: Decision,
+        order: tuple[int, ...],
+        note: str | None,
+        extra: Mapping[str, Any],
+        options: Mapping[str, str],
+        instruction: str,
+        setup: str,
+        values: Mapping[str, Any],
+    ) -> None:
+        self.decision, self._order, self._note, self._extra = decision, order, note, extra
+        self.options, self.instruction, self.setup, self.values = options, instruction, setup, values
+        self.uses = 0
+        self.pieces: list[str] | None = None
+        """The text around its holes, once it is worth keeping."""
+
+    def fits(
+        self, decision: Decision, order: tuple[int, ...], note: str | None, extra: Mapping[str, Any]
+    ) -> bool:
+        """Whether a decision of the same kind is put in the same words, but for the round and the past."""
+        old, new = self.decision.view, decision.view
+        return (
+            old.facts is new.facts
+            and old.game is new.game
+            and old.seat == new.seat
+            and old.mechanism == new.mechanism
+            and old.names == new.names
+            and self.decision.form == decision.form
+            and self._order == order
+            and self._note == note
+            and self._extra is extra
+        )
