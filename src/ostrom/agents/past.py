@@ -14,6 +14,7 @@ class Past:
 
     With more than one co-player "the others cooperated" means that all of them did, or all but
     ``tolerance`` of them. Moves are those that were carried out: a trembling hand shows as what it did.
+    A strategy reads its match through one past, to which each view is put in turn: it must not keep it.
 
     >>> from ostrom.testing.check_strategy import PRISONERS_DILEMMA, view_of
     >>> past = Past(view_of(PRISONERS_DILEMMA, [(0, 1)]))
@@ -21,18 +22,18 @@ class Past:
     (1, 0, (1,), False, True)
     """
 
-    __slots__ = ("rounds", "seat", "tolerance", "view")
+    __slots__ = ("_good", "_its_good", "_other", "game", "rounds", "seat", "tolerance", "view")
 
     def __init__(self, view: View, rounds: Sequence[Round] | None = None, tolerance: int = 0) -> None:
-        self.view = view
+        self.game: Game = view.game
         self.seat = view.seat
-        self.rounds: Sequence[Round] = view.history if rounds is None else rounds
         self.tolerance = tolerance
-
-    @property
-    def game(self) -> Game:
-        """The game that is played."""
-        return self.view.game
+        self._good = self.game.cooperative[self.seat]
+        # Where there is one co-player: its seat, and what it plays when it cooperates.
+        self._other = 1 - self.seat
+        self._its_good = self.game.cooperative[self._other] if self.game.seats == 2 else None
+        self.view = view
+        self.rounds: Sequence[Round] = view.history.listed() if rounds is None else rounds
 
     def __len__(self) -> int:
         return len(self.rounds)
@@ -48,17 +49,23 @@ class Past:
 
     def i_cooperated(self, i: int) -> bool:
         """Whether this seat played its cooperative action in round i."""
-        return self._cooperates(self.seat, self.rounds[i].actions[self.seat])
+        action = self.rounds[i].actions[self.seat]
+        return self._cooperates(self.seat, action) if self._good is None else action == self._good
 
     def cooperated(self, i: int) -> bool:
         """Whether the co-player (all of them, less the tolerance) cooperated in round i."""
-        actions = self.rounds[i].actions
-        if len(actions) == 2:
-            other = 1 - self.seat
-            cooperative = self.view.game.cooperative[other]
-            if cooperative is not None:
-                return actions[other] == cooperative
+        if self._its_good is not None:
+            return self.rounds[i].actions[self._other] == self._its_good
         return self.defectors(i) <= self.tolerance
+
+    def cooperated_throughout(self, last: int) -> bool:
+        """Whether the others cooperated in each of so many last rounds, or of all where there are fewer."""
+        if self._its_good is None:
+            return all(self.cooperated(-i) for i in range(1, min(last, len(self)) + 1))
+        for past in self.rounds[-last:]:  # noqa: SIM110 (all() takes twice the time)
+            if past.actions[self._other] != self._its_good:
+                return False
+        return True
 
     def defectors(self, i: int) -> int:
         """How many co-players did not play their cooperative action in round i."""
@@ -66,8 +73,7 @@ class Past:
         return sum(not self._cooperates(s, action) for s, action in enumerate(actions) if s != self.seat)
 
     def _cooperates(self, seat: int, action: int) -> bool:
-        cooperative = self.view.game.cooperative[seat]
+        cooperative = self.game.cooperative[seat]
         if cooperative is None:
-            game = self.view.game.name
-            raise StudyError(f"game {game} defines no cooperative action for seat {seat + 1}")
+            raise StudyError(f"game {self.game.name} defines no cooperative action for seat {seat + 1}")
         return action == cooperative

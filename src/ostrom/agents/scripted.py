@@ -37,7 +37,8 @@ class ScriptedAgent:
         self.strategy, self.memory, self.conduct = strategy, memory, conduct
         # Strategies that are random inside draw by a seed that belongs to the match, not to the decision.
         self._unseeded = getattr(strategy, "seed", 0) is None
-        self._certain: dict[tuple[tuple[str, ...], str], Answer] = {}
+        self._plain: Choice | None = None
+        self._certain: dict[tuple[float, ...], Answer] = {}
 
     def reply(self, decision: Decision, desk: Desk) -> Answer:
         """Answer at once."""
@@ -64,32 +65,38 @@ class ScriptedAgent:
             rounds = shared_past(view)
         if rounds is not None and rounds is not view.history:
             self.strategy.forget()
-        return self._act(view, form, draw, rounds)
+        if form is not self._plain:
+            return self._act(view, form, draw, rounds)
+        odds = self.strategy.odds(view, rounds)
+        return self._certain.get(odds) or self._choose(view, form, odds, draw)
 
     def _act(self, view: View, form: Form, draw: Draw, rounds: Sequence[Round] | None) -> Answer:
         names = view.game.actions[view.seat]
-        if isinstance(form, Choice) and len(form.options) > len(names):
-            # A mechanism offers more than the game's actions; the rest is about those.
-            for option in form.options:
-                if option not in names and self._takes(option, view, form):
-                    return Answer(option, "scripted", {o: float(o == option) for o in form.options})
-        odds = self.strategy.odds(view, rounds)
         if isinstance(form, Choice):
-            if 1.0 in odds:
-                return self._certainly(names[odds.index(1.0)], form, view)
-            chances = self._by_option(names, odds, form.options, view)
-            return Answer(_drawn(chances, draw()), "scripted", chances)
+            if form.options == names:
+                # The same plain question comes in every round: from now on it is known by sight.
+                self._plain, self._certain = form, {}
+            elif len(form.options) > len(names):
+                # A mechanism offers more than the game's actions; the rest is about those.
+                for option in form.options:
+                    if option not in names and self._takes(option, view, form):
+                        return Answer(option, "scripted", {o: float(o == option) for o in form.options})
+            return self._choose(view, form, self.strategy.odds(view, rounds), draw)
         if isinstance(form, Mixture):
+            odds = self.strategy.odds(view, rounds)
             return _mixed(self._by_option(names, odds, form.options, view), form)
         raise StudyError(f"strategy {self.strategy.name} cannot act by filling in a {type(form).__name__}")
 
-    def _certainly(self, action: str, form: Choice, view: View) -> Answer:
-        # Most scripted moves are certain, and there are few of them: make each answer once.
-        known = self._certain.get((form.options, action))
-        if known is None:
-            chances = self._by_option((action,), (1.0,), form.options, view)
-            known = self._certain[form.options, action] = Answer(action, "scripted", chances)
-        return known
+    def _choose(self, view: View, form: Choice, odds: tuple[float, ...], draw: Draw) -> Answer:
+        names = view.game.actions[view.seat]
+        chances = self._by_option(names, odds, form.options, view)
+        if 1.0 not in odds:
+            return Answer(_drawn(chances, draw()), "scripted", chances)
+        answer = Answer(names[odds.index(1.0)], "scripted", chances)
+        if form is self._plain:
+            # Most scripted moves are certain, and there are few of them: make each answer once.
+            self._certain[odds] = answer
+        return answer
 
     def _by_option(
         self, names: Sequence[str], odds: Sequence[float], options: Sequence[str], view: View

@@ -51,10 +51,10 @@ class Strategy(ABC):
 
         Override it (and set ``needs_cooperation`` to False) for a rule about actions in any game.
         """
-        game, seat = past.view.game, past.seat
         # Asked in every round of a match: what depends on the game alone is checked once.
-        if game is not self._game or seat != self._seat:
-            self._fit(game, seat)
+        if past is not self._fitted:
+            self._fit(past.game, past.seat)
+            self._fitted = past
         p = self.move(past)
         if p == 1.0:
             return self._pure[0]
@@ -62,10 +62,10 @@ class Strategy(ABC):
             return self._pure[1]
         if not 0.0 < p < 1.0:
             raise StudyError(f"strategy {self.name} states a chance of cooperating outside 0 to 1", found=p)
-        return self._cd_odds(game, seat, p)
+        return self._cd_odds(past.game, past.seat, p)
 
-    _game: Game | None = None
-    _seat: int = 0
+    _past: Past | None = None
+    _fitted: Past | None = None
     _pure: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
 
     def _fit(self, game: Game, seat: int) -> None:
@@ -85,16 +85,20 @@ class Strategy(ABC):
                 found=self.tolerance,
             )
         self._pure = self._cd_odds(game, seat, 1.0), self._cd_odds(game, seat, 0.0)
-        self._game, self._seat = game, seat
 
     @staticmethod
     def _cd_odds(game: Game, seat: int, p: float) -> tuple[float, ...]:
         chances = {game.cooperative[seat]: p, game.defective[seat]: 1.0 - p}
         return tuple(chances.get(action, 0.0) for action in range(len(game.actions[seat])))
 
-    def odds(self, view: View, rounds: Sequence[Round] | None = None) -> Sequence[float]:
+    def odds(self, view: View, rounds: Sequence[Round] | None = None) -> tuple[float, ...]:
         """The odds of each action for a view; ``rounds`` in place of its history if memory shows others."""
-        return self.mix(Past(view, rounds, self.tolerance))
+        past = self._past
+        if past is None or view.game is not past.game or view.seat != past.seat:
+            past = self._past = Past(view, rounds, self.tolerance)
+        else:
+            past.view, past.rounds = view, view.history.listed() if rounds is None else rounds
+        return tuple(self.mix(past))
 
     def forget(self) -> None:  # noqa: B027
         """Drop what was remembered to save time. Answers never change by it."""
@@ -148,21 +152,18 @@ class Machine(Reciprocator, Generic[S]):
     def move(self, past: Past) -> float:
         """Fold the rounds that are new since the last call, or all of them if the past is another one."""
         state, done = self._known(past)
-        for i in range(done, len(past)):
-            state = self.step(state, past.i_cooperated(i), past.cooperated(i))
-        if len(past):
-            self._memo = (state, len(past), past.rounds[0], past.rounds[-1], past.seat)
+        rounds, length = past.rounds, len(past.rounds)
+        if done < length:
+            for i in range(done, length):
+                state = self.step(state, past.i_cooperated(i), past.cooperated(i))
+            self._memo = (state, length, rounds[0], rounds[-1], past.seat)
         return self.cooperate(state)
 
     def _known(self, past: Past) -> tuple[S, int]:
         if self._memo is not None:
             state, done, first, last, seat = self._memo
-            if (
-                seat == past.seat
-                and done <= len(past)
-                and past.rounds[0] is first
-                and past.rounds[done - 1] is last
-            ):
+            rounds = past.rounds
+            if seat == past.seat and done <= len(rounds) and rounds[0] is first and rounds[done - 1] is last:
                 return state, done
         return self.initial, 0
 

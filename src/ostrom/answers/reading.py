@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ostrom.values import value
+
 Reading = Literal["exact", "loose", "constrained", "logprob", "scripted", "person", "policy", "imported"]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Answer:
     """A valid answer. ``value`` is plain data (an option's key, a mapping, a text).
 

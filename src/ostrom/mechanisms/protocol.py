@@ -7,12 +7,13 @@ in the same order. It is pure: no I/O, no clock, no randomness but the streams i
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any, TypeAlias, overload
 
 from ostrom.answers import Answer, Form
 from ostrom.games.game import Game
+from ostrom.values import value
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -21,7 +22,7 @@ def _nothing() -> Mapping[str, Any]:
     return NOTHING
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Round:
     """One finished play of the game. ``players[s]`` sat at seat s; actions and payoffs are by seat."""
 
@@ -54,9 +55,16 @@ class History(Sequence[Round]):
         if isinstance(index, slice):
             start, stop, step = index.indices(self._length)
             return self._rounds[start:stop:step] if stop > start or step < 0 else []
-        if not -self._length <= index < self._length:
-            raise IndexError("round out of range")
-        return self._rounds[index + self._length if index < 0 else index]
+        if index < 0:
+            index += self._length
+        if 0 <= index < self._length:
+            return self._rounds[index]
+        raise IndexError("round out of range")
+
+    def listed(self) -> list[Round]:
+        """The rounds as a list to read at once and not to keep: it is a copy only if the match has gone on."""
+        rounds = self._rounds
+        return rounds if len(rounds) == self._length else rounds[: self._length]
 
     def __iter__(self) -> Iterator[Round]:
         for i in range(self._length):
@@ -66,7 +74,7 @@ class History(Sequence[Round]):
 EMPTY = History([])
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class View:
     """Everything one seat may know when it decides: structured, no words."""
 
@@ -81,7 +89,7 @@ class View:
     """Pseudonyms of the seats where players have any; otherwise seats are called by number."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Decision:
     """One question to one player, with what it may know and the form of a valid answer."""
 
@@ -91,7 +99,7 @@ class Decision:
     form: Form
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Outcome:
     """The end of a match: its rounds, one score per player, and what else came to pass."""
 

@@ -68,6 +68,7 @@ def check_strategy(
             samples = [_random_profiles(game, length, rng) for length in range(histories)]
             check_pure(make, game, seat, samples)
             check_incremental(make, game, seat, samples)
+            check_looking_back(make, game, seat, samples)
             check_memory_depth(make, game, seat, samples, rng)
         samples = [_random_profiles(game, length, rng) for length in range(histories)]
         check_forks(make, game, samples, rng)
@@ -133,6 +134,21 @@ def check_incremental(make: Make, game: Game, seat: int, samples: Sequence[Seque
             )
             if profile is not None:
                 rounds.append(Round(number, tuple(profile), game.payoff(profile)))
+
+
+def check_looking_back(make: Make, game: Game, seat: int, samples: Sequence[Sequence[Profile]]) -> None:
+    """A view from earlier in a match that has gone on since is answered as it was then."""
+    for profiles in samples:
+        strategy = make()
+        rounds = [Round(n, tuple(p), game.payoff(p)) for n, p in enumerate(profiles, 1)]
+        for length in reversed(range(len(rounds))):
+            view = View(game, seat, "repetition", length + 1, History(rounds, length))
+            again = list(strategy.odds(view))
+            then = list(make().odds(view_of(game, profiles[:length], seat)))
+            assert again == then, (
+                f"{strategy.name} in {game.name}, seat {seat + 1}: after {list(profiles)}, asked again about "
+                f"round {length + 1}, it says {again}; then it said {then}"
+            )
 
 
 def check_forks(

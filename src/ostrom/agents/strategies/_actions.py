@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ostrom.errors import StudyError
 from ostrom.games.game import Game
 
@@ -28,4 +30,9 @@ def favourite(game: Game, seat: int, beneficiary: int) -> int:
 
 def pure(game: Game, seat: int, action: int) -> tuple[float, ...]:
     """The odds of playing one action for certain."""
-    return tuple(float(i == action) for i in range(len(game.actions[seat])))
+    return _certain(len(game.actions[seat]), action)
+
+
+@lru_cache(maxsize=1024)
+def _certain(count: int, action: int) -> tuple[float, ...]:
+    return tuple(float(i == action) for i in range(count))

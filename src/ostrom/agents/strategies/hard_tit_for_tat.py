@@ -17,7 +17,7 @@ class HardTitForTat(Reciprocator):
 
     def move(self, past: Past) -> float:
         """The chance of cooperating after this past."""
-        return C if all(past.cooperated(-i) for i in range(1, min(3, len(past)) + 1)) else D
+        return C if past.cooperated_throughout(3) else D
 
 
 STRATEGY = HardTitForTat

@@ -17,7 +17,7 @@ class TwoTitsForTat(Reciprocator):
 
     def move(self, past: Past) -> float:
         """The chance of cooperating after this past."""
-        return C if all(past.cooperated(-i) for i in range(1, min(2, len(past)) + 1)) else D
+        return C if past.cooperated_throughout(2) else D
 
 
 STRATEGY = TwoTitsForTat
