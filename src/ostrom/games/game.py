@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostrom.errors import GameError
+from ostrom.games.named import Named
 from ostrom.games.symmetry import symmetric
 from ostrom.games.words import Words
 
@@ -122,6 +123,11 @@ class Game:
     @cached_property
     def _index(self) -> tuple[dict[str, int], ...]:
         return tuple({name: i for i, name in enumerate(names)} for names in self.actions)
+
+    @cached_property
+    def named(self) -> Named:
+        """The profiles by the names of the actions, seat after seat: ``game.named["stag"]["hare"]``."""
+        return Named(self)
 
     def profiles(self) -> Iterator[Profile]:
         """Every combination of actions, in order."""

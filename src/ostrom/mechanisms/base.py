@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from ostrom.answers import Answer, Choice
@@ -64,14 +65,23 @@ class Mechanism(ABC):
 
 def act(view: View, player: int | None = None) -> Decision:
     """The plain question: which action?"""
-    return Decision(
-        view.seat if player is None else player, "act", view, Choice(view.game.actions[view.seat])
-    )
+    seat = view.seat
+    return Decision(seat if player is None else player, "act", view, choice_of(view.game.actions[seat]))
+
+
+@lru_cache(maxsize=1024)
+def choice_of(options: tuple[str, ...]) -> Choice:
+    """The choice among these options: the same object every time, as it is asked for in every turn."""
+    return Choice(options)
 
 
 def profile_of(game: Game, answers: Sequence[Answer]) -> tuple[int, ...]:
     """The action profile that the answers of all seats make."""
-    return tuple(game.index(seat, answer.value) for seat, answer in enumerate(answers))
+    followed: Any = game.named
+    for answer in answers:
+        followed = followed[answer.value]
+    profile: tuple[int, ...] = followed
+    return profile
 
 
 def odds_of(game: Game, answers: Sequence[Answer]) -> list[list[float]] | None:

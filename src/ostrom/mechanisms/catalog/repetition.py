@@ -9,7 +9,7 @@ from ostrom.answers import Answer, Choice
 from ostrom.errors import GameError
 from ostrom.games.game import Game
 from ostrom.mechanisms.arrays import ArrayRules
-from ostrom.mechanisms.base import Mechanism, act, profile_of
+from ostrom.mechanisms.base import Mechanism, choice_of, profile_of
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
 from ostrom.mechanisms.scoring import match_score
 from ostrom.streams import Streams
@@ -94,15 +94,22 @@ class Repetition(Mechanism):
     def play(self, game: Game, streams: Streams) -> Play:
         """Ask all seats at the same time, round after round."""
         rounds: list[Round] = []
+        name, told = self.name, self.told
+        seats = [(seat, choice_of(actions)) for seat, actions in enumerate(game.actions)]
         for number in range(1, self.rounds + 1):
             history = History(rounds)
-            yield from self._predictions(game, number, history)
-            answers = yield [
-                act(View(game, seat, self.name, number, history, self.told)) for seat in range(game.seats)
-            ]
-            played = self._tremble(game, profile_of(game, answers), number, streams)
+            if self.predict is not None:
+                yield from self._predictions(game, number, history)
+            due = []
+            for seat, form in seats:
+                view = View(game, seat, name, number, history, told)
+                due.append(Decision(seat, "act", view, form))
+            answers = yield due
+            played = profile_of(game, answers)
+            if self.noise:
+                played = self._tremble(game, played, number, streams)
             rounds.append(Round(number, played, game.payoff(played)))
-            if self._ends(number, streams):
+            if self.stopping != "fixed" and self._ends(number, streams):
                 break
         scores = tuple(
             match_score([r.payoffs[seat] for r in rounds], self.discount) for seat in range(game.seats)
@@ -131,8 +138,6 @@ class Repetition(Mechanism):
     def _tremble(
         self, game: Game, intended: tuple[int, ...], number: int, streams: Streams
     ) -> tuple[int, ...]:
-        if not self.noise:
-            return intended
         played = list(intended)
         for seat, action in enumerate(intended):
             if streams.chance(number, seat, "tremble") < self.noise:
@@ -141,9 +146,7 @@ class Repetition(Mechanism):
         return tuple(played)
 
     def _ends(self, number: int, streams: Streams) -> bool:
-        if self.stopping == "fixed" or self.continuation is None:
-            return False
-        return streams.chance(number, 0, "continue") >= self.continuation
+        return self.continuation is not None and streams.chance(number, 0, "continue") >= self.continuation
 
     def most_decisions(self, game: Game) -> int:
         """Every seat decides in every round; predictions come on top."""
