@@ -94,7 +94,8 @@ class Repetition(Mechanism):
     def play(self, game: Game, streams: Streams) -> Play:
         """Ask all seats at the same time, round after round."""
         rounds: list[Round] = []
-        name, told = self.name, self.told
+        # What stays the same is looked up once: with scripts the rules take as long as the players.
+        name, told, noise, by_chance = self.name, self.told, self.noise, self.stopping == "geometric"
         seats = [(seat, choice_of(actions)) for seat, actions in enumerate(game.actions)]
         for number in range(1, self.rounds + 1):
             history = History(rounds)
@@ -106,10 +107,10 @@ class Repetition(Mechanism):
                 due.append(Decision(seat, "act", view, form))
             answers = yield due
             played = profile_of(game, answers)
-            if self.noise:
+            if noise:
                 played = self._tremble(game, played, number, streams)
             rounds.append(Round(number, played, game.payoff(played)))
-            if self.stopping != "fixed" and self._ends(number, streams):
+            if by_chance and self._ends(number, streams):
                 break
         scores = tuple(
             match_score([r.payoffs[seat] for r in rounds], self.discount) for seat in range(game.seats)
