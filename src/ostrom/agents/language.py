@@ -15,7 +15,7 @@ from ostrom.answers import Answer, Choice, Form, Invalid, Mixture, Text, constra
 from ostrom.errors import StudyError
 from ostrom.framing import Library, Prompt, Voice
 from ostrom.mechanisms.protocol import Decision
-from ostrom.memory import Memory, Note, Shown, memories
+from ostrom.memory import Memory, Note, NoteDue, Shown, memories
 from ostrom.models.base import Constraint, Message, Model, Reply, Request
 
 
@@ -56,7 +56,9 @@ class LanguageAgent:
 
     async def answer(self, decision: Decision, desk: Desk) -> Answer:
         """Ask the model in the agent's style; a mixed strategy is drawn from."""
-        await self._renew_note(decision, desk)
+        due = self.memory.due(decision.view, notes_at(desk))
+        if due is not None:
+            await self._renew_note(due, decision, desk)
         if self.config.answer == "mixture" and isinstance(decision.form, Choice):
             mixed = await self.style.answer(
                 self, replace(decision, form=Mixture(decision.form.options)), desk
@@ -129,11 +131,8 @@ class LanguageAgent:
             return replace(result, reading="constrained")
         return result
 
-    async def _renew_note(self, decision: Decision, desk: Desk) -> None:
+    async def _renew_note(self, due: NoteDue, decision: Decision, desk: Desk) -> None:
         """Write the note that memory asks for: a question of its own within the decision."""
-        due = self.memory.due(decision.view, notes_at(desk))
-        if due is None:
-            return
 
         async def write() -> Answer:
             question = replace(decision, kind="note", form=Text(words=due.words))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ostrom.answers.forms import Choice, Form, Mixture, Record, Text
-from ostrom.answers.labels import check_labels
+from ostrom.answers.labels import prepared
 from ostrom.answers.mixture import checked_caps
 from ostrom.answers.schema import relabelled
 from ostrom.errors import UsageError
@@ -21,7 +21,7 @@ def labels_of(form: Form, labels: Mapping[str, str] | None) -> dict[str, str]:
     if labels is not None and (missing := [option for option in form.options if option not in labels]):
         raise UsageError(f"labels: option {missing[0]!r} has none (labelled: {', '.join(labels)})")
     shown = {option: labels[option] if labels is not None else option for option in form.options}
-    check_labels(shown)
+    prepared(shown)  # checks them
     return shown
 
 

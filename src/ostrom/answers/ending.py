@@ -33,14 +33,17 @@ def final_part(text: str, *, cut: bool = False) -> str | Invalid:
     """
     if cut:
         return Invalid("the reply was cut off before its end")
-    for pause in _BREAKS:
-        text = text.replace(pause, "\n")
+    if not text.isprintable():
+        for pause in _BREAKS:
+            text = text.replace(pause, "\n")
     close = text.rfind("</think>")
     if text.rfind("<think>") > close:
         return Invalid("the reply ends inside its reasoning")
     text = (text[close + len("</think>") :] if close >= 0 else text).strip(BLANK)
     # At most a few marks in a row are taken off: each removal copies the text.
     for _ in range(4):
+        if not text.endswith(TURN_ENDS):
+            break
         for mark in TURN_ENDS:
             text = text.removesuffix(mark)
         text = text.rstrip(BLANK)

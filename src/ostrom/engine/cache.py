@@ -15,29 +15,48 @@ from ostrom.errors import RunError
 from ostrom.models.base import Reply, Request, Usage
 
 
+def settled(description: Mapping[str, Any]) -> orjson.Fragment:
+    """What a model's description adds to every key, written down once.
+
+    How a client connects (its timeouts, its number of connections) decides nothing and is left out.
+    """
+    return _written({k: v for k, v in description.items() if k != "client"})
+
+
+def prompt_of(request: Request) -> bytes:
+    """The messages of a request as they are journaled and hashed: a JSON list of [role, content] pairs."""
+    return orjson.dumps([[m.role, m.content] for m in request.messages])
+
+
 def call_key(
-    description: Mapping[str, Any], request: Request, replicate: tuple[int, int, int, int, str]
+    model: orjson.Fragment, prompt: bytes, request: Request, replicate: tuple[int, int, int, int, str]
 ) -> bytes:
     """A hash of everything that decides a reply: endpoint, parameters, messages, constraint, and the place.
 
-    How a client connects (its timeouts, its number of connections) decides nothing and is left out.
     The replicate is (seed, match key, step, player, part): two draws of the same prompt in different places
     are different draws and never share a reply.
     """
     constraint = request.constraint
     data = orjson.dumps(
         [
-            {k: v for k, v in description.items() if k != "client"},
-            [[m.role, m.content] for m in request.messages],
-            dict(request.params),
+            model,
+            orjson.Fragment(prompt),
+            request.params,
             None if constraint is None else [constraint.choices, constraint.schema],
             request.top_logprobs,
             [str(r) for r in replicate],
         ],
-        option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS,
+        option=_CANONICAL,
         default=str,
     )
     return hashlib.blake2b(data, digest_size=16).digest()
+
+
+_CANONICAL = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
+
+
+def _written(value: Any) -> orjson.Fragment:
+    return orjson.Fragment(orjson.dumps(value, option=_CANONICAL, default=str))
 
 
 class Cache:

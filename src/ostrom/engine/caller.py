@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ostrom.engine.cache import call_key
+import orjson
+
+from ostrom.engine.cache import call_key, prompt_of, settled
 from ostrom.engine.gate import Gate, Stopped
 from ostrom.engine.journal import CallRecord
 from ostrom.engine.plan import Tally, Unit
@@ -16,6 +17,7 @@ from ostrom.engine.retries import Patience
 from ostrom.errors import ModelError
 from ostrom.models.base import Model, Reply, Request
 from ostrom.models.prices import price_of
+from ostrom.streams import key_of
 
 
 class Calls(Protocol):
@@ -53,22 +55,54 @@ class Caller:
     ) -> None:
         self.journal, self.tally, self.gate, self.stopping = journal, tally, gate, stopping
         self.patience, self.cache, self.prices = patience, cache, prices
-        self._descriptions: dict[str, Mapping[str, Any]] = {}
+        self._settled: dict[str, orjson.Fragment] = {}
 
     def open(self, model: Model) -> None:
         """Take a model into the run."""
-        self._descriptions[model.name] = model.describe()
+        self._settled[model.name] = settled(model.describe())
 
     async def call(
         self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request
     ) -> Reply:
         """One call, tried as often as patience allows; every try is journaled."""
         name, gate = model.name, self.gate
-        key = self.key(unit, step, player, part, model, request)
-        record = _Record(unit.index, step, player, part, key, request, name)
+        prompt = prompt_of(request)
+        key = self._key(unit, step, player, part, model, request, prompt)
+
+        def note(
+            try_: int,
+            at: float,
+            reply: Reply | None,
+            usd: float | None,
+            latency: float,
+            source: str,
+            error: str | None = None,
+            status: int | None = None,
+        ) -> None:
+            self.journal.call(
+                CallRecord(
+                    unit.index,
+                    step,
+                    player,
+                    part,
+                    try_,
+                    at,
+                    name,
+                    key,
+                    prompt,
+                    _params(request),
+                    reply,
+                    usd,
+                    latency,
+                    source,
+                    error,
+                    status,
+                )
+            )
+
         if self.cache is not None and (kept := await self.cache.get(key)) is not None:
             self.tally.cached += 1
-            self.journal.call(record.done(0, time.time(), kept, 0.0, 0.0, "cache"))
+            note(0, time.time(), kept, 0.0, 0.0, "cache")
             return kept
         for attempt in range(1, self.patience.tries + 1):
             era = await gate.enter(name)
@@ -76,7 +110,8 @@ class Caller:
             try:
                 reply = await model.complete(request)
             except ModelError as error:
-                self.journal.call(record.failed(attempt, begun, error, time.perf_counter() - clock))
+                told = f"{type(error).__name__}: {error}"
+                note(attempt, begun, None, None, time.perf_counter() - clock, "live", told, error.status)
                 if not error.retryable:
                     gate.refused(name)
                     raise
@@ -91,7 +126,7 @@ class Caller:
                 raise
             usd = price_of(name, reply.usage, self.prices)
             gate.succeeded(name, reply.usage, usd)
-            self.journal.call(record.done(attempt, begun, reply, usd, time.perf_counter() - clock, "live"))
+            note(attempt, begun, reply, usd, time.perf_counter() - clock, "live")
             if self.cache is not None:
                 self.cache.put(key, reply)
             return reply
@@ -99,8 +134,13 @@ class Caller:
 
     def key(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> bytes:
         """The key under which a call is journaled."""
-        description = self._descriptions[model.name]
-        return call_key(description, request, (unit.seed, unit.streams.match, step, player, part))
+        return self._key(unit, step, player, part, model, request, prompt_of(request))
+
+    def _key(
+        self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request, prompt: bytes
+    ) -> bytes:
+        place = (unit.seed, key_of(unit.key), step, player, part)
+        return call_key(self._settled[model.name], prompt, request, place)
 
     async def _rest(self, seconds: float) -> None:
         """Wait before another try, unless the run is being stopped."""
@@ -111,43 +151,9 @@ class Caller:
         raise Stopped("stopped")
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
-    """The parts of a journal entry that all tries of a call share."""
-
-    unit: int
-    step: int
-    player: int
-    part: str
-    key: bytes
-    request: Request
-    model: str
-
-    def _entry(
-        self,
-        try_: int,
-        at: float,
-        reply: Reply | None,
-        usd: float | None,
-        latency: float,
-        source: str,
-        error: str | None = None,
-        status: int | None = None,
-    ) -> CallRecord:
-        params = dict(self.request.params)
-        if self.request.constraint is not None:
-            constraint = self.request.constraint
-            params["constraint"] = {"choices": constraint.choices, "schema": constraint.schema}
-        return CallRecord(
-            self.unit, self.step, self.player, self.part, try_, at, self.model, self.key,
-            self.request.messages, params, reply, usd, latency, source, error, status,
-        )  # fmt: skip
-
-    def done(
-        self, try_: int, at: float, reply: Reply, usd: float | None, latency: float, source: str
-    ) -> CallRecord:
-        return self._entry(try_, at, reply, usd, latency, source)
-
-    def failed(self, try_: int, at: float, error: ModelError, latency: float) -> CallRecord:
-        text = f"{type(error).__name__}: {error}"
-        return self._entry(try_, at, None, None, latency, "live", text, error.status)
+def _params(request: Request) -> Mapping[str, Any]:
+    """The parameters of a call as they are journaled, with what the reply was bound to."""
+    bound = request.constraint
+    if bound is None:
+        return request.params
+    return {**request.params, "constraint": {"choices": bound.choices, "schema": bound.schema}}

@@ -72,7 +72,8 @@ class RunGate:
 
     async def enter(self, model: str) -> int:
         limiter = self._doors[model].limiter
-        return self._let_in(limiter, await limiter.acquire())
+        era = limiter.try_acquire()
+        return self._let_in(limiter, await limiter.acquire() if era is None else era)
 
     def try_enter(self, model: str) -> int | None:
         """Like ``enter``, but None where a place would have to be waited for."""

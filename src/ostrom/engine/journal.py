@@ -15,9 +15,8 @@ import os
 import sqlite3
 import threading
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,8 @@ import orjson
 from ostrom.answers import Answer
 from ostrom.engine.integrity import FORMAT, check, sealed
 from ostrom.errors import RunError
-from ostrom.models.base import Message, Reply, Usage
+from ostrom.models.base import Reply, Usage
+from ostrom.values import value
 
 ANSWER = "INSERT INTO answers VALUES (?,?,?,?,?,?,?,?,?,?,?)"
 CALL = "INSERT INTO calls VALUES (NULL" + ",?" * 26 + ")"
@@ -45,7 +45,7 @@ Place = tuple[int, int, str]
 """Step, player, part."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class CallRecord:
     """One try at a call, as it is journaled."""
 
@@ -57,7 +57,8 @@ class CallRecord:
     at: float
     model: str
     key: bytes
-    messages: Sequence[Message]
+    prompt: bytes
+    """JSON list of [role, content] pairs."""
     params: Mapping[str, Any]
     reply: Reply | None
     usd: float | None
@@ -373,7 +374,6 @@ class Journal:
 
 def _call_row(record: CallRecord) -> tuple[Any, ...]:
     reply = record.reply
-    messages = [[m.role, m.content] for m in record.messages]
     usage = reply.usage if reply else Usage()
     return (
         record.unit,
@@ -384,7 +384,7 @@ def _call_row(record: CallRecord) -> tuple[Any, ...]:
         float(record.at),
         record.model,
         record.key,
-        zlib.compress(orjson.dumps(messages), 1),
+        zlib.compress(record.prompt, 1),
         dump(record.params),
         reply.text if reply else None,
         reply.reasoning if reply else None,

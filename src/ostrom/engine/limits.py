@@ -49,10 +49,11 @@ class Limiter:
         """A place if one is free at once, else None."""
         if self._waiting or self.in_flight >= int(self.limit):
             return None
-        if self._pause_until > asyncio.get_running_loop().time():
+        if self._pause_until and self._pause_until > asyncio.get_running_loop().time():
             return None
         self.in_flight += 1
-        self.peak = max(self.peak, self.in_flight)
+        if self.in_flight > self.peak:
+            self.peak = self.in_flight
         return self._era
 
     def succeeded(self) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -93,7 +93,7 @@ class Match:
 
     async def _answers(self, decisions: Sequence[Decision]) -> list[Answer]:
         answers: list[Answer | None] = []
-        live: list[tuple[int, Awaitable[Answer]]] = []
+        live: list[tuple[int, Coroutine[Any, Any, Answer]]] = []
         for place, decision in enumerate(decisions):
             known = self.known.get((self.step, decision.player, ""))
             if known is not None:
@@ -103,12 +103,9 @@ class Match:
             else:
                 answers.append(None)
                 live.append((place, self._live(decision)))
-        if len(live) == 1:
-            answers[live[0][0]] = await live[0][1]
-        elif live:
+        if live:
             for (place, _), answer in zip(live, await _all([work for _, work in live]), strict=True):
                 answers[place] = answer
-        if live:
             await self.journal.flush()
         return [answer for answer in answers if answer is not None]
 
@@ -176,15 +173,36 @@ class _Desk:
         self.match.tally.invalid += 1
 
 
-async def _all(works: Sequence[Awaitable[Answer]]) -> list[Answer]:
+async def _all(works: Sequence[Coroutine[Any, Any, Answer]]) -> list[Answer]:
     """All answers; if one fails, the others are first brought to their end so that nothing paid is lost."""
-    results = await asyncio.gather(*works, return_exceptions=True)
-    answers = []
-    for result in results:
-        if isinstance(result, BaseException):
-            raise result
-        answers.append(result)
-    return answers
+    # The first needs no task of its own: this one would only wait for it.
+    others = [asyncio.create_task(work) for work in works[1:]]
+    try:
+        first = await works[0]
+    except BaseException as error:
+        if isinstance(error, asyncio.CancelledError):
+            for other in others:
+                other.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        raise
+    if not others:
+        return [first]
+    return [first, *await _ended(others)]
+
+
+async def _ended(tasks: Sequence[asyncio.Task[Answer]]) -> list[Answer]:
+    if not all(task.done() for task in tasks):
+        try:
+            await asyncio.wait(tasks)
+        except asyncio.CancelledError:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            raise
+    errors = [error for task in tasks if (error := task.exception()) is not None]
+    if errors:
+        raise errors[0]
+    return [task.result() for task in tasks]
 
 
 def replay(

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 import numpy as np
 
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Round, View
+from ostrom.values import value
 
 Draw: TypeAlias = Callable[[int, str], np.random.Generator]
 """A keyed stream of the match for a round number and a purpose; the same arguments, the same draws."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Note:
     """What a player wrote about its first ``covers`` rounds."""
 
@@ -24,7 +24,7 @@ class Note:
     covers: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class NoteDue:
     """A note that has to be written before the next decision."""
 
@@ -38,7 +38,7 @@ class NoteDue:
     """The note that it replaces."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Count:
     """How often something happened: the action of each seat, None where any action counts."""
 
@@ -46,7 +46,7 @@ class Count:
     times: int
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Shown:
     """What a seat is shown of the past."""
 

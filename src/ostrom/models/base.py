@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from ostrom.values import value
+
 ReasoningKind = Literal["raw", "summary", "none"]
 Finish = Literal["stop", "length", "filter", "other"]
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Message:
     """One turn of the conversation that is sent."""
 
@@ -18,7 +20,7 @@ class Message:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Constraint:
     """A bound on what the model may write: one of ``choices``, or an object of ``schema``."""
 
@@ -27,7 +29,7 @@ class Constraint:
     name: str = "answer"
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Request:
     """Everything that decides a reply. A trailing assistant message begins the reply (prefill)."""
 
@@ -39,7 +41,7 @@ class Request:
     """How many alternatives of the first token to report (0: none)."""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Usage:
     """Tokens of one call; None where the server does not say.
 
@@ -53,7 +55,7 @@ class Usage:
     reasoning: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Reply:
     """What came back: the new text alone, never the beginning that was sent as prefill.
 
