@@ -6,9 +6,10 @@ import random
 import sqlite3
 from pathlib import Path
 
+from ostrom.engine.entries import ANSWER, UNIT, dump
 from ostrom.engine.folder import Folder, new_manifest
 from ostrom.engine.integrity import sealed
-from ostrom.engine.journal import ANSWER, UNIT, Journal, dump
+from ostrom.engine.journal import Journal
 from ostrom.framing import Library
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan

@@ -71,7 +71,7 @@ def test_help_loads_nothing_heavy() -> None:
         "import sys; sys.argv = ['ostrom', '--help']\n"
         "from ostrom.cli import main\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        f"heavy = [m for m in {HEAVY + ('numpy', 'asyncio', 'ssl', 'pydantic')!r} if m in sys.modules]\n"
+        f"heavy = [m for m in {HEAVY + ('numpy', 'pydantic')!r} if m in sys.modules]\n"
         "assert not heavy, heavy"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -44,6 +44,7 @@ class LanguageAgent:
         self.voice = voice
         self.style: Style = styles.build(config.style, key="agent.style")
         self.memory: Memory = memories.build(config.memory, key="agent.memory")
+        self._takes_notes = self.memory.takes_notes
         lacking = self.style.lacks(model.abilities)
         if lacking:
             raise StudyError(f"style {config.style}: {model.name} does not {lacking}", key="agent.style")
@@ -56,8 +57,7 @@ class LanguageAgent:
 
     async def answer(self, decision: Decision, desk: Desk) -> Answer:
         """Ask the model in the agent's style; a mixed strategy is drawn from."""
-        due = self.memory.due(decision.view, notes_at(desk))
-        if due is not None:
+        if self._takes_notes and (due := self.memory.due(decision.view, notes_at(desk))) is not None:
             await self._renew_note(due, decision, desk)
         if self.config.answer == "mixture" and isinstance(decision.form, Choice):
             mixed = await self.style.answer(
@@ -148,7 +148,7 @@ class LanguageAgent:
             shown = self.memory.show(
                 decision.view,
                 lambda number, purpose: desk.draw(f"memory:{purpose}", number),
-                notes_at(desk),
+                notes_at(desk) if self._takes_notes else (),
             )
         order = desk.draw("order") if self.config.framing.order == "shuffled" else None
         return self.voice.prompt(decision, shown, order, self.config.facts)
@@ -162,9 +162,10 @@ class LanguageAgent:
 
     def with_facts(self, answer: Answer, prompt: Prompt) -> Answer:
         """The answer with what the player was shown as options, in the order shown."""
-        if not prompt.labels:
+        if not prompt.facts:
             return answer
-        return replace(answer, facts={**(answer.facts or {}), **prompt.facts})
+        facts = {**answer.facts, **prompt.facts} if answer.facts else prompt.facts
+        return Answer(answer.value, answer.reading, answer.probabilities, answer.note, facts)
 
     def give_up(self, decision: Decision, desk: Desk, reason: str) -> Answer:
         """Apply the study's policy for answers that never came."""

@@ -48,6 +48,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from ostrom.answers.doubt import doubt
 from ostrom.answers.ending import SENTENCE, clipped, final_part, last_lines, last_sentence
@@ -56,6 +57,7 @@ from ostrom.answers.naming import PAIRS, mentions, unknown
 from ostrom.answers.reading import Answer, Invalid
 
 _LONGEST_LINE = LONGEST + 64
+_SHORT = 40
 _LIST_MARK = re.compile(r"(?:[-*+•>]|[0-9]{1,3}[.)])\s+")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
@@ -72,6 +74,18 @@ def read_choice(
     >>> read_choice("so A0 or A1", {"C": "A0", "D": "A1"})
     Invalid(reason='the last sentence names more than one option: [A0] and [A1]')
     """
+    if len(text) <= _SHORT:
+        return _read_short(text, tuple(labels.items()), strict, cut)
+    return _read(text, labels, strict, cut)
+
+
+@lru_cache(maxsize=4096)
+def _read_short(text: str, labels: tuple[tuple[str, str], ...], strict: bool, cut: bool) -> Answer | Invalid:
+    """Models that answer and say nothing else say the same few things again and again."""
+    return _read(text, dict(labels), strict, cut)
+
+
+def _read(text: str, labels: Mapping[str, str], strict: bool, cut: bool) -> Answer | Invalid:
     ready = prepared(labels)
     part = final_part(text, cut=cut)
     if isinstance(part, Invalid):
@@ -84,7 +98,8 @@ def read_choice(
     if not lines:
         return Invalid("the reply says nothing")
     key = alone(lines[0], ready)
-    item = alone(_item(lines[0]), ready)
+    listed = _item(lines[0])
+    item = key if listed is lines[0] else alone(listed, ready)
     before = alone(_item(lines[1]), ready) if len(lines) > 1 else None
     if item is not None and before is not None and item != before:
         return Invalid(f"the reply ends with two options, {_two(before, item, labels)}; give only one")

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from ostrom.engine.journal import dump, load
+from ostrom.engine.entries import dump, load
 from ostrom.errors import RunError
 from ostrom.models.base import Reply, Request, Usage
 

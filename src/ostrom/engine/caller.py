@@ -10,8 +10,8 @@ from typing import Any, Protocol
 import orjson
 
 from ostrom.engine.cache import call_key, prompt_of, settled
+from ostrom.engine.entries import CallRecord
 from ostrom.engine.gate import Gate, Stopped
-from ostrom.engine.journal import CallRecord
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.retries import Patience
 from ostrom.errors import ModelError

@@ -14,15 +14,19 @@ from zlib import crc32
 
 from ostrom.errors import RunError
 
-FORMAT = 2
+FORMAT = 3
 """Goes up when the tables change; kept in the database itself."""
+
+# A damaged name of a table makes a message that Python cannot read.
+DAMAGE = (sqlite3.Error, UnicodeDecodeError)
 
 COLUMNS = {
     "answers": "unit, step, player, part, value, reading, probabilities, note, facts, complaints",
     "calls": (
-        "unit, step, player, part, try, at, model, key, prompt, params, reply, reasoning, reasoning_kind, finish, "
+        "unit, step, player, part, try, at, model, key, prompt, nth, params, reply, reasoning, reasoning_kind, finish, "
         "tokens_in, tokens_out, tokens_cached, tokens_reasoning, usd, logprobs, version, latency, source, error, status"
     ),
+    "prompts": "id, texts",
     "plays": "unit, rounds, intended",
     "units": "unit, state, reason, steps, scores, facts",
 }
@@ -115,3 +119,19 @@ def _check_rows(connection: sqlite3.Connection, path: Path) -> int:
     if broken:
         raise RunError(f"{path}: the journal is damaged: {broken} of its entries changed, first {first}")
     return held + int(again)
+
+
+def explain(path: Path, error: Exception) -> str:
+    """One line about what the disk or the database refused, and what to do."""
+    text = " ".join(str(error).split())
+    low = text.lower()
+    if "full" in low or "no space" in low:
+        return f"{path}: the disk is full; nothing acknowledged is lost: free some space and run again"
+    if "readonly" in low or "read-only" in low or "permission" in low:
+        return f"{path}: cannot be written to ({text})"
+    signs = ("malformed", "not a database", "disk image", "could not decode", "can't decode", "no such")
+    if any(sign in low for sign in signs):
+        return f"{path}: the journal is damaged ({text}); restore it from a copy"
+    if "locked" in low:
+        return f"{path}: another process holds the journal"
+    return f"{path}: {text}"

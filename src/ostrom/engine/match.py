@@ -10,7 +10,7 @@ import numpy as np
 
 from ostrom.agents.base import Agent
 from ostrom.answers import Answer
-from ostrom.engine.journal import Place
+from ostrom.engine.entries import Place
 from ostrom.engine.plan import Tally, Unit
 from ostrom.errors import RunError
 from ostrom.mechanisms.protocol import Decision, Outcome, Play
@@ -177,32 +177,21 @@ async def _all(works: Sequence[Coroutine[Any, Any, Answer]]) -> list[Answer]:
     """All answers; if one fails, the others are first brought to their end so that nothing paid is lost."""
     # The first needs no task of its own: this one would only wait for it.
     others = [asyncio.create_task(work) for work in works[1:]]
-    try:
-        first = await works[0]
-    except BaseException as error:
-        if isinstance(error, asyncio.CancelledError):
+    answers: list[Answer] = []
+    failure: Exception | None = None
+    for work in (works[0], *others):
+        try:
+            answers.append(await work)
+        except Exception as error:
+            failure = failure or error
+        except BaseException:
             for other in others:
                 other.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
-        raise
-    if not others:
-        return [first]
-    return [first, *await _ended(others)]
-
-
-async def _ended(tasks: Sequence[asyncio.Task[Answer]]) -> list[Answer]:
-    if not all(task.done() for task in tasks):
-        try:
-            await asyncio.wait(tasks)
-        except asyncio.CancelledError:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(*others, return_exceptions=True)
             raise
-    errors = [error for task in tasks if (error := task.exception()) is not None]
-    if errors:
-        raise errors[0]
-    return [task.result() for task in tasks]
+    if failure is not None:
+        raise failure
+    return answers
 
 
 def replay(

@@ -12,7 +12,8 @@ from typing import Any
 
 from ostrom.answers import Answer
 from ostrom.engine.arrays import ArrayPlayer
-from ostrom.engine.journal import Journal, Place, dump
+from ostrom.engine.entries import Place, dump
+from ostrom.engine.journal import Journal
 from ostrom.engine.match import replay
 from ostrom.engine.plan import Plan, Seated, Unit
 from ostrom.errors import RunError

@@ -36,7 +36,8 @@ CREATE TABLE IF NOT EXISTS calls (
   at REAL NOT NULL,
   model TEXT NOT NULL,
   key BLOB NOT NULL,            -- hash of everything that decides the reply
-  prompt BLOB NOT NULL,         -- zlib, JSON list of messages
+  prompt INTEGER NOT NULL,      -- the package in prompts that holds what was asked
+  nth INTEGER NOT NULL,         -- its place in that package, from 0
   params TEXT NOT NULL,         -- JSON object
   reply TEXT,
   reasoning TEXT,
@@ -56,6 +57,12 @@ CREATE TABLE IF NOT EXISTS calls (
   seal INTEGER NOT NULL
 );
 CREATE INDEX IF NOT EXISTS calls_place ON calls (unit, step, player);
+
+CREATE TABLE IF NOT EXISTS prompts (
+  id INTEGER PRIMARY KEY,
+  texts BLOB NOT NULL,          -- zlib, JSON list: for each call that was written together its list of messages
+  seal INTEGER NOT NULL
+);
 
 CREATE TABLE IF NOT EXISTS plays (
   unit INTEGER PRIMARY KEY,

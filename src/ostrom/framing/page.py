@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from typing import Any
 
 from ostrom.mechanisms.protocol import Decision
@@ -17,11 +18,8 @@ class Prompt:
     labels: Mapping[str, str]
     """Option key to label, in the order in which the options were named."""
     instruction: str
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What is recorded with the answer: the labels, and the order in which they were named."""
-        return {"labels": dict(self.labels), "order": list(self.labels.values())} if self.labels else {}
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What is recorded with the answer: the labels, and the order in which they were named."""
 
 
 class Page:
@@ -32,6 +30,7 @@ class Page:
         "_note",
         "_order",
         "decision",
+        "facts",
         "instruction",
         "options",
         "pieces",
@@ -53,6 +52,7 @@ class Page:
     ) -> None:
         self.decision, self._order, self._note, self._extra = decision, order, note, extra
         self.options, self.instruction, self.setup, self.values = options, instruction, setup, values
+        self.facts = {"labels": dict(options), "order": list(options.values())} if options else {}
         self.uses = 0
         self.pieces: list[str] | None = None
         """The text around its holes, once it is worth keeping."""

@@ -66,7 +66,7 @@ class Voice:
         past = None
         if view.facts.get("repeated"):
             past = self.chronicle.past(decision, shown, self.labels(view.game))
-        return Prompt(self._text(page, view.round, past), page.options, page.instruction)
+        return Prompt(self._text(page, view.round, past), page.options, page.instruction, page.facts)
 
     def _page(
         self, decision: Decision, order: tuple[int, ...], note: str | None, extra: Mapping[str, Any]

@@ -79,6 +79,11 @@ class Memory(ABC):
         """The note that the player has to write before it decides, if any."""
         return None
 
+    @property
+    def takes_notes(self) -> bool:
+        """Whether notes are ever due; if not, there are none to show."""
+        return type(self).due is not Memory.due
+
     def lacks(self, game: Game) -> str | None:  # noqa: ARG002
         """What the game would have to have for this memory and has not, in words."""
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 LONGEST_HEAD = 1 << 16
@@ -91,9 +92,10 @@ class ResponseReader:
         headers: dict[str, str] = {}
         for line in lines[1:]:
             name, colon, value = line.partition(b":")
-            if not colon or not _NAME.match(name):
+            key = _header(name)
+            if not colon or key is None:
                 raise Garbled(f"it sent the header line {line[:40]!r}")
-            key, text = name.lower().decode("ascii"), value.strip(b" \t").decode("latin-1")
+            text = value.strip(b" \t").decode("latin-1")
             if headers.setdefault(key, text) != text:
                 if key == "content-length":
                     raise Garbled("it sent two lengths")
@@ -199,6 +201,12 @@ class _ToTheEnd:
         if self.size > LONGEST_BODY:
             raise Garbled(f"its body has more than {LONGEST_BODY:,} bytes")
         self.parts.append(data)
+
+
+@lru_cache(maxsize=256)
+def _header(name: bytes) -> str | None:
+    """The name of a header in lower case; None if it is none. A server sends the same ones all the time."""
+    return name.lower().decode("ascii") if _NAME.match(name) else None
 
 
 def _length(text: str) -> int:

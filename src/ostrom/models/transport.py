@@ -41,7 +41,9 @@ class Transport:
             },
         )
         self._idle: deque[Connection] = deque()
-        self._busy: set[Connection] = set()
+        self._busy: dict[Connection, float] = {}
+        """Connections in use and until when; the timeout is one, so the first is the first to expire."""
+        self._alarm: asyncio.TimerHandle | None = None
         self._sweep: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
@@ -56,8 +58,9 @@ class Transport:
             self._enter(loop)
         deadline = loop.time() + self.timeout
         connection = self._kept(loop.time() - KEEP_ALIVE) or await self._connect(deadline)
-        self._busy.add(connection)
-        timer = loop.call_at(deadline, connection.fail, TimeoutError())
+        self._busy[connection] = deadline
+        if self._alarm is None:
+            self._alarm = loop.call_at(deadline, self._expire, loop)
         try:
             response = await connection.exchange(self._address.request(payload))
         except (TimeoutError, HungUp, CutShort, Garbled, OSError) as error:
@@ -67,8 +70,7 @@ class Transport:
             connection.abort()
             raise
         finally:
-            timer.cancel()
-            self._busy.discard(connection)
+            del self._busy[connection]
         if connection.usable:
             self._keep(connection, loop)
         if 200 <= response.status < 300:
@@ -80,8 +82,9 @@ class Transport:
     async def close(self) -> None:
         """Shut all connections; closing twice is fine."""
         self._closed = True
-        if self._sweep is not None:
-            self._sweep.cancel()
+        for timer in (self._alarm, self._sweep):
+            if timer is not None:
+                timer.cancel()
         for connection in (*self._idle, *self._busy):
             connection.fail(HungUp())
         self._idle.clear()
@@ -126,6 +129,14 @@ class Transport:
         while idle and (not idle[0].usable or idle[0].idle_since + KEEP_ALIVE <= now):
             idle.popleft().abort()
         self._sweep = loop.call_at(idle[0].idle_since + KEEP_ALIVE, self._drop_old, loop) if idle else None
+
+    def _expire(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Give up on calls whose time is over. One timer serves all calls: one for each would cost more."""
+        now = loop.time()
+        for connection in [c for c, deadline in self._busy.items() if deadline <= now]:
+            connection.fail(TimeoutError())
+        waiting = [deadline for deadline in self._busy.values() if deadline > now]
+        self._alarm = loop.call_at(min(waiting), self._expire, loop) if waiting else None
 
     def _failure(self, error: Exception) -> ModelError:
         if isinstance(error, TimeoutError):

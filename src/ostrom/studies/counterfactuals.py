@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ostrom.agents.config import AgentConfig
-from ostrom.engine.journal import Place
+from ostrom.engine.entries import Place
 from ostrom.framing.chronicle import short_name
 from ostrom.mechanisms.protocol import Decision, Round, View
 from ostrom.memory import Note, memories

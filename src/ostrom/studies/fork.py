@@ -14,7 +14,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from ostrom.answers import Answer
-from ostrom.engine.journal import Journal, Place
+from ostrom.engine.entries import Place
+from ostrom.engine.journal import Journal
 from ostrom.engine.match import replay
 from ostrom.engine.plan import Budget, Unit
 from ostrom.errors import UsageError

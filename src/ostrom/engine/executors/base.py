@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ostrom.engine.journal import Journal, Place
+from ostrom.engine.entries import Place
+from ostrom.engine.journal import Journal
 from ostrom.engine.match import Replies
 from ostrom.engine.plan import Plan, Tally, Unit
 from ostrom.engine.retries import Patience

@@ -6,8 +6,8 @@ import asyncio
 from collections import Counter
 
 from ostrom.answers import Answer
+from ostrom.engine.entries import CallRecord
 from ostrom.engine.executors.wire import AnswerEntry, Batch
-from ostrom.engine.journal import CallRecord
 
 
 class Outbox:

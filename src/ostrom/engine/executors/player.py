@@ -7,8 +7,8 @@ from typing import Any
 
 from ostrom.agents.cast import Company
 from ostrom.answers import Answer
+from ostrom.engine.entries import Place
 from ostrom.engine.executors.base import Ended
-from ostrom.engine.journal import Place
 from ostrom.engine.match import Answers, Calls, Match, Replies
 from ostrom.engine.plan import Tally, Unit
 from ostrom.errors import OstromError

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ostrom import __version__
+from ostrom.engine.entries import CallRecord
 from ostrom.engine.executors.base import Assignment, Ended, Manner, Session, matches_at_once, most_calls
 from ostrom.engine.executors.cluster import Cluster, import_ray, join, processors
 from ostrom.engine.executors.gatekeeper import Gatekeeper
@@ -23,7 +24,6 @@ from ostrom.engine.executors.tallying import count_entry
 from ostrom.engine.executors.wire import Batch, Charter, Failure, Opened, Report, Work, prompt_files
 from ostrom.engine.executors.worker import Worker
 from ostrom.engine.gate import Stopped
-from ostrom.engine.journal import CallRecord
 from ostrom.engine.match import Replies
 from ostrom.engine.plan import Plan, Tally
 from ostrom.errors import OstromError, RunError

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ostrom.engine.entries import CallRecord
 from ostrom.engine.executors.wire import AnswerEntry
-from ostrom.engine.journal import CallRecord
 from ostrom.engine.plan import Tally
 
 

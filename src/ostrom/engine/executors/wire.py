@@ -10,9 +10,9 @@ from typing import Any, Literal
 from ostrom import errors
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
+from ostrom.engine.entries import CallRecord, Place
 from ostrom.engine.executors.base import Ended
 from ostrom.engine.gate import Gate, Stopped
-from ostrom.engine.journal import CallRecord, Place
 from ostrom.engine.match import Replies
 from ostrom.engine.plan import Unit
 from ostrom.engine.retries import Patience
