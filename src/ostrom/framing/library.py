@@ -14,16 +14,15 @@ from unicodedata import category
 
 from jinja2 import (
     Environment,
-    FileSystemLoader,
     StrictUndefined,
     Template,
     TemplateError,
     TemplateNotFound,
-    meta,
     nodes,
 )
 
 from ostrom.errors import StudyError, UnknownName
+from ostrom.framing.templates import Loader, asks_for, includes, only_writes_down
 from ostrom.plain_yaml import read_yaml
 
 OWN = Path(__file__).parent / "prompts"
@@ -96,8 +95,9 @@ class Library:
             folders.insert(0, mine)
         self.folder = None if folder is None else str(folder)
         self.folders = folders
+        self._loader = Loader([str(f) for f in folders])
         self._env = Environment(
-            loader=FileSystemLoader([str(f) for f in folders]),
+            loader=self._loader,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
@@ -206,32 +206,14 @@ class Library:
         return self.fill(path, {**values, **{name: mark(name) for name in holes}})
 
     def _writes_down(self, path: str, names: frozenset[str]) -> bool:
-        """Whether a template only prints these values, or asks whether they are there."""
         known = self._plain.get((path, names))
         if known is None:
-            tree = self._env.parse(self._source(path))
-            used = sum(n.name in names and n.ctx == "load" for n in tree.find_all(nodes.Name))
-            printed = sum(
-                isinstance(child, nodes.Name) and child.name in names
-                for output in tree.find_all(nodes.Output)
-                for child in output.nodes
-            )
-            asked = sum(
-                isinstance(test.node, nodes.Name) and test.node.name in names and test.name == "none"
-                for test in tree.find_all(nodes.Test)
-            ) + sum(
-                isinstance(case.test, nodes.Name) and case.test.name in names
-                for case in tree.find_all(nodes.If)
-            )
-            includes = next(
-                tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)), None
-            )
-            known = self._plain[path, names] = includes is None and used == printed + asked
+            known = self._plain[path, names] = only_writes_down(self._tree(path), names)
         return known
 
-    def _source(self, path: str) -> str:
+    def _tree(self, path: str) -> nodes.Template:
         self.template(path)  # says in one line if there is none
-        return next(f / path for f in self.folders if (f / path).is_file()).read_text(encoding="utf-8")
+        return self._loader.trees[path]
 
     def steady(self, path: str) -> bool:
         """Whether a template asks for nothing that changes from round to round."""
@@ -258,11 +240,8 @@ class Library:
 
     def _prepare(self, path: str) -> tuple[Template, tuple[str, ...] | None]:
         """A template with the names of the values it asks for; None where it includes others."""
-        template = self.template(path)
-        tree = self._env.parse(self._source(path))
-        includes = next(tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)), None)
-        needs = None if includes is not None else tuple(sorted(meta.find_undeclared_variables(tree)))
-        self._ready[path] = (template, needs)
+        tree = self._tree(path)
+        self._ready[path] = (self.template(path), None if includes(tree) else asks_for(tree))
         return self._ready[path]
 
     def story(self, name: str) -> Story:
