@@ -20,7 +20,7 @@ from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 
 IN_FLIGHT = 64
-MATCHES, ROUNDS = 100, 20
+MATCHES, ROUNDS = 200, 20
 CALLS = MATCHES * ROUNDS * 2
 PEER_CALLS = 1000
 

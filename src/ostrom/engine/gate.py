@@ -70,6 +70,11 @@ class RunGate:
         """The most calls in flight to all models together."""
         return sum(door.limiter.most for door in self._doors.values())
 
+    @property
+    def places(self) -> int:
+        """The calls that may be in flight to all models together by now."""
+        return sum(int(door.limiter.limit) for door in self._doors.values())
+
     async def enter(self, model: str) -> int:
         limiter = self._doors[model].limiter
         era = limiter.try_acquire()
@@ -88,9 +93,10 @@ class RunGate:
             self._check_budget()
         except OstromError:
             limiter.left()
+            self._count()
             raise
-        self.tally.in_flight += 1
         self.reserved += 1
+        self._count()
         return era
 
     def succeeded(self, model: str, usage: Usage, usd: float | None) -> None:
@@ -106,15 +112,19 @@ class RunGate:
         else:
             tally.usd += usd
         door.limiter.succeeded()
+        self._count()
 
     def troubled(self, model: str, era: int, retry_after: float | None) -> None:
         self._failed(model).limiter.troubled(era, retry_after)
+        self._count()
 
     def refused(self, model: str) -> None:
         self._failed(model).limiter.left()
+        self._count()
 
     def left(self, model: str) -> None:
         self._closing(model).limiter.left()
+        self._count()
 
     def hopeless(self, tries: int) -> bool:
         """Whether some model fails so steadily that going on would only waste calls."""
@@ -131,9 +141,12 @@ class RunGate:
         return door
 
     def _closing(self, model: str) -> _Door:
-        self.tally.in_flight -= 1
         self.reserved -= 1
         return self._doors[model]
+
+    def _count(self) -> None:
+        """A call is in flight from when it has its place until its reply was taken."""
+        self.tally.in_flight = sum([door.limiter.in_flight for door in self._doors.values()])
 
     def _check_budget(self) -> None:
         """Refuse a call that the budget does not cover; calls under way count as the mean of those made."""

@@ -26,6 +26,8 @@ from ostrom.models.base import Model
 
 OpenModel = Callable[[str, Mapping[str, Any]], Model]
 """Opens a model by its name and settings."""
+LOOK = 0.25
+"""Seconds after which the runner looks again whether more matches should be under way."""
 ARRAY_BATCH = 4096
 """Matches that are played as arrays at a time."""
 
@@ -112,10 +114,10 @@ class Runner:
         try:
             journal.start()
             self._take_stock(journal)
-            at_once = await self.executor.start(Session(self.plan, journal, self.tally))
+            await self.executor.start(Session(self.plan, journal, self.tally))
             self._describe()
             with _few_collections():
-                await self._play_all(journal, at_once)
+                await self._play_all(journal)
             await journal.flush()
         finally:
             journal.close()
@@ -186,30 +188,46 @@ class Runner:
             self.tally.done += 1
             self.tally.decisions += 2 * played.rounds
 
-    async def _play_all(self, journal: Journal, at_once: int) -> None:
+    async def _play_all(self, journal: Journal) -> None:
         units = self._one_by_one(journal)
         for index, state in self._states.items():
             if state in ("done", "skipped"):
                 self._ended.setdefault(index, asyncio.Event()).set()
+        playing: set[asyncio.Task[None]] = set()
+        busy, all_begun = 0, False
 
         async def work() -> None:
+            nonlocal busy, all_begun
             for unit in units:
                 if self.stopping.is_set():
-                    return
+                    break
                 await self._conclude(unit, await self._play(unit, journal), journal)
+                if busy > self.executor.room():
+                    break  # there are fewer places than there were; the others go on
+            else:
+                all_begun = True
+            busy -= 1
 
-        tasks = [asyncio.create_task(work()) for _ in range(at_once)]
         try:
-            await asyncio.gather(*tasks)
+            while True:
+                while not all_begun and not self.stopping.is_set() and busy < self.executor.room():
+                    busy += 1
+                    playing.add(asyncio.create_task(work()))
+                if not playing:
+                    return
+                done, _ = await asyncio.wait(playing, timeout=LOOK, return_when=asyncio.FIRST_EXCEPTION)
+                playing -= done
+                for task in done:
+                    task.result()
         except asyncio.CancelledError:
-            for task in tasks:
+            for task in playing:
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(*playing, return_exceptions=True)
             raise
         except BaseException:
             self.stopping.set()
             self.executor.stop()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.gather(*playing, return_exceptions=True)
             raise
 
     async def _play(self, unit: Unit, journal: Journal) -> Ended:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -52,6 +53,9 @@ class LoopbackServer:
         self.count = 0
         self.in_flight = 0
         self.max_in_flight = 0
+        self.call_seconds = self.busy_seconds = 0.0
+        """Time in flight summed over calls, and time with at least one: their ratio is the mean in flight."""
+        self._since = 0.0
         self.fault_counts: Counter[str] = Counter()
         self._seen: Counter[int] = Counter()
         self._open: set[Connection] = set()
@@ -85,6 +89,8 @@ class LoopbackServer:
             "count": self.count,
             "in_flight": self.in_flight,
             "max_in_flight": self.max_in_flight,
+            "call_seconds": self.call_seconds,
+            "busy_seconds": self.busy_seconds,
             "faults": dict(self.fault_counts),
         }
 
@@ -139,7 +145,7 @@ class LoopbackServer:
             timer = self._waiting.pop(connection)
             if timer is not None:
                 timer.cancel()
-            self.in_flight -= 1
+            self._fly(-1)
 
     def _handle(self, received: Received, connection: Connection) -> None:
         if received.method != "POST":
@@ -149,8 +155,7 @@ class LoopbackServer:
             return
         order = self.count
         self.count += 1
-        self.in_flight += 1
-        self.max_in_flight = max(self.max_in_flight, self.in_flight)
+        self._fly(1)
         self._waiting[connection] = None
         if self.record:
             self.requests.append(received)
@@ -160,6 +165,15 @@ class LoopbackServer:
             self._waiting[connection] = self._loop.call_later(delay, self._reply, received, connection, fault)
         else:
             self._reply(received, connection, fault)
+
+    def _fly(self, change: int) -> None:
+        now = time.perf_counter()
+        if self.in_flight:
+            self.call_seconds += self.in_flight * (now - self._since)
+            self.busy_seconds += now - self._since
+        self._since = now
+        self.in_flight += change
+        self.max_in_flight = max(self.max_in_flight, self.in_flight)
 
     def _fate(self, body: bytes, order: int) -> tuple[str | None, float]:
         """Fault and latency of a request. Nothing is hashed for a server without faults."""
@@ -179,7 +193,7 @@ class LoopbackServer:
                 return  # stays in flight until the client gives up
         if self._waiting.pop(connection, 0) == 0:
             return  # the client is gone
-        self.in_flight -= 1
+        self._fly(-1)
         if fault == "reset":
             connection.reset()
             return

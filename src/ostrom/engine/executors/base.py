@@ -63,8 +63,12 @@ class Executor(Protocol):
         """Make models ready."""
         ...
 
-    async def start(self, session: Session) -> int:
-        """Begin a session. Returns how many units should be under way at the same time."""
+    async def start(self, session: Session) -> None:
+        """Begin a session."""
+        ...
+
+    def room(self) -> int:
+        """How many units should be under way by now; it grows and shrinks with what the models bear."""
         ...
 
     async def play(self, assignment: Assignment) -> Ended:
@@ -104,12 +108,16 @@ def most_calls(connections: int, ceiling: int | None, wanted: int | None) -> int
     return min(most, ceiling) if ceiling is not None else most
 
 
-def matches_at_once(most: int, in_process: bool, seats: int) -> int:
-    """As many matches as keep every connection busy, even when each waits for its slowest seat.
+def matches_at_once(calls: int, in_process: bool, seats: int) -> int:
+    """As many matches as keep so many calls in flight, even when each waits for its slowest seat or the disk.
 
-    A model in this process keeps the beginning of few conversations warm: more matches than that would
-    push each other's prompts out and be slower, not faster.
+    No more than that: matches that crawl side by side are all unfinished when somebody stops the run. A model
+    in this process keeps the beginning of few conversations warm: more matches than that would push each
+    other's prompts out and be slower, not faster.
+
+    >>> matches_at_once(64, False, 2), matches_at_once(4, True, 2), matches_at_once(0, False, 2)
+    (128, 2, 1)
     """
-    if not most:
+    if not calls:
         return 1
-    return max(1, most // seats) if in_process else max(8, min(most, 4096))
+    return max(1, calls // seats) if in_process else max(8, min(2 * calls, 4096))

@@ -37,7 +37,7 @@ class LocalExecutor:
         if self._cache_path is not None:
             self._cache = Cache(self._cache_path)
 
-    async def start(self, session: Session) -> int:
+    async def start(self, session: Session) -> None:
         """Set up the gate, the caller and the agents' company."""
         plan, manner = session.plan, self.manner
         self._journal = session.journal
@@ -52,8 +52,13 @@ class LocalExecutor:
             caller.open(model)
         company = Company(self.models, self.library, Invalidity(plan.retries, plan.policy))
         self._player = UnitPlayer(company, session.journal, caller, session.tally)
-        seats = max(1, plan.unit(0).game.seats) if len(plan) else 1
-        return matches_at_once(gate.most, all(c is not None for c in ceilings), seats)
+        self._seats = max(1, plan.unit(0).game.seats) if len(plan) else 1
+        self._in_process = all(ceiling is not None for ceiling in ceilings)
+
+    def room(self) -> int:
+        """As many matches as keep all places taken that there are by now."""
+        gate = self._gate
+        return matches_at_once(gate.most if self._in_process else gate.places, self._in_process, self._seats)
 
     async def play(self, assignment: Assignment) -> Ended:
         """Play one unit."""

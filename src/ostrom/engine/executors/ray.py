@@ -123,7 +123,7 @@ class RayExecutor:
                 "processors, all of them taken"
             )
 
-    async def start(self, session: Session) -> int:
+    async def start(self, session: Session) -> None:
         """Set up the gate of the run and put the workers to work."""
         assert self._opened is not None
         self._session = session
@@ -162,7 +162,11 @@ class RayExecutor:
         seats = max(1, session.plan.unit(0).game.seats) if len(session.plan) else 1
         in_process = all(model.ceiling is not None for model in opened.values())
         at_once = matches_at_once(sum(most for _, most in doors.values()), in_process, seats)
-        return min(at_once, self._workers * self.cluster.matches)
+        self._room = min(at_once, self._workers * self.cluster.matches)
+
+    def room(self) -> int:
+        """What the workers and the limits of the models admit."""
+        return self._room
 
     def stop(self) -> None:
         """Begin no more calls, anywhere."""
