@@ -103,9 +103,18 @@ def test_judge_writes_a_table_and_flags_the_model_that_judges_itself(ostrom: Com
     with LoopbackServer(respond) as server:
         (tmp_path / "talk.yaml").write_text(study.format(server.model))
         assert ostrom("run", "talk.yaml").returncode == 0
+        before = server.count
+        judging = ("judge", "talk", "--model", server.model, "--passes", "2", "--name", "x", "--dry-run")
+        forecast, shown = ostrom(*judging, "--json"), ostrom(*judging)
+        assert server.count == before and not (tmp_path / "runs" / "talk" / "judge-x").exists()
         done = ostrom("judge", "talk", "--model", server.model, "--passes", "2", "--name", "x", "--json")
         again = ostrom("judge", "talk", "--model", server.model, "--passes", "2", "--name", "x")
         refused = ostrom("judge", "talk", "--model", server.model, "--name", "x")
+    assert forecast.returncode == 0, forecast.stderr
+    bound = json.loads(forecast.stdout)
+    assert (bound["decisions"], bound["judgements"]) == (2, {"planned": 4, "due": 4})
+    assert bound["calls"] == 4 and bound["tokens_in"] > 1000 and bound["tokens_out"] == 4 * 1000
+    assert shown.returncode == 0 and "judge-x: what it takes at most" in shown.stdout
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report["judgements"] == {"planned": 4, "done": 4, "without_labels": 0, "self_judged": 4}

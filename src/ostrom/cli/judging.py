@@ -12,7 +12,8 @@ from ostrom.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
     from ostrom.analysis.motives.judged import JudgedCorpus
-    from ostrom.engine.runner import Result
+    from ostrom.engine.runner import Options, Result
+    from ostrom.studies.judging import JudgePlan
 
 
 def judge(
@@ -45,6 +46,9 @@ def judge(
     prompts: Annotated[Path | None, typer.Option(help="A folder whose files replace prompts.")] = None,
     prices: Annotated[Path | None, typer.Option(help="A YAML file with prices per million tokens.")] = None,
     runs: Annotated[Path, typer.Option(help="The folder of all runs.", envvar="OSTROM_RUNS")] = Path("runs"),
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Label the motives of every reasoned play decision of a run; the same command goes on.
@@ -81,6 +85,9 @@ def judge(
             prices=load_prices(prices) if prices else None,
             ask_again=True,
         )
+        if dry_run:
+            _forecast(plan, options, folder, json)
+            return
         result = judge_run(plan, options=options, watch=watch_with(json=json))
         journal = Journal(folder / "journal.db")
         try:
@@ -97,6 +104,20 @@ def judge(
     _say_end(result, report)
     if not result.complete:
         sys.exit(130 if result.interrupted else 1)
+
+
+def _forecast(plan: JudgePlan, options: Options, folder: Path, json: bool) -> None:
+    from ostrom.cli.forecasting import print_forecast
+    from ostrom.studies.judged_forecast import forecast_judging
+
+    bound = forecast_judging(plan, options.prices, options.limit)
+    if json:
+        cost = {k: v for k, v in bound.as_dict().items() if k not in ("cells", "matches", "decisions")}
+        judgements = {"planned": len(plan), "due": bound.matches}
+        print_json({"corpus": str(folder), "decisions": len(plan.corpus), "judgements": judgements, **cost})
+        return
+    counted = {"decisions": len(plan.corpus), "judgements": len(plan), "due now": bound.matches}
+    print_forecast(folder.name, counted, bound)
 
 
 def _report(

@@ -134,29 +134,15 @@ def _prices(path: Path | None) -> Any:
 
 
 def _forecast(plan: StudyPlan, prices: Any, json: bool) -> None:
+    from ostrom.cli.forecasting import print_forecast
     from ostrom.studies.forecast import forecast
 
     bound = forecast(plan, prices)
     if json:
         print_json({"study": plan.name, **bound.as_dict()})
         return
-    print_table(
-        f"{plan.name}: what it takes at most (before retries)",
-        ["cells", "matches", "decisions", "calls", "tokens in", "tokens out", "USD"],
-        [
-            [
-                bound.cells,
-                bound.matches,
-                bound.decisions,
-                bound.calls,
-                bound.tokens_in,
-                bound.tokens_out,
-                "unknown" if bound.usd is None else round(bound.usd, 2),
-            ]
-        ],
-    )
-    if bound.unpriced:
-        say(f"no price known for {', '.join(bound.unpriced)}: give one with --prices FILE")
+    counted = {"cells": bound.cells, "matches": bound.matches, "decisions": bound.decisions}
+    print_forecast(plan.name, counted, bound)
 
 
 def _finish(result: Result, folder: Path, json: bool) -> None:

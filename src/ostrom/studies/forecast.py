@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from ostrom.agents.style import styles
@@ -42,29 +43,40 @@ class Forecast:
 def forecast(plan: StudyPlan, prices: Mapping[str, Any] | None = None) -> Forecast:
     """Bound a study without playing it: one unit of each seating is looked at, seeds multiply."""
     total = Forecast(cells=plan.cells, matches=len(plan), retries_per_decision=plan.retries)
+    units = (plan.unit(index) for index in range(len(plan) // plan.study.seeds))
+    return add_up(total, units, partial(_tokens, plan), prices, times=plan.study.seeds)
+
+
+def add_up(
+    total: Forecast,
+    units: Iterable[Unit],
+    tokens_of: Callable[[Unit, Seated, int], float],
+    prices: Mapping[str, Any] | None = None,
+    times: int = 1,
+) -> Forecast:
+    """Add what units take, each so many times; ``tokens_of`` a unit, a player and its seat is a prompt's length."""
     unpriced: dict[str, None] = {}
     usd = 0.0
-    for index in range(len(plan) // plan.study.seeds):
-        unit = plan.unit(index)
+    for unit in units:
         decisions = unit.mechanism.most_decisions(unit.game)
-        total.decisions += decisions * plan.study.seeds
+        total.decisions += decisions * times
         for player, seated in enumerate(unit.players):
             if seated.config.model is None:
                 continue
-            per_call = _tokens(plan, unit, seated, player % unit.game.seats)
+            per_call = tokens_of(unit, seated, player % unit.game.seats)
             notes = memories.build(seated.config.memory).most_notes(unit.mechanism.longest_history(unit.game))
             asked = unit.mechanism.decisions_of(unit.game, player, len(unit.players))
             calls = asked * styles.build(seated.config.style).calls + notes
             tokens_in = calls * per_call
             tokens_out = calls * int(seated.config.params.get("max_tokens", 2000))
-            total.calls += round(calls * plan.study.seeds)
-            total.tokens_in += round(tokens_in * plan.study.seeds)
-            total.tokens_out += round(tokens_out * plan.study.seeds)
+            total.calls += round(calls * times)
+            total.tokens_in += round(tokens_in * times)
+            total.tokens_out += round(tokens_out * times)
             price = price_of(seated.config.model, Usage(round(tokens_in), round(tokens_out)), prices)
             if price is None:
                 unpriced[seated.config.model] = None
             else:
-                usd += price * plan.study.seeds
+                usd += price * times
     total.unpriced = tuple(unpriced)
     total.usd = None if unpriced else usd
     return total

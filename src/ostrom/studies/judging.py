@@ -75,14 +75,17 @@ class Judging(Mechanism):
 
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
         """Ask for the labels; there is nothing to score."""
+        answers = yield [self.question(game)]
+        return Outcome([], (), dict(answers[0].value))
+
+    def question(self, game: Game) -> Decision:
+        """The one question: which labels?"""
         facts = {
             "motives": [motive.as_dict() for motive in self.motives],
             "situation": self.situation,
             "reply": self.reply,
         }
-        view = View(game, 0, self.name, facts=facts)
-        answers = yield [Decision(0, "judge", view, label_form(self.motives))]
-        return Outcome([], (), dict(answers[0].value))
+        return Decision(0, "judge", View(game, 0, self.name, facts=facts), label_form(self.motives))
 
     def most_decisions(self, game: Game) -> int:  # noqa: ARG002
         """One."""
@@ -149,6 +152,14 @@ class JudgePlan:
         self.retries, self.policy, self.budget = retries, policy, budget or Budget()
         self.models = tuple(dict.fromkeys(judge.model for judge in judges))
         self.params = {"temperature": 0.0, "max_tokens": max_tokens}
+
+    def check(self) -> None:
+        """Refuse a run in which there is nothing to judge."""
+        if not self.corpus:
+            raise UsageError(
+                f"{self.run.name}: nothing to judge: no finished match has a play decision by a model with a "
+                f"reply of at least {self.shortest} characters"
+            )
 
     def resolved(self) -> dict[str, Any]:
         """What is judged, by whom and how, as plain data."""
@@ -227,11 +238,7 @@ def judge_run(
     open_models: Callable[[str, Mapping[str, Any]], Model] | None = None,
 ) -> Result:
     """Judge, or go on judging; what failed in an earlier session is asked for again."""
-    if not plan.corpus:
-        raise UsageError(
-            f"{plan.run.name}: nothing to judge: no finished match has a play decision by a model with a "
-            f"reply of at least {plan.shortest} characters"
-        )
+    plan.check()
 
     async def begin(journal: Path) -> None:
         write_corpus(journal.parent, plan.corpus)

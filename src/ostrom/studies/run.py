@@ -139,7 +139,7 @@ def play_plan(
             runner = Runner(plan, folder, plan.library, models, options, open_models)
             await runner.open()
             folder.lock()
-            _prepare(folder, plan, plan.library, extra or {})
+            _prepare(folder, plan, extra or {})
             if begin is not None:
                 await begin(folder.journal)
             return await _watched(runner, watch)
@@ -168,25 +168,31 @@ async def _watched(runner: Runner, watch: Watch | None) -> Result:
         await asyncio.gather(watching, return_exceptions=True)
 
 
-def _prepare(folder: Folder, plan: StudyPlan, library: Library, extra: Mapping[str, Any]) -> None:
+def _prepare(folder: Folder, plan: StudyPlan, extra: Mapping[str, Any]) -> None:
     """Write the manifest of a new run, or make sure that an old one is the same study."""
-    study, prompts = plan.resolved(), fingerprint(library)
+    study = plan.resolved()
     if not folder.exists:
-        more = {"prompts_folder": library.folder, **extra}
-        folder.write_manifest(new_manifest(study, prompts, **more))
+        more = {"prompts_folder": plan.library.folder, **extra}
+        folder.write_manifest(new_manifest(study, fingerprint(plan.library), **more))
         return
-    old = folder.manifest()
-    changes = changed(old["study"], study) + changed(old.get("parent") or {}, extra.get("parent") or {})
-    if changes:
-        shown = "; ".join(changes[:5]) + (f"; and {len(changes) - 5} more" if len(changes) > 5 else "")
-        raise RunError(f"{folder.path}: holds another study: {shown} (choose another --name to keep both)")
-    if old.get("prompts") != prompts:
-        raise RunError(
-            f"{folder.path}: its prompts were other ones than now (choose another --name to keep both)"
-        )
+    old = check_same(folder, plan, extra)
     new = {**old, "study": study, **({"parent": extra["parent"]} if "parent" in extra else {})}
     if old != new:
         folder.write_manifest(new)
+
+
+def check_same(folder: Folder, plan: StudyPlan, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The manifest of a run; refused where it holds another study, or was played with other prompts."""
+    old, parent = folder.manifest(), (extra or {}).get("parent")
+    changes = changed(old["study"], plan.resolved()) + changed(old.get("parent") or {}, parent or {})
+    if changes:
+        shown = "; ".join(changes[:5]) + (f"; and {len(changes) - 5} more" if len(changes) > 5 else "")
+        raise RunError(f"{folder.path}: holds another study: {shown} (choose another --name to keep both)")
+    if old.get("prompts") != fingerprint(plan.library):
+        raise RunError(
+            f"{folder.path}: its prompts were other ones than now (choose another --name to keep both)"
+        )
+    return old
 
 
 def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

@@ -1,0 +1,49 @@
+"""What judging a run will take: an upper bound of what is left of it, before the first call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ostrom.engine.folder import Folder
+from ostrom.engine.journal import Journal
+from ostrom.engine.plan import Seated, Unit
+from ostrom.framing import Voice
+from ostrom.memory import Shown
+from ostrom.studies.forecast import CHARACTERS_PER_TOKEN, Forecast, add_up
+from ostrom.studies.judging import JudgePlan, Judging
+from ostrom.studies.run import check_same
+
+
+def forecast_judging(
+    plan: JudgePlan, prices: Mapping[str, Any] | None = None, limit: int | None = None
+) -> Forecast:
+    """Bound the judgements that are still to be made, at most ``limit`` of them; each prompt is looked at."""
+    plan.check()
+    ended = _ended(plan)
+    left = [index for index in range(len(plan)) if index not in ended][:limit]
+    total = Forecast(matches=len(left), retries_per_decision=plan.retries)
+
+    def tokens(unit: Unit, seated: Seated, seat: int) -> float:  # noqa: ARG001
+        assert isinstance(unit.mechanism, Judging)
+        config = seated.config
+        voice = Voice(config.framing, plan.library, config.style)
+        text = voice.prompt(unit.mechanism.question(unit.game), Shown(), None, config.facts).text
+        return len(text) / CHARACTERS_PER_TOKEN
+
+    return add_up(total, map(plan.unit, left), tokens, prices)
+
+
+def _ended(plan: JudgePlan) -> set[int]:
+    """The judgements that earlier sessions brought to an end; failed ones are asked for again."""
+    folder = Folder(plan.run.folder.path / plan.name)
+    if not folder.exists:
+        return set()
+    check_same(folder, plan)  # type: ignore[arg-type]  # a plan of its own kind, as for play_plan
+    if not folder.journal.exists():
+        return set()
+    journal = Journal(folder.journal)
+    try:
+        return {unit for unit, state in journal.states().items() if state in ("done", "skipped")}
+    finally:
+        journal.close()
