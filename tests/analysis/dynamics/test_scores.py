@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostrom.analysis.dynamics.scores import discounted_mean, normalised, plain_mean, round_weights
+from ostrom.analysis.dynamics.scores import discounted_mean, normalised, plain_mean
 from ostrom.errors import UsageError
+from ostrom.mechanisms.scoring import round_weights
 
 PAYOFFS = st.lists(st.integers(-50, 50).map(float), min_size=1, max_size=20)
 

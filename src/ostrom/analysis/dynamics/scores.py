@@ -1,36 +1,11 @@
-"""The score of one match: discounted mean over rounds, and the normalised scale between two benchmarks."""
+"""The score of one match that came from elsewhere, checked, and the normalised scale between two benchmarks."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from ostrom.errors import UsageError
-
-
-def round_weights(rounds: int, discount: float) -> tuple[float, ...]:
-    """Weights (1-d)d^(t-1) of the rounds, the last one taking the whole tail d^(T-1); they sum to one.
-
-    The tail belongs to the last round because the match stands for an endless one whose play no longer
-    changes (Tewolde et al., 2026).
-
-    >>> round_weights(3, 0.5)
-    (0.5, 0.25, 0.25)
-    >>> round_weights(1, 0.8)
-    (1.0,)
-    """
-    if rounds < 1:
-        raise UsageError(f"a match needs at least one round to have a score (found {rounds})")
-    if not 0.0 <= discount <= 1.0:
-        raise UsageError(f"the discount must lie in [0, 1) (found {discount!r})")
-    if rounds == 1:
-        return (1.0,)
-    if discount == 1.0:
-        # The formula would put all weight on the last round, which nobody means by "no discounting".
-        raise UsageError(
-            f"a discount of 1 gives {rounds} rounds no discounted mean; ask for the plain mean instead"
-        )
-    return (*((1.0 - discount) * discount**t for t in range(rounds - 1)), discount ** (rounds - 1))
+from ostrom.mechanisms.scoring import match_score
 
 
 def discounted_mean(payoffs: Sequence[float], discount: float) -> float:
@@ -39,8 +14,15 @@ def discounted_mean(payoffs: Sequence[float], discount: float) -> float:
     >>> discounted_mean([4.0, 0.0, 2.0], 0.5)
     2.5
     """
-    weights = round_weights(len(payoffs), discount)
-    return math.fsum(w * p for w, p in zip(weights, payoffs, strict=True))
+    _check_played(payoffs)
+    if not 0.0 <= discount <= 1.0:
+        raise UsageError(f"the discount must lie in [0, 1) (found {discount!r})")
+    if discount == 1.0 and len(payoffs) > 1:
+        # The formula would put all weight on the last round, which nobody means by "no discounting".
+        raise UsageError(
+            f"a discount of 1 gives {len(payoffs)} rounds no discounted mean; ask for the plain mean instead"
+        )
+    return match_score(payoffs, discount)
 
 
 def plain_mean(payoffs: Sequence[float]) -> float:
@@ -49,9 +31,13 @@ def plain_mean(payoffs: Sequence[float]) -> float:
     >>> plain_mean([4.0, 0.0, 2.0])
     2.0
     """
+    _check_played(payoffs)
+    return match_score(payoffs)
+
+
+def _check_played(payoffs: Sequence[float]) -> None:
     if not payoffs:
         raise UsageError("a match needs at least one round to have a score (found 0)")
-    return math.fsum(payoffs) / len(payoffs)
 
 
 def normalised(score: float, *, equilibrium: float, cooperation: float) -> float:
