@@ -7,7 +7,7 @@ with a small table. Means, differences, ratios, slopes and correlations are all 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Required, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,20 @@ from ostrom.analysis.statistics.samples import (
 )
 
 Statistic = Callable[[Floats], npt.ArrayLike]
+
+
+class Drawing(TypedDict, total=False):
+    """The options of `cluster_bootstrap`, for the functions that hand them on to it."""
+
+    clusters: Required[Labels]
+    unit: Required[str]
+    rng: Required[np.random.Generator]
+    resamples: int
+    level: float
+    method: Method
+    strata: Labels | None
+    crossed: Labels | None
+    nested: Labels | None
 
 
 def cluster_bootstrap(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from ostrom.analysis.statistics.bootstrap import Bootstrap, Method
-from ostrom.analysis.statistics.cluster_bootstrap import cluster_bootstrap
+from ostrom.analysis.statistics.bootstrap import Bootstrap
+from ostrom.analysis.statistics.cluster_bootstrap import Drawing, cluster_bootstrap
 from ostrom.analysis.statistics.errors import BadSample, Undefined
 from ostrom.analysis.statistics.quantiles import MOST_UNDEFINED, bootstrap_interval
 from ostrom.analysis.statistics.resampling import resampling_plan
@@ -25,19 +25,7 @@ from ostrom.analysis.statistics.samples import (
 )
 
 
-def cluster_bootstrap_mean(
-    values: Numbers,
-    *,
-    clusters: Labels,
-    unit: str,
-    rng: np.random.Generator,
-    resamples: int = 10_000,
-    level: float = 0.95,
-    method: Method = "percentile",
-    strata: Labels | None = None,
-    crossed: Labels | None = None,
-    nested: Labels | None = None,
-) -> Bootstrap:
+def cluster_bootstrap_mean(values: Numbers, **drawing: Unpack[Drawing]) -> Bootstrap:
     """Mean over rows with an interval over clusters.
 
     >>> rng = np.random.default_rng(3)
@@ -46,36 +34,11 @@ def cluster_bootstrap_mean(
     0.5
     """
     data = sample(values, "values", at_least=2)
-    return cluster_bootstrap(
-        np.column_stack([data, np.ones(data.size)]),
-        _ratio,
-        clusters=clusters,
-        unit=unit,
-        rng=rng,
-        resamples=resamples,
-        level=level,
-        method=method,
-        strata=strata,
-        crossed=crossed,
-        nested=nested,
-    )
+    return cluster_bootstrap(np.column_stack([data, np.ones(data.size)]), _ratio, **drawing)
 
 
 def cluster_bootstrap_difference(
-    values: Numbers,
-    groups: Labels,
-    *,
-    first: Any,
-    second: Any,
-    clusters: Labels,
-    unit: str,
-    rng: np.random.Generator,
-    resamples: int = 10_000,
-    level: float = 0.95,
-    method: Method = "percentile",
-    strata: Labels | None = None,
-    crossed: Labels | None = None,
-    nested: Labels | None = None,
+    values: Numbers, groups: Labels, *, first: Any, second: Any, **drawing: Unpack[Drawing]
 ) -> Bootstrap:
     """Mean of group `first` minus mean of group `second`; a cluster may hold rows of both.
 
@@ -97,15 +60,7 @@ def cluster_bootstrap_difference(
     return cluster_bootstrap(
         np.column_stack([data * a, a, data * b, b]),
         lambda sums: sums[:, 0] / sums[:, 1] - sums[:, 2] / sums[:, 3],
-        clusters=clusters,
-        unit=unit,
-        rng=rng,
-        resamples=resamples,
-        level=level,
-        method=method,
-        strata=strata,
-        crossed=crossed,
-        nested=nested,
+        **drawing,
     )
 
 
@@ -169,45 +124,17 @@ def cluster_bootstrap_means(
     return table
 
 
-def cluster_bootstrap_slope(
-    x: Numbers,
-    y: Numbers,
-    *,
-    clusters: Labels,
-    unit: str,
-    rng: np.random.Generator,
-    resamples: int = 10_000,
-    level: float = 0.95,
-    method: Method = "percentile",
-    strata: Labels | None = None,
-) -> Bootstrap:
+def cluster_bootstrap_slope(x: Numbers, y: Numbers, **drawing: Unpack[Drawing]) -> Bootstrap:
     """Least-squares slope of y on x with an interval over clusters."""
     a, b = _varying(x, y, both=False)
     return cluster_bootstrap(
         _moments(a, b),
         lambda s: _solid(s[:, 4] - s[:, 1] * s[:, 2] / s[:, 0], s[:, 3] - s[:, 1] ** 2 / s[:, 0], s[:, 3]),
-        clusters=clusters,
-        unit=unit,
-        rng=rng,
-        resamples=resamples,
-        level=level,
-        method=method,
-        strata=strata,
+        **drawing,
     )
 
 
-def cluster_bootstrap_correlation(
-    x: Numbers,
-    y: Numbers,
-    *,
-    clusters: Labels,
-    unit: str,
-    rng: np.random.Generator,
-    resamples: int = 10_000,
-    level: float = 0.95,
-    method: Method = "percentile",
-    strata: Labels | None = None,
-) -> Bootstrap:
+def cluster_bootstrap_correlation(x: Numbers, y: Numbers, **drawing: Unpack[Drawing]) -> Bootstrap:
     """Pearson correlation with an interval over clusters."""
     a, b = _varying(x, y, both=True)
 
@@ -216,17 +143,7 @@ def cluster_bootstrap_correlation(
         rough = _solid(s[:, 4] - s[:, 1] * s[:, 2] / s[:, 0], np.sqrt(xx * yy), np.sqrt(s[:, 3] * s[:, 5]))
         return np.clip(rough, -1.0, 1.0)
 
-    return cluster_bootstrap(
-        _moments(a, b),
-        correlation,
-        clusters=clusters,
-        unit=unit,
-        rng=rng,
-        resamples=resamples,
-        level=level,
-        method=method,
-        strata=strata,
-    )
+    return cluster_bootstrap(_moments(a, b), correlation, **drawing)
 
 
 def _ratio(sums: Floats) -> Floats:
