@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from typing import Any
+from typing import Any, Required, get_origin, get_type_hints
 
 import numpy as np
 import pytest
@@ -22,8 +23,12 @@ from ostrom.analysis.statistics import (
     ols_slope,
     pearson,
 )
+from ostrom.analysis.statistics.cluster_bootstrap import Drawing
 from ostrom.analysis.statistics.quantiles import bootstrap_interval
 from ostrom.analysis.statistics.resampling import resampling_plan
+from ostrom.analysis.summary import RESAMPLES
+from ostrom.analysis.summary import bootstrap_interval as interval_over_matches
+from ostrom.streams import Streams
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -227,3 +232,22 @@ def test_bca_moves_both_tails_by_twice_the_median_bias() -> None:
     draws = stats.norm.ppf((np.arange(200_000) + 0.5) / 200_000)
     interval = bootstrap_interval(draws, 0.5, np.array([-1.0, 0.0, 1.0]), "bca", 0.95)
     assert tuple(interval) == pytest.approx((1 - 1.96, 1 + 1.96), abs=0.005)
+
+
+def test_the_options_that_are_handed_on_are_those_of_the_cluster_bootstrap() -> None:
+    taken = inspect.signature(cluster_bootstrap).parameters.values()
+    named = [option for option in taken if option.kind is inspect.Parameter.KEYWORD_ONLY]
+    assert list(Drawing.__annotations__) == [option.name for option in named]
+    must = [
+        n for n, how in get_type_hints(Drawing, include_extras=True).items() if get_origin(how) is Required
+    ]
+    assert must == [option.name for option in named if option.default is inspect.Parameter.empty]
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 501, 3000])
+def test_the_interval_over_matches_is_that_of_plain_resampling_to_the_last_bit(n: int) -> None:
+    values = rng(n).random(n)
+    drawn = Streams(0, n).at(0, 0, "bootstrap").integers(n, size=(RESAMPLES, n))
+    low, high = np.quantile(values[drawn].mean(axis=1), [(1 - 0.95) / 2, (1 + 0.95) / 2])
+    assert interval_over_matches(values) == (low, high)
+    assert interval_over_matches(np.full(n, 0.3)) == (np.full(n, 0.3).mean(),) * 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,6 +14,7 @@ from ostrom.analysis.statistics.resampling import CHUNK
 from ostrom.analysis.statistics.result import Interval, Result
 from ostrom.analysis.statistics.samples import (
     Floats,
+    Ints,
     Labels,
     Numbers,
     checked_level,
@@ -69,7 +70,7 @@ def bootstrap(
     checked_unit(unit), checked_level(level), checked_resamples(resamples)
     checked_option("method", method, METHODS)
     data = sample(values, "sample", at_least=2)
-    groups = _groups(data.size, strata)
+    groups = None if strata is None else _groups(data.size, strata)
     estimate = float(statistic(data, axis=-1))
     if not np.isfinite(estimate):
         raise Undefined("the statistic has no value on the sample itself")
@@ -77,10 +78,7 @@ def bootstrap(
     step = max(1, CHUNK // data.size)
     for start in range(0, resamples, step):
         size = min(step, resamples - start)
-        drawn = np.empty((size, data.size))
-        for members in groups:
-            drawn[:, members] = data[members[rng.integers(0, members.size, size=(size, members.size))]]
-        values_of_chunk = np.asarray(statistic(drawn, axis=-1), dtype=np.float64)
+        values_of_chunk = np.asarray(statistic(_drawn(data, groups, rng, size), axis=-1), dtype=np.float64)
         if values_of_chunk.shape != (size,):
             raise BadSample("the statistic must take an axis and give one number per resample")
         parts.append(values_of_chunk)
@@ -100,9 +98,17 @@ def bootstrap(
     )
 
 
-def _groups(size: int, strata: Labels | None) -> list[np.ndarray[Any, np.dtype[np.intp]]]:
-    if strata is None:
-        return [np.arange(size)]
+def _drawn(data: Floats, groups: Sequence[Ints] | None, rng: np.random.Generator, size: int) -> Floats:
+    """So many resamples of the data, one a line; within the groups if there are any."""
+    if groups is None:
+        return data[rng.integers(0, data.size, size=(size, data.size))]
+    drawn = np.empty((size, data.size))
+    for members in groups:
+        drawn[:, members] = data[members[rng.integers(0, members.size, size=(size, members.size))]]
+    return drawn
+
+
+def _groups(size: int, strata: Labels) -> list[Ints]:
     codes, levels = label_codes(strata, size, "strata")
     groups = [np.flatnonzero(codes == code) for code in range(len(levels))]
     for level, members in zip(levels, groups, strict=True):
