@@ -18,6 +18,7 @@ from ostrom.cli import (
     playing,
     robust,
     running,
+    transcribing,
 )
 
 app = typer.Typer(
@@ -37,6 +38,7 @@ app.command("show")(catalog.show)
 app.command("validate")(catalog.validate_file)
 app.command("export")(data.export)
 app.command("report")(data.report)
+app.command("transcript")(transcribing.transcript)
 app.command("robustness")(robust.robustness)
 app.command("infer")(inferring.infer)
 app.command("import")(importing.import_files)

@@ -204,14 +204,15 @@ class Journal:
             for row in self._rows(query, unit)
         }
 
-    def call_rows(self, run: str) -> Iterator[dict[str, Any]]:
-        """All tries at calls in the order of matches, without their prompts."""
+    def call_rows(self, run: str, unit: int | None = None) -> Iterator[dict[str, Any]]:
+        """All tries at calls (of one unit) in the order of matches, without their prompts."""
         names = (
             "id unit step player part try at model params reply reasoning reasoning_kind finish tokens_in "
             "tokens_out tokens_cached tokens_reasoning usd logprobs version latency source error status"
         ).split()
-        query = f"SELECT {', '.join(names)} FROM calls ORDER BY unit, step, player, id"
-        for row in self._rows(query):
+        which, values = ("", ()) if unit is None else ("WHERE unit=? ", (unit,))
+        query = f"SELECT {', '.join(names)} FROM calls {which}ORDER BY unit, step, player, id"
+        for row in self._rows(query, *values):
             named = dict(zip(names, row, strict=True))
             named["player"] += 1
             yield {"run": run, "match": named.pop("unit"), **named}

@@ -29,11 +29,11 @@ class Rows:
         self.plan, self.journal, self.run = plan, journal, run
         self._arrays = ArrayPlayer()
 
-    def played(self) -> Iterator[tuple[Unit, str, str | None]]:
-        """Every unit that has begun, with its state."""
+    def played(self, match: int | None = None) -> Iterator[tuple[Unit, str, str | None]]:
+        """Every unit that has begun, or one of them, with its state."""
         ended = {unit: (state, reason) for unit, state, reason in self.journal.endings()}
-        open_units = self.journal.begun() - set(ended)
-        for index in sorted(set(ended) | open_units):
+        begun = set(ended) | self.journal.begun()
+        for index in sorted(begun if match is None else begun & {match}):
             if index >= len(self.plan):
                 raise RunError(
                     f"{self.journal.path}: holds match {index}, the study has only {len(self.plan)}"
@@ -70,9 +70,9 @@ class Rows:
                     "facts": dump(dict(outcome.facts)) if outcome and outcome.facts else None,
                 }
 
-    def decisions(self) -> Iterator[Row]:
-        """One row per decision, questions within a decision included."""
-        for unit, state, _ in self.played():
+    def decisions(self, match: int | None = None) -> Iterator[Row]:
+        """One row per decision (of one match), questions within a decision included."""
+        for unit, state, _ in self.played(match):
             steps, outcome, answers = self._replayed(unit)
             played = _played(outcome, steps)
             head = {**self._head(unit), "state": state}
@@ -88,9 +88,9 @@ class Rows:
                     for part in parts.get((step, decision.player), ()):
                         yield self._decision(unit, head, who, step, decision, part, answers, played)
 
-    def calls(self) -> Iterator[Row]:
-        """One row per try at a call, as journaled, without prompts (see ``prompts``)."""
-        yield from self.journal.call_rows(self.run)
+    def calls(self, match: int | None = None) -> Iterator[Row]:
+        """One row per try at a call (of one match), as journaled, without what was asked."""
+        yield from self.journal.call_rows(self.run, match)
 
     def answers(self, unit: Unit) -> dict[Place, tuple[Answer, int]]:
         """The answers of a unit, whichever way it was played."""

@@ -1,0 +1,69 @@
+"""`ostrom transcript`: what was asked and answered in a match."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ostrom.cli.data import RUNS
+from ostrom.cli.output import cell, print_json
+
+
+def transcript(
+    run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
+    match: Annotated[int, typer.Option(help="Which match, as numbered in the tables.")] = 0,
+    round: Annotated[int | None, typer.Option(help="This round alone.")] = None,
+    player: Annotated[int | None, typer.Option(help="This player alone, counted from 1.")] = None,
+    runs: Annotated[Path, RUNS] = Path("runs"),
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show a match as it was said: every prompt, every reply, and how it was read."""
+    from ostrom.studies.run import open_run
+    from ostrom.studies.transcript import transcript as told
+
+    with open_run(run, runs) as opened:
+        decisions = list(told(opened, match, number=round, player=player))
+        unit, state, reason = next(iter(opened.rows.played(match)))
+        head = {
+            "run": opened.name, "match": match, "game": unit.game.name, "mechanism": unit.mechanism.name,
+            "seed": unit.seed, **unit.cell, "state": state, "reason": reason,
+        }  # fmt: skip
+    if json:
+        print_json({**head, "decisions": decisions})
+        return
+    print(", ".join(f"{name} {cell(value)}" for name, value in head.items() if value is not None))
+    for decision in decisions:
+        _print(decision)
+
+
+def _print(decision: dict[str, Any]) -> None:
+    where = f"step {decision['step']}" if decision["round"] is None else f"round {decision['round']}"
+    print(
+        f"\n=== {where}, player {decision['player']} ({decision['agent']}): {decision['kind'] or 'no answer'}"
+    )
+    shown: list[dict[str, str]] = []
+    for call in decision["calls"]:
+        # A second try repeats what the first one said: only what is new is shown.
+        fresh = (
+            call["messages"][len(shown) :] if call["messages"][: len(shown)] == shown else call["messages"]
+        )
+        shown = call["messages"]
+        for message in fresh:
+            print(f"\n--- {message['role']}\n{message['content']}")
+        print(f"\n--- {_about(call)}")
+        if call["reasoning"]:
+            print(f"<reasoning>\n{call['reasoning']}\n</reasoning>")
+        print(call["error"] if call["reply"] is None else call["reply"])
+    if decision["answer"] is not None:
+        paid = "" if decision["payoff"] is None else f", paid {cell(decision['payoff'])}"
+        print(f"\n=> {decision['answer']} ({decision['reading']}{paid})")
+
+
+def _about(call: dict[str, Any]) -> str:
+    told = [str(call["model"]), f"try {call['try']}" if call["try"] else str(call["source"])]
+    if call["tokens_in"] is not None:
+        told.append(f"{call['tokens_in']} tokens in, {cell(call['tokens_out'])} out")
+    told.append(f"{call['latency']:.2f} s")
+    return ", ".join(told)

@@ -1,0 +1,75 @@
+"""A match as it was said: what every player was asked, what came back, how it was read, and what it led to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ostrom.errors import UsageError
+from ostrom.studies.run import Run
+
+SAID = ("round", "kind", "answer", "action", "label", "payoff", "reading", "complaints", "note", "rationale")
+"""What a transcript tells of a decision, besides who took it and when."""
+TRY = (
+    "part", "try", "model", "source", "reply", "reasoning", "finish", "error", "status", "tokens_in",
+    "tokens_out", "usd", "latency",
+)  # fmt: skip
+"""What it tells of a try at a call, besides the messages."""
+
+
+def transcript(
+    run: Run, match: int, *, number: int | None = None, player: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """The decisions of a match in order, each with all tries at calls that it took; one round, one player.
+
+    Questions within a decision (a note, a prediction) come before it. A decision without an answer is one
+    that the match did not get over: its tries say why.
+    """
+    _check(run, match, player)
+    calls = _calls(run, match)
+    agents = [seated.name for seated in run.plan.unit(match).players]
+    decided: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for row in run.rows.decisions(match):
+        decided.setdefault((row["step"], row["player"]), []).append(row)
+    for step, who in sorted(decided.keys() | calls.keys()):
+        rows, tries = decided.get((step, who), []), calls.get((step, who), [])
+        parts = [row["kind"] for row in rows if _is_part(row["kind"], tries)]
+        rows = sorted(rows, key=lambda row: row["kind"] not in parts)
+        for row in rows or [{}]:
+            kind = row.get("kind")
+            own = [t for t in tries if _part_of(t["part"], parts) == (kind if kind in parts else None)]
+            told = {name: row.get(name) for name in SAID}
+            if (player is None or who == player) and (number is None or told["round"] == number):
+                head = {"match": match, "step": step, "player": who, "agent": agents[who - 1]}
+                yield {**head, **told, "calls": own}
+
+
+def _check(run: Run, match: int, player: int | None) -> None:
+    most = len(run.plan)
+    if not 0 <= match < most:
+        raise UsageError(f"match {match}: {run.name} has the matches 0 to {most - 1}")
+    players = len(run.plan.unit(match).players)
+    if player is not None and not 1 <= player <= players:
+        raise UsageError(f"player {player}: match {match} has the players 1 to {players}")
+    if not any(True for _ in run.rows.played(match)):
+        raise UsageError(f"match {match} of {run.name} has not begun")
+
+
+def _calls(run: Run, match: int) -> dict[tuple[int, int], list[dict[str, Any]]]:
+    found: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for row in run.rows.calls(match):
+        messages = [
+            {"role": role, "content": content} for role, content in run.journal.prompt(row["id"]) or []
+        ]
+        told = {**{name: row[name] for name in TRY}, "messages": messages}
+        found.setdefault((row["step"], row["player"]), []).append(told)
+    return found
+
+
+def _is_part(kind: str, tries: list[dict[str, Any]]) -> bool:
+    return any(t["part"].startswith(f"{kind}.") for t in tries)
+
+
+def _part_of(part: str, parts: list[str]) -> str | None:
+    """The question within a decision that a call was about; None: the decision itself."""
+    return next((name for name in parts if part.startswith(f"{name}.")), None)
