@@ -8,6 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ostrom.cli.data import RUNS
+from ostrom.cli.options import (
+    BudgetCalls,
+    BudgetTokens,
+    BudgetUsd,
+    Cache,
+    MaxConnections,
+    Prices,
+    price_table,
+)
 from ostrom.cli.output import cell, print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -18,15 +28,8 @@ if TYPE_CHECKING:
     from ostrom.studies.run import Run
 
 RUN = typer.Argument(help="A run: its name or folder.")
-RUNS = typer.Option(help="The folder of all runs.", envvar="OSTROM_RUNS")
 MATCH = typer.Option(help="The number of the match, as the tables give it.", min=0)
 NAME = typer.Option(help="The name of the new run.")
-USD = typer.Option(help="Spend at most so many US dollars.", min=0)
-CALLS = typer.Option(help="Make at most so many calls.", min=0)
-TOKENS = typer.Option(help="Use at most so many tokens.", min=0)
-CONNECTIONS = typer.Option(help="At most so many calls in flight per model.", min=1)
-PRICES = typer.Option(help="A YAML file with prices per million tokens.")
-CACHE = typer.Option(help="Share replies with other runs through this file.")
 JSON = typer.Option("--json", help="Print JSON.")
 MOST_ROWS = 40
 
@@ -45,12 +48,12 @@ def branch(
     seeds: Annotated[int, typer.Option(help="How many replicates.", min=1)] = 1,
     name: Annotated[str | None, NAME] = None,
     runs: Annotated[Path, RUNS] = Path("runs"),
-    budget_usd: Annotated[float | None, USD] = None,
-    budget_calls: Annotated[int | None, CALLS] = None,
-    budget_tokens: Annotated[int | None, TOKENS] = None,
-    max_connections: Annotated[int | None, CONNECTIONS] = None,
-    prices: Annotated[Path | None, PRICES] = None,
-    cache: Annotated[Path | None, CACHE] = None,
+    budget_usd: BudgetUsd = None,
+    budget_calls: BudgetCalls = None,
+    budget_tokens: BudgetTokens = None,
+    max_connections: MaxConnections = None,
+    prices: Prices = None,
+    cache: Cache = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Play on from a round of a finished match as a new run; the same command resumes it.
@@ -118,12 +121,12 @@ def attribute(
     ] = None,
     name: Annotated[str | None, NAME] = None,
     runs: Annotated[Path, RUNS] = Path("runs"),
-    budget_usd: Annotated[float | None, USD] = None,
-    budget_calls: Annotated[int | None, CALLS] = None,
-    budget_tokens: Annotated[int | None, TOKENS] = None,
-    max_connections: Annotated[int | None, CONNECTIONS] = None,
-    prices: Annotated[Path | None, PRICES] = None,
-    cache: Annotated[Path | None, CACHE] = None,
+    budget_usd: BudgetUsd = None,
+    budget_calls: BudgetCalls = None,
+    budget_tokens: BudgetTokens = None,
+    max_connections: MaxConnections = None,
+    prices: Prices = None,
+    cache: Cache = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Say how much each remembered round moved a decision, by leaving it out or flipping it.
@@ -217,12 +220,7 @@ def _budget(usd: float | None, calls: int | None, tokens: int | None) -> Budget:
 def _options(max_connections: int | None, prices: Path | None, cache: Path | None) -> Options:
     from ostrom.engine.runner import Options
 
-    table = None
-    if prices is not None:
-        from ostrom.models.prices import load_prices
-
-        table = load_prices(prices)
-    return Options(max_connections=max_connections, cache=cache, prices=table)
+    return Options(max_connections=max_connections, cache=cache, prices=price_table(prices))
 
 
 def _leave(result: Result, folder: Path) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ostrom.cli.data import RUNS
 from ostrom.cli.output import print_json, print_table, say
 from ostrom.errors import UsageError
 
@@ -69,7 +70,7 @@ def evolve(
     ] = "auto",
     out: Annotated[Path | None, typer.Option(help="Write averages, results and trajectories there.")] = None,
     format: Annotated[str, typer.Option(help="Tables in --out: csv | parquet.")] = "csv",
-    runs: Annotated[Path, typer.Option(help="The folder of all runs.", envvar="OSTROM_RUNS")] = Path("runs"),
+    runs: Annotated[Path, RUNS] = Path("runs"),
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Let a population of agent types evolve on the payoffs of a tournament.

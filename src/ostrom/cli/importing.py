@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ostrom.cli.data import RUNS
 from ostrom.cli.output import print_json, say
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def import_files(
         typer.Option(help="A mapping file (YAML) or the name of a shipped one: ostrom list mappings."),
     ] = None,
     name: Annotated[str | None, typer.Option(help="The name of the run (default: that of the file).")] = None,
-    runs: Annotated[Path, typer.Option(help="The folder of all runs.", envvar="OSTROM_RUNS")] = Path("runs"),
+    runs: Annotated[Path, RUNS] = Path("runs"),
     disagreements: Annotated[
         str | None,
         typer.Option(help="Where payoffs contradict the game: refuse | keep (default: as the mapping says)."),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ostrom.cli.data import RUNS
 from ostrom.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def infer(
     compare: Annotated[
         bool, typer.Option(help="Refit without each candidate in turn, which takes most of the time.")
     ] = True,
-    runs: Annotated[Path, typer.Option(help="The folder of all runs.", envvar="OSTROM_RUNS")] = Path("runs"),
+    runs: Annotated[Path, RUNS] = Path("runs"),
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Estimate shares of strategies and memory-one responses from a run's repeated two-player matches."""

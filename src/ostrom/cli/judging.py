@@ -8,6 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ostrom.cli.data import RUNS
+from ostrom.cli.options import (
+    BudgetCalls,
+    BudgetTokens,
+    BudgetUsd,
+    DryRun,
+    MaxConnections,
+    Prices,
+    Prompts,
+    price_table,
+)
 from ostrom.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -37,18 +48,14 @@ def judge(
         str, typer.Option(help="Then: fail (asked again when judging goes on) | skip-match (never again).")
     ] = "fail",
     max_tokens: Annotated[int, typer.Option(help="The longest answer of a judge.", min=1)] = 1000,
-    budget_usd: Annotated[float | None, typer.Option(help="Spend at most so many US dollars.", min=0)] = None,
-    budget_calls: Annotated[int | None, typer.Option(help="Make at most so many calls.", min=0)] = None,
-    budget_tokens: Annotated[int | None, typer.Option(help="Use at most so many tokens.", min=0)] = None,
-    max_connections: Annotated[
-        int | None, typer.Option(help="At most so many calls in flight per model.", min=1)
-    ] = None,
-    prompts: Annotated[Path | None, typer.Option(help="A folder whose files replace prompts.")] = None,
-    prices: Annotated[Path | None, typer.Option(help="A YAML file with prices per million tokens.")] = None,
-    runs: Annotated[Path, typer.Option(help="The folder of all runs.", envvar="OSTROM_RUNS")] = Path("runs"),
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
-    ] = False,
+    budget_usd: BudgetUsd = None,
+    budget_calls: BudgetCalls = None,
+    budget_tokens: BudgetTokens = None,
+    max_connections: MaxConnections = None,
+    prompts: Prompts = None,
+    prices: Prices = None,
+    runs: Annotated[Path, RUNS] = Path("runs"),
+    dry_run: DryRun = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Label the motives of every reasoned play decision of a run; the same command goes on.
@@ -62,7 +69,6 @@ def judge(
     from ostrom.engine.journal import Journal
     from ostrom.engine.plan import Budget
     from ostrom.engine.runner import Options
-    from ostrom.models.prices import load_prices
     from ostrom.studies.judged_corpus import collect, read_corpus
     from ostrom.studies.judged_table import judged_rows, write_judged
     from ostrom.studies.judging import JudgePlan, corpus_name, judge_run, judges_of
@@ -82,7 +88,7 @@ def judge(
         options = Options(
             max_connections=max_connections,
             limit=None if limit is None else limit * len(judges),
-            prices=load_prices(prices) if prices else None,
+            prices=price_table(prices),
             ask_again=True,
         )
         if dry_run:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ostrom.cli.data import RUNS
 from ostrom.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def robustness(
     agent: Annotated[
         list[str] | None, typer.Option(help="Only these agents (default: all that are no scripts).")
     ] = None,
-    runs: Annotated[Path, typer.Option(help="The folder of all runs.", envvar="OSTROM_RUNS")] = Path("runs"),
+    runs: Annotated[Path, RUNS] = Path("runs"),
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Decompose the variance of an outcome, and say which conclusions hold in every framing."""

@@ -8,6 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ostrom.cli.data import RUNS
+from ostrom.cli.options import (
+    BudgetCalls,
+    BudgetTokens,
+    BudgetUsd,
+    Cache,
+    DryRun,
+    MaxConnections,
+    Prices,
+    Prompts,
+    price_table,
+)
 from ostrom.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -26,20 +38,16 @@ def run(
     name: Annotated[
         str | None, typer.Option(help="The name of the run (default: that of the study).")
     ] = None,
-    runs: Annotated[Path, typer.Option(help="The folder of all runs.", envvar="OSTROM_RUNS")] = Path("runs"),
+    runs: Annotated[Path, RUNS] = Path("runs"),
     seeds: Annotated[int | None, typer.Option(help="How many seeds.", min=1)] = None,
     limit: Annotated[int | None, typer.Option(help="Play at most so many matches now.", min=1)] = None,
-    budget_usd: Annotated[float | None, typer.Option(help="Spend at most so many US dollars.", min=0)] = None,
-    budget_calls: Annotated[int | None, typer.Option(help="Make at most so many calls.", min=0)] = None,
-    budget_tokens: Annotated[int | None, typer.Option(help="Use at most so many tokens.", min=0)] = None,
-    max_connections: Annotated[
-        int | None, typer.Option(help="At most so many calls in flight per model.", min=1)
-    ] = None,
-    prompts: Annotated[Path | None, typer.Option(help="A folder whose files replace prompts.")] = None,
-    prices: Annotated[Path | None, typer.Option(help="A YAML file with prices per million tokens.")] = None,
-    cache: Annotated[
-        Path | None, typer.Option(help="Share replies with other runs through this file.")
-    ] = None,
+    budget_usd: BudgetUsd = None,
+    budget_calls: BudgetCalls = None,
+    budget_tokens: BudgetTokens = None,
+    max_connections: MaxConnections = None,
+    prompts: Prompts = None,
+    prices: Prices = None,
+    cache: Cache = None,
     executor: Annotated[
         str, typer.Option(help="Where matches are played: local (this process) or ray (a cluster).")
     ] = "local",
@@ -50,9 +58,7 @@ def run(
     workers: Annotated[
         int | None, typer.Option(help="How many Ray workers (default: one per processor).", min=1)
     ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
-    ] = False,
+    dry_run: DryRun = False,
     report: Annotated[bool, typer.Option(help="Write the HTML report at the end.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -78,7 +84,7 @@ def run(
         budget={k: v for k, v in budget.items() if v is not None},
     )
     file = read_study(study)[1]
-    table = _prices(prices)
+    table = price_table(prices)
     if dry_run:
         _forecast(StudyPlan(loaded, Library(prompts), file), table, json)
         return
@@ -123,14 +129,6 @@ def _cluster(executor: str, address: str | None, workers: int | None) -> Cluster
             "for the local executor has one process"
         )
     return None
-
-
-def _prices(path: Path | None) -> Any:
-    if path is None:
-        return None
-    from ostrom.models.prices import load_prices
-
-    return load_prices(path)
 
 
 def _forecast(plan: StudyPlan, prices: Any, json: bool) -> None:

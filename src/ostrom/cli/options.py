@@ -1,0 +1,29 @@
+"""Options of every command that makes calls, said once: what may be spent, how, and at what prices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from ostrom.models.prices import Rates
+
+BudgetUsd = Annotated[float | None, typer.Option(help="Spend at most so many US dollars.", min=0)]
+BudgetCalls = Annotated[int | None, typer.Option(help="Make at most so many calls.", min=0)]
+BudgetTokens = Annotated[int | None, typer.Option(help="Use at most so many tokens.", min=0)]
+MaxConnections = Annotated[int | None, typer.Option(help="At most so many calls in flight per model.", min=1)]
+Prices = Annotated[Path | None, typer.Option(help="A YAML file with prices per million tokens.")]
+Cache = Annotated[Path | None, typer.Option(help="Share replies with other runs through this file.")]
+Prompts = Annotated[Path | None, typer.Option(help="A folder whose files replace prompts.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
+
+
+def price_table(path: Path | None) -> dict[str, Rates] | None:
+    """The prices in a file, or None where none is given: then the published ones hold."""
+    if path is None:
+        return None
+    from ostrom.models.prices import load_prices
+
+    return load_prices(path)
