@@ -300,12 +300,12 @@ def test_mechanisms_are_compared_by_mechanism_and_game(tmp_path: Path) -> None:
     )
     play(study, runs=tmp_path)
     made = compared(tmp_path / "mechanisms", ("d=Claude",))
-    (one,) = line(made, "d", "NoMechanism", "prisoners_dilemma", "mean_payoff")
-    # A defector meets a cooperator (3 points) as often as itself (1), in both seats; over matches: 3, 3, 1.
-    assert one.own.value == pytest.approx(7 / 3) and one.model == "Claude" and one.value is not None
-    (pooled,) = line(made, None, "NoMechanism", "all_four", "mean_payoff_normalised")
+    (one,) = line(made, "d", "NoMechanism", "prisoners_dilemma", "", "mean_payoff")
+    # A defector meets a cooperator (3 points) in either seat, and itself (1) in both at once.
+    assert one.own.value == pytest.approx(2.0) and one.model == "Claude" and one.value is not None
+    (pooled,) = line(made, None, "NoMechanism", "all_four", "", "mean_payoff_normalised")
     assert pooled.value == 0.072 and pooled.model is None
-    (rate,) = line(made, "c", "NoMechanism", "public_goods", "cooperative_action_rate_pct")
+    (rate,) = line(made, "c", "NoMechanism", "public_goods", "", "cooperative_action_rate_pct")
     assert rate.own.value == 100.0 and rate.models == 6
 
 
