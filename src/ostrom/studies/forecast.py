@@ -8,17 +8,18 @@ from functools import partial
 from typing import Any
 
 from ostrom.agents.style import styles
-from ostrom.answers import Choice
 from ostrom.engine.plan import Seated, Unit
 from ostrom.framing import Voice
-from ostrom.mechanisms.protocol import Decision, View
 from ostrom.memory import Shown, memories
 from ostrom.models.base import Usage
 from ostrom.models.prices import price_of
 from ostrom.studies.plan import StudyPlan
+from ostrom.studies.rehearsal import rehearse
 
 CHARACTERS_PER_TOKEN = 3.5
 """Rather few, so that the bound holds for the tokenisers in use."""
+QUESTIONS = 3
+"""So many questions to a player are looked at for the length of its prompts."""
 
 
 @dataclass(slots=True)
@@ -54,7 +55,7 @@ def add_up(
     prices: Mapping[str, Any] | None = None,
     times: int = 1,
 ) -> Forecast:
-    """Add what units take, each so many times; ``tokens_of`` a unit, a player and its seat is a prompt's length."""
+    """Add what units take, each so many times; ``tokens_of`` a unit, a player and its number is a prompt's length."""
     unpriced: dict[str, None] = {}
     usd = 0.0
     for unit in units:
@@ -63,7 +64,7 @@ def add_up(
         for player, seated in enumerate(unit.players):
             if seated.config.model is None:
                 continue
-            per_call = tokens_of(unit, seated, player % unit.game.seats)
+            per_call = tokens_of(unit, seated, player)
             notes = memories.build(seated.config.memory).most_notes(unit.mechanism.longest_history(unit.game))
             asked = unit.mechanism.decisions_of(unit.game, player, len(unit.players))
             calls = asked * styles.build(seated.config.style).calls + notes
@@ -82,20 +83,18 @@ def add_up(
     return total
 
 
-def _tokens(plan: StudyPlan, unit: Unit, seated: Seated, seat: int) -> float:
-    """Mean prompt length over a match: the fixed part plus the lines that memory shows, which grow."""
+def _tokens(plan: StudyPlan, unit: Unit, seated: Seated, player: int) -> float:
+    """Mean prompt length over a match: the fixed part plus the lines that memory shows, which grow.
+
+    The fixed part is that of the player's first questions in a match that scripts play.
+    """
     config = seated.config
     voice = Voice(config.framing, plan.library, config.style, config.persona)
-    facts = getattr(unit.mechanism, "told", {})
-    view = View(unit.game, seat, unit.mechanism.name, 1, facts=facts)
-    try:
-        text = voice.prompt(
-            Decision(seat, "act", view, Choice(unit.game.actions[seat])), Shown(span=0), None, config.facts
-        ).text
-    except Exception:
-        text = " " * 4000  # a mechanism whose first question cannot be put without what came before
+    asked = rehearse(plan, unit, enough=QUESTIONS)
+    questions = asked[player] or [decision for others in asked.values() for decision in others]
+    texts = [voice.prompt(decision, Shown(span=0), None, config.facts).text for decision in questions]
     memory = memories.build(config.memory)
     rounds = unit.mechanism.longest_history(unit.game)
     lines = sum(memory.most_lines(t) for t in range(rounds + 1)) / (rounds + 1) if rounds else 0
     line = 12 + 9 * unit.game.seats + 8
-    return (len(text) + lines * line) / CHARACTERS_PER_TOKEN
+    return (sum(map(len, texts)) / len(texts) + lines * line) / CHARACTERS_PER_TOKEN
