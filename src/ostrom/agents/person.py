@@ -32,7 +32,9 @@ class Person:
         """Ask at the terminal, in a thread, so that other matches go on."""
         shown = self.memory.show(decision.view, lambda n, purpose: desk.draw(f"memory:{purpose}", n))
         prompt = self.voice.prompt(decision, shown, desk.draw("order"), self.config.facts)
-        text = prompt.text if not self._introduced else self._news(decision)
+        # Who remembers everything needs only the news; any other memory is told in full every time.
+        brief = self._introduced and self.config.memory == "full"
+        text = self._news(decision) if brief else prompt.text
         self._introduced = True
         while True:
             line = await asyncio.get_running_loop().run_in_executor(None, _ask, text, prompt.labels.values())
