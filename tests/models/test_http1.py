@@ -106,6 +106,8 @@ def test_an_answer_to_a_tunnel_has_no_body() -> None:
         (b"HTTP/1.1 200\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", "length of a chunk"),
         (b"HTTP/1.1 200\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabcd\r\n", "longer than it said"),
         (b"HTTP/1.1 200\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFF\r\n", "more than"),
+        (b"HTTP/1.1 200\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + b"A" * 4097 + b"\r\n\r\n", "does not end"),
+        (b"HTTP/1.1 200\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + b"A" * 4098, "does not end"),
         (b"HTTP/1.1 101 Switching\r\n\r\n", "another protocol"),
         (b"HTTP/1.1 200\r\n" + b"A: b\r\n" * 20_000, "it sent"),
     ],

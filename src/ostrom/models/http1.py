@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 LONGEST_HEAD = 1 << 16
 LONGEST_BODY = 1 << 28
+LONGEST_LINE = 1 << 12
+_ENDLESS = "a line between its chunks does not end"
 _STATUS = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9][0-9])(?: |$)")
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;.*)?\Z")
@@ -61,7 +63,7 @@ class ResponseReader:
             data = self._buffer + data if self._buffer else data
             end = data.find(b"\r\n\r\n")
             if end < 0 or end > LONGEST_HEAD:
-                if len(data) > LONGEST_HEAD or not b"HTTP/1.".startswith(data[:7]):
+                if len(data) > LONGEST_HEAD + 3 or end > 0 or not b"HTTP/1.".startswith(data[:7]):
                     raise Garbled(f"it sent {data[:40]!r}")
                 self._buffer = data
                 return None
@@ -161,14 +163,16 @@ class _Chunked:
             if self._missing or (end := data.find(b"\r\n", at)) < 0:
                 break
             line, at = data[at:end], end + 2
+            if len(line) > LONGEST_LINE:
+                raise Garbled(_ENDLESS)
             if self._trailer and not line:
                 self.rest = at < len(data)
                 return b"".join(self.parts)
             if not self._trailer:
                 self._read_line(line)
         self._buffer = data[at:]
-        if len(self._buffer) > 4096:
-            raise Garbled("a line between its chunks does not end")
+        if len(self._buffer) > LONGEST_LINE + 1:  # the first half of a line break may be there
+            raise Garbled(_ENDLESS)
         return None
 
     def _read_line(self, line: bytes) -> None:
