@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from ostrom.analysis.inference import (
     strategy_frequencies,
 )
 from ostrom.analysis.inference.choices import choice_table
-from ostrom.analysis.inference.mixture import fit_mixture
+from ostrom.analysis.inference.mixture import STARTS, SURE, climb, fit_mixture, log_likelihoods
 from ostrom.analysis.statistics import BadSample
 
 
@@ -188,6 +189,56 @@ def test_leaving_out_a_strategy_hurts_when_it_was_played() -> None:
     lost = {line.strategies[0]: line for line in leave_one_out(played, unit="match")}
     assert lost["defector"].p < 1e-6 and lost["tit_for_tat"].p < 1e-6 and lost["defector"].bic_loss > 10
     assert lost["cooperator"].likelihood_ratio < 3 and lost["cooperator"].bic_loss < 0
+
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def plain_climb(
+    table: Array, chances: Array, load: Array, weights: Array, faithful: Array, tolerance: float, most: int
+) -> tuple[Array, Array, Array]:
+    """EM as it is written down, everything computed anew in every step."""
+    weights, faithful, height = weights.copy(), faithful.copy(), np.full(len(load), -np.inf)
+    active = np.arange(len(load))
+    for _ in range(most):
+        w, f, n = weights[active], faithful[active], load[active]
+        with np.errstate(divide="ignore"):
+            joint = log_likelihoods(table, chances, f) + np.log(w)[:, None, :]
+        top = joint.max(axis=2, keepdims=True)
+        share = np.exp(joint - top)
+        total = share.sum(axis=2, keepdims=True)
+        height[active] = np.sum(n * (top + np.log(total))[:, :, 0], axis=1)
+        share *= n[:, :, None] / total
+        weights[active] = share.sum(axis=1) / n.sum(axis=1, keepdims=True)
+        expected = share.reshape(len(n), -1) @ table.reshape(-1, chances.size)
+        telling = np.abs(chances - 0.5) > 1e-9
+        kept = expected * np.outer(f, chances) / (np.outer(f, chances) + np.outer(1 - f, 1 - chances))
+        moves = expected[:, telling].sum(axis=1)
+        rate = np.where(moves > 0, kept[:, telling].sum(axis=1) / np.maximum(moves, 1e-300), f)
+        faithful[active] = np.clip(rate, 0.5, SURE)
+        moved = np.maximum(np.abs(weights[active] - w).max(axis=1), np.abs(faithful[active] - f))
+        active = active[moved > tolerance]
+        if not active.size:
+            break
+    return weights, faithful, height
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_climb_is_the_plain_one_to_the_last_bit(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    names = list(STRATEGIES)[: 3 + seed % 3]
+    played = play(MIXTURE, matches=20 + 10 * seed, error=0.05 + 0.05 * seed, rng=rng, names=names)
+    table = choice_table(played, unit="match", resample="match")
+    for keep in [names, *([n for n in names if n != out] for out in names)]:
+        counts = table.only(keep).counts
+        load = np.vstack([np.ones(len(counts)), rng.integers(0, 4, size=(2, len(counts)))]).astype(float)
+        start = np.full((3, len(keep)), 1 / len(keep))
+        for most in (1, 7, 400):
+            given = (counts, table.chances, load, start, np.array(STARTS))
+            for ours, plain in zip(
+                climb(*given, tolerance=1e-8, most=most), plain_climb(*given, 1e-8, most), strict=True
+            ):
+                assert np.array_equal(ours, plain)
 
 
 def test_candidate_sets_are_ranked_by_evidence() -> None:

@@ -61,7 +61,9 @@ def leave_one_out(
     for j, group in enumerate(groups):
         kept = [table.candidates[k] for i, other in enumerate(groups) if i != j for k in other]
         smaller = table.only(kept)
-        # Groups are classes of equal columns, so leaving one out leaves the others as they are.
+        # Groups are classes of equal columns, so leaving one out leaves the others as they are. A group without
+        # weight is left out like any other: its loss is zero only if the full fit is the highest of all optima,
+        # and a refit that climbs higher shows (as a negative loss) that it was not.
         _, fit = fit_groups(smaller)
         ratio = max(0.0, 2 * (full.log_likelihood - fit.log_likelihood))
         count = len(groups)

@@ -59,48 +59,74 @@ def climb(
     weights, faithful = weights.copy(), faithful.copy()
     height = np.full(len(load), -np.inf)
     step = max(1, BATCH // (table.shape[0] * table.shape[1]))
-    for start in range(0, len(load), step):
-        active = np.arange(start, min(start + step, len(load)))
-        for _ in range(most):
-            new_weights, new_faithful, reached = _em_step(
-                table, chances, load[active], weights[active], faithful[active]
-            )
-            moved = np.maximum(
-                np.abs(new_weights - weights[active]).max(axis=1), np.abs(new_faithful - faithful[active])
-            )
-            weights[active], faithful[active], height[active] = new_weights, new_faithful, reached
-            active = active[moved > tolerance]
-            if not active.size:
-                break
+    # A weight of zero is meant; no other division here has a zero to divide by.
+    with np.errstate(divide="ignore"):
+        for start in range(0, len(load), step):
+            active = np.arange(start, min(start + step, len(load)))
+            climbing = _Climb(table, chances, load[active], weights[active], faithful[active])
+            for left in reversed(range(most)):
+                moved = climbing.step()
+                stay = moved > tolerance
+                if left and stay.all():
+                    continue
+                weights[active], faithful[active] = climbing.weights, climbing.faithful
+                height[active] = climbing.height()
+                active = active[stay]
+                if not active.size:
+                    break
+                climbing = _Climb(table, chances, load[active], weights[active], faithful[active])
     return weights, faithful, height
 
 
 def log_likelihoods(table: Floats, chances: Floats, faithful: Floats) -> Floats:
     """Log-likelihood of each pattern under each candidate, shape (weightings, patterns, candidates)."""
     chance = np.outer(faithful, chances) + np.outer(1 - faithful, 1 - chances)
-    flat = table.reshape(-1, chances.size) @ np.log(chance).T
-    return np.moveaxis(flat.reshape(*table.shape[:2], len(faithful)), 2, 0)
+    return _by_weighting(table.reshape(-1, chances.size), table.shape[:2], chance)
 
 
-def _em_step(
-    table: Floats, chances: Floats, load: Floats, weights: Floats, faithful: Floats
-) -> tuple[Floats, Floats, Floats]:
-    with np.errstate(divide="ignore"):
-        joint = log_likelihoods(table, chances, faithful) + np.log(weights)[:, None, :]
-    top = joint.max(axis=2, keepdims=True)
-    np.exp(joint - top, out=joint)
-    total = joint.sum(axis=2, keepdims=True)
-    height = np.sum(load * (top + np.log(total))[:, :, 0], axis=1)
-    joint *= load[:, :, None] / total
-    new_weights = joint.sum(axis=1) / load.sum(axis=1, keepdims=True)
-    expected = joint.reshape(len(load), -1) @ table.reshape(-1, chances.size)
-    # A coin toss prescribed says nothing about trembles; leaving it out only speeds up the climb.
-    telling = np.abs(chances - 0.5) > 1e-9
-    chance = np.outer(faithful, chances) + np.outer(1 - faithful, 1 - chances)
-    kept = expected * np.outer(faithful, chances) / chance
-    moves = expected[:, telling].sum(axis=1)
-    rate = np.where(moves > 0, kept[:, telling].sum(axis=1) / np.maximum(moves, 1e-300), faithful)
-    return new_weights, np.clip(rate, 0.5, SURE), height
+def _by_weighting(flat: Floats, shape: tuple[int, ...], chance: Floats) -> Floats:
+    """The same from the table laid flat and the chance of every prescription under each weighting."""
+    return (flat @ np.log(chance).T).reshape(*shape, len(chance)).transpose(2, 0, 1)
+
+
+class _Climb:
+    """Weightings that climb together, with what stays the same from step to step."""
+
+    def __init__(
+        self, table: Floats, chances: Floats, load: Floats, weights: Floats, faithful: Floats
+    ) -> None:
+        self.weights, self.faithful = weights, faithful
+        self._shape, self._table = table.shape[:2], table.reshape(-1, chances.size)
+        self._chances, self._opposite = chances, 1 - chances
+        self._load, self._units = load, load.sum(axis=1, keepdims=True)
+        # A coin toss prescribed says nothing about trembles; leaving it out only speeds up the climb.
+        self._telling = np.abs(chances - 0.5) > 1e-9
+
+    def step(self) -> Floats:
+        """One step of EM; how far each weighting has moved."""
+        load, faithful = self._load, self.faithful
+        follows = faithful[:, None] * self._chances
+        chance = follows + (1 - faithful)[:, None] * self._opposite
+        joint = _by_weighting(self._table, self._shape, chance) + np.log(self.weights)[:, None, :]
+        self._top = joint.max(axis=2, keepdims=True)
+        joint -= self._top
+        np.exp(joint, out=joint)
+        self._total = total = joint.sum(axis=2, keepdims=True)
+        joint *= load[:, :, None] / total
+        weights = joint.sum(axis=1) / self._units
+        expected = joint.reshape(len(load), -1) @ self._table
+        kept = expected * follows / chance
+        moves = expected[:, self._telling].sum(axis=1)
+        rate = np.where(moves > 0, kept[:, self._telling].sum(axis=1) / np.maximum(moves, 1e-300), faithful)
+        rate = np.minimum(np.maximum(rate, 0.5), SURE)
+        moved: Floats = np.maximum(np.abs(weights - self.weights).max(axis=1), np.abs(rate - faithful))
+        self.weights, self.faithful = weights, rate
+        return moved
+
+    def height(self) -> Floats:
+        """The log-likelihoods from which the last step was made."""
+        height: Floats = np.sum(self._load * (self._top + np.log(self._total))[:, :, 0], axis=1)
+        return height
 
 
 def _polished(table: Floats, chances: Floats, load: Floats, weights: Floats, faithful: float) -> Mixture:
