@@ -1,98 +1,92 @@
-"""Akata et al. (2025), Playing repeated games with large language models: Table 1, scores by family."""
+"""Akata et al. (2025), Playing repeated games with large language models: Table 1, contests, claims."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ostrom.analysis.rundata import RunData
-from ostrom.analysis.summary import bootstrap_interval
 from ostrom.studies.compare.figures import Games, Own, Published, Reference
+from ostrom.studies.compare.repeated_games.claims import VARIANTS, claims
+from ostrom.studies.compare.repeated_games.contests import contests
+from ostrom.studies.compare.repeated_games.families import families
+from ostrom.studies.compare.repeated_games.moves import BOS, PD, decisions, matches
+from ostrom.studies.compare.repeated_games.predictions import predictions
 from ostrom.studies.reference import number, reference_rows
-
-MOST = 4.0
-"""The best payoff of an ordinal game."""
-GOOD = ("yes", "near")
-LEFT_OUT = "tragic"
+from ostrom.studies.reference.repeated_games import GOOD, NOT_COMPARED, cell_of, doubts_of
 
 
 class RepeatedGames(Reference):
-    """Points as a share of the most that a player could get, averaged over the games of a family."""
+    """Shares of the best score by family; one player against all others; what is claimed in words."""
 
     name: ClassVar[str] = "repeated_games"
     citation: ClassVar[str] = "Akata et al. (2025), Playing repeated games with large language models"
-    columns: ClassVar[tuple[str, ...]] = ("family", "measure")
+    columns: ClassVar[tuple[str, ...]] = ("family", "game", "measure")
     spread: ClassVar[str] = "none printed"
     protocol: ClassVar[Mapping[str, Any]] = {"mechanism.rounds": 10, "agent.params.temperature": 0}
 
     def published(self) -> Sequence[Published]:
-        """The cells of Table 1; what the released data do not give is in doubt."""
-        return [
-            Published(
-                (row["family"], row["statistic"]), row["model"], value, None, row["location"],
-                "verified" if row["reproduced"] in GOOD else row["reproduced"], _doubts(row),
-            )
-            for row in reference_rows("repeated_games")
-            if row["kind"] == "table_cell" and (value := number(row["published_value"])) is not None
-        ]  # fmt: skip
+        """Every printed number that a run can give; what the released data do not give is in doubt."""
+        made = []
+        for row in reference_rows("repeated_games"):
+            value, place = number(row["published_value"]), cell_of(row)
+            if value is not None and place is not None:
+                status = "verified" if row["reproduced"] in GOOD else row["reproduced"]
+                made.append(Published(*place, value, None, row["location"], status, doubts_of(row)))
+        return made
+
+    def __init__(self) -> None:
+        self._of: tuple[RunData, list[Own], list[str]] | None = None
 
     def own(self, data: RunData, games: Games) -> Sequence[Own]:
-        """Means over games: seats and opponents are averaged within a game first, as the paper does."""
-        family: dict[int, str] = {}
-        scores: dict[tuple[str, int], list[float]] = {}
-        for row in data.records(
-            "SELECT match, agent, score FROM matches WHERE state = 'done' AND unit = 'match' "
-            "AND score IS NOT NULL AND seat IS NOT NULL ORDER BY match, player"
-        ):
-            params = games.of(row["match"]).params
-            if "family" in params:
-                family[params["number"]] = str(params["family"])
-                scores.setdefault((row["agent"], params["number"]), []).append(row["score"] / MOST)
-        per_game = {key: sum(of) / len(of) for key, of in scores.items()}
-        found: list[Own] = []
-        for agent in dict.fromkeys(agent for agent, _ in per_game):
-            own = {game: value for (who, game), value in per_game.items() if who == agent}
-            for name in dict.fromkeys(family[game] for game in own):
-                if name != LEFT_OUT:
-                    values = [v for game, v in own.items() if family[game] == name]
-                    found += list(_mean(_published_name(name), agent, values))
-            rest = [v for game, v in own.items() if family[game] != LEFT_OUT]
-            if {family[game] for game in own} >= FAMILIES:
-                found += list(_mean("overall", agent, rest))
-        return found
+        """The same figures of the run."""
+        return self._worked_out(data, games)[0]
 
-    def remarks(self, data: RunData, games: Games) -> list[str]:  # noqa: ARG002
-        """What the paper averages over."""
+    def remarks(self, data: RunData, games: Games) -> list[str]:
+        """What the paper averages over, and what has nothing beside it."""
         if any("family" in game.params for of in games.labelled.values() for game in of):
-            return [
-                "The paper averages over opponents that include its own models; intervals resample games."
-            ]
-        return ["The run has none of the 144 ordinal games, whose scores by family the paper prints."]
+            said = "The paper averages over opponents that include its own models; intervals resample games."
+        else:
+            said = "The run has none of the 144 ordinal games, whose scores by family the paper prints."
+        return [said, *self._worked_out(data, games)[1], *NOT_COMPARED]
+
+    def _worked_out(self, data: RunData, games: Games) -> tuple[list[Own], list[str]]:
+        """Figures and remarks of a run, made once."""
+        if self._of is None or self._of[0] is not data:
+            moves = decisions(data, games)
+            found = matches(moves)
+            tested, why = contests(moves, data)
+            own = [*families(data, games), *tested, *claims(found, data), *predictions(moves, found)]
+            self._of = data, own, [*why, *_missing(own, moves)]
+        return self._of[1:]
 
 
-FAMILIES = {"cyclic", "win-win", "biased", "unfair", "second-best", "pd-family"}
+def _missing(own: Sequence[Own], moves: Mapping[str, Any]) -> Iterator[str]:
+    """What is claimed in words and cannot be seen in this run, one line each."""
+    if not moves:
+        yield (
+            "Not compared: contests and claims about the Prisoner's Dilemma and the Battle of the Sexes; the run "
+            "has no match of them with the paper's payoffs."
+        )
+        return
+    measured = {figure.cell[1:] for figure in own}
+    for game, measure, needs in NEEDS:
+        if game in moves and (game, measure) not in measured:
+            yield f"Not compared: {measure.replace('_', ' ')} ({game.replace('_', ' ')}); it needs {needs}."
 
 
-def _published_name(family: str) -> str:
-    return family.replace("-", "_")
-
-
-def _doubts(row: Mapping[str, str]) -> tuple[str, ...]:
-    notes = [row["note"]] if row["note"] else []
-    if row["reproduced"] not in GOOD:
-        value = f" (they give {row['reproduced_value']})" if row["reproduced_value"] else ""
-        notes.insert(0, f"CONFLICT: the released data do not give it{value}")
-        return tuple(notes)
-    return ()
-
-
-def _mean(family: str, agent: str, values: list[float]) -> Iterator[Own]:
-    if values:
-        array = np.array(values)
-        low, high = bootstrap_interval(array) if len(array) > 1 else (None, None)
-        yield Own((family, "score_ratio"), agent, float(array.mean()), low, high, None, len(array))
-
+NEEDS = (
+    (PD, "cooperations_after_first_defection", "a model against a script that defects once"),
+    (PD, "n_variants_above_0.1", f"a model against a script that defects once in {VARIANTS} framings"),
+    (BOS, "coordination_rate", "a model against a script that alternates"),
+    (
+        BOS,
+        "first_alternating_round",
+        "a model of style social in seat 1 that gets in step with an alternating script",
+    ),
+    (BOS, "first_correct_round_as_player", "a model that predicts an alternating script rightly in the end"),
+    (BOS, "first_correct_round_as_observer", "a model that observes an alternating script and gets it right"),
+)
+"""Claims in words and the matches that they speak of."""
 
 REFERENCE = RepeatedGames

@@ -1,0 +1,46 @@
+"""Table 1: points as a share of the most that a player could get, averaged over the games of a family."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ostrom.analysis.rundata import RunData
+from ostrom.analysis.summary import bootstrap_interval
+from ostrom.studies.compare.figures import Games, Own
+
+MOST = 4.0
+"""The best payoff of an ordinal game."""
+LEFT_OUT = "tragic"
+FAMILIES = {"cyclic", "win-win", "biased", "unfair", "second-best", "pd-family"}
+
+
+def families(data: RunData, games: Games) -> list[Own]:
+    """Means over games: seats and opponents are averaged within a game first, as the paper does."""
+    family: dict[int, str] = {}
+    scores: dict[tuple[str, int], list[float]] = {}
+    for row in data.records(
+        "SELECT match, agent, score FROM matches WHERE state = 'done' AND unit = 'match' "
+        "AND score IS NOT NULL AND seat IS NOT NULL ORDER BY match, player"
+    ):
+        params = games.of(row["match"]).params
+        if "family" in params:
+            family[params["number"]] = str(params["family"])
+            scores.setdefault((row["agent"], params["number"]), []).append(row["score"] / MOST)
+    per_game = {key: sum(of) / len(of) for key, of in scores.items()}
+    found: list[Own] = []
+    for agent in dict.fromkeys(agent for agent, _ in per_game):
+        own = {game: value for (who, game), value in per_game.items() if who == agent}
+        for name in dict.fromkeys(family[game] for game in own):
+            if name != LEFT_OUT:
+                found += _mean(name.replace("-", "_"), agent, [own[g] for g in own if family[g] == name])
+        if {family[game] for game in own} >= FAMILIES:
+            found += _mean("overall", agent, [own[g] for g in own if family[g] != LEFT_OUT])
+    return found
+
+
+def _mean(family: str, agent: str, values: Sequence[float]) -> Iterator[Own]:
+    array = np.array(values)
+    low, high = bootstrap_interval(array) if len(array) > 1 else (None, None)
+    yield Own((family, "", "score_ratio"), agent, float(array.mean()), low, high, None, len(array))

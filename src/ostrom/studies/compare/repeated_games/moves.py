@@ -1,0 +1,116 @@
+"""The moves of the two games that the paper looks at more closely, where they pay as printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ostrom.analysis.rundata import RunData
+from ostrom.games import build_game
+from ostrom.studies.compare.figures import Games
+
+PD, BOS = "prisoners_dilemma", "battle_of_the_sexes"
+PRINTED: Mapping[str, str | dict[str, str]] = {PD: {"name": PD, "preset": "repeated_games"}, BOS: BOS}
+COLUMNS = (
+    "run match unit game state round player seat agent agent_style strategy model kind target answer action "
+    "cooperative payoff"
+)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One player of a match: its actions by round, whether they were cooperative, and who it was."""
+
+    agent: str
+    seat: int
+    style: str | None
+    strategy: str | None
+    model: str | None
+    actions: tuple[str, ...]
+    cooperative: tuple[bool | None, ...]
+
+    @property
+    def scripted(self) -> bool:
+        """Follows a script (or was recorded elsewhere): its conduct says what it is."""
+        return self.model is None
+
+    def alternates(self) -> bool:
+        """A script that changes its action every round."""
+        pairs = zip(self.actions, self.actions[1:], strict=False)
+        return self.scripted and len(self.actions) > 2 and all(a != b for a, b in pairs)
+
+    def defects_once(self) -> bool:
+        """A script that defects in the first round and then cooperates."""
+        first, *rest = self.cooperative
+        return self.scripted and first is False and bool(rest) and all(rest)
+
+
+@dataclass(frozen=True)
+class Match:
+    """A finished match of two players."""
+
+    number: int
+    game: str
+    sides: tuple[Side, Side]
+
+    def against(self) -> list[tuple[Side, Side]]:
+        """Every player with the other one."""
+        one, two = self.sides
+        return [(one, two), (two, one)]
+
+
+def decisions(data: RunData, games: Games) -> dict[str, Any]:
+    """Decisions of finished matches by game, as polars frames with the study's factors."""
+    import polars as pl
+
+    names = dict.fromkeys([*COLUMNS.split(), *data.factors])
+    picked = ", ".join(f'"{name}"' for name in names)
+    labels = [label for label, of in games.labelled.items() if any(g.name in PRINTED for g in of)]
+    if not labels:
+        return {}
+    marks = ", ".join("?" for _ in labels)
+    rows = data.query(
+        f"SELECT {picked} FROM decisions WHERE unit = 'match' AND state = 'done' AND game IN ({marks}) "
+        "ORDER BY match, step, player",
+        *labels,
+    )
+    found = {}
+    for name, spec in PRINTED.items():
+        printed = build_game(spec)
+        same = [
+            match
+            for match in rows["match"].unique(maintain_order=True)
+            if games.of(match).name == name and (games.of(match).payoffs == printed.payoffs).all()
+        ]
+        if same:
+            found[name] = rows.filter(pl.col("match").is_in(same))
+    return found
+
+
+def matches(moves: Mapping[str, Any]) -> list[Match]:
+    """The matches behind the decisions."""
+    import polars as pl
+
+    found = []
+    for game, frame in moves.items():
+        acts = frame.filter((pl.col("kind") == "act") & pl.col("action").is_not_null())
+        for rows in acts.partition_by("match", maintain_order=True):
+            sides = [_side(rows.filter(pl.col("seat") == seat)) for seat in (1, 2)]
+            if len(sides[0].actions) == len(sides[1].actions) > 0:
+                found.append(Match(rows["match"][0], game, (sides[0], sides[1])))
+    return found
+
+
+def always(found: Sequence[Match], game: str, does: Callable[[Side], bool]) -> set[str]:
+    """The agents that do something in every match of a game: once may be chance."""
+    sides = [side for match in found if match.game == game for side in match.sides]
+    return {side.agent for side in sides} - {side.agent for side in sides if not does(side)}
+
+
+def _side(rows: Any) -> Side:
+    who = rows.row(0, named=True)
+    return Side(
+        who["agent"], who["seat"], who["agent_style"], who["strategy"], who["model"],
+        tuple(rows["action"]), tuple(rows["cooperative"]),
+    )  # fmt: skip
