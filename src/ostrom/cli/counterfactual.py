@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ostrom.cli.data import RUNS
+from ostrom.cli.ending import leave, say_trouble, spent
 from ostrom.cli.options import (
     BudgetCalls,
     BudgetTokens,
@@ -225,13 +225,6 @@ def _options(max_connections: int | None, prices: Path | None, cache: Path | Non
 
 def _leave(result: Result, folder: Path) -> None:
     """Say how it ended, and leave with the code of `ostrom run`."""
-    tally = result.tally
-    money = "unknown price" if tally.unpriced else f"{tally.usd:.4f} USD"
-    say(f"{tally.calls} calls, {tally.tokens_in + tally.tokens_out} tokens, {money}; run: {folder}")
-    for line in tally.failures[:5]:
-        say(f"  {line}")
-    if result.why:
-        say(f"stopped: {result.why}")
-    if not result.complete:
-        say("the same command goes on from here")
-        sys.exit(130 if result.interrupted else 1)
+    say(f"{spent(result.tally)}; run: {folder}")
+    say_trouble(result)
+    leave(result)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ostrom.cli.data import RUNS
+from ostrom.cli.ending import leave, say_trouble, spent_data
 from ostrom.cli.options import (
     BudgetCalls,
     BudgetTokens,
@@ -108,8 +108,7 @@ def judge(
     else:
         _print(corpus, report)
     _say_end(result, report)
-    if not result.complete:
-        sys.exit(130 if result.interrupted else 1)
+    leave(result)
 
 
 def _forecast(plan: JudgePlan, options: Options, folder: Path, json: bool) -> None:
@@ -147,10 +146,7 @@ def _report(
             "self_judged": corpus.self_judged,
         },
         "judges": list(corpus.judges),
-        "calls": tally.calls,
-        "tokens": {"in": tally.tokens_in, "out": tally.tokens_out},
-        "usd": None if tally.unpriced else tally.usd,
-        "unreadable_replies": tally.invalid,
+        **spent_data(tally),
         "shares": [s.as_dict() for j in judged for f in factors for s in motive_shares(corpus, f, j)],
         "tests": [d.as_dict() for j in judged for f in factors for d in dependences(corpus, f, j)],
         "agreement": [a.as_dict() for a in agreements(corpus)],
@@ -208,10 +204,5 @@ def _say_end(result: Result, report: dict[str, Any]) -> None:
             f"mind: {counts['self_judged']} of {counts['done']} judgements are by the model that played "
             "(self_judged in the table)"
         )
-    for line in result.tally.failures[:5]:
-        say(f"  {line}")
-    if result.why:
-        say(f"stopped: {result.why}")
-    if not result.complete:
-        say("the same command goes on from here and asks again what failed")
+    say_trouble(result, " and asks again what failed")
     say(f"table: {report['table']}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ostrom.cli.data import RUNS
+from ostrom.cli.ending import leave, say_trouble, spent, spent_data
 from ostrom.cli.options import (
     BudgetCalls,
     BudgetTokens,
@@ -111,8 +112,7 @@ def run(
         drawn = finish_report(made)
     if not drawn and result.complete:
         sys.exit(1)
-    if not result.complete:
-        sys.exit(130 if result.interrupted else 1)
+    leave(result)
 
 
 def _cluster(executor: str, address: str | None, workers: int | None) -> Cluster | None:
@@ -162,10 +162,7 @@ def _finish(result: Result, folder: Path, json: bool) -> None:
                     "skipped": tally.skipped,
                     "failed": tally.failed,
                 },
-                "calls": tally.calls,
-                "tokens": {"in": tally.tokens_in, "out": tally.tokens_out},
-                "usd": None if tally.unpriced else tally.usd,
-                "unreadable_replies": tally.invalid,
+                **spent_data(tally),
                 "policy_answers": tally.policies,
                 "failed_tries": tally.retries,
                 "lost_workers": tally.lost_workers,
@@ -187,12 +184,11 @@ def _finish(result: Result, folder: Path, json: bool) -> None:
 
 def _say_end(result: Result, folder: Path) -> None:
     tally = result.tally
-    money = "unknown price" if tally.unpriced else f"{tally.usd:.4f} USD"
     say(
         f"{tally.done} of {tally.matches} matches done"
         + (f", {tally.skipped} skipped" if tally.skipped else "")
         + (f", {tally.failed} failed" if tally.failed else "")
-        + f"; {tally.calls} calls, {tally.tokens_in + tally.tokens_out} tokens, {money}; "
+        + f"; {spent(tally)}; "
         f"{tally.invalid} unreadable replies, {tally.policies} answers by policy, {tally.retries} failed tries"
         + (
             f"; {tally.lost_workers} workers lost, their matches handed to others"
@@ -200,10 +196,5 @@ def _say_end(result: Result, folder: Path) -> None:
             else ""
         )
     )
-    for line in tally.failures[:5]:
-        say(f"  {line}")
-    if result.why:
-        say(f"stopped: {result.why}")
-    if not result.complete:
-        say("the same command goes on from here")
+    say_trouble(result)
     say(f"run: {folder}    report: ostrom report {folder}")

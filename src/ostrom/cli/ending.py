@@ -1,0 +1,44 @@
+"""How a command that made calls ends: what it spent, what went wrong, and its exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ostrom.cli.output import say
+
+if TYPE_CHECKING:
+    from ostrom.engine.plan import Tally
+    from ostrom.engine.runner import Result
+
+
+def spent(tally: Tally) -> str:
+    """Calls, tokens and money in words."""
+    money = "unknown price" if tally.unpriced else f"{tally.usd:.4f} USD"
+    return f"{tally.calls} calls, {tally.tokens_in + tally.tokens_out} tokens, {money}"
+
+
+def spent_data(tally: Tally) -> dict[str, Any]:
+    """The same as plain data, with the replies that could not be read."""
+    return {
+        "calls": tally.calls,
+        "tokens": {"in": tally.tokens_in, "out": tally.tokens_out},
+        "usd": None if tally.unpriced else tally.usd,
+        "unreadable_replies": tally.invalid,
+    }
+
+
+def say_trouble(result: Result, more: str = "") -> None:
+    """The first failures, what stopped it, and that the same command goes on."""
+    for line in result.tally.failures[:5]:
+        say(f"  {line}")
+    if result.why:
+        say(f"stopped: {result.why}")
+    if not result.complete:
+        say(f"the same command goes on from here{more}")
+
+
+def leave(result: Result) -> None:
+    """Leave with 130 where it was interrupted and with 1 where it is not complete otherwise."""
+    if not result.complete:
+        sys.exit(130 if result.interrupted else 1)
