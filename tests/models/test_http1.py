@@ -49,6 +49,11 @@ def test_one_byte_at_a_time() -> None:
         assert response is not None and response.body == BODY
 
 
+def test_any_number_of_interim_responses_is_skipped() -> None:
+    response = read(b"HTTP/1.1 102 Processing\r\n\r\n" * 20_000 + WHOLE["sized"])
+    assert response is not None and response.body == BODY
+
+
 def test_repeated_headers_are_joined() -> None:
     response = read(WHOLE["sized"])
     assert response is not None and response.headers == {"content-length": "15", "x-a": "1, 2"}

@@ -59,20 +59,20 @@ class ResponseReader:
 
     def feed(self, data: bytes) -> Response | None:
         """Take bytes; the response, once it is whole. Raises Garbled."""
-        if self._body is None:
-            data = self._buffer + data if self._buffer else data
-            end = data.find(b"\r\n\r\n")
-            if end < 0 or end > LONGEST_HEAD:
-                if len(data) > LONGEST_HEAD + 3 or end > 0 or not b"HTTP/1.".startswith(data[:7]):
-                    raise Garbled(f"it sent {data[:40]!r}")
-                self._buffer = data
+        at = 0
+        if self._buffer:
+            data, self._buffer = self._buffer + data, b""
+        while self._body is None:
+            end = data.find(b"\r\n\r\n", at)
+            if end < 0 or end - at > LONGEST_HEAD:
+                too_long = end >= 0 or len(data) - at > LONGEST_HEAD + 3
+                if too_long or not b"HTTP/1.".startswith(data[at : at + 7]):
+                    raise Garbled(f"it sent {data[at : at + 40]!r}")
+                self._buffer = data[at:]
                 return None
-            self._buffer = b""
-            self._read_head(data[:end])
-            data = data[end + 4 :]
-            if self._body is None:  # 1xx: the response proper follows
-                return self.feed(data) if data else None
-        return self._whole(self._body.feed(data))
+            self._read_head(data[at:end])  # one of 1xx leaves the body unset: the response proper follows
+            at = end + 4
+        return self._whole(self._body.feed(data[at:]))
 
     def end(self) -> Response | None:
         """The server hung up: the response, if its end was to be told by that."""
