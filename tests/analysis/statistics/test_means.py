@@ -28,6 +28,7 @@ from ostrom.analysis.statistics import (
     student_t,
     welch_t,
 )
+from ostrom.analysis.statistics.effect_size import noncentrality_interval
 
 numbers = st.lists(st.floats(-100, 100).map(lambda x: round(x, 3)), min_size=3, max_size=12)
 
@@ -201,3 +202,15 @@ def test_raw_samples_and_t_values_give_the_same_factor() -> None:
 def test_impossible_factors_are_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(BadSample):
         jzs_from_t(**bad, unit="match")
+
+
+@pytest.mark.parametrize("df", [2, 30, 100, 889, 20_000])
+@pytest.mark.parametrize("t", [0.1, 3.9, 5.36, 12.0, 80.0])
+def test_the_interval_of_an_effect_is_found_for_every_sign_and_size(t: float, df: float) -> None:
+    low, high = noncentrality_interval(t, df, 0.95)
+    assert (
+        low < t
+        and stats.nct.cdf(t, df, low) == pytest.approx(0.975)
+        and stats.nct.cdf(t, df, high) == pytest.approx(0.025)
+    )
+    assert noncentrality_interval(-t, df, 0.95) == (-high, -low)

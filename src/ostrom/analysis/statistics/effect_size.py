@@ -66,10 +66,20 @@ def noncentrality_interval(t: float, df: float, level: float) -> tuple[float, fl
     """The noncentrality parameters for which the observed t sits at either tail."""
     from scipy.stats import nct
 
+    if t < 0:  # the distribution is its own mirror image, and SciPy computes that half better
+        low, high = noncentrality_interval(-t, df, level)
+        return -high, -low
     tail = (1 - level) / 2
 
     def cdf(noncentrality: float) -> float:
-        return float(nct.cdf(t, df, noncentrality))
+        found = float(nct.cdf(t, df, noncentrality))
+        if not math.isnan(found):
+            return found
+        # SciPy gives up far out in the tails, where the value is 0 or 1 to the last bit.
+        away = (t - noncentrality) / math.sqrt(1 + noncentrality**2 / (2 * df))
+        if abs(away) < 6:
+            raise NotConverged(f"no noncentral t for t = {t:g}, {df:g} degrees of freedom, {noncentrality:g}")
+        return float(away > 0)
 
     return _root(cdf, t, 1 - tail), _root(cdf, t, tail)
 
