@@ -82,18 +82,41 @@ def bootstrap(
         if values_of_chunk.shape != (size,):
             raise BadSample("the statistic must take an axis and give one number per resample")
         parts.append(values_of_chunk)
-    draws = np.concatenate(parts)
-    finite = defined_draws(draws, "the statistic")
     jackknife = _jackknife(data, statistic) if method == "bca" else None
+    return summed_up(
+        estimate,
+        np.concatenate(parts),
+        jackknife,
+        method,
+        level,
+        n=int(data.size),
+        n_clusters=None,
+        unit=unit,
+    )
+
+
+def summed_up(
+    estimate: float,
+    draws: Floats,
+    jackknife: Floats | None,
+    method: Method,
+    level: float,
+    *,
+    n: int,
+    n_clusters: int | None,
+    unit: str,
+) -> Bootstrap:
+    """An estimate with what its resamples say about it."""
+    finite = defined_draws(draws, "the statistic")
     return Bootstrap(
         estimate=estimate,
         se=float(finite.std(ddof=1)),
         ci=bootstrap_interval(finite, estimate, jackknife, method, level),
         method=method,
-        resamples=resamples,
+        resamples=draws.size,
         undefined=int(draws.size - finite.size),
-        n=int(data.size),
-        n_clusters=None,
+        n=n,
+        n_clusters=n_clusters,
         unit=unit,
     )
 

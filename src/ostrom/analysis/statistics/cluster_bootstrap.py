@@ -12,9 +12,9 @@ from typing import Any, Required, TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from ostrom.analysis.statistics.bootstrap import Bootstrap, Method
+from ostrom.analysis.statistics.bootstrap import Bootstrap, Method, summed_up
 from ostrom.analysis.statistics.errors import BadSample, Undefined
-from ostrom.analysis.statistics.quantiles import METHODS, bootstrap_interval, defined_draws
+from ostrom.analysis.statistics.quantiles import METHODS
 from ostrom.analysis.statistics.resampling import resampling_plan
 from ostrom.analysis.statistics.samples import (
     Floats,
@@ -82,17 +82,8 @@ def cluster_bootstrap(
             raise Undefined("the statistic has no value on the sample itself")
         draws = _apply(statistic, plan.totals(rng, resamples, cell_sums))
         jackknife = _apply(statistic, plan.jackknife_sums(cell_sums)) if method == "bca" else None
-    finite = defined_draws(draws, "the statistic")
-    return Bootstrap(
-        estimate=estimate,
-        se=float(finite.std(ddof=1)),
-        ci=bootstrap_interval(finite, estimate, jackknife, method, level),
-        method=method,
-        resamples=resamples,
-        undefined=int(draws.size - finite.size),
-        n=len(rows),
-        n_clusters=plan.n_clusters,
-        unit=unit,
+    return summed_up(
+        estimate, draws, jackknife, method, level, n=len(rows), n_clusters=plan.n_clusters, unit=unit
     )
 
 
