@@ -14,11 +14,17 @@ from ostrom.reports.theme import MOST_COLOURS
 from ostrom.reports.words import labels, pretty
 
 JOINT = " · "
+NO_WINDOW = "No finished match gives all players the same window."
 
 
 def played(data: RunData) -> list[Episode]:
     """The episodes of a run in which cooperation is defined."""
     return [e for e in episodes(data) if e.cooperation is not None]
+
+
+def same_window(found: Iterable[Episode]) -> list[Episode]:
+    """Those of matches in which all players remember the same number of last rounds."""
+    return [e for e in found if e.alike and e.memory.name == "window" and e.length is not None]
 
 
 def why_empty(data: RunData, found: Sequence[Episode], lacking: str) -> str:

@@ -7,7 +7,7 @@ from ostrom.analysis.measures.memory_episodes import grouped
 from ostrom.analysis.rundata import RunData
 from ostrom.reports.charts import dots, series_colours
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
-from ostrom.reports.panels._memory_shared import agent_order, by_policy, named, played, why_empty
+from ostrom.reports.panels._memory_shared import agent_order, by_policy, named, played, same_window, why_empty
 
 MOST_ROWS = 80
 
@@ -20,7 +20,7 @@ class MemoryDecay(Panel):
     def draw(self, data: RunData) -> Drawn:
         """Dots with whiskers, and the table."""
         found = played(data)
-        plain = [e for e in found if e.alike and e.memory.name == "window" and e.length is not None]
+        plain = same_window(found)
         slopes = {
             key: made
             for key, of in grouped(plain, lambda e: (e.agent, e.game, e.style)).items()

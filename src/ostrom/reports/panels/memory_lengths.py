@@ -10,6 +10,7 @@ from ostrom.analysis.measures.memory_estimates import Estimate, estimate
 from ostrom.analysis.rundata import RunData
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.panels._memory_shared import (
+    NO_WINDOW,
     agent_order,
     by_policy,
     distinct,
@@ -17,6 +18,7 @@ from ostrom.reports.panels._memory_shared import (
     named,
     played,
     rough,
+    same_window,
     splits,
     triple,
     why_empty,
@@ -35,11 +37,9 @@ class MemoryLengths(Panel):
     def draw(self, data: RunData) -> Drawn:
         """Curves by game, and one table with rewards."""
         found = played(data)
-        plain = [e for e in found if e.alike and e.memory.name == "window" and e.length is not None]
+        plain = same_window(found)
         if not plain:
-            return Drawn(
-                notes=[why_empty(data, found, "No finished match gives all players the same window.")]
-            )
+            return Drawn(notes=[why_empty(data, found, NO_WINDOW)])
         cells = grouped(plain, lambda e: (e.agent, e.game, e.style, int(e.length or 0)))
         agents, styles = agent_order(data, plain), distinct(plain, lambda e: e.style)
         figures = []

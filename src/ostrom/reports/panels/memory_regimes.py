@@ -7,7 +7,7 @@ from ostrom.analysis.measures.memory_estimates import estimate
 from ostrom.analysis.measures.memory_regimes import SHORTEST, THRESHOLD, regime
 from ostrom.analysis.rundata import RunData
 from ostrom.reports.panel import Drawn, Panel, Table
-from ostrom.reports.panels._memory_shared import by_policy, played, why_empty
+from ostrom.reports.panels._memory_shared import NO_WINDOW, by_policy, played, same_window, why_empty
 
 
 class MemoryRegimes(Panel):
@@ -18,11 +18,9 @@ class MemoryRegimes(Panel):
     def draw(self, data: RunData) -> Drawn:
         """One row per agent, game and style."""
         found = played(data)
-        plain = [e for e in found if e.alike and e.memory.name == "window" and e.length is not None]
+        plain = same_window(found)
         if not plain:
-            return Drawn(
-                notes=[why_empty(data, found, "No finished match gives all players the same window.")]
-            )
+            return Drawn(notes=[why_empty(data, found, NO_WINDOW)])
         rows = []
         undecided = 0
         for (agent, game, style), of in grouped(plain, lambda e: (e.agent, e.game, e.style)).items():
