@@ -17,6 +17,7 @@ from ostrom.analysis.statistics import (
     StatisticsError,
     VarianceShares,
     cluster_bootstrap_difference,
+    ends,
     variance_shares,
 )
 from ostrom.errors import UnknownName, UsageError
@@ -270,4 +271,4 @@ def _interval(
         )
     except StatisticsError:
         return None, None
-    return (None, None) if drawn.ci is None else (drawn.ci.low, drawn.ci.high)
+    return ends(drawn.ci)

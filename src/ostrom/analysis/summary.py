@@ -65,28 +65,27 @@ def _cell(factors: dict[str, Any], agent: str, matches: dict[int, list[tuple[Any
     cooperation = [_mean([c for c, _ in players]) for players in matches.values()]
     scores = [_mean([s for _, s in players]) for players in matches.values()]
     known = np.array([c for c in cooperation if c is not None])
-    low = high = None
-    if len(known) > 1:
-        low, high = bootstrap_interval(known)
+    low, high = bootstrap_interval(known)
     return CellSummary(factors, agent, len(matches), _mean(cooperation), low, high, _mean(scores))
 
 
-def bootstrap_interval(values: Any, level: float = 0.95) -> tuple[float, float]:
-    """A percentile interval of the mean; the draws depend on the number of values alone.
+def bootstrap_interval(values: Any, level: float = 0.95) -> tuple[float, float] | tuple[None, None]:
+    """A percentile interval of the mean; the draws depend on the number of values alone. One value has none.
 
     Beyond ``MANY`` values the bootstrap distribution of a mean is its normal limit, which is then used. The
     cluster bootstrap with every value a cluster makes the same draws but adds up counts times values, which
     rounds otherwise: its intervals differ in their last digits.
     """
+    if len(values) < 2:
+        return None, None
     if len(values) > MANY:
         reach = NormalDist().inv_cdf((1 + level) / 2) * float(np.std(values)) / len(values) ** 0.5
         return float(np.mean(values)) - reach, float(np.mean(values)) + reach
-    from ostrom.analysis.statistics.bootstrap import bootstrap
+    from ostrom.analysis.statistics import bootstrap, ends
 
     rng = Streams(0, len(values)).at(0, 0, "bootstrap")
     found = bootstrap(values, unit="match", rng=rng, resamples=RESAMPLES, level=level, method="percentile")
-    assert found.ci is not None, "only tables of groups leave it out"
-    return found.ci.low, found.ci.high
+    return ends(found.ci)
 
 
 def _mean(values: list[Any]) -> float | None:

@@ -55,8 +55,7 @@ def means(data: RunData, by: Sequence[str], measure: str = "cooperation") -> lis
 
 def _mean(key: Mapping[str, Any], of: Sequence[float]) -> Mean:
     values = np.array(of, dtype=np.float64)
-    low, high = bootstrap_interval(values) if len(values) > 1 else (None, None)
-    return Mean(key, len(values), float(values.mean()), low, high)
+    return Mean(key, len(values), float(values.mean()), *bootstrap_interval(values))
 
 
 def rank(data: RunData, column: str, value: Any) -> int:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ostrom.analysis.statistics.proportions import newcombe_difference, wilson
+from ostrom.analysis.statistics.result import ends
 from ostrom.answers import Answer
 from ostrom.errors import UsageError
 from ostrom.studies.attribution import AttributionPlan, Measure
@@ -107,7 +108,7 @@ def _chance(plan: AttributionPlan, answers: Sequence[Answer | None], level: floa
         return Chance(sum(odds) / len(odds) if odds else None, len(odds), 0, invalid=invalid)
     cooperated = sum(a.value == name for a in valid)
     share = wilson(cooperated, len(valid), unit="asking", level=level)
-    low, high = (None, None) if share.ci is None else (share.ci.low, share.ci.high)
+    low, high = ends(share.ci)
     return Chance(share.estimate, len(valid), cooperated, low, high, invalid)
 
 

@@ -51,7 +51,7 @@ def estimate(rows: Sequence[Episode], value: str = "cooperation") -> Estimate | 
     if not per_match:
         return None
     values = np.array(list(per_match.values()))
-    low, high = bootstrap_interval(values) if len(values) > 1 else (None, None)
+    low, high = bootstrap_interval(values)
     seed_of = {row.match: row.seed for row in rows}
     seeds: dict[int, list[float]] = {}
     for match, one in per_match.items():

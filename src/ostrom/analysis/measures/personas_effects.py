@@ -20,6 +20,7 @@ from ostrom.analysis.statistics import (
     Regression,
     StatisticsError,
     cluster_bootstrap,
+    ends,
     gee_logistic,
     newcombe_difference,
 )
@@ -81,10 +82,10 @@ class Effect:
             "effect": self.effect,
             "at": self.at,
             "points": self.points,
-            "clustered_low": None if self.clustered is None else self.clustered.low,
-            "clustered_high": None if self.clustered is None else self.clustered.high,
-            "newcombe_low": None if self.newcombe is None else self.newcombe.low,
-            "newcombe_high": None if self.newcombe is None else self.newcombe.high,
+            "clustered_low": ends(self.clustered)[0],
+            "clustered_high": ends(self.clustered)[1],
+            "newcombe_low": ends(self.newcombe)[0],
+            "newcombe_high": ends(self.newcombe)[1],
             "note": self.note,
         }
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ostrom.analysis.measures.personas_profiles import Played, of_type, types_in
-from ostrom.analysis.statistics import Interval, StatisticsError, cluster_bootstrap_means, wilson
+from ostrom.analysis.statistics import Interval, StatisticsError, cluster_bootstrap_means, ends, wilson
 from ostrom.errors import UnknownName
 from ostrom.streams import Streams
 
@@ -60,10 +60,10 @@ class Rate:
             "successes": self.successes,
             "n": self.n,
             "estimate": self.estimate,
-            "wilson_low": None if self.wilson is None else self.wilson.low,
-            "wilson_high": None if self.wilson is None else self.wilson.high,
-            "clustered_low": None if self.clustered is None else self.clustered.low,
-            "clustered_high": None if self.clustered is None else self.clustered.high,
+            "wilson_low": ends(self.wilson)[0],
+            "wilson_high": ends(self.wilson)[1],
+            "clustered_low": ends(self.clustered)[0],
+            "clustered_high": ends(self.clustered)[1],
             "scenarios": self.scenarios,
             "note": self.note,
         }

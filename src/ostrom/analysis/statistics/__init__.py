@@ -49,7 +49,7 @@ from ostrom.analysis.statistics.proportions import (
     wilson,
 )
 from ostrom.analysis.statistics.regression import Coefficient, Regression
-from ostrom.analysis.statistics.result import Interval, Result
+from ostrom.analysis.statistics.result import Interval, Result, ends
 from ostrom.analysis.statistics.slope import Slope, ols_slope
 from ostrom.analysis.statistics.variance_shares import VarianceShare, VarianceShares, variance_shares
 
@@ -91,6 +91,7 @@ __all__ = [
     "cohens_d_paired",
     "cohens_kappa",
     "cross_table",
+    "ends",
     "gee_logistic",
     "holm",
     "jzs_from_t",

@@ -33,6 +33,15 @@ class Interval:
         return self.high - self.low
 
 
+def ends(interval: Interval | None) -> tuple[float, float] | tuple[None, None]:
+    """Both ends of an interval, or of none.
+
+    >>> ends(Interval(0.2, 0.6)), ends(None)
+    ((0.2, 0.6), (None, None))
+    """
+    return (None, None) if interval is None else (interval.low, interval.high)
+
+
 @dataclass(frozen=True)
 class Result:
     """Base of all results; `as_dict` gives plain values, an interval as two columns."""

@@ -52,7 +52,7 @@ def few_blocks(frame: Any, columns: list[str], notes: list[str]) -> list[str]:
 def summarised(values: Sequence[float]) -> dict[str, Any]:
     """Mean, percentile interval over the values (none with a single one) and how many there are."""
     found = np.array(values, dtype=np.float64)
-    low, high = bootstrap_interval(found) if len(found) > 1 else (None, None)
+    low, high = bootstrap_interval(found)
     return {"mean": float(found.mean()), "low": low, "high": high, "n": len(found)}
 
 

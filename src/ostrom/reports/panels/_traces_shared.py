@@ -13,7 +13,7 @@ from ostrom.analysis.measures.memory_estimates import draws
 from ostrom.analysis.measures.traces import TraceTable, trace_table
 from ostrom.analysis.measures.traces_summary import DONE, source
 from ostrom.analysis.rundata import RunData, quoted
-from ostrom.analysis.statistics import StatisticsError, cluster_bootstrap
+from ostrom.analysis.statistics import StatisticsError, cluster_bootstrap, ends
 
 CELL = ("agent", "agent_style", "game", "history_length")
 RESAMPLES = 2000
@@ -87,4 +87,4 @@ def _interval(of: Sequence[tuple[float, float, int]]) -> tuple[float | None, flo
         )  # fmt: skip
     except StatisticsError:
         return None, None
-    return (None, None) if result.ci is None else (result.ci.low, result.ci.high)
+    return ends(result.ci)

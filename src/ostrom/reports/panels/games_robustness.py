@@ -7,6 +7,7 @@ from typing import Any
 
 from ostrom.analysis.robustness import OUTCOMES, Conclusion, Robustness, run_robustness
 from ostrom.analysis.rundata import RunData
+from ostrom.analysis.statistics import ends
 from ostrom.errors import UnknownName, UsageError
 from ostrom.reports.charts import dots
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
@@ -61,8 +62,7 @@ class GamesRobustness(Panel):
         rows = [
             {
                 "label": _source(line.source), "series": "share", "mean": line.adjusted,
-                "low": None if line.ci is None else line.ci.low,
-                "high": None if line.ci is None else line.ci.high,
+                "low": ends(line.ci)[0], "high": ends(line.ci)[1],
             }
             for line in found.shares.shares
         ]  # fmt: skip
@@ -147,7 +147,7 @@ def _share_table(found: Robustness) -> Table:
     rows = [
         [
             _source(line.source), Share(line.share), Share(line.adjusted), line.df,
-            None if line.ci is None else Share(line.ci.low), None if line.ci is None else Share(line.ci.high),
+            *(None if end is None else Share(end) for end in ends(line.ci)),
         ]
         for line in found.shares.shares
     ]  # fmt: skip

@@ -8,7 +8,7 @@ from ostrom.analysis.measures.personas_effects import effects, logistic
 from ostrom.analysis.measures.personas_profiles import Played, types_in
 from ostrom.analysis.measures.personas_rates import Rate, rates
 from ostrom.analysis.rundata import RunData
-from ostrom.analysis.statistics import StatisticsError
+from ostrom.analysis.statistics import StatisticsError, ends
 from ostrom.reports.charts import curves, series_colours
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.profiles import NOTHING, profiles
@@ -69,8 +69,8 @@ class Interaction(Panel):
             {
                 "x": r.key["payoffs"],
                 "mean": r.estimate,
-                "low": None if r.interval is None else r.interval.low,
-                "high": None if r.interval is None else r.interval.high,
+                "low": ends(r.interval)[0],
+                "high": ends(r.interval)[1],
                 "series": series[r.key["persona"]],
                 "facet": f"{names[r.key['agent']]}, {r.scenario_type}",
             }

@@ -7,6 +7,7 @@ from typing import Any
 from ostrom.analysis.measures.personas_rates import Rate, role_shares
 from ostrom.analysis.measures.personas_regret import distances, regrets
 from ostrom.analysis.rundata import RunData
+from ostrom.analysis.statistics import ends
 from ostrom.reports.charts import dots, series_colours
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.panels.personas_nash_map import COLUMNS, cells
@@ -86,8 +87,8 @@ def _chart(green: list[Rate], by: list[str]) -> Any:
                 "label": r.key["role"],
                 "series": condition_label(r.key, by),
                 "mean": r.estimate,
-                "low": None if r.interval is None else r.interval.low,
-                "high": None if r.interval is None else r.interval.high,
+                "low": ends(r.interval)[0],
+                "high": ends(r.interval)[1],
             }
         )
     tones = series_colours(series, ordered=len(series) > MOST_COLOURS)
