@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -228,6 +229,9 @@ def test_answers_by_the_policy_are_a_doubt_about_the_own_figure(tmp_path: Path) 
         scripted.unregister("mumbles")
     made = compared(tmp_path / "memory")
     assert any("given by the policy" in doubt for one in made.lines for doubt in one.own.doubts)
+    assert any(
+        re.fullmatch(r"m: 3\d % of the actions were given by the policy\.", text) for text in made.remarks
+    )
 
 
 def test_players_who_never_answered_are_left_out_and_counted(tmp_path: Path) -> None:

@@ -13,6 +13,8 @@ from ostrom.registry import Registry
 
 Cell = tuple[str, ...]
 """Which figure it is: one text for each of the reference's columns, empty where a column does not apply."""
+POLICY_DOUBT = 0.05
+"""From this share on, actions that the study's policy gave are said to a reader."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 from ostrom.analysis.rundata import RunData, quoted
 from ostrom.errors import UnknownName, UsageError
 from ostrom.games.game import Game
-from ostrom.studies.compare.figures import Cell, Games, Own, Published, Reference, references
+from ostrom.studies.compare.figures import POLICY_DOUBT, Cell, Games, Own, Published, Reference, references
 from ostrom.studies.run import Run
 
 
@@ -147,7 +147,7 @@ def compare(reference: Reference, data: RunData, games: Games, chosen: Sequence[
         beside = _beside(figure, published.get(figure.cell, []), mapping)
         lines += beside
         unmatched += not beside
-    remarks = [*_protocol(reference, data), *reference.remarks(data, games)]
+    remarks = [*_protocol(reference, data), *_by_policy(data), *reference.remarks(data, games)]
     if not own:
         remarks.append("The run has no finished match with a figure that the paper reports.")
     elif not lines:
@@ -244,3 +244,16 @@ def _protocol(reference: Reference, data: RunData) -> list[str]:
         if here is not None and here != paper:
             found.append(f"The study has {path} = {here}, the paper {paper}.")
     return found
+
+
+def _by_policy(data: RunData) -> list[str]:
+    """Agents for whom the study's policy acted often, because their replies could not be read."""
+    rows = data.records(
+        "SELECT agent, avg(CAST(invalid AS DOUBLE)) AS share FROM decisions WHERE kind = 'act' AND state = 'done' "
+        "GROUP BY agent ORDER BY agent"
+    )
+    return [
+        f"{row['agent']}: {100 * row['share']:.0f} % of the actions were given by the policy."
+        for row in rows
+        if row["share"] is not None and row["share"] >= POLICY_DOUBT
+    ]

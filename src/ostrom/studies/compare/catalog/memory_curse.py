@@ -15,7 +15,7 @@ from ostrom.analysis.measures.traces import trace_table
 from ostrom.analysis.measures.traces_summary import trace_summary
 from ostrom.analysis.rundata import RunData
 from ostrom.games import build_game
-from ostrom.studies.compare.figures import Cell, Games, Own, Published, Reference, doubts_in
+from ostrom.studies.compare.figures import POLICY_DOUBT, Cell, Games, Own, Published, Reference, doubts_in
 from ostrom.studies.reference import number, reference_rows
 
 GAMES: Mapping[str, tuple[str, str | dict[str, str]]] = {
@@ -35,7 +35,6 @@ WORDS = {
     "paranoia_ratio": "paranoia_ratio_mean",
 }
 HOW_AVERAGED = "CONFLICT: not the ratio of the printed frequencies; the paper does not say how it is averaged"
-POLICY_DOUBT = 0.05
 
 
 class MemoryCurse(Reference):
