@@ -38,7 +38,7 @@ def play(
         raise UsageError(
             f"{game} has {seats} seats: name {seats - 1} others with --against, --seat 1 to {seats}"
         )
-    types: dict[str, Any] = {"you": {"person": True}}
+    types: dict[str, Any] = {"you": {"person": True, "style": "direct"}}
     names = []
     for number, other in enumerate(others, 1):
         label = other if others.count(other) == 1 else f"{other} ({number})"
