@@ -90,6 +90,49 @@ def test_ctrl_c_stops_cleanly_says_how_to_go_on_and_nothing_is_lost(tmp_path: Pa
         assert server.count == 8 * 40 * 2, f"{asked} before the interruption"
 
 
+def test_a_second_ctrl_c_does_not_wait_for_the_calls_under_way(tmp_path: Path) -> None:
+    with LoopbackServer(latency=120) as server:
+        arguments = [
+            sys.executable,
+            "-m",
+            "ostrom",
+            "run",
+            "memory",
+            "--preset",
+            "smoke",
+            "--model",
+            server.model,
+        ]
+        process = subprocess.Popen(arguments, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        while server.count < 8:
+            time.sleep(0.01)
+        assert process.stderr is not None
+        process.send_signal(signal.SIGINT)
+        while "press Ctrl-C again" not in process.stderr.readline():
+            pass
+        process.send_signal(signal.SIGINT)
+        _, messages = process.communicate(timeout=60)
+    assert process.returncode == 130, messages
+    assert "the same command goes on" in messages and "Traceback" not in messages
+
+
+def test_a_journal_without_its_manifest_is_not_taken_for_another_study(
+    tmp_path: Path, ostrom: Command
+) -> None:
+    with LoopbackServer() as server:
+        arguments = ("run", "memory", "--preset", "smoke", "--model")
+        assert ostrom(*arguments, server.model).returncode == 0
+        (tmp_path / "runs/memory/run.json").unlink()
+        for command in (
+            (*arguments, f"{server.url}#another"),
+            ("export", "memory"),
+            ("report", "runs/memory"),
+        ):
+            refused = ostrom(*command)
+            assert refused.returncode == 1, refused.stdout
+            assert refused.stderr.count("\n") == 1 and "holds a journal but no run.json" in refused.stderr
+
+
 def test_prompts_can_be_replaced_by_files_of_ones_own(tmp_path: Path, ostrom: Command) -> None:
     mine = tmp_path / "mine" / "goals"
     mine.mkdir(parents=True)
@@ -109,6 +152,7 @@ def test_play_seats_a_person(ostrom: Command) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "Not valid" in done.stderr
+    assert "reasons" not in done.stderr, "nobody has to write an essay to play"
     rows = [line.split("│")[1:-1] for line in done.stdout.splitlines() if line.startswith("│")]
     assert [[c.strip() for c in row] for row in rows[:3]] == [
         ["1", "defect", "5", "cooperate", "0"],

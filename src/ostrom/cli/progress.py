@@ -16,8 +16,11 @@ from ostrom.engine.runner import Runner
 def watch_with(*, json: bool = False) -> Callable[[Runner], Coroutine[Any, Any, None]]:
     """A watcher for a run: shows progress and turns Ctrl-C into a clean stop."""
 
-    async def watch(runner: Runner) -> None:
-        _catch_interrupts(runner)
+    def watch(runner: Runner) -> Coroutine[Any, Any, None]:
+        return show(runner, asyncio.current_task())  # who asks for a watcher is the task that plays
+
+    async def show(runner: Runner, playing: asyncio.Task[Any] | None) -> None:
+        _catch_interrupts(runner, playing)
         if sys.stderr.isatty():
             await _bar(runner)
         else:
@@ -26,9 +29,8 @@ def watch_with(*, json: bool = False) -> Callable[[Runner], Coroutine[Any, Any, 
     return watch
 
 
-def _catch_interrupts(runner: Runner) -> None:
+def _catch_interrupts(runner: Runner, playing: asyncio.Task[Any] | None) -> None:
     loop = asyncio.get_running_loop()
-    main = next(t for t in asyncio.all_tasks(loop) if t is not asyncio.current_task(loop))
     pressed = 0
 
     def interrupt() -> None:
@@ -41,8 +43,9 @@ def _catch_interrupts(runner: Runner) -> None:
                 file=sys.stderr,
             )
             runner.stop("interrupted", interrupted=True)
-        else:
-            main.cancel()
+        elif playing is not None:
+            print("left; the same command goes on and asks again what was under way", file=sys.stderr)
+            playing.cancel()
 
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, interrupt)

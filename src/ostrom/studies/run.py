@@ -85,6 +85,7 @@ def find_run(path: str | Path, runs: str | Path = "runs") -> Folder:
     for candidate in (Path(path), Path(runs) / str(path)):
         if (candidate / "run.json").exists():
             return Folder(candidate)
+        _no_orphan(Folder(candidate))
     known = sorted(p.parent.name for p in Path(runs).glob("*/run.json")) if Path(runs).is_dir() else []
     hint = f"known runs: {', '.join(known)}" if known else f"there are no runs in {runs}"
     raise UsageError(f"{path}: there is no such run ({hint})")
@@ -150,7 +151,10 @@ def play_plan(
                 await opened.close()
             folder.unlock()
 
-    return asyncio.run(session())
+    try:
+        return asyncio.run(session())
+    except asyncio.CancelledError:  # the second Ctrl-C: whoever plays wants to leave, not to read a traceback
+        raise KeyboardInterrupt from None
 
 
 def _open(name: str, settings: Mapping[str, Any]) -> Model:
@@ -172,6 +176,7 @@ def _prepare(folder: Folder, plan: StudyPlan, extra: Mapping[str, Any]) -> None:
     """Write the manifest of a new run, or make sure that an old one is the same study."""
     study = plan.resolved()
     if not folder.exists:
+        _no_orphan(folder)
         more = {"prompts_folder": plan.library.folder, **extra}
         folder.write_manifest(new_manifest(study, fingerprint(plan.library), **more))
         return
@@ -179,6 +184,15 @@ def _prepare(folder: Folder, plan: StudyPlan, extra: Mapping[str, Any]) -> None:
     new = {**old, "study": study, **({"parent": extra["parent"]} if "parent" in extra else {})}
     if old != new:
         folder.write_manifest(new)
+
+
+def _no_orphan(folder: Folder) -> None:
+    """Refuse a journal without its manifest: another study would take its answers for its own."""
+    if folder.journal.exists():
+        raise RunError(
+            f"{folder.path}: holds a journal but no run.json, which says what study it answers "
+            "(put run.json back; a new run needs another --name)"
+        )
 
 
 def check_same(folder: Folder, plan: StudyPlan, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
