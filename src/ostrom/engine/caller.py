@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Protocol
 
 import orjson
@@ -68,41 +69,10 @@ class Caller:
         name, gate = model.name, self.gate
         prompt = prompt_of(request)
         key = self._key(unit, step, player, part, model, request, prompt)
-
-        def note(
-            try_: int,
-            at: float,
-            reply: Reply | None,
-            usd: float | None,
-            latency: float,
-            source: str,
-            error: str | None = None,
-            status: int | None = None,
-        ) -> None:
-            self.journal.call(
-                CallRecord(
-                    unit.index,
-                    step,
-                    player,
-                    part,
-                    try_,
-                    at,
-                    name,
-                    key,
-                    prompt,
-                    _params(request),
-                    reply,
-                    usd,
-                    latency,
-                    source,
-                    error,
-                    status,
-                )
-            )
-
+        record = partial(CallRecord, unit.index, step, player, part, name, key, prompt, _params(request))
         if self.cache is not None and (kept := await self.cache.get(key)) is not None:
             self.tally.cached += 1
-            note(0, time.time(), kept, 0.0, 0.0, "cache")
+            self.journal.call(record(0, "cache", time.time(), 0.0, kept, 0.0))
             return kept
         for attempt in range(1, self.patience.tries + 1):
             era = await gate.enter(name)
@@ -111,7 +81,8 @@ class Caller:
                 reply = await model.complete(request)
             except ModelError as error:
                 told = f"{type(error).__name__}: {error}"
-                note(attempt, begun, None, None, time.perf_counter() - clock, "live", told, error.status)
+                took = time.perf_counter() - clock
+                self.journal.call(record(attempt, "live", begun, took, error=told, status=error.status))
                 if not error.retryable:
                     gate.refused(name)
                     raise
@@ -124,9 +95,10 @@ class Caller:
             except BaseException:
                 gate.left(name)
                 raise
+            took = time.perf_counter() - clock
             usd = price_of(name, reply.usage, self.prices)
             gate.succeeded(name, reply.usage, usd)
-            note(attempt, begun, reply, usd, time.perf_counter() - clock, "live")
+            self.journal.call(record(attempt, "live", begun, took, reply, usd))
             if self.cache is not None:
                 self.cache.put(key, reply)
             return reply

@@ -38,17 +38,17 @@ class CallRecord:
     step: int
     player: int
     part: str
-    try_: int
-    at: float
     model: str
     key: bytes
     prompt: bytes
     """JSON list of [role, content] pairs."""
     params: Mapping[str, Any]
-    reply: Reply | None
-    usd: float | None
-    latency: float
+    try_: int
     source: str
+    at: float
+    latency: float
+    reply: Reply | None = None
+    usd: float | None = None
     error: str | None = None
     status: int | None = None
 
