@@ -93,6 +93,15 @@ class UnknownName(UsageError):
         listed = ", ".join(names) if len(names) <= 40 else f"{len(names)} names, see `ostrom list`"
         super().__init__(f"unknown {kind} {name!r} ({hint}known: {listed})")
 
+    def at(self, file: str | None, key: str | None) -> UnknownName:
+        """The same complaint, with the place in a file where the name stands.
+
+        >>> str(UnknownName("game", "chess", ["go"]).at("s.yaml", "game"))
+        "s.yaml: game: unknown game 'chess' (known: go)"
+        """
+        self.args = (": ".join(part for part in (file, key, str(self)) if part),)
+        return self
+
 
 class ModelError(OstromError):
     """A call to a model failed."""

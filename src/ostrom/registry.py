@@ -78,7 +78,10 @@ class Registry(Generic[T]):
     def build(self, spec: str | Mapping[str, Any], *, key: str | None = None, file: str | None = None) -> T:
         """Build a part from ``name``, ``name:value,key=value`` or ``{name: ..., key: value}``."""
         name, args, kwargs = parse_spec(spec, key=key or self.kind, file=file)
-        factory = self.get(name)
+        try:
+            factory = self.get(name)
+        except UnknownName as error:
+            raise error.at(file, key) from None
         try:
             bound = _signature(factory).bind(*args, **kwargs)
         except TypeError as error:

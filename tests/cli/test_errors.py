@@ -22,9 +22,9 @@ WRONG = {
     "a list": ("- a\n- b\n", ["a study is a mapping"]),
     "no game": ("name: x\n", ["game: is missing"]),
     "unknown key": (GOOD + "gmae: x\n", ["gmae", "no such key", "allowed", "seating"]),
-    "unknown game": (GOOD.replace("prisoners_dilemma", "prisoner_dilema"), ["did you mean prisoners_dilemma"]),
-    "unknown strategy": (GOOD.replace("tit_for_tat", "tit_for_tatt"), ["tit_for_tatt", "did you mean"]),
-    "unknown mechanism": (GOOD.replace("repetition", "repitition"), ["repitition", "did you mean repetition"]),
+    "unknown game": (GOOD.replace("prisoners_dilemma", "prisoner_dilema"), ["study.yaml: game:", "did you mean"]),
+    "unknown strategy": (GOOD.replace("tit_for_tat", "tit_for_tatt"), ["study.yaml: agent.strategy:", "did you mean"]),
+    "unknown mechanism": (GOOD.replace("repetition", "repitition"), ["study.yaml: mechanism:", "did you mean"]),
     "rounds of zero": (GOOD.replace("rounds: 3", "rounds: 0"), ["mechanism", "rounds", "0"]),
     "rounds as text": (GOOD.replace("rounds: 3", "rounds: many"), ["mechanism", "rounds", "many"]),
     "unknown parameter": (GOOD.replace("rounds: 3", "round: 3"), ["mechanism", "round", "allowed", "rounds"]),
@@ -38,7 +38,16 @@ WRONG = {
     "two ways to decide": (GOOD.replace("tft: tit_for_tat", "t: {strategy: grim, model: a/b}"), ["exactly one way"]),
     "seat out of range": (GOOD + "seats: {3: {memory: 'window:2'}}\n", ["seats.3", "seats 1 to 2"]),
     "bad memory": (GOOD + "agent: {memory: 'window:-1'}\n", ["agent.memory", "-1"]),
-    "unknown memory": (GOOD + "agent: {memory: windw}\n", ["windw", "did you mean window"]),
+    "unknown memory": (GOOD + "agent: {memory: windw}\n", ["study.yaml: agent.memory:", "did you mean window"]),
+    "unknown style": (GOOD.replace("tit_for_tat", "{model: a/b, style: loud}"), ["study.yaml: agent.style:", "direct"]),
+    "unknown story": (
+        GOOD.replace("tit_for_tat", "{model: a/b, framing: {story: saga}}"),
+        ["study.yaml: agent.framing.story:", "'saga'", "neutral"],
+    ),
+    "unknown persona": (
+        GOOD.replace("tit_for_tat", "{model: a/b, persona: rolle}"),
+        ["study.yaml: agent.persona:", "did you mean role"],
+    ),
     "key twice": (GOOD + "game: chicken\n", ["given twice", "line 6"]),
     "too many labels": (
         GOOD.replace("tft: tit_for_tat", "m: {model: a/b, framing: {labels: [A, B, C]}}"),
@@ -58,6 +67,28 @@ def test_a_wrong_study_file_is_named_with_key_and_reason(ostrom: Command, tmp_pa
     for word in expected:
         assert word in lines[0], lines[0]
     assert not (tmp_path / "runs" / "good").exists(), "nothing is left behind"
+
+
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        (
+            "{panels: [cooperation, costs]}",
+            "study.yaml: report.panels: unknown panel 'costs' (did you mean cost?",
+        ),
+        ("{panels: [{title: x}]}", "study.yaml: report.panels: needs a 'name'"),
+        (
+            "{reference: coopevil}",
+            "study.yaml: report.reference: unknown reference 'coopevil' (did you mean coopeval?",
+        ),
+    ],
+)
+def test_what_only_the_report_would_miss_is_found_by_validate(
+    ostrom: Command, tmp_path: Path, report: str, said: str
+) -> None:
+    (tmp_path / "study.yaml").write_text(GOOD + f"report: {report}\n")
+    done = ostrom("validate", "study.yaml")
+    assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1, done.stderr
 
 
 def test_unknown_study_run_model_and_format(ostrom: Command, tmp_path: Path) -> None:

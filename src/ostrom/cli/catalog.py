@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ostrom.cli.output import print_json, print_record, print_table, say
-from ostrom.errors import UsageError
+from ostrom.errors import UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from ostrom.studies.schema import ReportRule
 
 KINDS = (
     "games",
@@ -166,7 +169,7 @@ def _show_game(name: str, json: bool) -> None:
 
 
 def validate_file(
-    file: Annotated[Path, typer.Argument(help="A study, game, scenario or lexicon file.")],
+    file: Annotated[Path, typer.Argument(help="A study, game, scenario, mapping or lexicon file.")],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Check a file from end to end and say what it is."""
@@ -242,11 +245,27 @@ def _study(file: Path, data: Any) -> dict[str, Any]:
     changes = ["agent.model=embedded/smollm2-135m"] if needs_model else []
     facts: dict[str, Any] = {"file": str(file), "kind": "study"}
     for preset in [None, *presets_of(file)]:
-        plan = StudyPlan(load_study(str(file), preset=preset, changes=changes), file=str(file))
+        study = load_study(str(file), preset=preset, changes=changes)
+        plan = StudyPlan(study, file=str(file))
+        _check_report(study.report, str(file))
         facts[preset or "as written"] = f"{plan.cells} cells, {len(plan)} matches"
     if needs_model:
         facts["models"] = "none named: give --model"
     return facts
+
+
+def _check_report(report: ReportRule, file: str) -> None:
+    """Refuse panels and published figures that do not exist now, not after the run."""
+    from ostrom.registry import parse_spec
+    from ostrom.reports.panel import panels
+    from ostrom.studies.compare.figures import references
+
+    for spec in report.panels:
+        name = parse_spec(spec, key="report.panels", file=file)[0]
+        if name not in panels:
+            raise UnknownName("panel", name, panels).at(file, "report.panels")
+    if report.reference is not None and report.reference not in references:
+        raise UnknownName("reference", report.reference, references).at(file, "report.reference")
 
 
 def _has_agents(data: Any) -> bool:

@@ -22,7 +22,7 @@ from ostrom.agents.config import AgentConfig
 from ostrom.agents.strategies import strategies
 from ostrom.agents.style import styles
 from ostrom.engine.plan import Budget, Seated, Unit
-from ostrom.errors import GameError, StudyError
+from ostrom.errors import GameError, StudyError, UnknownName
 from ostrom.framing import Library, Voice
 from ostrom.games import build_game
 from ostrom.games.game import Game
@@ -321,17 +321,7 @@ class StudyPlan:
             strategies.build(config.strategy, key="agent.strategy", file=self.file)
         else:
             styles.build(config.style, key="agent.style", file=self.file)
-            framing = config.framing
-            for kind, name in (
-                ("payoffs", framing.payoffs),
-                ("history", framing.history),
-                ("goals", framing.goal),
-                ("hints", framing.hint),
-            ):
-                if name is not None:
-                    self.library.need(kind, name)
-            self.library.story(framing.story)
-            check_persona(config.persona, self.library)
+            self._check_prompts(config)
         memory = memories.build(config.memory, key="agent.memory", file=self.file)
         if config.kind not in memory.readers:
             raise StudyError(
@@ -339,6 +329,28 @@ class StudyPlan:
                 file=self.file, key="agent.memory", found=config.memory,
             )  # fmt: skip
         return config
+
+    def _check_prompts(self, config: AgentConfig) -> None:
+        """Refuse names that no prompt file bears, and say where they stand."""
+        framing, library = config.framing, self.library
+        names = {
+            "payoffs": ("payoffs", framing.payoffs),
+            "history": ("history", framing.history),
+            "goal": ("goals", framing.goal),
+            "hint": ("hints", framing.hint),
+            "story": ("stories", framing.story),
+        }
+        for key, (kind, name) in names.items():
+            if name is not None:
+                try:
+                    library.need(kind, name)
+                except UnknownName as error:
+                    raise error.at(self.file, f"agent.framing.{key}") from None
+        library.story(framing.story)
+        try:
+            check_persona(config.persona, library)
+        except UnknownName as error:
+            raise error.at(self.file, "agent.persona") from None
 
     def _check(self) -> None:
         """Find mistakes before the first match: every cell of a small grid, every level of a large one."""
