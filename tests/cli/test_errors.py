@@ -44,6 +44,19 @@ WRONG = {
         GOOD.replace("tit_for_tat", "{model: a/b, framing: {story: saga}}"),
         ["study.yaml: agent.framing.story:", "'saga'", "neutral"],
     ),
+    "noise as text": (GOOD.replace("rounds: 3", "rounds: 3, noise: loud"), ["mechanism", "noise", "loud"]),
+    "a hot temperature": (
+        GOOD.replace("tit_for_tat", "{model: a/b, params: {temperature: hot}}"),
+        ["study.yaml: agent.params.temperature:", "a number", "'hot'"],
+    ),
+    "no tokens": (
+        GOOD.replace("tit_for_tat", "{model: a/b, params: {max_tokens: 0}}"),
+        ["study.yaml: agent.params.max_tokens:", "found 0"],
+    ),
+    "extra that is no mapping": (
+        GOOD.replace("tit_for_tat", "{model: a/b, params: {extra: 5}}"),
+        ["study.yaml: agent.params.extra:", "found 5"],
+    ),
     "unknown persona": (
         GOOD.replace("tit_for_tat", "{model: a/b, persona: rolle}"),
         ["study.yaml: agent.persona:", "did you mean role"],

@@ -6,7 +6,7 @@ Units are numbered replicate by replicate, cell by cell, seating by seating, so 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -322,6 +322,7 @@ class StudyPlan:
         else:
             styles.build(config.style, key="agent.style", file=self.file)
             self._check_prompts(config)
+            self._check_params(config.params)
         memory = memories.build(config.memory, key="agent.memory", file=self.file)
         if config.kind not in memory.readers:
             raise StudyError(
@@ -351,6 +352,21 @@ class StudyPlan:
             check_persona(config.persona, library)
         except UnknownName as error:
             raise error.at(self.file, "agent.persona") from None
+
+    def _check_params(self, params: Mapping[str, Any]) -> None:
+        """Refuse what no server could take; which parameters a model knows, its client says."""
+        rules: dict[str, tuple[str, Callable[[Any], bool]]] = {
+            "temperature": ("must be a number of at least 0", lambda v: _is_number(v) and v >= 0),
+            "top_p": ("must be a number from 0 to 1", lambda v: _is_number(v) and 0 <= v <= 1),
+            "max_tokens": (
+                "must be a whole number of at least 1",
+                lambda v: _is_number(v) and v >= 1 and v % 1 == 0,
+            ),
+            "extra": ("must map names to values", lambda v: isinstance(v, dict)),
+        }
+        for name, (rule, holds) in rules.items():
+            if params.get(name) is not None and not holds(params[name]):
+                raise StudyError(rule, file=self.file, key=f"agent.params.{name}", found=params[name])
 
     def _check(self) -> None:
         """Find mistakes before the first match: every cell of a small grid, every level of a large one."""
@@ -419,6 +435,10 @@ def _spec(spec: Mapping[str, Any] | str) -> Mapping[str, Any]:
     if isinstance(spec, str):
         return {"model": spec} if "/" in spec else {"strategy": spec}
     return spec
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _json(data: Any) -> str:

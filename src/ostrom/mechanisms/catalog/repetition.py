@@ -51,11 +51,11 @@ class Repetition(Mechanism):
         if stopping not in ("fixed", "geometric"):
             raise ValueError(f"stopping must be fixed or geometric, found {stopping!r}")
         for label, chance in (("told_continuation", told_continuation), ("continuation", continuation)):
-            if chance is not None and not 0 <= chance <= 1:
+            if chance is not None and not (_is_number(chance) and 0 <= chance <= 1):
                 raise ValueError(f"{label} must lie between 0 and 1, found {chance!r}")
-        if not 0 <= noise <= 1:
+        if not (_is_number(noise) and 0 <= noise <= 1):
             raise ValueError(f"noise must lie between 0 and 1, found {noise!r}")
-        if discount is not None and not 0 < discount <= 1:
+        if discount is not None and not (_is_number(discount) and 0 < discount <= 1):
             raise ValueError(f"discount must lie in (0, 1], found {discount!r}")
         if continuation is None:
             continuation = told_continuation
@@ -170,6 +170,10 @@ class Repetition(Mechanism):
     def longest_history(self, game: Game) -> int:  # noqa: ARG002
         """All rounds but the last."""
         return self.rounds - 1
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 MECHANISM = Repetition
