@@ -138,6 +138,10 @@ class ConnectionFailed(ModelError):
     retryable = True
 
 
+class CertificateRefused(ModelError):
+    """The server could not prove who it is; asking again would not help."""
+
+
 class MalformedReply(ModelError):
     """The reply is not what the wire format promises."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +11,8 @@ import pytest
 
 from ostrom.engine.plan import Tally
 from ostrom.engine.retries import Patience
-from ostrom.engine.runner import Options
-from ostrom.errors import AccessRefused, ConnectionFailed
+from ostrom.engine.runner import Options, Runner
+from ostrom.errors import AccessRefused, ConnectionFailed, RateLimited
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 from ostrom.testing.faults import Faults
@@ -176,3 +177,24 @@ def test_the_cache_answers_the_same_draw_and_no_other(small: Small, tmp_path: Pa
         assert server.count - calls <= 2 * cut, "only cut replies and what follows them are asked for again"
         other_seed = play(study.model_copy(update={"seed": 99}), name="other", runs=tmp_path, options=options)
         assert other_seed.tally.cached == 0
+
+
+def test_a_server_that_asks_for_years_of_patience_is_not_waited_for(small: Small, runs: Path) -> None:
+    faults = Faults({"rate_limit": 1.0}, retry_after="99999999")
+    with (
+        LoopbackServer(faults=faults) as server,
+        pytest.raises(RateLimited, match=r"patience of 1e\+08 s \(429\)"),
+    ):
+        play(small(**against(server)), runs=runs)
+    assert server.count < 300
+
+
+def test_an_interruption_that_comes_too_late_stops_nothing(small: Small, runs: Path) -> None:
+    async def watch(runner: Runner) -> None:
+        while runner.tally.done < runner.tally.matches:
+            await asyncio.sleep(0)
+        runner.stop("interrupted", interrupted=True)
+
+    with LoopbackServer() as server:
+        result = play(small(**against(server)), runs=runs, watch=watch)
+    assert result.complete and result.why is None and not result.interrupted

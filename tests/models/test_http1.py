@@ -114,7 +114,7 @@ def test_an_answer_to_a_tunnel_has_no_body() -> None:
         (b"HTTP/1.1 200\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + b"A" * 4097 + b"\r\n\r\n", "does not end"),
         (b"HTTP/1.1 200\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + b"A" * 4098, "does not end"),
         (b"HTTP/1.1 101 Switching\r\n\r\n", "another protocol"),
-        (b"HTTP/1.1 200\r\n" + b"A: b\r\n" * 20_000, "it sent"),
+        (b"HTTP/1.1 200\r\n" + b"A: b\r\n" * 20_000, "its headers have more than"),
     ],
 )  # fmt: skip
 def test_what_is_no_response(data: bytes, why: str) -> None:

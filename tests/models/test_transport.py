@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.errors import ConnectionFailed, MalformedReply, ModelError, UsageError
+from ostrom.errors import CertificateRefused, ConnectionFailed, MalformedReply, ModelError, UsageError
 from ostrom.models import transport as module
 from ostrom.models.connection import Proxy
 from ostrom.models.transport import Transport
@@ -192,8 +192,9 @@ async def test_tls_is_spoken_and_certificates_are_checked(monkeypatch: pytest.Mo
     server = Server()
     async with listening(server.serve, tls=True) as port:
         async with client(transport(port, "https")) as line:
-            with pytest.raises(ConnectionFailed, match=r"m at 127\.0\.0\.1:\d+: self-signed certificate"):
+            with pytest.raises(CertificateRefused, match=r"m at 127\.0\.0\.1:\d+: self-signed") as caught:
                 await line.post(b"")
+            assert not caught.value.retryable
         monkeypatch.setenv("SSL_CERT_FILE", str(PEM))
         async with client(transport(port, "https", "localhost")) as line:
             assert [await line.post(b"") for _ in range(2)] == [b"{}", b"{}"]
@@ -252,7 +253,15 @@ async def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatc
             assert proxy.heads[-1].startswith("POST http://models.example:80/v1/chat HTTP/1.1\r\n")
             proxy.status = b"407 Who are you"
             async with client(transport(port, "https", "localhost")) as line:
-                with pytest.raises(ConnectionFailed, match=r"the proxy 127\.0\.0\.1 answers 407"):
+                with pytest.raises(
+                    ConnectionFailed, match=rf"through the proxy 127\.0\.0\.1:{door}: it answers 407"
+                ):
+                    await line.post(b"")
+            proxy.status = b""
+            async with client(transport(port, "https", "localhost")) as line:
+                with pytest.raises(
+                    ConnectionFailed, match=rf"through the proxy 127\.0\.0\.1:{door}: it sent b'HTTP"
+                ):
                     await line.post(b"")
 
 
@@ -262,6 +271,7 @@ def test_which_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Proxy.towards("https://api.example/v1") == Proxy("proxy.example", 3128, False, ())
     assert Proxy.towards("https://inside.example/v1") is None
     assert Proxy.towards("https://localhost/v1") is None
-    monkeypatch.setenv("https_proxy", "socks5://proxy.example")
-    with pytest.raises(UsageError, match="https_proxy: not the address of an HTTP proxy"):
-        Proxy.towards("https://api.example/v1")
+    for wrong in ("socks5://proxy.example", "http://127.0.0.1:99999", "http://:80", "http://[::1"):
+        monkeypatch.setenv("https_proxy", wrong)
+        with pytest.raises(UsageError, match="https_proxy: not the address of an HTTP proxy"):
+            Proxy.towards("https://api.example/v1")

@@ -12,16 +12,22 @@ from ostrom.cli.output import print_json, print_record, print_table
 
 def check(
     name: Annotated[str, typer.Argument(help="A model: provider/model or http://host:port/v1#model")],
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for a server.", min=0.1)] = 60.0,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Make one call and report what came back."""
+    from ostrom.errors import TimedOut
     from ostrom.models import open_model
     from ostrom.testing.check_model import probe
 
     async def once() -> dict[str, Any]:
         model = open_model(name)
+        local = name.startswith(("embedded/", "scripted/"))  # these answer, however long it takes
         try:
-            return await probe(model)
+            async with asyncio.timeout(None if local else timeout):
+                return await probe(model)
+        except TimeoutError:
+            raise TimedOut(f"{name} gave no reply within {timeout:g} s") from None
         finally:
             await model.close()
 

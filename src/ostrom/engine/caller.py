@@ -83,7 +83,7 @@ class Caller:
                 told = f"{type(error).__name__}: {error}"
                 took = time.perf_counter() - clock
                 self.journal.call(record(attempt, "live", begun, took, error=told, status=error.status))
-                if not error.retryable:
+                if not error.retryable or not self.patience.allows(error.retry_after):
                     gate.refused(name)
                     raise
                 gate.troubled(name, era, error.retry_after)

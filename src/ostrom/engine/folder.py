@@ -82,7 +82,10 @@ class Folder:
         path = self.path / MANIFEST
         draft = path.with_suffix(".tmp")
         try:
-            draft.write_bytes(orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS))
+            with draft.open("wb") as file:
+                file.write(orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS))
+                file.flush()
+                os.fsync(file.fileno())  # a journal without its manifest is refused
             draft.replace(path)
         except OSError as error:
             raise RunError(f"{path}: cannot be written ({error.strerror})") from None

@@ -16,6 +16,16 @@ class Patience:
     tries: int = 8
     first: float = 0.5
     longest: float = 60.0
+    most_asked: float = 3600.0
+    """A server that asks for more seconds than this is not waited for."""
+
+    def allows(self, retry_after: float | None) -> bool:
+        """Whether what the server asks for is worth waiting for.
+
+        >>> Patience().allows(30.0), Patience().allows(None), Patience().allows(1e8)
+        (True, True, False)
+        """
+        return retry_after is None or retry_after <= self.most_asked
 
     def wait(self, failures: int, retry_after: float | None = None) -> float:
         """Seconds to wait after so many failures in a row.

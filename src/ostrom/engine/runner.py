@@ -124,8 +124,9 @@ class Runner:
         if self._error is not None:
             raise self._error
         tally = self.tally
-        complete = tally.done + tally.skipped >= tally.matches and self._why is None
-        return Result(tally, complete, self._why, self._interrupted)
+        if tally.done + tally.skipped >= tally.matches:  # whoever wanted to stop it came too late
+            return Result(tally, complete=True)
+        return Result(tally, False, self._why, self._interrupted)
 
     def _take_stock(self, journal: Journal) -> None:
         """What earlier sessions did counts: ended matches, money, calls."""

@@ -19,9 +19,15 @@ from ostrom.models.keys import is_local
 class HungUp(Exception):
     """The server closed the connection before it said anything."""
 
+    def __str__(self) -> str:
+        return "hung up without a word"
+
 
 class CutShort(Exception):
     """The server closed the connection in the middle of a response."""
+
+    def __str__(self) -> str:
+        return "hung up in mid-sentence"
 
 
 class Proxy(NamedTuple):
@@ -32,6 +38,11 @@ class Proxy(NamedTuple):
     secure: bool
     headers: tuple[str, ...]
 
+    @property
+    def place(self) -> str:
+        """Host and port, for messages."""
+        return f"{self.host}:{self.port}"
+
     @classmethod
     def towards(cls, url: str) -> Proxy | None:
         """The proxy for this address, if there is one."""
@@ -41,15 +52,18 @@ class Proxy(NamedTuple):
         named = getproxies().get(target.scheme)
         if not named:
             return None
-        parts = urlsplit(named if "://" in named else f"http://{named}")
+        wrong = UsageError(f"{target.scheme}_proxy: not the address of an HTTP proxy (as http://host:port)")
+        try:
+            parts = urlsplit(named if "://" in named else f"http://{named}")
+            port = parts.port
+        except ValueError:
+            raise wrong from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError(f"{target.scheme}_proxy: not the address of an HTTP proxy")
+            raise wrong
         secure = parts.scheme == "https"
         who = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
         pass_ = f"Proxy-Authorization: Basic {base64.b64encode(who.encode()).decode()}"
-        return cls(
-            parts.hostname, parts.port or (443 if secure else 80), secure, (pass_,) if who != ":" else ()
-        )
+        return cls(parts.hostname, port or (443 if secure else 80), secure, (pass_,) if who != ":" else ())
 
 
 class Address:
@@ -95,7 +109,7 @@ class Address:
         try:
             status = await connection.tunnel("\r\n".join(lines).encode("latin-1"))
             if status != 200:
-                raise ConnectionRefusedError(f"the proxy {proxy.host} answers {status}")
+                raise ConnectionRefusedError(f"it answers {status}")
             await connection.secure(self._tls, self.host)
         except BaseException:
             connection.abort()

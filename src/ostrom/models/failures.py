@@ -55,6 +55,8 @@ def make(
         kind, what = AccessRefused, "the account has no credit left"
     elif status == 429:
         kind, what = RateLimited, "asks for patience"
+        if retry_after is not None:
+            what += f" of {retry_after:,.6g} s"
     elif status in (401, 403):
         kind, what = AccessRefused, "refused the key"
     elif status == 402:

@@ -65,9 +65,10 @@ class ResponseReader:
         while self._body is None:
             end = data.find(b"\r\n\r\n", at)
             if end < 0 or end - at > LONGEST_HEAD:
-                too_long = end >= 0 or len(data) - at > LONGEST_HEAD + 3
-                if too_long or not b"HTTP/1.".startswith(data[at : at + 7]):
+                if not b"HTTP/1.".startswith(data[at : at + 7]):
                     raise Garbled(f"it sent {data[at : at + 40]!r}")
+                if end >= 0 or len(data) - at > LONGEST_HEAD + 3:
+                    raise Garbled(f"its headers have more than {LONGEST_HEAD:,} bytes")
                 self._buffer = data[at:]
                 return None
             self._read_head(data[at:end])  # one of 1xx leaves the body unset: the response proper follows

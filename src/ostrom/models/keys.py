@@ -32,7 +32,7 @@ def checked_url(url: str, *, source: str) -> str:
         parts = urlsplit(url.strip())
         parts.port  # noqa: B018 - reading it checks the number
     except ValueError:
-        raise UsageError(f"{source}: not a URL") from None
+        raise UsageError(f"{source}: {url.strip()!r} is not a URL: its host or port is none") from None
     if parts.username is not None or parts.password is not None:
         raise UsageError(f"{source}: put the key into an environment variable, not into the URL")
     if parts.scheme not in ("http", "https") or not parts.hostname:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Mapping
 
 from ostrom import __version__
-from ostrom.errors import ConnectionFailed, MalformedReply, ModelError, TimedOut
+from ostrom.errors import CertificateRefused, ConnectionFailed, MalformedReply, ModelError, TimedOut
 from ostrom.models.connection import Address, Connection, CutShort, HungUp
 from ostrom.models.failures import from_status, one_line
 from ostrom.models.http1 import Garbled
@@ -102,11 +102,13 @@ class Transport:
             async with asyncio.timeout_at(deadline) as limit:
                 return await self._address.connect()
         except ssl.SSLCertVerificationError as error:
-            raise ConnectionFailed(f"{self.who}: {self._line(error.verify_message)}") from None
+            raise CertificateRefused(f"{self.who}: {self._line(error.verify_message)}") from None
         except (HungUp, CutShort, Garbled, OSError) as error:
             if limit.expired():
                 raise self._failure(TimeoutError()) from None
-            raise ConnectionFailed(f"cannot reach {self.who}: {self._line(error)}") from None
+            proxy = self._address.proxy
+            way = "" if proxy is None else f" through the proxy {proxy.place}"
+            raise ConnectionFailed(f"cannot reach {self.who}{way}: {self._line(error)}") from None
 
     def _kept(self, since: float) -> Connection | None:
         """The connection used last, if it is open and was used since then."""
