@@ -104,6 +104,36 @@ def test_what_only_the_report_would_miss_is_found_by_validate(
     assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("types", "said"),
+    [
+        ("{a: tit_for_tat, b: {model: gpt}}", "model gpt: model: a model is named provider/model"),
+        ("{b: {model: foo/bar}}", "unknown model provider 'foo'"),
+        ("{b: {model: 'http://h:99999/v1#m'}}", "'http://h:99999/v1' is not a URL"),
+        ("{b: {model: openai/m, settings: {timeout: 3, retires: 2}}}", "no such setting (found 'retires'"),
+    ],
+)
+def test_models_that_cannot_be_opened_are_found_by_validate(
+    ostrom: Command, tmp_path: Path, types: str, said: str
+) -> None:
+    (tmp_path / "study.yaml").write_text(f"name: s\ngame: chicken\ntypes: {types}\n")
+    done = ostrom("validate", "study.yaml")
+    assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("ostrom: study.yaml: ")
+
+
+def test_a_strategy_without_meaning_in_the_game_is_found_before_playing(
+    ostrom: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "study.yaml").write_text("name: s\ngame: battle_of_the_sexes\ntypes: {a: grim}\n")
+    for command in ("validate", "run"):
+        done = ostrom(command, "study.yaml")
+        assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+        assert done.stderr.startswith(
+            "ostrom: study.yaml: strategy: strategy grim needs a cooperative action"
+        )
+
+
 def test_unknown_study_run_model_and_format(ostrom: Command, tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(GOOD)
     assert ostrom("run", "study.yaml").returncode == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -248,10 +249,22 @@ def _study(file: Path, data: Any) -> dict[str, Any]:
         study = load_study(str(file), preset=preset, changes=changes)
         plan = StudyPlan(study, file=str(file))
         _check_report(study.report, str(file))
+        for model in plan.models:
+            _check_model(model, plan.settings(model), str(file))
         facts[preset or "as written"] = f"{plan.cells} cells, {len(plan)} matches"
     if needs_model:
         facts["models"] = "none named: give --model"
     return facts
+
+
+def _check_model(name: str, settings: Mapping[str, Any], file: str) -> None:
+    """Refuse a model's name or settings now; whether there is a key and an answer only a call can tell."""
+    from ostrom.models import check_name
+
+    try:
+        check_name(name, settings)
+    except UsageError as error:
+        raise UsageError(f"{file}: model {name}: {error}") from None
 
 
 def _check_report(report: ReportRule, file: str) -> None:

@@ -252,6 +252,7 @@ class Runner:
         elif isinstance(error, SkipMatch):
             journal.finish(unit.index, "skipped", str(error), ended.steps)
             self.tally.skipped += 1
+            self._tell(unit, f"skipped: {error}")
             self._ended.setdefault(unit.index, asyncio.Event()).set()
         elif isinstance(error, InvalidAnswers):
             self._failed(unit, journal, ended.steps, str(error))
@@ -292,9 +293,13 @@ class Runner:
     def _failed(self, unit: Unit, journal: Journal, steps: int, reason: str) -> None:
         journal.finish(unit.index, "failed", reason, steps)
         self.tally.failed += 1
+        self._tell(unit, reason)
+        self._ended.setdefault(unit.index, asyncio.Event()).set()
+
+    def _tell(self, unit: Unit, reason: str) -> None:
+        """Keep the first reasons for people to read; all of them are in the journal."""
         if len(self.tally.failures) < 100:
             self.tally.failures.append(f"match {unit.index}: {reason}")
-        self._ended.setdefault(unit.index, asyncio.Event()).set()
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from jinja2 import (
     Template,
     TemplateError,
     TemplateNotFound,
+    UndefinedError,
     nodes,
 )
 
@@ -168,6 +169,9 @@ class Library:
             return known
         try:
             text = template.render(given).strip("\n")
+        except UndefinedError as error:
+            whole = next((str(f / path) for f in self.folders if (f / path).is_file()), path)
+            raise StudyError(f"could not be filled in: {error}", file=whole, allowed=sorted(values)) from None
         except TEMPLATE_TROUBLE as error:
             raise StudyError(f"could not be filled in: {error}", file=path) from None
         if key is not None:

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -49,6 +49,16 @@ def open_model(name: str, **settings: Any) -> Model:
     >>> open_model("http://127.0.0.1:8000/v1#qwen", timeout=30).describe()["base_url"]
     'http://127.0.0.1:8000/v1'
     """
+    factory, argument = check_name(name, settings)
+    return factory(argument, **settings)
+
+
+def check_name(name: str, settings: Mapping[str, Any]) -> tuple[Callable[..., Model], str]:
+    """Refuse a name that leads nowhere and settings that its client does not have; keys are not asked for.
+
+    >>> check_name("openai/gpt-4o-mini", {"timeout": 30})[1]
+    'gpt-4o-mini'
+    """
     factory, argument = _factory(name)
     parameters = inspect.signature(factory).parameters
     unknown = [key for key in settings if key not in parameters]
@@ -57,7 +67,9 @@ def open_model(name: str, **settings: Any) -> Model:
         raise StudyError(
             f"{name.partition('/')[0]} models have no such setting", found=unknown[0], allowed=allowed
         )
-    return factory(argument, **settings)
+    if name.startswith(URL_SCHEMES):
+        factory(argument, **settings)  # reads the address and opens nothing
+    return factory, argument
 
 
 def _factory(name: str) -> tuple[Callable[..., Model], str]:

@@ -27,6 +27,7 @@ from ostrom.framing import Library, Voice
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.mechanisms import Mechanism, mechanisms
+from ostrom.mechanisms.protocol import View
 from ostrom.memory import memories
 from ostrom.studies.factors import Factor, read_factors
 from ostrom.studies.load import problem, validate
@@ -385,6 +386,27 @@ class StudyPlan:
                             f"game {cell.game.name}: {error}", file=self.file, key="agent.framing.labels"
                         ) from None
                 self._check_words(config, cell.game)
+            self._check_strategies(cell)
+
+    def _check_strategies(self, cell: Cell) -> None:
+        """Refuse a strategy that has no meaning in the game, by asking for its first move where it sits."""
+        game = cell.game
+        seats = {
+            (seat, id(seated.config)): seated.config.strategy
+            for seating in cell.seatings
+            for place, seated in enumerate(seating)
+            if seated.config.strategy is not None and not seated.observes
+            for seat in (range(game.seats) if cell.mechanism.society else [place % game.seats])
+        }
+        for (seat, _), spec in seats.items():
+            assert spec is not None
+            strategy = strategies.build(spec)
+            if getattr(strategy, "seed", 0) is None:
+                continue  # one that draws by the seed of its match
+            try:
+                strategy.odds(View(game, seat, cell.mechanism.name))
+            except StudyError as error:
+                raise StudyError(str(error), file=self.file, key="strategy", found=spec) from None
 
     def _check_words(self, config: AgentConfig, game: Game) -> None:
         """Refuse a framing that tells a story which the game does not carry; each pair is looked at once."""
