@@ -79,6 +79,17 @@ def test_a_change_at_one_seat_leaves_the_others_alone(runs: Path) -> None:
     assert {r["answer"] for r in rows if r["seat"] == 2 and not r["copied"]} == {"defect"}
 
 
+def test_a_changed_player_is_not_taken_for_an_unchanged_one_of_its_type(tmp_path: Path) -> None:
+    data = {"name": "alike", "game": "prisoners_dilemma", "types": {"tft": "tit_for_tat"},
+            "mechanism": {"name": "repetition", "rounds": 4}}  # fmt: skip
+    play(load_study(data), runs=tmp_path)
+    with open_run(tmp_path / "alike") as run:
+        one = branch(run, 0, 2, ["strategy=defector"], seat=2, name="one", runs=tmp_path)
+        both = branch(run, 0, 2, ["strategy=defector"], name="both", runs=tmp_path)
+    assert [r["agent"] for r in decisions(tmp_path, one.folder, 0)[:2]] == ["tft", "tft (branched)"]
+    assert {r["agent"] for r in decisions(tmp_path, both.folder, 0)} == {"tft"}
+
+
 def test_replicates_share_the_past_and_differ_afterwards(runs: Path) -> None:
     done = fork(runs, "strategy=random:0.5", seeds=6)
     each = [decisions(runs, done.folder, k) for k in range(6)]

@@ -49,9 +49,12 @@ class BranchPlan(ForkPlan):
             raise UsageError(f"--seat {seat}: the match has players 1 to {len(parent.players)}")
         if seat is not None and not any(path != ROUNDS for path in changes):
             raise UsageError(f"--seat {seat}: no agent is changed")
-        self._players = tuple(
-            self._changed(seated, changes) if seat in (None, player) else seated
-            for player, seated in enumerate(parent.players, 1)
+        self._players = _told_apart(
+            parent.players,
+            [
+                self._changed(seated, changes) if seat in (None, player) else seated
+                for player, seated in enumerate(parent.players, 1)
+            ],
         )
         label = described(changes, seat)
         cell = relabelled(parent.cell, base.factors, changes, seat is None)
@@ -87,6 +90,15 @@ class BranchPlan(ForkPlan):
             origin=parent.streams,
             since=self.origin.round,
         )
+
+
+def _told_apart(before: Sequence[Seated], after: Sequence[Seated]) -> tuple[Seated, ...]:
+    """The players, with another name for one that was changed while others of its name were not."""
+    same = {old.name for old, new in zip(before, after, strict=True) if old.config == new.config}
+    return tuple(
+        replace(new, name=f"{new.name} (branched)") if new.config != old.config and new.name in same else new
+        for old, new in zip(before, after, strict=True)
+    )
 
 
 @dataclass(frozen=True)
