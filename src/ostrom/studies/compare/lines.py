@@ -193,7 +193,7 @@ def _by_cell(figures: Sequence[Published]) -> dict[Cell, list[Published]]:
 
 def _joined(first: Published, second: Published) -> Published:
     spread = first.spread if first.spread is not None else second.spread
-    status = first.status if first.status == second.status else f"{first.status}; {second.status}"
+    status = "/".join(dict.fromkeys((*first.status.split("/"), *second.status.split("/"))))
     doubts = tuple(dict.fromkeys((*first.doubts, *second.doubts)))
     source = first.source if second.source in first.source.split(", ") else f"{first.source}, {second.source}"
     return Published(first.cell, first.model, first.value, spread, source, status, doubts)
