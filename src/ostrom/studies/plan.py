@@ -6,7 +6,7 @@ Units are numbered replicate by replicate, cell by cell, seating by seating, so 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -27,8 +27,8 @@ from ostrom.framing import Library, Voice
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.mechanisms import Mechanism, mechanisms
-from ostrom.mechanisms.protocol import View
 from ostrom.memory import memories
+from ostrom.studies.checks import check_params, check_strategies
 from ostrom.studies.factors import Factor, read_factors
 from ostrom.studies.load import problem, validate
 from ostrom.studies.paths import on_top, put
@@ -323,7 +323,7 @@ class StudyPlan:
         else:
             styles.build(config.style, key="agent.style", file=self.file)
             self._check_prompts(config)
-            self._check_params(config.params)
+            check_params(config.params, self.file)
         memory = memories.build(config.memory, key="agent.memory", file=self.file)
         if config.kind not in memory.readers:
             raise StudyError(
@@ -354,21 +354,6 @@ class StudyPlan:
         except UnknownName as error:
             raise error.at(self.file, "agent.persona") from None
 
-    def _check_params(self, params: Mapping[str, Any]) -> None:
-        """Refuse what no server could take; which parameters a model knows, its client says."""
-        rules: dict[str, tuple[str, Callable[[Any], bool]]] = {
-            "temperature": ("must be a number of at least 0", lambda v: _is_number(v) and v >= 0),
-            "top_p": ("must be a number from 0 to 1", lambda v: _is_number(v) and 0 <= v <= 1),
-            "max_tokens": (
-                "must be a whole number of at least 1",
-                lambda v: _is_number(v) and v >= 1 and v % 1 == 0,
-            ),
-            "extra": ("must map names to values", lambda v: isinstance(v, dict)),
-        }
-        for name, (rule, holds) in rules.items():
-            if params.get(name) is not None and not holds(params[name]):
-                raise StudyError(rule, file=self.file, key=f"agent.params.{name}", found=params[name])
-
     def _check(self) -> None:
         """Find mistakes before the first match: every cell of a small grid, every level of a large one."""
         for cell in self._sample():
@@ -386,27 +371,7 @@ class StudyPlan:
                             f"game {cell.game.name}: {error}", file=self.file, key="agent.framing.labels"
                         ) from None
                 self._check_words(config, cell.game)
-            self._check_strategies(cell)
-
-    def _check_strategies(self, cell: Cell) -> None:
-        """Refuse a strategy that has no meaning in the game, by asking for its first move where it sits."""
-        game = cell.game
-        seats = {
-            (seat, id(seated.config)): seated.config.strategy
-            for seating in cell.seatings
-            for place, seated in enumerate(seating)
-            if seated.config.strategy is not None and not seated.observes
-            for seat in (range(game.seats) if cell.mechanism.society else [place % game.seats])
-        }
-        for (seat, _), spec in seats.items():
-            assert spec is not None
-            strategy = strategies.build(spec)
-            if getattr(strategy, "seed", 0) is None:
-                continue  # one that draws by the seed of its match
-            try:
-                strategy.odds(View(game, seat, cell.mechanism.name))
-            except StudyError as error:
-                raise StudyError(str(error), file=self.file, key="strategy", found=spec) from None
+            check_strategies(cell.game, cell.mechanism, cell.seatings, self.file)
 
     def _check_words(self, config: AgentConfig, game: Game) -> None:
         """Refuse a framing that tells a story which the game does not carry; each pair is looked at once."""
@@ -457,10 +422,6 @@ def _spec(spec: Mapping[str, Any] | str) -> Mapping[str, Any]:
     if isinstance(spec, str):
         return {"model": spec} if "/" in spec else {"strategy": spec}
     return spec
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _json(data: Any) -> str:
