@@ -64,11 +64,13 @@ def bare(model: str, prompts: list[list[list[str]]]) -> float:
     return asyncio.run(run())
 
 
-def mean_in_flight(model: str) -> float:
-    """Calls in flight over the busy time of a server, by its own count."""
+def seen_by(model: str) -> tuple[float, dict[int, float]]:
+    """By a server's own count over its busy time: mean calls in flight, and the share of time at each level."""
     with urllib.request.urlopen(model.partition("/v1")[0] + "/stats") as page:
         stats = orjson.loads(page.read())
-    return float(stats["call_seconds"] / stats["busy_seconds"])
+    busy = stats["busy_seconds"]
+    shares = {int(level): seconds / busy for level, seconds in stats["seconds_by_level"].items()}
+    return float(stats["call_seconds"] / busy), shares
 
 
 def measure(picture: Path | None = None) -> list[Result]:
@@ -84,12 +86,16 @@ def measure(picture: Path | None = None) -> list[Result]:
         alone = bare(model, prompts)
     with server(LATENCY) as model:
         limited = timed(model, 64, narrow)
-        seen = mean_in_flight(model)
+        seen, shares = seen_by(model)
     full, working = _fullness(narrow, 64)
     ideal = MATCHES * ROUNDS * 2 * LATENCY / 64
     if picture is not None:
         draw(narrow, picture)
     calls = MATCHES * ROUNDS * 2
+
+    def at_least(level: int) -> float:
+        return sum(share for found, share in shares.items() if found >= level)
+
     return [
         Result(
             group, "makespan, enough connections", makespan, "s", "critical path", makespan / critical,
@@ -98,10 +104,15 @@ def measure(picture: Path | None = None) -> list[Result]:
         Result(group, "bare aiohttp + orjson loop, as many calls", alone, "s", "critical path", alone / critical),
         Result(group, "makespan, 64 connections", limited, "s", "work / 64", limited / ideal),
         Result(
-            group, "time with all 64 places taken while work remains", full, "share", "", None, ">= 0.9",
-            full >= 0.9, f"{working:.2f} s of work remaining",
+            group, "time with 64 calls in flight, by the server's count", at_least(64), "share", "", None,
+            ">= 0.9", at_least(64) >= 0.9, "start and tail included",
         ),
+        Result(group, "time with at least 60 in flight, by the server's count", at_least(60), "share"),
         Result(group, "calls in flight by the server's count, mean", seen, "calls", "64", seen / 64),
+        Result(
+            group, "time with all 64 places taken while work remains", full, "share",
+            note=f"{working:.2f} s of work remaining; a place is held until the reply was taken in",
+        ),
     ]  # fmt: skip
 
 

@@ -128,7 +128,9 @@ def test_it_runs_as_a_process_and_tells_its_counts() -> None:
             with urllib.request.urlopen(url.removesuffix("/v1") + "/stats") as page:
                 stats = orjson.loads(page.read())
             # One call, so the time with a call in flight is the time of that call.
-            assert stats.pop("call_seconds") == stats.pop("busy_seconds") >= 0.001
+            busy = stats.pop("busy_seconds")
+            assert stats.pop("call_seconds") == busy >= 0.001
+            assert stats.pop("seconds_by_level") == {"1": busy}
             assert stats == {"count": 1, "in_flight": 0, "max_in_flight": 1, "faults": {"empty": 1}}
         finally:
             process.terminate()

@@ -55,6 +55,8 @@ class LoopbackServer:
         self.max_in_flight = 0
         self.call_seconds = self.busy_seconds = 0.0
         """Time in flight summed over calls, and time with at least one: their ratio is the mean in flight."""
+        self.seconds_by_level: dict[int, float] = {}
+        """Time with exactly so many calls in flight."""
         self._since = 0.0
         self.fault_counts: Counter[str] = Counter()
         self._seen: Counter[int] = Counter()
@@ -91,6 +93,7 @@ class LoopbackServer:
             "max_in_flight": self.max_in_flight,
             "call_seconds": self.call_seconds,
             "busy_seconds": self.busy_seconds,
+            "seconds_by_level": {str(level): time for level, time in self.seconds_by_level.items()},
             "faults": dict(self.fault_counts),
         }
 
@@ -171,6 +174,8 @@ class LoopbackServer:
         if self.in_flight:
             self.call_seconds += self.in_flight * (now - self._since)
             self.busy_seconds += now - self._since
+            level = self.seconds_by_level.get(self.in_flight, 0.0)
+            self.seconds_by_level[self.in_flight] = level + now - self._since
         self._since = now
         self.in_flight += change
         self.max_in_flight = max(self.max_in_flight, self.in_flight)
