@@ -14,13 +14,16 @@ from ostrom.engine.entries import dump, load
 from ostrom.errors import RunError
 from ostrom.models.base import Reply, Request, Usage
 
+_CANONICAL = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
+
 
 def settled(description: Mapping[str, Any]) -> orjson.Fragment:
     """What a model's description adds to every key, written down once.
 
     How a client connects (its timeouts, its number of connections) decides nothing and is left out.
     """
-    return _written({k: v for k, v in description.items() if k != "client"})
+    told = {k: v for k, v in description.items() if k != "client"}
+    return orjson.Fragment(orjson.dumps(told, option=_CANONICAL, default=str))
 
 
 def prompt_of(request: Request) -> bytes:
@@ -50,13 +53,6 @@ def call_key(
         default=str,
     )
     return hashlib.blake2b(data, digest_size=16).digest()
-
-
-_CANONICAL = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
-
-
-def _written(value: Any) -> orjson.Fragment:
-    return orjson.Fragment(orjson.dumps(value, option=_CANONICAL, default=str))
 
 
 class Cache:

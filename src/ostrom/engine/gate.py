@@ -77,8 +77,7 @@ class RunGate:
 
     async def enter(self, model: str) -> int:
         limiter = self._doors[model].limiter
-        era = limiter.try_acquire()
-        return self._let_in(limiter, await limiter.acquire() if era is None else era)
+        return self._let_in(limiter, await limiter.acquire())
 
     def try_enter(self, model: str) -> int | None:
         """Like ``enter``, but None where a place would have to be waited for."""

@@ -24,9 +24,11 @@ class Limiter:
 
     async def acquire(self) -> int:
         """Wait for a place. Returns the era to hand back with the result."""
+        if (era := self.try_acquire()) is not None:
+            return era
         loop = asyncio.get_running_loop()
         if self.in_flight < int(self.limit) and not self._waiting:
-            self.in_flight += 1
+            self.in_flight += 1  # free, but everyone is held back for a while
         else:
             place = loop.create_future()
             self._waiting.append(place)

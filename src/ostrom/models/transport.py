@@ -42,7 +42,7 @@ class Transport:
         )
         self._idle: deque[Connection] = deque()
         self._busy: dict[Connection, float] = {}
-        """Connections in use and until when; the timeout is one, so the first is the first to expire."""
+        """Connections in use and until when."""
         self._alarm: asyncio.TimerHandle | None = None
         self._sweep: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
