@@ -22,7 +22,7 @@ from ostrom.models.keys import redact
 CHOICES = ("[A0]", "[A1]")
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
-    "properties": {"number": {"type": "integer"}},
+    "properties": {"number": {"type": "integer", "minimum": 1, "maximum": 9}},  # no digits without end
     "required": ["number"],
     "additionalProperties": False,
 }
@@ -100,7 +100,7 @@ async def _description(model: Model, _: int) -> None:
 async def _abilities(model: Model, _: int) -> None:
     can = model.abilities
     constrained = _request(QUESTION, constraint=Constraint(choices=CHOICES))
-    in_schema = _request("Name a small number, as JSON.", 200, constraint=Constraint(schema=SCHEMA))
+    in_schema = _request("Name a number from 1 to 9, as JSON.", 200, constraint=Constraint(schema=SCHEMA))
     with_odds = _request(QUESTION, top_logprobs=2)
     begun = Request((Message("user", QUESTION), Message("assistant", "I choose [")), {"max_tokens": 4})
     for able, name, request in (
@@ -129,8 +129,9 @@ async def _able(model: Model, name: str, request: Request) -> None:
     elif name == "schema":
         try:
             found = orjson.loads(reply.text)
-            good = isinstance(found, dict) and type(found.get("number")) is int and len(found) == 1
-        except orjson.JSONDecodeError:
+            number = found["number"] if isinstance(found, dict) and len(found) == 1 else None
+            good = type(number) is int and 1 <= number <= 9
+        except (orjson.JSONDecodeError, KeyError):
             good = False
         _must(good, model, f"was held to a JSON schema and wrote {reply.text[:40]!r}")
     elif name == "logprobs":
