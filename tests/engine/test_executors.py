@@ -147,13 +147,14 @@ def test_a_stopped_gate_lets_nobody_in_and_a_spent_budget_neither() -> None:
     async def main() -> None:
         gate = RunGate(Tally(), Budget(calls=1), asyncio.Event())
         gate.open("m", 2, 2)
-        await gate.enter("m")
+        assert gate.take("m") == 0
         with pytest.raises(BudgetSpent):
-            await gate.enter("m")
+            gate.take("m")
         gate.succeeded("m", Usage(), 0.0)
+        gate.left("m")
         gate.stopping.set()
         with pytest.raises(Stopped):
-            await gate.enter("m")
+            gate.take("m")
         assert gate.tally.in_flight == gate.reserved == 0
 
     asyncio.run(main())

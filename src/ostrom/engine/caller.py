@@ -18,6 +18,7 @@ from ostrom.engine.retries import Patience
 from ostrom.errors import ModelError
 from ostrom.models.base import Model, Reply, Request
 from ostrom.models.prices import price_of
+from ostrom.models.sending import Prepare, preparing
 from ostrom.streams import key_of
 
 
@@ -57,10 +58,12 @@ class Caller:
         self.journal, self.tally, self.gate, self.stopping = journal, tally, gate, stopping
         self.patience, self.cache, self.prices = patience, cache, prices
         self._settled: dict[str, orjson.Fragment] = {}
+        self._prepare: dict[str, Prepare] = {}
 
     def open(self, model: Model) -> None:
         """Take a model into the run."""
         self._settled[model.name] = settled(model.describe())
+        self._prepare[model.name] = preparing(model)
 
     async def call(
         self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request
@@ -75,30 +78,36 @@ class Caller:
             self.journal.call(record(0, "cache", time.time(), 0.0, kept, 0.0))
             return kept
         for attempt in range(1, self.patience.tries + 1):
-            era = await gate.enter(name)
-            begun, clock = time.time(), time.perf_counter()
+            sending = self._prepare[name](request, partial(gate.left, name))
             try:
-                reply = await model.complete(request)
+                gate.ask(name, sending)
+                reply = await sending.reply()
             except ModelError as error:
                 told = f"{type(error).__name__}: {error}"
-                took = time.perf_counter() - clock
-                self.journal.call(record(attempt, "live", begun, took, error=told, status=error.status))
+                self.journal.call(
+                    record(attempt, "live", sending.begun, sending.latency, error=told, status=error.status)
+                )
                 if not error.retryable or not self.patience.allows(error.retry_after):
                     gate.refused(name)
+                    sending.leave()
                     raise
-                gate.troubled(name, era, error.retry_after)
+                gate.troubled(name, sending.era, error.retry_after)
+                sending.leave()
                 if attempt == self.patience.tries:
                     raise
                 self.tally.retries += 1
                 await self._rest(self.patience.wait(attempt, error.retry_after))
                 continue
             except BaseException:
-                gate.left(name)
+                sending.drop()
+                if sending.begun:
+                    gate.abandoned(name)
+                    sending.leave()
                 raise
-            took = time.perf_counter() - clock
             usd = price_of(name, reply.usage, self.prices)
             gate.succeeded(name, reply.usage, usd)
-            self.journal.call(record(attempt, "live", begun, took, reply, usd))
+            sending.leave()
+            self.journal.call(record(attempt, "live", sending.begun, sending.latency, reply, usd))
             if self.cache is not None:
                 self.cache.put(key, reply)
             return reply

@@ -9,7 +9,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Protocol
 
-from ostrom.engine.limits import Limiter
+from ostrom.engine.limits import Limiter, Waiter
 from ostrom.engine.plan import Budget, Tally
 from ostrom.errors import BudgetSpent, OstromError
 from ostrom.models.base import Usage
@@ -23,10 +23,18 @@ class Stopped(OstromError):
 
 
 class Gate(Protocol):
-    """What a caller needs of a gate. Whoever entered says how it went with one of the four other words."""
+    """What a caller needs of a gate.
 
-    async def enter(self, model: str) -> int:
-        """Wait for a place. Returns the era of the limiter; raises Stopped or BudgetSpent."""
+    Whoever went through gives the place back once (``left``) and says once how it went: with one of the other
+    four words, before or after. Trouble is told before the place is left, so that nobody walks into it.
+    """
+
+    def ask(self, model: str, waiter: Waiter) -> None:
+        """Ask for a place: the waiter goes now or later, or is refused with Stopped or BudgetSpent."""
+        ...
+
+    def left(self, model: str) -> None:
+        """The place is free for the next call."""
         ...
 
     def succeeded(self, model: str, usage: Usage, usd: float | None) -> None:
@@ -41,7 +49,7 @@ class Gate(Protocol):
         """The server understood the call and declined."""
         ...
 
-    def left(self, model: str) -> None:
+    def abandoned(self, model: str) -> None:
         """The call ended for reasons that say nothing about the server, and is not counted."""
         ...
 
@@ -63,7 +71,7 @@ class RunGate:
 
     def open(self, model: str, start: int, most: int) -> None:
         """Take a model into the run."""
-        self._doors[model] = _Door(Limiter(start, most))
+        self._doors[model] = _Door(Limiter(start, most, self._admit))
 
     @property
     def most(self) -> int:
@@ -75,31 +83,29 @@ class RunGate:
         """The calls that may be in flight to all models together by now."""
         return sum(int(door.limiter.limit) for door in self._doors.values())
 
-    async def enter(self, model: str) -> int:
-        limiter = self._doors[model].limiter
-        return self._let_in(limiter, await limiter.acquire())
+    def ask(self, model: str, waiter: Waiter) -> None:
+        self._doors[model].limiter.ask(waiter)
+        self._count()
 
-    def try_enter(self, model: str) -> int | None:
-        """Like ``enter``, but None where a place would have to be waited for."""
-        limiter = self._doors[model].limiter
-        era = limiter.try_acquire()
-        return None if era is None else self._let_in(limiter, era)
-
-    def _let_in(self, limiter: Limiter, era: int) -> int:
-        try:
-            if self.stopping.is_set():
-                raise Stopped("stopped")
-            self._check_budget()
-        except OstromError:
-            limiter.left()
-            self._count()
-            raise
-        self.reserved += 1
+    def take(self, model: str) -> int | None:
+        """A place if one is free at once, else None; raises Stopped or BudgetSpent."""
+        era = self._doors[model].limiter.take()
         self._count()
         return era
 
+    def _admit(self) -> None:
+        if self.stopping.is_set():
+            raise Stopped("stopped")
+        self._check_budget()
+        self.reserved += 1
+
+    def left(self, model: str) -> None:
+        self._doors[model].limiter.left()
+        self._count()
+
     def succeeded(self, model: str, usage: Usage, usd: float | None) -> None:
-        door = self._closing(model)
+        self.reserved -= 1
+        door = self._doors[model]
         door.successes += 1
         door.failures_in_a_row = 0
         tally = self.tally
@@ -115,15 +121,12 @@ class RunGate:
 
     def troubled(self, model: str, era: int, retry_after: float | None) -> None:
         self._failed(model).limiter.troubled(era, retry_after)
-        self._count()
 
     def refused(self, model: str) -> None:
-        self._failed(model).limiter.left()
-        self._count()
+        self._failed(model)
 
-    def left(self, model: str) -> None:
-        self._closing(model).limiter.left()
-        self._count()
+    def abandoned(self, model: str) -> None:  # noqa: ARG002
+        self.reserved -= 1
 
     def hopeless(self, tries: int) -> bool:
         """Whether some model fails so steadily that going on would only waste calls."""
@@ -134,17 +137,14 @@ class RunGate:
         )
 
     def _failed(self, model: str) -> _Door:
-        door = self._closing(model)
+        self.reserved -= 1
+        door = self._doors[model]
         door.failures_in_a_row += 1
         self.tally.calls += 1
         return door
 
-    def _closing(self, model: str) -> _Door:
-        self.reserved -= 1
-        return self._doors[model]
-
     def _count(self) -> None:
-        """A call is in flight from when it has its place until its reply was taken."""
+        """A call is in flight from when it goes out until its place is left."""
         self.tally.in_flight = sum([door.limiter.in_flight for door in self._doors.values()])
 
     def _check_budget(self) -> None:

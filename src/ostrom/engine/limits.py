@@ -4,6 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+from ostrom.errors import OstromError
+
+
+class Waiter(Protocol):
+    """Somebody who asked for a place."""
+
+    dropped: bool
+    """Whether the place is no longer wanted."""
+
+    def go(self, era: int) -> None:
+        """There is a place; the era is to be handed back with the result."""
+        ...
+
+    def refuse(self, error: OstromError) -> None:
+        """There will be no place."""
+        ...
 
 
 class Limiter:
@@ -11,80 +30,76 @@ class Limiter:
 
     Every success widens the limit by 1/limit, up to ``most``; trouble halves it, at most once for all the
     calls that were under way when trouble began. A wish for patience (Retry-After) holds everyone back.
+    ``admit`` is asked before each call goes; it raises an OstromError where none may go any more.
     """
 
-    def __init__(self, start: int, most: int) -> None:
+    def __init__(self, start: int, most: int, admit: Callable[[], None]) -> None:
         self.limit = float(max(1, min(start, most)))
         self.most = max(1, most)
         self.in_flight = 0
-        self.peak = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._admit = admit
+        self._waiting: deque[Waiter] = deque()
         self._era = 0
         self._pause_until = 0.0
+        self._alarm: asyncio.TimerHandle | None = None
 
-    async def acquire(self) -> int:
-        """Wait for a place. Returns the era to hand back with the result."""
-        if (era := self.try_acquire()) is not None:
-            return era
-        loop = asyncio.get_running_loop()
-        if self.in_flight < int(self.limit) and not self._waiting:
-            self.in_flight += 1  # free, but everyone is held back for a while
-        else:
-            place = loop.create_future()
-            self._waiting.append(place)
-            try:
-                await place
-            except asyncio.CancelledError:
-                if place.done() and not place.cancelled():
-                    self._leave()  # the place was handed over in the same moment: pass it on
-                raise
-        self.peak = max(self.peak, self.in_flight)
-        try:
-            while (patience := self._pause_until - loop.time()) > 0:
-                await asyncio.sleep(patience)
-        except asyncio.CancelledError:
-            self._leave()
-            raise
-        return self._era
+    def ask(self, waiter: Waiter) -> None:
+        """Ask for a place. It is had at once or later: whoever gives a place back sends the next one off."""
+        self._waiting.append(waiter)
+        self._hand_out()
 
-    def try_acquire(self) -> int | None:
+    def take(self) -> int | None:
         """A place if one is free at once, else None."""
-        if self._waiting or self.in_flight >= int(self.limit):
+        if self._waiting or self.in_flight >= int(self.limit) or self._held_back():
             return None
-        if self._pause_until and self._pause_until > asyncio.get_running_loop().time():
-            return None
+        self._admit()
         self.in_flight += 1
-        if self.in_flight > self.peak:
-            self.peak = self.in_flight
         return self._era
 
     def succeeded(self) -> None:
-        """A call came back well."""
+        """A call came back well; its place may have been left before that was known."""
         self.limit = min(float(self.most), self.limit + 1.0 / self.limit)
-        self._leave()
+        self._hand_out()
 
     def troubled(self, era: int, retry_after: float | None = None) -> None:
-        """A call met a limit, a failure or a timeout."""
+        """A call met a limit, a failure or a timeout; its place is left after this was heard."""
         if era == self._era:
             self._era += 1
             self.limit = max(1.0, self.limit / 2)
         if retry_after is not None:
             until = asyncio.get_running_loop().time() + retry_after
             self._pause_until = max(self._pause_until, until)
-        self._leave()
 
     def left(self) -> None:
-        """A call ended for reasons that say nothing about the server."""
-        self._leave()
-
-    def _leave(self) -> None:
+        """A place is free again."""
         self.in_flight -= 1
-        self._wake()
+        self._hand_out()
 
-    def _wake(self) -> None:
-        # The place is taken on behalf of the one who waits, so that nobody slips in before it runs.
-        while self._waiting and self.in_flight < int(self.limit):
-            place = self._waiting.popleft()
-            if not place.done():
-                self.in_flight += 1
-                place.set_result(None)
+    def _hand_out(self) -> None:
+        """Give free places to those who wait."""
+        waiting = self._waiting
+        while waiting and self.in_flight < int(self.limit) and not self._held_back():
+            waiter = waiting.popleft()
+            if waiter.dropped:
+                continue
+            try:
+                self._admit()
+            except OstromError as error:
+                waiter.refuse(error)
+                continue
+            self.in_flight += 1
+            waiter.go(self._era)
+
+    def _held_back(self) -> bool:
+        """Whether everyone has to be patient; then the end of it is not missed."""
+        if not self._pause_until:
+            return False
+        loop = asyncio.get_running_loop()
+        if self._pause_until <= loop.time():
+            self._pause_until = 0.0
+            return False
+        if self._alarm is None or self._alarm.when() < self._pause_until:
+            if self._alarm is not None:
+                self._alarm.cancel()
+            self._alarm = loop.call_at(self._pause_until, self._hand_out)
+        return True

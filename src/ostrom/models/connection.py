@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import NamedTuple, cast
 from urllib.parse import quote, unquote, urlsplit
@@ -120,30 +120,38 @@ class Address:
         return ssl.create_default_context()
 
 
+Take = Callable[["Response | Exception"], None]
+"""Takes what came of an exchange: a response, or HungUp, CutShort, Garbled, OSError."""
+
+
 class Connection(asyncio.Protocol):
     """One exchange at a time: a request goes out, a response comes back."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._reader = ResponseReader()
-        self._waiter: asyncio.Future[Response] | None = None
+        self._take: Take | None = None
         self._transport: asyncio.Transport | None = None
         self._open = True
         self.idle_since = 0.0
 
-    def exchange(self, request: bytes) -> asyncio.Future[Response]:
-        """Send a request. The future fails with HungUp, CutShort, Garbled or OSError."""
-        self._waiter = waiter = self._loop.create_future()
+    def exchange(self, request: bytes, take: Take) -> None:
+        """Send a request. What comes of it is handed over in the moment it arrives."""
         if self._open and self._transport is not None:
+            self._take = take
             self._transport.write(request)
         else:
-            waiter.set_exception(HungUp())
-        return waiter
+            take(HungUp())
 
     async def tunnel(self, request: bytes) -> int:
         """Ask a proxy for a tunnel: the status of its answer, which has no body."""
         self._reader = ResponseReader(bodies=False)
-        return (await self.exchange(request)).status
+        answer: asyncio.Future[Response | Exception] = self._loop.create_future()
+        self.exchange(request, lambda found: None if answer.done() else answer.set_result(found))
+        found = await answer
+        if isinstance(found, Exception):
+            raise found
+        return found.status
 
     async def secure(self, tls: ssl.SSLContext, host: str) -> None:
         """Speak TLS from here on."""
@@ -158,9 +166,14 @@ class Connection(asyncio.Protocol):
 
     def fail(self, error: Exception) -> None:
         """Give up on the exchange under way, and on the connection."""
-        waiter, self._waiter = self._waiter, None
-        if waiter is not None and not waiter.done():
-            waiter.set_exception(error)
+        take, self._take = self._take, None
+        self.abort()
+        if take is not None:
+            take(error)
+
+    def forget(self) -> None:
+        """Give up on the exchange under way without a word, and on the connection."""
+        self._take = None
         self.abort()
 
     def abort(self) -> None:
@@ -175,7 +188,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes arrived."""
-        if self._waiter is None:
+        if self._take is None:
             self.abort()  # nobody asked
             return
         try:
@@ -192,7 +205,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """The line is closed."""
         self._open = False
-        if self._waiter is None:
+        if self._take is None:
             return
         try:
             response = self._reader.end() if exc is None else None
@@ -207,11 +220,11 @@ class Connection(asyncio.Protocol):
             self.fail(exc if isinstance(exc, OSError) and not isinstance(exc, ConnectionError) else HungUp())
 
     def _done(self, response: Response) -> None:
-        waiter, self._waiter = self._waiter, None
+        take, self._take = self._take, None
         if not response.keep:
             self.abort()
-        if waiter is not None and not waiter.done():
-            waiter.set_result(response)
+        if take is not None:
+            take(response)
 
 
 async def _open(host: str, port: int, tls: ssl.SSLContext | None) -> Connection:

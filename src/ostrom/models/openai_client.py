@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 from ostrom.errors import AccessRefused, StudyError, UsageError
@@ -14,8 +15,9 @@ from ostrom.models.dialects import DIALECTS, Dialect, abilities_of
 from ostrom.models.keys import OWN_VARIABLE, as_header, checked_url, first_set, key_for, origin
 from ostrom.models.numbers import at_least_one, positive
 from ostrom.models.openai_wire import decode, encode, is_reasoning_model
+from ostrom.models.sending import Leave
 from ostrom.models.services import SERVICES, home_of
-from ostrom.models.transport import Transport
+from ostrom.models.transport import Posting, Transport
 
 
 class OpenAIModel:
@@ -57,12 +59,18 @@ class OpenAIModel:
     def __repr__(self) -> str:
         return f"<OpenAIModel {self.name}>"
 
-    async def complete(self, request: Request) -> Reply:
-        """Make one call."""
+    def prepare(self, request: Request, leave: Leave | None = None) -> Posting:
+        """Make one call ready."""
         transport = self._transport
         refuse_beyond(self.abilities, request, self.name)
-        data = await transport.post(encode(request, self._model, self._dialect, self._token_word))
-        return decode(data, request, who=transport.who, secrets=transport.secrets)
+        read = partial(decode, request=request, who=transport.who, secrets=transport.secrets)
+        return Posting(transport, encode(request, self._model, self._dialect, self._token_word), read, leave)
+
+    async def complete(self, request: Request) -> Reply:
+        """Make one call."""
+        call = self.prepare(request)
+        call.go()
+        return await call.reply()
 
     async def close(self) -> None:
         """Shut the connections."""

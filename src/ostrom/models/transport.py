@@ -5,17 +5,95 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from ostrom import __version__
-from ostrom.errors import CertificateRefused, ConnectionFailed, MalformedReply, ModelError, TimedOut
+from ostrom.errors import (
+    CertificateRefused,
+    ConnectionFailed,
+    MalformedReply,
+    ModelError,
+    TimedOut,
+)
+from ostrom.models.base import Reply
 from ostrom.models.connection import Address, Connection, CutShort, HungUp
 from ostrom.models.failures import from_status, one_line
-from ostrom.models.http1 import Garbled
+from ostrom.models.http1 import Garbled, Response
 from ostrom.models.keys import host_of
+from ostrom.models.sending import Leave, Sending
 
 # Many servers hang up after five idle seconds; a connection that we drop first is never met half shut.
 KEEP_ALIVE = 4.0
+
+
+class Posting(Sending):
+    """A body on its way to a server, and what comes back."""
+
+    __slots__ = ("_payload", "_read", "_response", "_transport", "way")
+
+    def __init__(
+        self,
+        transport: Transport,
+        payload: bytes,
+        read: Callable[[bytes], Reply] | None = None,
+        leave: Leave | None = None,
+    ) -> None:
+        super().__init__(leave)
+        self._transport, self._payload, self._read = transport, payload, read
+        self._response: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self.way: Connection | asyncio.Task[None] | None = None
+        """What it travels on: a connection, or first the making of one."""
+
+    def go(self, era: int = 0) -> None:
+        super().go(era)
+        try:
+            self._transport.send(self._payload, self)
+        except Exception as error:  # it is not for whoever made room to hear of this
+            self.refuse(error)
+
+    def take(self, found: Response | Exception) -> None:
+        """The exchange is over. A place is passed on at once if the server is well; else that must be heard first."""
+        self.arrived()
+        connection, self.way = self.way, None
+        assert isinstance(connection, Connection)
+        if isinstance(found, Exception):
+            self._transport.returned(connection, well=False)
+            self.refuse(self._transport.failure(found))
+            return
+        self._transport.returned(connection, well=True)
+        if found.status < 300:
+            self.leave()
+        if not self._response.done():
+            self._response.set_result(found)
+
+    def refuse(self, error: Exception) -> None:
+        self.way = None
+        if not self._response.done():
+            self._response.set_exception(error)
+
+    def drop(self) -> None:
+        super().drop()
+        way, self.way = self.way, None
+        if isinstance(way, Connection):
+            self._transport.broken_off(way)
+        elif way is not None:
+            way.cancel()
+        self._response.cancel()
+
+    async def body(self) -> bytes:
+        """Wait for the body of a good response. Raises a ModelError."""
+        try:
+            response = await self._response
+        except asyncio.CancelledError:
+            self.drop()
+            raise
+        if 200 <= response.status < 300:
+            return response.body
+        raise self._transport.refusal(response)
+
+    async def reply(self) -> Reply:
+        assert self._read is not None
+        return self._read(await self.body())
 
 
 class Transport:
@@ -53,31 +131,54 @@ class Transport:
 
     async def post(self, payload: bytes) -> bytes:
         """Send one body, read the whole reply."""
+        posting = Posting(self, payload)
+        posting.go()
+        return await posting.body()
+
+    def send(self, payload: bytes, posting: Posting) -> None:
+        """Send a body over a connection that is kept, at once, or over a new one."""
         loop = asyncio.get_running_loop()
         if self._loop is not loop or self._closed:
             self._enter(loop)
-        deadline = loop.time() + self.timeout
-        connection = self._kept(loop.time() - KEEP_ALIVE) or await self._connect(deadline)
+        now = loop.time()
+        deadline = now + self.timeout
+        connection = self._kept(now - KEEP_ALIVE)
+        if connection is not None:
+            self._send(payload, posting, connection, deadline)
+        else:
+            posting.way = loop.create_task(self._send_anew(payload, posting, deadline))
+
+    async def _send_anew(self, payload: bytes, posting: Posting, deadline: float) -> None:
+        try:
+            connection = await self._connect(deadline)
+        except ModelError as error:
+            posting.refuse(error)
+            return
+        if self._closed:
+            connection.abort()
+            posting.refuse(self.failure(HungUp()))
+        else:
+            self._send(payload, posting, connection, deadline)
+
+    def _send(self, payload: bytes, posting: Posting, connection: Connection, deadline: float) -> None:
+        posting.way = connection
         self._busy[connection] = deadline
         if self._alarm is None:
-            self._alarm = loop.call_at(deadline, self._expire, loop)
-        try:
-            response = await connection.exchange(self._address.request(payload))
-        except (TimeoutError, HungUp, CutShort, Garbled, OSError) as error:
-            # `from None`: a cause may hold the request with its headers.
-            raise self._failure(error) from None
-        except BaseException:
-            connection.abort()
-            raise
-        finally:
-            del self._busy[connection]
-        if connection.usable:
-            self._keep(connection, loop)
-        if 200 <= response.status < 300:
-            return response.body
-        raise from_status(
-            response.status, response.headers, response.body, who=self.who, secrets=self.secrets
-        )
+            assert self._loop is not None
+            self._alarm = self._loop.call_at(deadline, self._expire, self._loop)
+        connection.exchange(self._address.request(payload), posting.take)
+
+    def returned(self, connection: Connection, *, well: bool) -> None:
+        """An exchange is over."""
+        del self._busy[connection]
+        if well and connection.usable:
+            assert self._loop is not None
+            self._keep(connection, self._loop)
+
+    def broken_off(self, connection: Connection) -> None:
+        """Nobody waits for this exchange any more."""
+        del self._busy[connection]
+        connection.forget()
 
     async def close(self) -> None:
         """Shut all connections; closing twice is fine."""
@@ -105,7 +206,7 @@ class Transport:
             raise CertificateRefused(f"{self.who}: {self._line(error.verify_message)}") from None
         except (HungUp, CutShort, Garbled, OSError) as error:
             if limit.expired():
-                raise self._failure(TimeoutError()) from None
+                raise self.failure(TimeoutError()) from None
             proxy = self._address.proxy
             way = "" if proxy is None else f" through the proxy {proxy.place}"
             raise ConnectionFailed(f"cannot reach {self.who}{way}: {self._line(error)}") from None
@@ -140,7 +241,14 @@ class Transport:
         waiting = [deadline for deadline in self._busy.values() if deadline > now]
         self._alarm = loop.call_at(min(waiting), self._expire, loop) if waiting else None
 
-    def _failure(self, error: Exception) -> ModelError:
+    def refusal(self, response: Response) -> ModelError:
+        """What a response says that is not a good one."""
+        return from_status(
+            response.status, response.headers, response.body, who=self.who, secrets=self.secrets
+        )
+
+    def failure(self, error: Exception) -> ModelError:
+        """Why there is no response; made anew, for the cause may hold the request with its headers."""
         if isinstance(error, TimeoutError):
             return TimedOut(f"{self.who} gave no complete reply within {self.timeout:g} s")
         if isinstance(error, CutShort):

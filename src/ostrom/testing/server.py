@@ -163,11 +163,13 @@ class LoopbackServer:
         if self.record:
             self.requests.append(received)
         fault, delay = self._fate(received.body, order)
+        assert self._loop is not None
+        due = self._loop.time() + delay
+        data = self._good(received, fault) if fault not in FAILURES else FAILURES[fault](self, received)
         if delay > 0:
-            assert self._loop is not None
-            self._waiting[connection] = self._loop.call_later(delay, self._reply, received, connection, fault)
+            self._waiting[connection] = self._loop.call_at(due, self._reply, data, connection, fault)
         else:
-            self._reply(received, connection, fault)
+            self._reply(data, connection, fault)
 
     def _fly(self, change: int) -> None:
         now = time.perf_counter()
@@ -191,7 +193,7 @@ class LoopbackServer:
             self._seen[key] += 1
         return self.faults.draw(body, attempt), self.latency.draw(body, attempt)
 
-    def _reply(self, received: Received, connection: Connection, fault: str | None) -> None:
+    def _reply(self, data: bytes, connection: Connection, fault: str | None) -> None:
         if fault is not None:
             self.fault_counts[fault] += 1
             if fault == "hang":
@@ -201,9 +203,7 @@ class LoopbackServer:
         self._fly(-1)
         if fault == "reset":
             connection.reset()
-            return
-        data = self._good(received, fault) if fault not in FAILURES else FAILURES[fault](self, received)
-        if fault == "cut_body":
+        elif fault == "cut_body":
             connection.write(data[:-20])
             connection.hang_up()
         elif fault == "drip":

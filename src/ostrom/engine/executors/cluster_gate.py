@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ostrom.engine.executors.wire import Failure, Word
+from ostrom.engine.limits import Waiter
 from ostrom.errors import OstromError, RunError
 from ostrom.models.base import Reply, Usage
 
@@ -22,24 +23,14 @@ class ClusterGate:
     def __init__(self, worker: str, keeper: Any, ceilings: Mapping[str, int | None]) -> None:
         self._worker, self._keeper = worker, keeper
         # A model inside the worker serves few calls at a time, whatever the cluster as a whole may do.
-        self._own = {m: asyncio.Semaphore(c) for m, c in ceilings.items() if c is not None}
-        self._waiting: dict[str, deque[asyncio.Future[int]]] = {m: deque() for m in ceilings}
+        self._free = {m: c for m, c in ceilings.items() if c is not None}
+        self._waiting: dict[str, deque[Waiter]] = {m: deque() for m in ceilings}
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._words: list[Word] = []
 
-    async def enter(self, model: str) -> int:
-        own = self._own.get(model)
-        if own is not None:
-            await own.acquire()
-        place: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._waiting[model].append(place)
-        if model not in self._asking:
-            self._asking[model] = asyncio.create_task(self._ask(model))
-        try:
-            return await place
-        except OstromError:
-            self._let_go(model)
-            raise
+    def ask(self, model: str, waiter: Waiter) -> None:
+        self._waiting[model].append(waiter)
+        self._begin_to_ask(model)
 
     def succeeded(self, model: str, usage: Usage, usd: float | None) -> None:
         self._say(Word(model, "succeeded", (usage, usd)))
@@ -50,8 +41,11 @@ class ClusterGate:
     def refused(self, model: str) -> None:
         self._say(Word(model, "refused"))
 
+    def abandoned(self, model: str) -> None:
+        self._say(Word(model, "abandoned"))
+
     def left(self, model: str) -> None:
-        self._say(Word(model, "left"))
+        """Nothing is said: a place in the cluster is given back with the word on how it went."""
 
     async def get(self, key: bytes) -> Reply | None:
         """A reply kept from another run."""
@@ -62,25 +56,50 @@ class ClusterGate:
         """Keep a reply for other runs."""
         self._keeper.put.remote(key, reply)
 
+    def _who_waits(self, model: str) -> deque[Waiter]:
+        waiting = self._waiting[model]
+        while waiting and waiting[0].dropped:
+            waiting.popleft()
+        return waiting
+
+    def _wanted(self, model: str) -> int:
+        """How many wait for a place, as far as they can be served here."""
+        waiting = len(self._who_waits(model))
+        return min(waiting, self._free.get(model, waiting))
+
+    def _begin_to_ask(self, model: str) -> None:
+        if model not in self._asking and self._wanted(model):
+            self._asking[model] = asyncio.create_task(self._ask(model))
+
     async def _ask(self, model: str) -> None:
         """Ask for places until nobody waits; whoever comes in the meantime is asked for the next time."""
-        waiting = self._waiting[model]
         await asyncio.sleep(0)
         try:
-            while waiting:
-                found = await self._answer(self._keeper.enter.remote(self._worker, model, len(waiting)))
+            while wanted := self._wanted(model):
+                found = await self._answer(self._keeper.enter.remote(self._worker, model, wanted))
                 if isinstance(found, Failure):
                     raise found.error()
                 for era in found:
-                    waiting.popleft().set_result(era)
+                    self._send_off(model, era)
         except OstromError as error:
+            waiting = self._waiting[model]
             while waiting:
-                waiting.popleft().set_exception(error)
+                waiting.popleft().refuse(error)
         finally:
             del self._asking[model]
 
+    def _send_off(self, model: str, era: int) -> None:
+        if model in self._free:
+            self._free[model] -= 1
+        if waiting := self._who_waits(model):
+            waiting.popleft().go(era)
+        else:
+            self.abandoned(model)
+
     def _say(self, word: Word) -> None:
-        self._let_go(word.model)
+        if word.model in self._free:
+            self._free[word.model] += 1
+            self._begin_to_ask(word.model)
         if not self._words:
             asyncio.get_running_loop().call_soon(self._tell)
         self._words.append(word)
@@ -88,10 +107,6 @@ class ClusterGate:
     def _tell(self) -> None:
         words, self._words = self._words, []
         self._keeper.leave.remote(self._worker, words)
-
-    def _let_go(self, model: str) -> None:
-        if model in self._own:
-            self._own[model].release()
 
     async def _answer(self, reference: Any) -> Any:
         from ray.exceptions import RayActorError

@@ -11,8 +11,23 @@ from ostrom.engine.cache import Cache
 from ostrom.engine.executors.wire import Failure, Word
 from ostrom.engine.gate import RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally
-from ostrom.errors import BudgetSpent
+from ostrom.errors import BudgetSpent, OstromError
 from ostrom.models.base import Reply
+
+
+class _Place:
+    """A place that a worker asks for."""
+
+    dropped = False
+
+    def __init__(self) -> None:
+        self.era: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def go(self, era: int) -> None:
+        self.era.set_result(era)
+
+    def refuse(self, error: OstromError) -> None:
+        self.era.set_exception(error)
 
 
 class Gatekeeper:
@@ -35,15 +50,17 @@ class Gatekeeper:
         """Places for calls: at least one, waited for if need be, and as many of those wanted as are free."""
         eras: list[int] = []
         try:
-            eras.append(await self._gate.enter(model))
-            while len(eras) < wanted and (era := self._gate.try_enter(model)) is not None:
+            place = _Place()
+            self._gate.ask(model, place)
+            eras.append(await place.era)
+            while len(eras) < wanted and (era := self._gate.take(model)) is not None:
                 eras.append(era)
         except (Stopped, BudgetSpent) as error:
             if not eras:
                 return Failure.of(error)
         if worker in self._lost:
             for _ in eras:
-                self._gate.left(model)
+                Word(model, "abandoned").say(self._gate)
             return Failure.of(Stopped("this worker was given up"))
         self._held.setdefault(worker, Counter())[model] += len(eras)
         return eras
@@ -61,7 +78,7 @@ class Gatekeeper:
         self._lost.add(worker)
         for model, places in self._held.pop(worker, Counter()).items():
             for _ in range(places):
-                self._gate.left(model)
+                Word(model, "abandoned").say(self._gate)
 
     async def stop(self) -> None:
         """Let nobody in any more."""

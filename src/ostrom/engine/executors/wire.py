@@ -90,15 +90,16 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """How a call ended, as the gate is told: succeeded, troubled, refused or left, and with what."""
+    """How a call ended, as the gate is told: succeeded, troubled, refused or abandoned, and with what."""
 
     model: str
-    how: Literal["succeeded", "troubled", "refused", "left"]
+    how: Literal["succeeded", "troubled", "refused", "abandoned"]
     what: tuple[Any, ...] = ()
 
     def say(self, gate: Gate) -> None:
-        """Tell a gate."""
+        """Tell a gate, and leave the place."""
         getattr(gate, self.how)(self.model, *self.what)
+        gate.left(self.model)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from ostrom.errors import AccessRefused, UsageError
@@ -13,7 +14,8 @@ from ostrom.models.base import Abilities, Reply, Request
 from ostrom.models.keys import as_header, checked_url, first_set, key_for, origin
 from ostrom.models.numbers import at_least_one, positive
 from ostrom.models.openai_client import named_key
-from ostrom.models.transport import Transport
+from ostrom.models.sending import Leave
+from ostrom.models.transport import Posting, Transport
 
 HOME = "https://api.anthropic.com"
 VERSION = "2023-06-01"
@@ -61,12 +63,18 @@ class AnthropicModel:
     def __repr__(self) -> str:
         return f"<AnthropicModel {self.name}>"
 
-    async def complete(self, request: Request) -> Reply:
-        """Make one call."""
+    def prepare(self, request: Request, leave: Leave | None = None) -> Posting:
+        """Make one call ready."""
         transport = self._transport
         refuse_beyond(self.abilities, request, self.name)
-        data = await transport.post(encode(request, self._model))
-        return decode(data, request, who=transport.who, secrets=transport.secrets)
+        read = partial(decode, request=request, who=transport.who, secrets=transport.secrets)
+        return Posting(transport, encode(request, self._model), read, leave)
+
+    async def complete(self, request: Request) -> Reply:
+        """Make one call."""
+        call = self.prepare(request)
+        call.go()
+        return await call.reply()
 
     async def close(self) -> None:
         """Shut the connections."""
