@@ -39,7 +39,7 @@ def test_a_server_that_fails_one_call_in_five_delays_the_study_and_loses_nothing
         study = small(**against(server), mechanism={"name": "repetition", "rounds": 20}, vary={}, seeds=6)
         result = play(study, runs=runs, options=options)
         served, failed = server.count, server.fault_counts
-    assert result.complete and result.tally.done == 24
+    assert result.complete and result.tally.done == 24 and result.tally.in_flight == 0
     with open_run(runs / "small") as run:
         calls = list(run.rows.calls())
         decisions = [r for r in run.rows.decisions() if r["agent"] == "model"]

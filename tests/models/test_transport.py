@@ -12,10 +12,17 @@ from typing import Any
 
 import pytest
 
-from ostrom.errors import CertificateRefused, ConnectionFailed, MalformedReply, ModelError, UsageError
+from ostrom.errors import (
+    CertificateRefused,
+    ConnectionFailed,
+    MalformedReply,
+    ModelError,
+    RateLimited,
+    UsageError,
+)
 from ostrom.models import transport as module
 from ostrom.models.connection import Proxy
-from ostrom.models.transport import Transport
+from ostrom.models.transport import Posting, Transport
 
 PEM = Path(__file__).parent / "tls" / "localhost.pem"
 REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
@@ -162,6 +169,52 @@ async def test_a_cancelled_call_takes_its_connection_with_it() -> None:
         server.reply = REPLY
         assert await line.post(b"") == b"{}"
         assert server.connections == 2
+
+
+@in_a_loop
+async def test_the_place_is_passed_on_when_a_good_reply_arrives_and_the_next_call_takes_its_connection() -> (
+    None
+):
+    server = Server()
+    async with listening(server.serve) as port, client(transport(port)) as line:
+        second = Posting(line, b"second")
+        first = Posting(line, b"first", leave=second.go)
+        first.go()
+        async with asyncio.timeout(10):
+            while not second.begun:
+                await asyncio.sleep(0)
+        assert first.took is not None and not second.dropped  # nobody has looked at the first reply yet
+        assert [await first.body(), await second.body()] == [b"{}", b"{}"]
+        assert server.connections == 1 and second.took is not None
+        first.leave()
+        assert len(server.heads) == 2  # a place is left once
+
+
+@in_a_loop
+async def test_the_place_is_kept_until_trouble_was_heard_of() -> None:
+    server = Server(b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n")
+    left: list[str] = []
+    async with listening(server.serve) as port, client(transport(port)) as line:
+        call = Posting(line, b"", leave=lambda: left.append("left"))
+        call.go()
+        with pytest.raises(RateLimited):
+            await call.body()
+        assert not left
+        call.leave()
+        assert left == ["left"]
+
+
+@in_a_loop
+async def test_a_call_dropped_on_its_way_to_a_connection_is_never_sent() -> None:
+    server = Server()
+    async with listening(server.serve) as port, client(transport(port)) as line:
+        call = Posting(line, b"")
+        call.go()
+        call.drop()
+        with pytest.raises(asyncio.CancelledError):
+            await call.body()
+        assert await line.post(b"x") == b"{}"
+        assert len(server.heads) == 1
 
 
 @in_a_loop

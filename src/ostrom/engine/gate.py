@@ -85,23 +85,21 @@ class RunGate:
 
     def ask(self, model: str, waiter: Waiter) -> None:
         self._doors[model].limiter.ask(waiter)
-        self._count()
 
     def take(self, model: str) -> int | None:
         """A place if one is free at once, else None; raises Stopped or BudgetSpent."""
-        era = self._doors[model].limiter.take()
-        self._count()
-        return era
+        return self._doors[model].limiter.take()
 
     def _admit(self) -> None:
         if self.stopping.is_set():
             raise Stopped("stopped")
         self._check_budget()
         self.reserved += 1
+        self.tally.in_flight += 1
 
     def left(self, model: str) -> None:
+        self.tally.in_flight -= 1
         self._doors[model].limiter.left()
-        self._count()
 
     def succeeded(self, model: str, usage: Usage, usd: float | None) -> None:
         self.reserved -= 1
@@ -117,7 +115,6 @@ class RunGate:
         else:
             tally.usd += usd
         door.limiter.succeeded()
-        self._count()
 
     def troubled(self, model: str, era: int, retry_after: float | None) -> None:
         self._failed(model).limiter.troubled(era, retry_after)
@@ -142,10 +139,6 @@ class RunGate:
         door.failures_in_a_row += 1
         self.tally.calls += 1
         return door
-
-    def _count(self) -> None:
-        """A call is in flight from when it goes out until its place is left."""
-        self.tally.in_flight = sum([door.limiter.in_flight for door in self._doors.values()])
 
     def _check_budget(self) -> None:
         """Refuse a call that the budget does not cover; calls under way count as the mean of those made."""
