@@ -9,9 +9,10 @@ from pathlib import Path
 
 from chaos.finding import Finding, verdict
 from chaos.kills import small
-from chaos.player import answered, processes, start, tables
+from chaos.player import answered, processes, start
 from ostrom.testing.faults import Faults
 from ostrom.testing.server import LoopbackServer
+from ostrom.testing.tables import tables
 
 PATIENCE = 240
 """Seconds after which a run counts as hanging; undisturbed it takes a few."""

@@ -11,10 +11,11 @@ from typing import Any
 from zlib import crc32
 
 from chaos.finding import Finding, verdict
-from chaos.player import answered, processes, start, tables
+from chaos.player import answered, processes, start
 from ostrom.studies.load import builtin_names, load_study, presets_of
 from ostrom.testing.replies import answer, prompt_of
 from ostrom.testing.server import LoopbackServer
+from ostrom.testing.tables import tables
 
 KILLS, QUICK_KILLS = 100, 11
 LATENCY = 0.004

@@ -10,7 +10,6 @@ from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-from ostrom.analysis.tables import export_rows
 from ostrom.engine.retries import Patience
 from ostrom.engine.runner import Options
 from ostrom.errors import OstromError
@@ -59,13 +58,6 @@ def start(
     process = context.Process(target=run_study, args=(study, str(runs), jumps))
     process.start()
     return process
-
-
-def tables(folder: Path, out: Path) -> dict[str, bytes]:
-    """The derived tables of a run as bytes; calls are left out, they hold clocks."""
-    with open_run(folder) as run:
-        written = export_rows(run.rows, "parquet", out)
-    return {name: path.read_bytes() for name, (path, _) in written.items() if name != "calls"}
 
 
 def answered(folder: Path) -> Counter[Place]:

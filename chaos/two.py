@@ -12,8 +12,9 @@ from pathlib import Path
 
 from chaos.finding import Finding, verdict
 from chaos.kills import small
-from chaos.player import processes, start, tables
+from chaos.player import processes, start
 from ostrom.testing.server import LoopbackServer
+from ostrom.testing.tables import tables
 
 
 def run(quick: bool) -> list[Finding]:

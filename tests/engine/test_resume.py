@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from ostrom.analysis.tables import export_rows
 from ostrom.studies.run import open_run
 from ostrom.testing.server import LoopbackServer
+from ostrom.testing.tables import tables
 
 PLAY = """
 import sys
@@ -41,13 +41,6 @@ types:
 seating: ordered
 seeds: 2
 """
-
-
-def tables(folder: Path, out: Path) -> dict[str, bytes]:
-    """The derived tables of a run as bytes, calls left out: they hold clocks."""
-    with open_run(folder) as run:
-        written = export_rows(run.rows, "parquet", out)
-    return {name: path.read_bytes() for name, (path, _) in written.items() if name != "calls"}
 
 
 def start(study: Path, runs: Path) -> subprocess.Popen[bytes]:
@@ -102,7 +95,7 @@ def test_results_do_not_depend_on_concurrency(tmp_path: Path) -> None:
             runs = tmp_path / str(connections)
             play(load_study(study), name="run", runs=runs, options=Options(max_connections=connections))
             found.append(tables(runs / "run", tmp_path / f"t{connections}"))
-    assert found[0] == found[1] == found[2]
+    assert found[0] == found[1] == found[2] and set(found[0]) == {"matches", "decisions"}
 
 
 @pytest.mark.parametrize("limit", [1, 5])

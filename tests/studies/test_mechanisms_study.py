@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from ostrom.analysis.designs import design_shares, judged_designs
-from ostrom.analysis.tables import export_rows
 from ostrom.engine.runner import Options
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
@@ -22,16 +21,10 @@ from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
+from ostrom.testing.tables import tables
 
 THREE = "types={tft: tit_for_tat, all_d: defector, br: best_response}"
 SIX = THREE.replace("}", ", grim: grim, all_c: cooperator, chance: 'random:0.5'}")
-
-
-def tables(folder: Path, out: Path) -> dict[str, bytes]:
-    """The derived tables of a run as bytes, calls left out: they hold clocks."""
-    with open_run(folder) as run:
-        written = export_rows(run.rows, "jsonl", out)
-    return {name: path.read_bytes() for name, (path, _) in written.items() if name != "calls"}
 
 
 def rows_of(folder: Path) -> list[dict[str, Any]]:

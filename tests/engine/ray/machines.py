@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ostrom.analysis.tables import export_rows
 from ostrom.studies.load import validate
 from ostrom.studies.run import open_run
 from ostrom.studies.schema import StudyFile
@@ -83,13 +82,6 @@ def study(model: str, **changes: Any) -> StudyFile:
         "seeds": 2,
     }
     return validate(StudyFile, {**data, **changes}, "test")
-
-
-def tables(folder: Path, out: Path) -> dict[str, bytes]:
-    """The derived tables of a run as bytes, calls left out: they hold clocks. The folder's name is a column."""
-    with open_run(folder) as run:
-        written = export_rows(run.rows, "parquet", out)
-    return {name: path.read_bytes() for name, (path, _) in written.items() if name != "calls"}
 
 
 def asked(folder: Path) -> list[bytes]:

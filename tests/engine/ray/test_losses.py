@@ -12,11 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.engine.ray.machines import WORKERS_KEY, Machines, asked, study, tables
+from tests.engine.ray.machines import WORKERS_KEY, Machines, asked, study
 
 from ostrom.engine.runner import Options
 from ostrom.studies.run import play
 from ostrom.testing.server import LoopbackServer
+from ostrom.testing.tables import tables
 
 pytestmark = pytest.mark.filterwarnings("default")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.engine.ray.machines import Machines, asked, study, tables
+from tests.engine.ray.machines import Machines, asked, study
 
 from ostrom.engine.executors.cluster import Cluster
 from ostrom.engine.runner import Options
@@ -17,6 +17,7 @@ from ostrom.studies.run import play
 from ostrom.testing.faults import Faults
 from ostrom.testing.replies import answer, prompt_of
 from ostrom.testing.server import LoopbackServer
+from ostrom.testing.tables import tables
 
 pytestmark = pytest.mark.filterwarnings("default")
 
