@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 
 from ostrom.cli.app import app
 from ostrom.engine.retries import Patience
+from ostrom.engine.rows import Rows
 from ostrom.engine.runner import Options
 from ostrom.errors import UsageError
 from ostrom.studies.load import load_study
@@ -20,7 +22,9 @@ from ostrom.testing.faults import Faults
 from ostrom.testing.server import LoopbackServer
 
 
-def played(tmp_path: Path, server: LoopbackServer, rounds: int = 8, **agent: Any) -> Path:
+def played(
+    tmp_path: Path, server: LoopbackServer, rounds: int = 8, limit: int | None = None, **agent: Any
+) -> Path:
     data = {
         "name": "said",
         "game": "prisoners_dilemma",
@@ -30,7 +34,7 @@ def played(tmp_path: Path, server: LoopbackServer, rounds: int = 8, **agent: Any
         "seeds": 1,
         "invalid": {"retries": 1, "policy": "fail"},
     }
-    play(load_study(data), runs=tmp_path, options=Options(patience=Patience(tries=2, first=0.0)))
+    play(load_study(data), runs=tmp_path, options=Options(limit=limit, patience=Patience(tries=2, first=0.0)))
     return tmp_path / "said"
 
 
@@ -101,6 +105,32 @@ def test_what_is_not_there_is_said(tmp_path: Path, which: dict[str, Any], why: s
         path = played(tmp_path, server, rounds=1)
     with pytest.raises(UsageError, match=re.escape(why)):
         told(path, **which)
+
+
+def test_a_match_that_has_not_begun_is_no_empty_transcript(tmp_path: Path) -> None:
+    with LoopbackServer() as server:
+        path = played(tmp_path, server, rounds=1, limit=1)
+    assert told(path, 0)
+    with pytest.raises(UsageError, match="match 1 of said has not begun"):
+        told(path, 1)
+
+
+def test_the_command_looks_once_which_matches_have_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with LoopbackServer(lambda _: "no idea") as server:
+        played(tmp_path, server)
+    looks, begun = [], Rows.played
+
+    def counted(rows: Rows, match: int | None = None) -> Iterator[Any]:
+        looks.append(match)
+        return begun(rows, match)
+
+    monkeypatch.setattr(Rows, "played", counted)
+    for match, state in ((1, "state failed, reason "), (3, "state done\n")):
+        done = CliRunner().invoke(app, ["transcript", "said", "--match", str(match), "--runs", str(tmp_path)])
+        assert done.exit_code == 0 and state in done.output, done.output
+    assert looks == [1, 3]
 
 
 def test_the_command_prints_it_for_people(tmp_path: Path) -> None:

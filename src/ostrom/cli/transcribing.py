@@ -25,7 +25,8 @@ def transcript(
 
     with open_run(run, runs) as opened:
         decisions = list(told(opened, match, number=round, player=player))
-        unit, state, reason = next(iter(opened.rows.played(match)))
+        unit = opened.plan.unit(match)
+        state, reason, *_ = opened.journal.ended(match) or ("open", None)
         head = {
             "run": opened.name, "match": match, "game": unit.game.name, "mechanism": unit.mechanism.name,
             "seed": unit.seed, **unit.cell, "state": state, "reason": reason,

@@ -31,6 +31,8 @@ def transcript(
     decided: dict[tuple[int, int], list[dict[str, Any]]] = {}
     for row in run.rows.decisions(match):
         decided.setdefault((row["step"], row["player"]), []).append(row)
+    if not decided and not calls and run.journal.ended(match) is None:
+        raise UsageError(f"match {match} of {run.name} has not begun")
     for step, who in sorted(decided.keys() | calls.keys()):
         rows, tries = decided.get((step, who), []), calls.get((step, who), [])
         parts = [row["kind"] for row in rows if _is_part(row["kind"], tries)]
@@ -51,8 +53,6 @@ def _check(run: Run, match: int, player: int | None) -> None:
     players = len(run.plan.unit(match).players)
     if player is not None and not 1 <= player <= players:
         raise UsageError(f"player {player}: match {match} has the players 1 to {players}")
-    if not any(True for _ in run.rows.played(match)):
-        raise UsageError(f"match {match} of {run.name} has not begun")
 
 
 def _calls(run: Run, match: int) -> dict[tuple[int, int], list[dict[str, Any]]]:
