@@ -7,6 +7,7 @@ import base64
 import ssl
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from ipaddress import ip_address
 from typing import NamedTuple, cast
 from urllib.parse import quote, unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -229,5 +230,15 @@ class Connection(asyncio.Protocol):
 
 async def _open(host: str, port: int, tls: ssl.SSLContext | None) -> Connection:
     loop = asyncio.get_running_loop()
-    _, connection = await loop.create_connection(Connection, host, port, ssl=tls, happy_eyeballs_delay=0.25)
+    # A name may stand for several addresses, some of which lead nowhere. A number stands for itself.
+    delay = None if _is_number(host) else 0.25
+    _, connection = await loop.create_connection(Connection, host, port, ssl=tls, happy_eyeballs_delay=delay)
     return connection
+
+
+def _is_number(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
