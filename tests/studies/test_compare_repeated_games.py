@@ -175,6 +175,13 @@ def test_in_step_means_to_the_end_and_from_seat_1() -> None:
     assert list(claims(turned, cast(RunData, None))) == []
 
 
+def test_a_mean_of_one_match_has_no_interval() -> None:
+    script = side("s", 2, "JFJF", strategy="alternator")
+    found = [Match(0, BOS, (side("m", 1, "JJJJ", model="x"), script))]
+    (mean,) = claims(found, cast(RunData, None))
+    assert (mean.value, mean.matches, mean.low, mean.high) == (0.5, 1, None, None)
+
+
 def test_who_alternates_once_is_no_alternating_script() -> None:
     steady = side("b", 2, "JJJ")
     chance = [Match(0, BOS, (side("a", 1, "JFJ"), steady)), Match(1, BOS, (side("a", 1, "JJF"), steady))]

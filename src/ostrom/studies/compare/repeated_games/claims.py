@@ -76,5 +76,5 @@ def _in_step(together: Sequence[bool]) -> int | None:
 
 def _mean(cell: tuple[str, str], agent: str, values: Sequence[float]) -> Own:
     array = np.array(values, dtype=np.float64)
-    low, high = bootstrap_interval(array) if len(array) > 1 else (None, None)
+    low, high = bootstrap_interval(array)
     return Own(("", *cell), agent, float(array.mean()), low, high, None, len(array))

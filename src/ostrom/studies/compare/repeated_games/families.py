@@ -42,5 +42,5 @@ def families(data: RunData, games: Games) -> list[Own]:
 
 def _mean(family: str, agent: str, values: Sequence[float]) -> Iterator[Own]:
     array = np.array(values)
-    low, high = bootstrap_interval(array) if len(array) > 1 else (None, None)
+    low, high = bootstrap_interval(array)
     yield Own((family, "", "score_ratio"), agent, float(array.mean()), low, high, None, len(array))
