@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -180,6 +181,27 @@ def test_validate_says_what_a_file_is(ostrom: Command, tmp_path: Path) -> None:
     done = ostrom("validate", "own.yaml", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["as written"] == "2 cells, 2 matches"
+
+
+@pytest.mark.parametrize(
+    ("shipped", "kind", "taken"),
+    [
+        ("games/scenarios/families/commons/cast.yaml", "cast", "the scenarios beside it: ostrom validate "),
+        ("analysis/motives/motives.yaml", "motives", "ostrom judge RUN --motives own.yaml"),
+    ],
+)
+def test_validate_takes_no_cast_and_no_motives_for_a_study(
+    ostrom: Command, tmp_path: Path, shipped: str, kind: str, taken: str
+) -> None:
+    text = files("ostrom").joinpath(shipped).read_text("utf-8")
+    (tmp_path / "own.yaml").write_text(text, encoding="utf-8")
+    done = ostrom("validate", "own.yaml", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["kind"] == kind and found["taken by"].startswith(taken)
+    (tmp_path / "own.yaml").write_text(text.replace("title:", "titel:", 1), encoding="utf-8")
+    done = ostrom("validate", "own.yaml")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "tit" in done.stderr, done.stderr
 
 
 def test_version_and_help(ostrom: Command) -> None:

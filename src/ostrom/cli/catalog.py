@@ -170,7 +170,9 @@ def _show_game(name: str, json: bool) -> None:
 
 
 def validate_file(
-    file: Annotated[Path, typer.Argument(help="A study, game, scenario, mapping or lexicon file.")],
+    file: Annotated[
+        Path, typer.Argument(help="A study, game, scenario, cast, mapping, lexicon or motives file.")
+    ],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Check a file from end to end and say what it is."""
@@ -216,6 +218,10 @@ def check_file(file: Path) -> dict[str, Any]:
 
         lists = load_lexicons(file)
         return {"file": str(file), "kind": "lexicons", "lists": ", ".join(x.name for x in lists)}
+    if "roles" in keys:
+        return _cast(file)
+    if "motives" in keys:
+        return _motives(file)
     return _study(file, data)
 
 
@@ -236,6 +242,23 @@ def _scenario(file: Path) -> dict[str, Any]:
     scenario = load_scenario(file)
     lines = prove(scenario).lines()
     return {"file": str(file), "kind": "scenario", "name": scenario.name, "proof": "; ".join(lines)}
+
+
+def _cast(file: Path) -> dict[str, Any]:
+    from ostrom.games.scenarios import load_cast
+
+    cast = load_cast(file)
+    roles = ", ".join(role.key for role in cast.roles)
+    taken = f"the scenarios beside it: ostrom validate {file.with_name('SCENARIO.yaml')}"
+    return {"file": str(file), "kind": "cast", "family": cast.family, "roles": roles, "taken by": taken}
+
+
+def _motives(file: Path) -> dict[str, Any]:
+    from ostrom.analysis.motives import load_motives
+
+    names = ", ".join(motive.name for motive in load_motives(file))
+    taken = f"ostrom judge RUN --motives {file}"
+    return {"file": str(file), "kind": "motives", "motives": names, "taken by": taken}
 
 
 def _study(file: Path, data: Any) -> dict[str, Any]:
