@@ -180,7 +180,13 @@ def _prepare(folder: Folder, plan: StudyPlan, extra: Mapping[str, Any]) -> None:
         more = {"prompts_folder": plan.library.folder, **extra}
         folder.write_manifest(new_manifest(study, fingerprint(plan.library), **more))
         return
-    old = check_same(folder, plan, extra)
+    try:
+        old = check_same(folder, plan, extra)
+    except RunError:
+        # A journal of an older format was played with older prompts too: what it is comes before what differs.
+        if folder.journal.exists():
+            Journal(folder.journal, create=True).close()
+        raise
     new = {**old, "study": study, **({"parent": extra["parent"]} if "parent" in extra else {})}
     if old != new:
         folder.write_manifest(new)
