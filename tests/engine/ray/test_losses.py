@@ -47,10 +47,10 @@ def test_a_machine_dies_in_mid_run_and_nothing_is_lost(
         result = play(declared, name="run", runs=tmp_path / "hit", options=on_ray(workers=3))
         killer.join()
         assert result.complete and result.tally.lost_workers == 1
-        # What was under way on the dead machine was asked again; what had been acknowledged was not.
+        # What was under way on the dead machine, if anything, was asked again; what was acknowledged was not.
         keys = asked(tmp_path / "hit/run")
         assert len(keys) == len(set(keys)) == result.tally.calls == needed
-        assert 0 < server.count - needed <= 30
+        assert 0 <= server.count - needed <= 30
     assert tables(tmp_path / "hit/run", tmp_path / "a") == tables(tmp_path / "calm/run", tmp_path / "b")
 
 
