@@ -117,6 +117,35 @@ def test_a_second_ctrl_c_does_not_wait_for_the_calls_under_way(tmp_path: Path) -
     assert "the same command goes on" in messages and "Traceback" not in messages
 
 
+INTERRUPTED = """
+import os, signal
+
+class Part:
+    def __set_name__(self, owner, name):
+        os.kill(os.getpid(), signal.SIGINT)
+
+class Whole:
+    part = Part()
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "command"), [("typer", ["--help"]), ("numpy", ["show", "game", "chicken"])]
+)
+def test_ctrl_c_in_the_first_moments_of_a_command_is_one_line(
+    tmp_path: Path, ostrom: Command, module: str, command: list[str]
+) -> None:
+    (tmp_path / f"{module}.py").write_text(INTERRUPTED)  # found before the one that is installed
+    done = ostrom(*command)
+    assert (done.returncode, done.stderr) == (130, "ostrom: interrupted\n")
+
+
+def test_a_command_that_is_not_to_hear_ctrl_c_does_not(tmp_path: Path, ostrom: Command) -> None:
+    (tmp_path / "numpy.py").write_text(INTERRUPTED + "raise ImportError('went on')")
+    done = ostrom("show", "game", "chicken", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    assert done.returncode == 70 and "went on" in done.stderr
+
+
 def test_a_journal_without_its_manifest_is_not_taken_for_another_study(
     tmp_path: Path, ostrom: Command
 ) -> None:

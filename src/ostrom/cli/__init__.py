@@ -3,34 +3,52 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-
-from ostrom.errors import OstromError
 
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run a command; a user sees one line about what went wrong, never a traceback."""
+    heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # with nohup, say, it is not
+    if heard:  # an import that is interrupted fails in any way, and nothing has been begun that must be ended
+        signal.signal(signal.SIGINT, _leave)
     from ostrom.cli.app import app
+    from ostrom.errors import OstromError
 
+    if heard:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         app()
     except OstromError as error:
         _complain(str(error))
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        _complain("interrupted")
-        sys.exit(130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except Exception as error:
-        if os.environ.get("OSTROM_DEBUG"):
+    except BaseException as error:
+        if _interrupted(error):
+            _complain("interrupted")
+            sys.exit(130)
+        if isinstance(error, SystemExit) or os.environ.get("OSTROM_DEBUG"):
             raise
         text = " ".join(str(error).split())
         _complain(f"internal error: {type(error).__name__}: {text} (OSTROM_DEBUG=1 shows where)")
         sys.exit(70)
+
+
+def _leave(*_: object) -> None:
+    """Leave without asking anyone else."""
+    os.write(2, b"ostrom: interrupted\n")
+    os._exit(130)
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether it all began with Ctrl-C, whatever became of it on its way."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _complain(text: str) -> None:
