@@ -132,6 +132,18 @@ def parse_spec(
     return name.strip(), args, kwargs
 
 
+def write_spec(spec: str | Mapping[str, Any]) -> str:
+    """A part's specification as people write it in one word.
+
+    >>> write_spec({"name": "window", "k": 3}), write_spec({"name": "full"}), write_spec("window:3")
+    ('window:k=3', 'full', 'window:3')
+    """
+    if isinstance(spec, str):
+        return spec
+    rest = ",".join(f"{key}={value}" for key, value in spec.items() if key != "name")
+    return f"{spec.get('name')}:{rest}" if rest else str(spec.get("name"))
+
+
 def scalar(text: str) -> Any:
     """Read a number, true, false or null from text; anything else stays text.
 

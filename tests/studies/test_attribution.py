@@ -275,6 +275,13 @@ def test_wrong_use_is_one_clear_line(tmp_path: Path, number: int, more: dict[str
     assert text in str(caught.value) and "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("memory", ["window:k=0", {"name": "window", "k": 0}])
+def test_a_memory_that_shows_nothing_is_named_as_people_write_it(tmp_path: Path, memory: Any) -> None:
+    played(tmp_path, {"strategy": "tit_for_tat", "memory": memory})
+    with open_run("duel", tmp_path) as parent, pytest.raises(UsageError, match="its memory is window:k=0"):
+        attribute(parent, 0, 3, runs=tmp_path)
+
+
 def test_a_game_without_cooperation_has_nothing_to_attribute(tmp_path: Path) -> None:
     played(tmp_path, "random", "random", game="matching_pennies")
     with open_run("duel", tmp_path) as parent, pytest.raises(UsageError, match="no cooperative action"):

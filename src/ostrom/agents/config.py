@@ -10,6 +10,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ostrom.framing.config import Framing
+from ostrom.registry import write_spec
 
 
 class AgentConfig(BaseModel):
@@ -74,8 +75,5 @@ class AgentConfig(BaseModel):
     def label(self) -> str:
         """A readable name where the study gives none."""
         if self.strategy is not None:
-            if isinstance(self.strategy, str):
-                return self.strategy
-            rest = ",".join(f"{k}={v}" for k, v in self.strategy.items() if k != "name")
-            return f"{self.strategy.get('name')}:{rest}" if rest else str(self.strategy.get("name"))
+            return write_spec(self.strategy)
         return self.model or self.recorded or "person"

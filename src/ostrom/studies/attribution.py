@@ -23,6 +23,7 @@ from ostrom.mechanisms.fork import Moment
 from ostrom.mechanisms.protocol import Decision
 from ostrom.models import open_model
 from ostrom.models.base import Model
+from ostrom.registry import write_spec
 from ostrom.studies.counterfactuals import AS_IT_WAS, Edit, edits, remembered
 from ostrom.studies.factors import Factor, Level
 from ostrom.studies.fork import Answers, ForkPlan, Origin, Point, copy_answers, point_of, rules_of
@@ -61,7 +62,7 @@ class AttributionPlan(ForkPlan):
         if not self.rounds:
             raise UsageError(
                 f"match {origin.match}, round {origin.round}: player {origin.seat} is shown no single rounds "
-                f"of the past (its memory is {self.seated.config.memory})"
+                f"of the past (its memory is {write_spec(self.seated.config.memory)})"
             )
         self.edits: list[Edit | None] = [None]
         self.edits += edits(self.decision.view, self.rounds, origin.method, origin.last)
