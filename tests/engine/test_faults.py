@@ -198,3 +198,15 @@ def test_an_interruption_that_comes_too_late_stops_nothing(small: Small, runs: P
     with LoopbackServer() as server:
         result = play(small(**against(server)), runs=runs, watch=watch)
     assert result.complete and result.why is None and not result.interrupted
+
+
+def test_a_run_that_is_told_to_be_patient_can_be_stopped_meanwhile(small: Small, runs: Path) -> None:
+    async def watch(runner: Runner) -> None:
+        while not runner.tally.calls:
+            await asyncio.sleep(0.01)
+        runner.stop("interrupted", interrupted=True)
+
+    with LoopbackServer(faults=Faults({"rate_limit": 1.0}, retry_after="600")) as server:
+        options = Options(max_connections=2, start_connections=2)
+        result = play(small(**against(server)), runs=runs, options=options, watch=watch)
+    assert result.interrupted and not result.complete and server.count == 2

@@ -109,14 +109,15 @@ def test_no_place_is_lost_and_none_is_given_twice(most: int, happens: list[str])
     assert [int(entry.partition("@")[0]) for entry in log] == sorted(int(e.partition("@")[0]) for e in log)
 
 
-def test_those_who_wait_are_refused_one_after_another_when_the_run_stops() -> None:
+def test_those_who_wait_are_refused_at_once_when_the_run_stops() -> None:
     async def main() -> None:
         log: list[str] = []
         gate = RunGate(Tally(), Budget(), asyncio.Event())
         gate.open("m", 1, 1)
-        for number in range(5000):  # far more than calls may be nested
+        for number in range(5000):
             gate.ask("m", Asking(log, str(number)))
-        gate.stopping.set()
+        gate.stop()
+        assert len(log) == 5000
         gate.succeeded("m", Usage(), 0.0)
         gate.left("m")
         assert log[:2] == ["0@0", "1: stopped"] and len(log) == 5000

@@ -97,6 +97,12 @@ class RunGate:
         self.reserved += 1
         self.tally.in_flight += 1
 
+    def stop(self) -> None:
+        """Let nobody in any more, neither those who come nor those who wait."""
+        self.stopping.set()
+        for door in self._doors.values():
+            door.limiter.turn_away(Stopped("stopped"))
+
     def left(self, model: str) -> None:
         self.tally.in_flight -= 1
         self._doors[model].limiter.left()

@@ -70,6 +70,13 @@ class Limiter:
             until = asyncio.get_running_loop().time() + retry_after
             self._pause_until = max(self._pause_until, until)
 
+    def turn_away(self, error: OstromError) -> None:
+        """Refuse everybody who waits."""
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.dropped:
+                waiter.refuse(error)
+
     def left(self) -> None:
         """A place is free again."""
         self.in_flight -= 1
@@ -101,5 +108,9 @@ class Limiter:
         if self._alarm is None or self._alarm.when() < self._pause_until:
             if self._alarm is not None:
                 self._alarm.cancel()
-            self._alarm = loop.call_at(self._pause_until, self._hand_out)
+            self._alarm = loop.call_at(self._pause_until, self._go_on)
         return True
+
+    def _go_on(self) -> None:
+        self._alarm = None
+        self._hand_out()

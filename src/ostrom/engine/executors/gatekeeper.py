@@ -82,7 +82,7 @@ class Gatekeeper:
 
     async def stop(self) -> None:
         """Let nobody in any more."""
-        self._gate.stopping.set()
+        self._gate.stop()
 
     async def in_flight(self) -> int:
         """Calls under way in the whole cluster."""

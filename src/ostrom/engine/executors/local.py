@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ class LocalExecutor:
             name: dict(model.describe()) for name, model in models.items()
         }
         self._stopping = asyncio.Event()
+        self._halt: Callable[[], None] = self._stopping.set
         self._cache_path = cache
         self._cache: Cache | None = None
 
@@ -42,6 +43,7 @@ class LocalExecutor:
         plan, manner = session.plan, self.manner
         self._journal = session.journal
         self._gate = gate = RunGate(session.tally, plan.budget, self._stopping)
+        self._halt = gate.stop
         caller = Caller(
             session.journal, session.tally, gate, self._stopping, manner.patience, self._cache, manner.prices
         )
@@ -71,7 +73,7 @@ class LocalExecutor:
 
     def stop(self) -> None:
         """Begin no more calls."""
-        self._stopping.set()
+        self._halt()
 
     async def close(self) -> None:
         """Close the cache; whoever opened the models closes them."""
