@@ -11,6 +11,7 @@ import pytest
 
 from ostrom.models import Abilities, Reply, Request, Usage, open_model
 from ostrom.models.providers.scripted import EVERYTHING, ScriptedModel
+from ostrom.models.sending import Leave, Sending, Whole
 from ostrom.testing.check_model import ModelCheckFailed, check_model, probe
 from ostrom.testing.replies import answer
 from ostrom.testing.server import LoopbackServer
@@ -36,7 +37,7 @@ def check(model: ScriptedModel) -> list[str]:
 def test_our_client_passes_in_every_dialect(dialect: str) -> None:
     with LoopbackServer() as server:
         made = asyncio.run(check_model(open_model(server.model, dialect=dialect)))
-    assert made == ["one_call", "description", "abilities", "concurrency", "usage", "close"]
+    assert made == ["one_call", "stages", "description", "abilities", "concurrency", "usage", "close"]
 
 
 def test_the_anthropic_client_passes(server: LoopbackServer) -> None:
@@ -76,6 +77,22 @@ class Crossed(ScriptedModel):
         return reply
 
 
+class Hasty(ScriptedModel):
+    """Begins before there is a place."""
+
+    def prepare(self, request: Request, leave: Leave | None = None) -> Sending:
+        call = Whole(lambda: self.complete(request), leave)
+        call.go()
+        return call
+
+
+class Clinging(ScriptedModel):
+    """Never gives a place back."""
+
+    def prepare(self, request: Request, leave: Leave | None = None) -> Sending:
+        return Whole(lambda: self.complete(request))
+
+
 def test_wrong_models_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_SECRET", "plain-canary-key")
     wrong = [
@@ -83,6 +100,8 @@ def test_wrong_models_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
         (Unwritable("s", obedient), "not plain data"),
         (Silent("s", "", abilities=Abilities()), "in silence"),
         (Crossed("s", obedient), "mixes up"),
+        (Hasty("s", obedient), "begins the call"),
+        (Clinging("s", obedient), "gave its place back 0 times"),
         (ScriptedModel("s", "[B]"), "was held to"),
         (ScriptedModel("s", lambda r: replace(obedient(r), logprobs=None)), "no log-probabilities"),
         (ScriptedModel("s", lambda r: replace(obedient(r), logprobs={"a": 0.0, "b": -0.1})), "sum to"),

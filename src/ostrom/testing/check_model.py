@@ -18,6 +18,7 @@ import orjson
 from ostrom.errors import ModelError, OstromError, RequestRefused
 from ostrom.models.base import Constraint, Message, Model, Reply, Request
 from ostrom.models.keys import redact
+from ostrom.models.sending import Prepares
 
 CHOICES = ("[A0]", "[A1]")
 SCHEMA: Mapping[str, Any] = {
@@ -36,7 +37,7 @@ class ModelCheckFailed(OstromError):
 async def check_model(model: Model, *, concurrent: int = 4, close: bool = True) -> list[str]:
     """Check a client against the contract; the names of the checks that were made, or ModelCheckFailed."""
     made = []
-    checks = [_one_call, _description, _abilities, _concurrency, _usage]
+    checks = [_one_call, _stages, _description, _abilities, _concurrency, _usage]
     for check in checks:
         await check(model, concurrent)
         made.append(check.__name__.strip("_"))
@@ -77,6 +78,23 @@ async def _one_call(model: Model, _: int) -> None:
         "reasoning and its kind disagree",
     )
     _must(model.connections >= 1, model, "connections is below 1")
+
+
+async def _stages(model: Model, _: int) -> None:
+    """A call that is made ready goes out when it is told to, and gives its place back once."""
+    if not isinstance(model, Prepares):
+        return
+    left: list[bool] = []
+    call = model.prepare(_request(QUESTION), lambda: left.append(True))
+    _must(not call.begun and not left, model, "prepare() begins the call")
+    call.go()
+    reply = await call.reply()
+    _must(isinstance(reply, Reply), model, f"a prepared call gave {type(reply).__name__}, not a Reply")
+    _must(call.begun > 0 and call.took is not None, model, "a prepared call does not tell when it was made")
+    call.leave()
+    call.leave()
+    _must(left == [True], model, f"a prepared call gave its place back {len(left)} times")
+    model.prepare(_request(QUESTION)).drop()
 
 
 async def _description(model: Model, _: int) -> None:

@@ -1,0 +1,19 @@
+"""The client that the documentation shows keeps the contract."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+from ostrom.testing.check_model import check_model
+
+PAGE = Path(__file__).parents[2] / "docs" / "models.md"
+
+
+def test_the_client_of_the_documentation_keeps_the_contract() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert "abilities" in asyncio.run(check_model(names["LabModel"]("m")))
