@@ -21,7 +21,7 @@ from ostrom.errors import (
     UsageError,
 )
 from ostrom.models import transport as module
-from ostrom.models.connection import Proxy
+from ostrom.models.connection import Address, Proxy
 from ostrom.models.transport import Posting, Transport
 
 PEM = Path(__file__).parent / "tls" / "localhost.pem"
@@ -215,6 +215,19 @@ async def test_a_call_dropped_on_its_way_to_a_connection_is_never_sent() -> None
             await call.body()
         assert await line.post(b"x") == b"{}"
         assert len(server.heads) == 1
+
+
+@in_a_loop
+async def test_whatever_goes_wrong_on_the_way_to_a_connection_is_heard_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def fails(_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Address, "connect", fails)
+    async with client(transport(1)) as line, asyncio.timeout(10):
+        with pytest.raises(ZeroDivisionError):
+            await line.post(b"")
 
 
 @in_a_loop

@@ -87,13 +87,13 @@ class Caller:
                 self.journal.call(
                     record(attempt, "live", sending.begun, sending.latency, error=told, status=error.status)
                 )
-                if not error.retryable or not self.patience.allows(error.retry_after):
+                again = error.retryable and self.patience.allows(error.retry_after)
+                if again:
+                    gate.troubled(name, sending.era, error.retry_after)
+                else:
                     gate.refused(name)
-                    sending.leave()
-                    raise
-                gate.troubled(name, sending.era, error.retry_after)
                 sending.leave()
-                if attempt == self.patience.tries:
+                if not again or attempt == self.patience.tries:
                     raise
                 self.tally.retries += 1
                 await self._rest(self.patience.wait(attempt, error.retry_after))

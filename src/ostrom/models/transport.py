@@ -8,13 +8,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 
 from ostrom import __version__
-from ostrom.errors import (
-    CertificateRefused,
-    ConnectionFailed,
-    MalformedReply,
-    ModelError,
-    TimedOut,
-)
+from ostrom.errors import CertificateRefused, ConnectionFailed, MalformedReply, ModelError, TimedOut
 from ostrom.models.base import Reply
 from ostrom.models.connection import Address, Connection, CutShort, HungUp
 from ostrom.models.failures import from_status, one_line
@@ -78,7 +72,8 @@ class Posting(Sending):
             self._transport.broken_off(way)
         elif way is not None:
             way.cancel()
-        self._response.cancel()
+        if not self._response.cancel() and not self._response.cancelled():
+            self._response.exception()  # nobody is going to ask for it
 
     async def body(self) -> bytes:
         """Wait for the body of a good response. Raises a ModelError."""
@@ -151,7 +146,7 @@ class Transport:
     async def _send_anew(self, payload: bytes, posting: Posting, deadline: float) -> None:
         try:
             connection = await self._connect(deadline)
-        except ModelError as error:
+        except Exception as error:  # whatever it is: somebody waits for it
             posting.refuse(error)
             return
         if self._closed:
