@@ -109,7 +109,7 @@ def opened(files: Files, home: Path) -> Counter[Any] | str:
         assert len(str(error).splitlines()) == 1, f"several lines: {error}"
         return str(error)
     with sqlite3.connect(path) as connection:
-        tables = ("units", "answers", "calls", "plays")
+        tables = ("units", "answers", "calls", "prompts", "plays")
         found = Counter((t, *row) for t in tables for row in connection.execute(f"SELECT * FROM {t}"))
     connection.close()
     return found
@@ -195,6 +195,11 @@ def check_killed(killed: Sample, home: Path, quick: bool) -> list[Finding]:
     flips = [(chance.randrange(len(wal)), chance.randrange(1, 256)) for _ in range(60 if quick else 3000)]
     return [
         tried("log cut at every byte of its last page", ((f"at {n}", files(wal[:n])) for n in last), home, enough),
+        tried(
+            "log that ends in a page that was begun",
+            ((f"{n} bytes", files(wal + wal[-FRAME:][:n])) for n in range(1, FRAME, 400 if quick else 20)),
+            home, enough,
+        ),
         tried(
             "one byte of the log changed",
             ((f"at {n} by {x}", files(changed(wal, n, bytes([wal[n] ^ x])))) for n, x in flips),
