@@ -21,7 +21,9 @@ from ostrom.errors import (
     UsageError,
 )
 from ostrom.models import transport as module
+from ostrom.models.base import Reply, Request
 from ostrom.models.connection import Address, Proxy
+from ostrom.models.sending import Leave
 from ostrom.models.transport import Posting, Transport
 
 PEM = Path(__file__).parent / "tls" / "localhost.pem"
@@ -94,6 +96,18 @@ def transport(port: int, scheme: str = "http", host: str = "127.0.0.1", timeout:
     return Transport(f"{scheme}://{host}:{port}/v1/chat", {"X-Key": "k"}, who="m", timeout=timeout)
 
 
+def plain(data: bytes, request: Request, *, who: str, secrets: tuple[str, ...]) -> Reply:
+    return Reply(data.decode())
+
+
+def posting(line: Transport, body: bytes, leave: Leave | None = None) -> Posting:
+    return Posting(line, body, plain, Request(()), leave)
+
+
+async def post(line: Transport, body: bytes) -> bytes:
+    return (await posting(line, body).at_once()).text.encode()
+
+
 @contextlib.asynccontextmanager
 async def client(line: Transport) -> AsyncIterator[Transport]:
     try:
@@ -107,9 +121,9 @@ async def test_calls_in_a_row_share_a_connection_and_calls_at_once_do_not() -> N
     server = Server()
     async with listening(server.serve) as port, client(transport(port)) as line:
         for _ in range(3):
-            assert await line.post(b"abc") == b"{}"
+            assert await post(line, b"abc") == b"{}"
         assert server.connections == 1
-        await asyncio.gather(*(line.post(b"") for _ in range(5)))
+        await asyncio.gather(*(post(line, b"") for _ in range(5)))
         assert server.connections == 5
     assert server.heads[0].split("\r\n") == [
         "POST /v1/chat HTTP/1.1", f"Host: 127.0.0.1:{port}", "Content-Type: application/json",
@@ -124,13 +138,13 @@ async def test_an_idle_connection_is_dropped_before_the_server_drops_it(
     monkeypatch.setattr(module, "KEEP_ALIVE", 0.05)
     server = Server()
     async with listening(server.serve) as port, client(transport(port)) as line:
-        await line.post(b"")
+        await post(line, b"")
         for _ in range(100):
             await asyncio.sleep(0.02)
             if server.gone:
                 break
         assert server.gone == 1
-        await line.post(b"")
+        await post(line, b"")
         assert server.connections == 2
 
 
@@ -142,7 +156,7 @@ async def test_a_server_that_hangs_up_after_its_reply_costs_nothing(closing: byt
     server = Server(closing, hang_up=True)
     async with listening(server.serve) as port, client(transport(port)) as line:
         for number in range(1, 4):
-            assert await line.post(b"") == b"{}"
+            assert await post(line, b"") == b"{}"
             assert server.connections == number
             await asyncio.sleep(0.05)
 
@@ -152,7 +166,7 @@ async def test_a_reply_nobody_asked_for_never_answers_the_next_call() -> None:
     server = Server(REPLY + REPLY.replace(b"{}", b"[]"))
     async with listening(server.serve) as port, client(transport(port)) as line:
         for number in range(1, 4):
-            assert await line.post(b"") == b"{}"
+            assert await post(line, b"") == b"{}"
             assert server.connections == number
 
 
@@ -160,14 +174,14 @@ async def test_a_reply_nobody_asked_for_never_answers_the_next_call() -> None:
 async def test_a_cancelled_call_takes_its_connection_with_it() -> None:
     server = Server(b"HTTP/1.1 200 OK\r\n")
     async with listening(server.serve) as port, client(transport(port)) as line:
-        call = asyncio.create_task(line.post(b""))
+        call = asyncio.create_task(post(line, b""))
         while not server.heads:
             await asyncio.sleep(0.01)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
             await call
         server.reply = REPLY
-        assert await line.post(b"") == b"{}"
+        assert await post(line, b"") == b"{}"
         assert server.connections == 2
 
 
@@ -177,14 +191,14 @@ async def test_the_place_is_passed_on_when_a_good_reply_arrives_and_the_next_cal
 ):
     server = Server()
     async with listening(server.serve) as port, client(transport(port)) as line:
-        second = Posting(line, b"second")
-        first = Posting(line, b"first", leave=second.go)
+        second = posting(line, b"second")
+        first = posting(line, b"first", second.go)
         first.go()
         async with asyncio.timeout(10):
             while not second.begun:
                 await asyncio.sleep(0)
         assert first.took is not None and not second.dropped  # nobody has looked at the first reply yet
-        assert [await first.body(), await second.body()] == [b"{}", b"{}"]
+        assert [(await first.reply()).text, (await second.reply()).text] == ["{}", "{}"]
         assert server.connections == 1 and second.took is not None
         first.leave()
         assert len(server.heads) == 2  # a place is left once
@@ -195,10 +209,10 @@ async def test_the_place_is_kept_until_trouble_was_heard_of() -> None:
     server = Server(b"HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n")
     left: list[str] = []
     async with listening(server.serve) as port, client(transport(port)) as line:
-        call = Posting(line, b"", leave=lambda: left.append("left"))
+        call = posting(line, b"", lambda: left.append("left"))
         call.go()
         with pytest.raises(RateLimited):
-            await call.body()
+            await call.reply()
         assert not left
         call.leave()
         assert left == ["left"]
@@ -208,12 +222,12 @@ async def test_the_place_is_kept_until_trouble_was_heard_of() -> None:
 async def test_a_call_dropped_on_its_way_to_a_connection_is_never_sent() -> None:
     server = Server()
     async with listening(server.serve) as port, client(transport(port)) as line:
-        call = Posting(line, b"")
+        call = posting(line, b"")
         call.go()
         call.drop()
         with pytest.raises(asyncio.CancelledError):
-            await call.body()
-        assert await line.post(b"x") == b"{}"
+            await call.reply()
+        assert await post(line, b"x") == b"{}"
         assert len(server.heads) == 1
 
 
@@ -227,7 +241,7 @@ async def test_whatever_goes_wrong_on_the_way_to_a_connection_is_heard_of(
     monkeypatch.setattr(Address, "connect", fails)
     async with client(transport(1)) as line, asyncio.timeout(10):
         with pytest.raises(ZeroDivisionError):
-            await line.post(b"")
+            await post(line, b"")
 
 
 @in_a_loop
@@ -235,14 +249,14 @@ async def test_closing_ends_calls_under_way_and_refuses_new_ones() -> None:
     server = Server(b"HTTP/1.1 200 OK\r\n")
     async with listening(server.serve) as port:
         line = transport(port)
-        call = asyncio.create_task(line.post(b""))
+        call = asyncio.create_task(post(line, b""))
         while not server.heads:
             await asyncio.sleep(0.01)
         await line.close()
         with pytest.raises(ConnectionFailed, match="hung up"):
             await call
         with pytest.raises(ModelError, match="was closed before this call"):
-            await line.post(b"")
+            await post(line, b"")
 
 
 @in_a_loop
@@ -250,7 +264,7 @@ async def test_a_reply_cut_short_is_malformed() -> None:
     server = Server(REPLY[:-1], hang_up=True)
     async with listening(server.serve) as port, client(transport(port)) as line:
         with pytest.raises(MalformedReply, match="cut its reply short"):
-            await line.post(b"")
+            await post(line, b"")
 
 
 @in_a_loop
@@ -259,12 +273,12 @@ async def test_tls_is_spoken_and_certificates_are_checked(monkeypatch: pytest.Mo
     async with listening(server.serve, tls=True) as port:
         async with client(transport(port, "https")) as line:
             with pytest.raises(CertificateRefused, match=r"m at 127\.0\.0\.1:\d+: self-signed") as caught:
-                await line.post(b"")
+                await post(line, b"")
             assert not caught.value.retryable
         monkeypatch.setenv("SSL_CERT_FILE", str(PEM))
         async with client(transport(port, "https", "localhost")) as line:
-            assert [await line.post(b"") for _ in range(2)] == [b"{}", b"{}"]
-            await asyncio.gather(*(line.post(b"x" * 300_000) for _ in range(4)))
+            assert [await post(line, b"") for _ in range(2)] == [b"{}", b"{}"]
+            await asyncio.gather(*(post(line, b"x" * 300_000) for _ in range(4)))
     assert server.connections == 4 and server.heads[0].startswith(
         "POST /v1/chat HTTP/1.1\r\nHost: localhost:"
     )
@@ -309,26 +323,26 @@ async def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatc
             for name in ("http_proxy", "https_proxy"):
                 monkeypatch.setenv(name, f"http://me:p%40ss@127.0.0.1:{door}")
             async with client(transport(port, "https", "localhost")) as line:
-                assert await line.post(b"abc") == b"{}"
+                assert await post(line, b"abc") == b"{}"
             assert server.connections == 1 and "X-Key: k" in server.heads[0]
             assert proxy.heads[-1].startswith(f"CONNECT localhost:{port} HTTP/1.1\r\n")
             assert "Proxy-Authorization: Basic bWU6cEBzcw==\r\n" in proxy.heads[-1]
             assert "X-Key" not in proxy.heads[-1]
             async with client(transport(80, "http", "models.example")) as line:
-                assert await line.post(b"abc") == b"{}"
+                assert await post(line, b"abc") == b"{}"
             assert proxy.heads[-1].startswith("POST http://models.example:80/v1/chat HTTP/1.1\r\n")
             proxy.status = b"407 Who are you"
             async with client(transport(port, "https", "localhost")) as line:
                 with pytest.raises(
                     ConnectionFailed, match=rf"through the proxy 127\.0\.0\.1:{door}: it answers 407"
                 ):
-                    await line.post(b"")
+                    await post(line, b"")
             proxy.status = b""
             async with client(transport(port, "https", "localhost")) as line:
                 with pytest.raises(
                     ConnectionFailed, match=rf"through the proxy 127\.0\.0\.1:{door}: it sent b'HTTP"
                 ):
-                    await line.post(b"")
+                    await post(line, b"")
 
 
 def test_which_proxy(monkeypatch: pytest.MonkeyPatch) -> None:

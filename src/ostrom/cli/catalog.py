@@ -282,10 +282,12 @@ def _study(file: Path, data: Any) -> dict[str, Any]:
 
 def _check_model(name: str, settings: Mapping[str, Any], file: str) -> None:
     """Refuse a model's name or settings now; whether there is a key and an answer only a call can tell."""
-    from ostrom.models import check_name
+    from ostrom.models import URL_SCHEMES, check_name
 
     try:
-        check_name(name, settings)
+        factory, argument = check_name(name, settings)
+        if name.startswith(URL_SCHEMES):
+            factory(argument, **settings)  # reads the address and opens nothing
     except UsageError as error:
         raise UsageError(f"{file}: model {name}: {error}") from None
 

@@ -67,8 +67,6 @@ def check_name(name: str, settings: Mapping[str, Any]) -> tuple[Callable[..., Mo
         raise StudyError(
             f"{name.partition('/')[0]} models have no such setting", found=unknown[0], allowed=allowed
         )
-    if name.startswith(URL_SCHEMES):
-        factory(argument, **settings)  # reads the address and opens nothing
     return factory, argument
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
-from functools import partial
 from typing import Any
 
 from ostrom.errors import AccessRefused, StudyError, UsageError
@@ -61,16 +60,13 @@ class OpenAIModel:
 
     def prepare(self, request: Request, leave: Leave | None = None) -> Posting:
         """Make one call ready."""
-        transport = self._transport
         refuse_beyond(self.abilities, request, self.name)
-        read = partial(decode, request=request, who=transport.who, secrets=transport.secrets)
-        return Posting(transport, encode(request, self._model, self._dialect, self._token_word), read, leave)
+        body = encode(request, self._model, self._dialect, self._token_word)
+        return Posting(self._transport, body, decode, request, leave)
 
     async def complete(self, request: Request) -> Reply:
         """Make one call."""
-        call = self.prepare(request)
-        call.go()
-        return await call.reply()
+        return await self.prepare(request).at_once()
 
     async def close(self) -> None:
         """Shut the connections."""

@@ -47,6 +47,11 @@ class Sending:
         """Wait for its reply and read it. Raises a ModelError, or that with which it was refused."""
         raise NotImplementedError
 
+    async def at_once(self) -> Reply:
+        """Send it without asking for a place, and wait for its reply."""
+        self.go()
+        return await self.reply()
+
     def drop(self) -> None:
         """Give it up, wherever it is; its place is the caller's to give back."""
         self.dropped = True

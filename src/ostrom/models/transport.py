@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from typing import Protocol
 
 from ostrom import __version__
 from ostrom.errors import CertificateRefused, ConnectionFailed, MalformedReply, ModelError, TimedOut
-from ostrom.models.base import Reply
+from ostrom.models.base import Reply, Request
 from ostrom.models.connection import Address, Connection, CutShort, HungUp
 from ostrom.models.failures import from_status, one_line
 from ostrom.models.http1 import Garbled, Response
@@ -20,20 +21,30 @@ from ostrom.models.sending import Leave, Sending
 KEEP_ALIVE = 4.0
 
 
+class Decode(Protocol):
+    """Reads the body of a good reply. Raises a ModelError."""
+
+    def __call__(self, data: bytes, request: Request, *, who: str, secrets: tuple[str, ...]) -> Reply:
+        """The reply in the body."""
+        ...
+
+
 class Posting(Sending):
     """A body on its way to a server, and what comes back."""
 
-    __slots__ = ("_payload", "_read", "_response", "_transport", "way")
+    __slots__ = ("_decode", "_payload", "_request", "_response", "_transport", "way")
 
     def __init__(
         self,
         transport: Transport,
         payload: bytes,
-        read: Callable[[bytes], Reply] | None = None,
+        decode: Decode,
+        request: Request,
         leave: Leave | None = None,
     ) -> None:
         super().__init__(leave)
-        self._transport, self._payload, self._read = transport, payload, read
+        self._transport, self._payload = transport, payload
+        self._decode, self._request = decode, request
         self._response: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         self.way: Connection | asyncio.Task[None] | None = None
         """What it travels on: a connection, or first the making of one."""
@@ -75,24 +86,20 @@ class Posting(Sending):
         if not self._response.cancel() and not self._response.cancelled():
             self._response.exception()  # nobody is going to ask for it
 
-    async def body(self) -> bytes:
-        """Wait for the body of a good response. Raises a ModelError."""
+    async def reply(self) -> Reply:
         try:
             response = await self._response
         except asyncio.CancelledError:
             self.drop()
             raise
+        transport = self._transport
         if 200 <= response.status < 300:
-            return response.body
-        raise self._transport.refusal(response)
-
-    async def reply(self) -> Reply:
-        assert self._read is not None
-        return self._read(await self.body())
+            return self._decode(response.body, self._request, who=transport.who, secrets=transport.secrets)
+        raise transport.refusal(response)
 
 
 class Transport:
-    """Sends bodies to one URL and gives back the bytes of a 2xx reply.
+    """Sends bodies to one URL.
 
     There is no limit on connections here: how many calls are in flight is the caller's decision. Redirects
     are not followed: they could carry the key to a host nobody named.
@@ -123,12 +130,6 @@ class Transport:
 
     def __repr__(self) -> str:
         return f"<Transport {self.who}>"
-
-    async def post(self, payload: bytes) -> bytes:
-        """Send one body, read the whole reply."""
-        posting = Posting(self, payload)
-        posting.go()
-        return await posting.body()
 
     def send(self, payload: bytes, posting: Posting) -> None:
         """Send a body over a connection that is kept, at once, or over a new one."""

@@ -53,10 +53,8 @@ class LoopbackServer:
         self.count = 0
         self.in_flight = 0
         self.max_in_flight = 0
-        self.call_seconds = self.busy_seconds = 0.0
-        """Time in flight summed over calls, and time with at least one: their ratio is the mean in flight."""
         self.seconds_by_level: dict[int, float] = {}
-        """Time with exactly so many calls in flight."""
+        """Time with exactly so many calls in flight, from one on."""
         self._since = 0.0
         self.fault_counts: Counter[str] = Counter()
         self._seen: Counter[int] = Counter()
@@ -91,9 +89,9 @@ class LoopbackServer:
             "count": self.count,
             "in_flight": self.in_flight,
             "max_in_flight": self.max_in_flight,
-            "call_seconds": self.call_seconds,
-            "busy_seconds": self.busy_seconds,
-            "seconds_by_level": {str(level): time for level, time in self.seconds_by_level.items()},
+            "call_seconds": sum(level * seconds for level, seconds in self.seconds_by_level.items()),
+            "busy_seconds": sum(self.seconds_by_level.values()),
+            "seconds_by_level": {str(level): seconds for level, seconds in self.seconds_by_level.items()},
             "faults": dict(self.fault_counts),
         }
 
@@ -174,10 +172,8 @@ class LoopbackServer:
     def _fly(self, change: int) -> None:
         now = time.perf_counter()
         if self.in_flight:
-            self.call_seconds += self.in_flight * (now - self._since)
-            self.busy_seconds += now - self._since
-            level = self.seconds_by_level.get(self.in_flight, 0.0)
-            self.seconds_by_level[self.in_flight] = level + now - self._since
+            spent = self.seconds_by_level.get(self.in_flight, 0.0)
+            self.seconds_by_level[self.in_flight] = spent + now - self._since
         self._since = now
         self.in_flight += change
         self.max_in_flight = max(self.max_in_flight, self.in_flight)

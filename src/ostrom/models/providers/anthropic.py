@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 from ostrom.errors import AccessRefused, UsageError
@@ -65,16 +64,13 @@ class AnthropicModel:
 
     def prepare(self, request: Request, leave: Leave | None = None) -> Posting:
         """Make one call ready."""
-        transport = self._transport
         refuse_beyond(self.abilities, request, self.name)
-        read = partial(decode, request=request, who=transport.who, secrets=transport.secrets)
-        return Posting(transport, encode(request, self._model), read, leave)
+        body = encode(request, self._model)
+        return Posting(self._transport, body, decode, request, leave)
 
     async def complete(self, request: Request) -> Reply:
         """Make one call."""
-        call = self.prepare(request)
-        call.go()
-        return await call.reply()
+        return await self.prepare(request).at_once()
 
     async def close(self) -> None:
         """Shut the connections."""
