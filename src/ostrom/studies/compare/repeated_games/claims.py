@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from statistics import fmean, median
-
-import numpy as np
+from statistics import fmean
 
 from ostrom.analysis.rundata import RunData
-from ostrom.analysis.summary import bootstrap_interval
 from ostrom.studies.compare.figures import Own
+from ostrom.studies.compare.repeated_games.averages import mean_of, median_round
 from ostrom.studies.compare.repeated_games.moves import BOS, PD, Match, Side, always
 
 FORGIVING = "cooperations_after_first_defection"
@@ -41,15 +39,11 @@ def claims(found: Sequence[Match], data: RunData) -> Iterator[Own]:
             if me.seat == 1 and me.style in ("social", None):
                 steps.setdefault(me.agent, []).append(_in_step(_together(me, other)))
     for agent, counts in after.items():
-        yield _mean((PD, FORGIVING), agent, counts)
+        yield mean_of(("", PD, FORGIVING), agent, counts)
     for agent, rates in same.items():
-        yield _mean((BOS, COORDINATION), agent, rates)
+        yield mean_of(("", BOS, COORDINATION), agent, rates)
     for agent, reached in steps.items():
-        known = [number for number in reached if number is not None]
-        if known:
-            never = len(reached) - len(known)
-            doubts = (f"never in {never} of {len(reached)} matches, which are left out",) if never else ()
-            yield Own(("", BOS, IN_STEP), agent, float(median(known)), None, None, None, len(reached), doubts)
+        yield from median_round(("", BOS, IN_STEP), agent, reached, "never", "matches")
     for agent, variants in joint.items():
         if len(variants) == VARIANTS:
             ordered = sorted((fmean(of) for of in variants.values()), reverse=True)
@@ -72,9 +66,3 @@ def _in_step(together: Sequence[bool]) -> int | None:
     apart = [number for number, same in enumerate(together, 1) if not same]
     first = max(apart, default=0) + 1
     return first if first <= len(together) else None
-
-
-def _mean(cell: tuple[str, str], agent: str, values: Sequence[float]) -> Own:
-    array = np.array(values, dtype=np.float64)
-    low, high = bootstrap_interval(array)
-    return Own(("", *cell), agent, float(array.mean()), low, high, None, len(array))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
-import numpy as np
-
 from ostrom.analysis.rundata import RunData
-from ostrom.analysis.summary import bootstrap_interval
 from ostrom.studies.compare.figures import Games, Own
+from ostrom.studies.compare.repeated_games.averages import mean_of
 
 MOST = 4.0
 """The best payoff of an ordinal game."""
 LEFT_OUT = "tragic"
+MEASURE = "score_ratio"
 FAMILIES = {"cyclic", "win-win", "biased", "unfair", "second-best", "pd-family"}
 
 
@@ -34,13 +31,9 @@ def families(data: RunData, games: Games) -> list[Own]:
         own = {game: value for (who, game), value in per_game.items() if who == agent}
         for name in dict.fromkeys(family[game] for game in own):
             if name != LEFT_OUT:
-                found += _mean(name.replace("-", "_"), agent, [own[g] for g in own if family[g] == name])
+                shares = [own[g] for g in own if family[g] == name]
+                found.append(mean_of((name.replace("-", "_"), "", MEASURE), agent, shares))
         if {family[game] for game in own} >= FAMILIES:
-            found += _mean("overall", agent, [own[g] for g in own if family[g] != LEFT_OUT])
+            shares = [own[g] for g in own if family[g] != LEFT_OUT]
+            found.append(mean_of(("overall", "", MEASURE), agent, shares))
     return found
-
-
-def _mean(family: str, agent: str, values: Sequence[float]) -> Iterator[Own]:
-    array = np.array(values)
-    low, high = bootstrap_interval(array)
-    yield Own((family, "", "score_ratio"), agent, float(array.mean()), low, high, None, len(array))

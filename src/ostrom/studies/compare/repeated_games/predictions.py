@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import median
 from typing import Any
 
 from ostrom.analysis.measures.games_predictions import first_right_rounds
 from ostrom.errors import UsageError
 from ostrom.studies.compare.figures import Own
+from ostrom.studies.compare.repeated_games.averages import median_round
 from ostrom.studies.compare.repeated_games.moves import BOS, Match, Side, always
 
 AS_PLAYER, AS_OBSERVER = "first_correct_round_as_player", "first_correct_round_as_observer"
@@ -39,10 +39,4 @@ def predictions(moves: Mapping[str, Any], found: Sequence[Match]) -> Iterator[Ow
             measure = AS_OBSERVER if row["seat"] is None else AS_PLAYER
             series.setdefault((row["agent"], measure), []).append(row["from_round"])
     for (agent, measure), reached in series.items():
-        known = [number for number in reached if number is not None]
-        if known:
-            never = len(reached) - len(known)
-            doubts = (
-                (f"never right in {never} of {len(reached)} series, which are left out",) if never else ()
-            )
-            yield Own(("", BOS, measure), agent, float(median(known)), None, None, None, len(reached), doubts)
+        yield from median_round(("", BOS, measure), agent, reached, "never right", "series")
