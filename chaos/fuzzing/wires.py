@@ -15,7 +15,7 @@ from ostrom.errors import ModelError
 from ostrom.models import anthropic_wire, openai_wire
 from ostrom.models.base import Message, Reply, Request
 from ostrom.models.failures import from_status, retry_after
-from ostrom.models.http1 import Garbled, ResponseReader
+from ostrom.models.http1 import InvalidResponse, ResponseReader
 
 KEYS = (
     "choices", "message", "content", "error", "code", "type", "finish_reason", "logprobs", "top_logprobs",
@@ -154,12 +154,13 @@ def _feed_response(pieces: list[bytes]) -> None:
 def _responses(pieces: list[bytes]) -> object:
     reader = ResponseReader()
     try:
-        for number, piece in enumerate(pieces, 1):
+        for piece in pieces:
             if (found := reader.feed(piece)) is not None:
-                return found._replace(keep=found.keep and number == len(pieces))
-        return reader.end()
-    except Garbled:
-        return "garbled"
+                return found[:3]
+        found = reader.end()
+        return found and found[:3]
+    except InvalidResponse:
+        return "refused"
 
 
 TARGETS = (

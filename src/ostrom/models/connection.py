@@ -3,72 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import ssl
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from ipaddress import ip_address
-from typing import NamedTuple, cast
-from urllib.parse import quote, unquote, urlsplit
-from urllib.request import getproxies, proxy_bypass
+from typing import cast
+from urllib.parse import quote, urlsplit
 
 from ostrom.errors import UsageError
-from ostrom.models.http1 import Garbled, Response, ResponseReader
-from ostrom.models.keys import is_local
+from ostrom.models.dialing import Abortable, dial
+from ostrom.models.http1 import InvalidResponse, Response, ResponseReader
+from ostrom.models.proxy import Proxy
+from ostrom.models.reply_size import LARGEST_BODY
+from ostrom.models.tls import check_trust, client_context
 
 
-class HungUp(Exception):
-    """The server closed the connection before it said anything."""
+class ServerClosed(Exception):
+    """The server closed the connection before any byte of a response."""
 
     def __str__(self) -> str:
-        return "hung up without a word"
+        return "closed the connection without a response"
 
 
-class CutShort(Exception):
+class ResponseCut(Exception):
     """The server closed the connection in the middle of a response."""
 
     def __str__(self) -> str:
-        return "hung up in mid-sentence"
-
-
-class Proxy(NamedTuple):
-    """A proxy that the environment names."""
-
-    host: str
-    port: int
-    secure: bool
-    headers: tuple[str, ...]
-
-    @property
-    def place(self) -> str:
-        """Host and port, for messages."""
-        return f"{self.host}:{self.port}"
-
-    @classmethod
-    def towards(cls, url: str) -> Proxy | None:
-        """The proxy for this address, if there is one."""
-        target = urlsplit(url)
-        if is_local(url) or target.hostname is None or proxy_bypass(target.hostname):
-            return None
-        named = getproxies().get(target.scheme)
-        if not named:
-            return None
-        wrong = UsageError(f"{target.scheme}_proxy: not the address of an HTTP proxy (as http://host:port)")
-        try:
-            parts = urlsplit(named if "://" in named else f"http://{named}")
-            port = parts.port
-        except ValueError:
-            raise wrong from None
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise wrong
-        secure = parts.scheme == "https"
-        who = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
-        pass_ = f"Proxy-Authorization: Basic {base64.b64encode(who.encode()).decode()}"
-        return cls(parts.hostname, port or (443 if secure else 80), secure, (pass_,) if who != ":" else ())
+        return "closed the connection in the middle of a response"
 
 
 class Address:
-    """Where bodies are posted to, and how one gets there."""
+    """The URL that bodies are posted to, and the way there."""
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         parts = urlsplit(url)
@@ -79,6 +43,8 @@ class Address:
             raise UsageError(f"{url!r}: not the name of a host") from None
         self.port = parts.port or (443 if self.secure else 80)
         self.proxy = Proxy.towards(url)
+        if self.secure or (self.proxy is not None and self.proxy.secure):
+            check_trust()
         path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~")
         bracketed = f"[{self.host}]" if ":" in self.host else self.host
         place = bracketed if parts.port is None else f"{bracketed}:{parts.port}"
@@ -94,38 +60,38 @@ class Address:
         return b"%s%d\r\n\r\n%s" % (self._head, len(body), body)
 
     async def connect(self) -> Connection:
-        """A new connection. Raises OSError (ssl errors are such), HungUp, CutShort or Garbled."""
+        """A new connection. Raises OSError (ssl errors are such), ServerClosed, ResponseCut, InvalidResponse."""
         proxy = self.proxy
         if proxy is None:
-            return await _open(self.host, self.port, self._tls if self.secure else None)
-        connection = await _open(proxy.host, proxy.port, self._tls if proxy.secure else None)
+            return await dial(Connection, self.host, self.port, self._tls if self.secure else None)
+        connection = await dial(Connection, proxy.host, proxy.port, self._tls if proxy.secure else None)
         if self.secure:
             await self._tunnel(connection, proxy)
         return connection
 
     async def _tunnel(self, connection: Connection, proxy: Proxy) -> None:
-        """Have the proxy connect us to the server, and speak TLS with the server from then on."""
+        """Have the proxy connect us to the server, then start TLS with the server."""
         name = self._authority
         lines = [f"CONNECT {name} HTTP/1.1", f"Host: {name}", *proxy.headers, "", ""]
         try:
             status = await connection.tunnel("\r\n".join(lines).encode("latin-1"))
-            if status != 200:
+            if not 200 <= status < 300:
                 raise ConnectionRefusedError(f"it answers {status}")
-            await connection.secure(self._tls, self.host)
+            await connection.start_tls(self._tls, self.host)
         except BaseException:
             connection.abort()
             raise
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        return ssl.create_default_context()
+        return client_context()
 
 
 Take = Callable[["Response | Exception"], None]
-"""Takes what came of an exchange: a response, or HungUp, CutShort, Garbled, OSError."""
+"""Called with the result of an exchange: a response, or ServerClosed, ResponseCut, InvalidResponse, OSError."""
 
 
-class Connection(asyncio.Protocol):
+class Connection(Abortable):
     """One exchange at a time: a request goes out, a response comes back."""
 
     def __init__(self) -> None:
@@ -133,92 +99,93 @@ class Connection(asyncio.Protocol):
         self._reader = ResponseReader()
         self._take: Take | None = None
         self._transport: asyncio.Transport | None = None
-        self._open = True
+        self.usable = True
+        """Whether another request may be sent."""
         self.idle_since = 0.0
 
-    def exchange(self, request: bytes, take: Take) -> None:
-        """Send a request. What comes of it is handed over in the moment it arrives."""
-        if self._open and self._transport is not None:
+    def exchange(self, request: bytes, take: Take, largest: int = LARGEST_BODY) -> None:
+        """Send a request; ``take`` is called the moment the whole response, or an error, is there."""
+        if self.usable and self._transport is not None:
             self._take = take
+            self._reader.expect(largest)
             self._transport.write(request)
         else:
-            take(HungUp())
+            take(ServerClosed())
 
     async def tunnel(self, request: bytes) -> int:
-        """Ask a proxy for a tunnel: the status of its answer, which has no body."""
-        self._reader = ResponseReader(bodies=False)
+        """Ask a proxy for a tunnel: the status of its answer."""
+        self._reader = ResponseReader(tunnel=True)
         answer: asyncio.Future[Response | Exception] = self._loop.create_future()
         self.exchange(request, lambda found: None if answer.done() else answer.set_result(found))
         found = await answer
         if isinstance(found, Exception):
             raise found
+        if found.status < 300 and not found.keep:
+            raise InvalidResponse("it sent more than the headers that open a tunnel")
         return found.status
 
-    async def secure(self, tls: ssl.SSLContext, host: str) -> None:
+    async def start_tls(self, context: ssl.SSLContext, host: str) -> None:
         """Speak TLS from here on."""
         assert self._transport is not None
         self._reader = ResponseReader()
-        self._transport = await self._loop.start_tls(self._transport, self, tls, server_hostname=host)
-
-    @property
-    def usable(self) -> bool:
-        """Whether another request may be sent."""
-        return self._open
+        self._transport = await self._loop.start_tls(self._transport, self, context, server_hostname=host)
 
     def fail(self, error: Exception) -> None:
-        """Give up on the exchange under way, and on the connection."""
+        """End the exchange under way with an error, and close the connection."""
         take, self._take = self._take, None
         self.abort()
         if take is not None:
             take(error)
 
     def forget(self) -> None:
-        """Give up on the exchange under way without a word, and on the connection."""
+        """Drop the exchange under way without calling ``take``, and close the connection."""
         self._take = None
         self.abort()
 
     def abort(self) -> None:
-        """Break the connection off."""
-        self._open = False
+        """Close the connection at once."""
+        self.usable = False
         if self._transport is not None:
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The line is open."""
+        """The connection is open."""
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
         """Bytes arrived."""
         if self._take is None:
-            self.abort()  # nobody asked
+            self.abort()  # bytes that no request asked for
             return
         try:
             response = self._reader.feed(data)
-        except Garbled as error:
+        except InvalidResponse as error:
             self.fail(error)
             return
         if response is not None:
             self._done(response)
 
     def eof_received(self) -> None:
-        """The server hung up; what is under way is told by connection_lost."""
+        """The server closed its side; ``connection_lost`` follows."""
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The line is closed."""
-        self._open = False
+        """The connection is closed."""
+        self.usable = False
         if self._take is None:
             return
         try:
             response = self._reader.end() if exc is None else None
-        except Garbled as error:
+        except InvalidResponse as error:
             self.fail(error)
             return
         if response is not None:
             self._done(response)
         elif self._reader.begun:
-            self.fail(CutShort())
+            self.fail(ResponseCut())
         else:
-            self.fail(exc if isinstance(exc, OSError) and not isinstance(exc, ConnectionError) else HungUp())
+            self.fail(
+                exc if isinstance(exc, OSError) and not isinstance(exc, ConnectionError) else ServerClosed()
+            )
 
     def _done(self, response: Response) -> None:
         take, self._take = self._take, None
@@ -226,19 +193,3 @@ class Connection(asyncio.Protocol):
             self.abort()
         if take is not None:
             take(response)
-
-
-async def _open(host: str, port: int, tls: ssl.SSLContext | None) -> Connection:
-    loop = asyncio.get_running_loop()
-    # A name may stand for several addresses, some of which lead nowhere. A number stands for itself.
-    delay = None if _is_number(host) else 0.25
-    _, connection = await loop.create_connection(Connection, host, port, ssl=tls, happy_eyeballs_delay=delay)
-    return connection
-
-
-def _is_number(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True

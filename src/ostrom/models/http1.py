@@ -1,28 +1,39 @@
-"""Responses of HTTP/1.1 from bytes as they arrive: pure, linear in what arrives, and strict.
+"""HTTP/1.1 responses from bytes as they arrive. ``httptools`` (llhttp) parses; this file sets the limits.
 
-A whole client library costs several times what a call needs. What a call needs is here: a status, headers,
-and a body whose length is known, or that comes in chunks, or that ends with the connection.
+llhttp is strict: it refuses bare LF line ends, folded headers, two lengths, and a Content-Length beside a
+Transfer-Encoding. It sets no limits on size, so every limit is here, counted to the byte: the result does not
+depend on how the network cuts the bytes into pieces.
 """
 
 from __future__ import annotations
 
-import re
-import zlib
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-LONGEST_HEAD = 1 << 16
-LONGEST_BODY = 1 << 28
-LONGEST_LINE = 1 << 12
-_ENDLESS = "a line between its chunks does not end"
-_STATUS = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9][0-9])(?: |$)")
-_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+\Z")
-_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;.*)?\Z")
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+
+from ostrom.models.content_coding import CannotDecode, decoded
+from ostrom.models.reply_size import LARGEST_BODY
+
+LARGEST_HEAD = 1 << 17
+"""Bytes of the status line and the headers, those of interim (1xx) responses included."""
+MOST_HEADERS = 256
+FRAMING = 16
+"""A chunked body may take this many bytes on the wire for each byte that it holds."""
+_PREFIX = b"HTTP/1."
+_TLS_RECORD = (b"\x15\x03", b"\x16\x03")
 
 
-class Garbled(Exception):
-    """What came is no HTTP response, or one that nobody here asked for."""
+class InvalidResponse(Exception):
+    """The server sent something that is not an HTTP response, or one that was not asked for.
+
+    ``found`` is what it sent, uncut: keys have to be redacted before it is cut to a length that can be shown.
+    """
+
+    def __init__(self, problem: str, found: bytes = b"") -> None:
+        super().__init__(problem)
+        self.found = found
 
 
 class Response(NamedTuple):
@@ -44,194 +55,165 @@ class ResponseReader:
     b'{}'
     """
 
-    __slots__ = ("_bodies", "_body", "_buffer", "_headers", "_keep", "_status")
+    def __init__(self, *, tunnel: bool = False) -> None:
+        self._tunnel = tunnel
+        """A proxy's 2xx answer to CONNECT ends with its headers, whatever length they state."""
+        self._parser = HttpResponseParser(self)
+        # Some servers pad the length of a chunk with spaces; that is harmless.
+        self._parser.set_dangerous_leniencies(lenient_spaces_after_chunk_size=True)
+        self.expect(LARGEST_BODY)
 
-    def __init__(self, *, bodies: bool = True) -> None:
-        self._bodies = bodies
-        """False: a response ends with its head, as it does when a proxy opens a tunnel."""
-        self._buffer = b""
-        self._body: _Sized | _Chunked | _ToTheEnd | None = None
+    def expect(self, largest: int) -> None:
+        """Begin a new response whose body has at most so many bytes, packed and unpacked."""
+        self._largest = largest
+        self._limit = LARGEST_HEAD
+        self._received = self._fields = 0
+        self._opening = b""
+        self._headers: dict[str, str] = {}
+        self._status = 0
+        """The status of the final response once its headers are complete; 0 before that."""
+        self._body: bytes | bytearray = b""
+        self._problem: InvalidResponse | None = None
+        self._response: Response | None = None
+        self._more = False
+        """Bytes came behind the response."""
 
     @property
     def begun(self) -> bool:
         """Whether part of a response has arrived."""
-        return bool(self._buffer) or self._body is not None
+        return self._received > 0 or bool(self._opening)
 
     def feed(self, data: bytes) -> Response | None:
-        """Take bytes; the response, once it is whole. Raises Garbled."""
-        at = 0
-        if self._buffer:
-            data, self._buffer = self._buffer + data, b""
-        while self._body is None:
-            end = data.find(b"\r\n\r\n", at)
-            if end < 0 or end - at > LONGEST_HEAD:
-                if not b"HTTP/1.".startswith(data[at : at + 7]):
-                    raise Garbled(f"it sent {data[at : at + 40]!r}")
-                if end >= 0 or len(data) - at > LONGEST_HEAD + 3:
-                    raise Garbled(f"its headers have more than {LONGEST_HEAD:,} bytes")
-                self._buffer = data[at:]
+        """Take bytes; the response once it is complete. Raises InvalidResponse."""
+        if not self._received:
+            if self._opening:
+                data = self._opening + data
+            if not data.startswith(_PREFIX):
+                if not _PREFIX.startswith(data):
+                    raise InvalidResponse(_not_http(data), data)
+                self._opening = data
                 return None
-            self._read_head(data[at:end])  # one of 1xx leaves the body unset: the response proper follows
-            at = end + 4
-        return self._whole(self._body.feed(data[at:]))
+        while True:
+            room = self._limit - self._received
+            piece = data if len(data) <= room else data[:room]
+            self._received += len(piece)
+            try:
+                self._parser.feed_data(piece)
+            except (HttpParserError, HttpParserUpgrade) as error:
+                self._more = True
+                if self._response is None:
+                    raise self._problem or InvalidResponse(str(error), data) from None
+            if self._response is not None:
+                more = self._more or piece is not data
+                return self._response._replace(keep=False) if more else self._response
+            if piece is data:
+                return None
+            data = data[room:]
+            if self._received >= self._limit:
+                raise self._too_long()
 
     def end(self) -> Response | None:
-        """The server hung up: the response, if its end was to be told by that."""
-        return self._whole(b"".join(self._body.parts)) if isinstance(self._body, _ToTheEnd) else None
+        """The server closed the connection: the response, if its end was to be marked by that."""
+        headers = self._headers
+        framed = "content-length" in headers or "transfer-encoding" in headers
+        return self._finish(keep=False) if self._status and not framed else None
 
-    def _whole(self, body: bytes | None) -> Response | None:
-        if body is None:
-            return None
-        keep = self._keep and not isinstance(self._body, _ToTheEnd) and not self._body.rest  # type: ignore[union-attr]
-        self._body = None
-        return Response(self._status, self._headers, _unpacked(body, self._headers), keep)
+    # -- called by the parser ------------------------------------------------------------------------
 
-    def _read_head(self, head: bytes) -> None:
-        lines = head.split(b"\r\n")
-        first = _STATUS.match(lines[0])
-        if first is None:
-            raise Garbled(f"it sent {lines[0][:40]!r}")
-        self._status = status = int(first[2])
-        headers: dict[str, str] = {}
-        for line in lines[1:]:
-            name, colon, value = line.partition(b":")
-            key = _header(name)
-            if not colon or key is None:
-                raise Garbled(f"it sent the header line {line[:40]!r}")
-            text = value.strip(b" \t").decode("latin-1")
-            if headers.setdefault(key, text) != text:
-                if key == "content-length":
-                    raise Garbled("it sent two lengths")
-                headers[key] += f", {text}"
-        self._headers = headers
-        said = headers.get("connection", "").lower()
-        self._keep = "close" not in said if first[1] == b"1" else "keep-alive" in said
-        if status < 200:
-            if status == 101:
-                raise Garbled("it wants to speak another protocol")
-        elif status in (204, 304) or (not self._bodies and status < 300):
-            self._body = _Sized(0)
-        elif "transfer-encoding" in headers:
-            if headers["transfer-encoding"].lower() != "chunked":
-                raise Garbled(f"its transfer encoding is {headers['transfer-encoding'][:40]!r}")
-            self._body = _Chunked()
-        elif "content-length" in headers:
-            self._body = _Sized(_length(headers["content-length"]))
-        else:
-            self._body = _ToTheEnd()
+    def on_message_begin(self) -> None:
+        """A message begins; behind a complete response nothing may follow."""
+        if self._response is not None:
+            self._refuse("bytes follow its response")
 
-
-class _Sized:
-    """A body of known length."""
-
-    __slots__ = ("missing", "parts", "rest")
-
-    def __init__(self, length: int) -> None:
-        self.missing, self.rest = length, False
-        self.parts: list[bytes] = []
-
-    def feed(self, data: bytes) -> bytes | None:
-        if len(data) > self.missing:
-            data, self.rest = data[: self.missing], True
-        self.missing -= len(data)
-        if self.missing:
-            self.parts.append(data)
-            return None
-        return b"".join((*self.parts, data)) if self.parts else data
-
-
-class _Chunked:
-    """A body in chunks, each with its length on a line before it and a line break behind it."""
-
-    __slots__ = ("_behind", "_buffer", "_missing", "_size", "_trailer", "parts", "rest")
-
-    def __init__(self) -> None:
-        self.parts: list[bytes] = []
-        self.rest = False
-        self._buffer = b""
-        self._missing = self._size = 0
-        self._behind = self._trailer = False
-
-    def feed(self, data: bytes) -> bytes | None:
-        data, at = self._buffer + data, 0
-        while True:
-            if self._missing:
-                part = data[at : at + self._missing]
-                at += len(part)
-                self._missing -= len(part)
-                self.parts.append(part)
-                self._behind = not self._missing
-            if self._missing or (end := data.find(b"\r\n", at)) < 0:
-                break
-            line, at = data[at:end], end + 2
-            if len(line) > LONGEST_LINE:
-                raise Garbled(_ENDLESS)
-            if self._trailer and not line:
-                self.rest = at < len(data)
-                return b"".join(self.parts)
-            if not self._trailer:
-                self._read_line(line)
-        self._buffer = data[at:]
-        if len(self._buffer) > LONGEST_LINE + 1:  # the first half of a line break may be there
-            raise Garbled(_ENDLESS)
-        return None
-
-    def _read_line(self, line: bytes) -> None:
-        if self._behind:
-            if line:
-                raise Garbled("a chunk is longer than it said")
-            self._behind = False
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header, or a trailer behind a chunked body, which is only counted."""
+        self._fields += 1
+        if self._fields > MOST_HEADERS:
+            self._refuse(f"it has more than {MOST_HEADERS} headers")
+        if self._status:
             return
-        found = _CHUNK.match(line)
-        if found is None:
-            raise Garbled(f"it sent {line[:40]!r} for the length of a chunk")
-        self._missing = int(found[1], 16)
-        self._size += self._missing
-        if self._size > LONGEST_BODY:
-            raise Garbled(f"its body has more than {LONGEST_BODY:,} bytes")
-        self._trailer = not self._missing
+        key, text = _lower(name), value.decode("latin-1").strip(" \t")
+        headers = self._headers
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
 
+    def on_headers_complete(self) -> None:
+        """The headers are complete: the rules that they have to keep."""
+        status = self._parser.get_status_code()
+        if 100 <= status < 200:
+            if status == 101:
+                self._refuse("it wants to change to another protocol")
+            return
+        if not 200 <= status < 600:
+            self._refuse(f"its status is {status:03d}")
+        headers = self._headers
+        coding = headers.get("transfer-encoding")
+        if coding is not None and coding.lower() != "chunked":
+            self._refuse("its transfer encoding is not 'chunked'", coding)
+        self._status = status
+        if self._tunnel and status < 300:
+            self._finish(keep=True)
+            return
+        length = headers.get("content-length")
+        if length is not None and int(length) > self._largest:
+            raise self._refuse_size()
+        self._limit = LARGEST_HEAD + FRAMING * self._largest
 
-class _ToTheEnd:
-    """A body that ends when the server hangs up."""
+    def on_body(self, data: bytes) -> None:
+        """Part of the body."""
+        body = self._body
+        if len(body) + len(data) > self._largest:
+            raise self._refuse_size()
+        if self._response is not None:  # behind the answer to CONNECT
+            self._more = True
+        elif not body:
+            self._body = data
+        elif isinstance(body, bytearray):
+            body += data
+        else:
+            self._body = bytearray(body) + data
 
-    __slots__ = ("parts", "size")
+    def on_message_complete(self) -> None:
+        """A message ends: an interim one is dropped, a final one is the response."""
+        if self._status:
+            if self._response is None:
+                self._finish(keep=self._parser.should_keep_alive())
+        else:
+            self._headers, self._fields = {}, 0
 
-    def __init__(self) -> None:
-        self.parts: list[bytes] = []
-        self.size = 0
+    def _finish(self, *, keep: bool) -> Response:
+        body, coding = self._body, self._headers.get("content-encoding")
+        if coding is not None and body:
+            try:
+                body = decoded(bytes(body), coding, self._largest)
+            except CannotDecode as error:
+                self._refuse(str(error), coding)
+        self._response = Response(self._status, self._headers, bytes(body), keep)
+        return self._response
 
-    def feed(self, data: bytes) -> None:
-        self.size += len(data)
-        if self.size > LONGEST_BODY:
-            raise Garbled(f"its body has more than {LONGEST_BODY:,} bytes")
-        self.parts.append(data)
+    def _refuse(self, problem: str, found: str = "") -> None:
+        """Stop the parser. It wraps what its callbacks raise, so ``feed`` raises what is kept here."""
+        self._problem = InvalidResponse(problem, found.encode("latin-1"))
+        raise self._problem
+
+    def _refuse_size(self) -> InvalidResponse:
+        self._problem = InvalidResponse(
+            f"its body has more than the {self._largest:,} bytes that max_tokens allows for"
+        )
+        return self._problem
+
+    def _too_long(self) -> InvalidResponse:
+        if not self._status:
+            return InvalidResponse(f"its headers have more than {LARGEST_HEAD:,} bytes")
+        return InvalidResponse(f"the framing of its chunks has more than {FRAMING - 1} bytes a byte")
 
 
 @lru_cache(maxsize=256)
-def _header(name: bytes) -> str | None:
-    """The name of a header in lower case; None if it is none. A server sends the same ones all the time."""
-    return name.lower().decode("ascii") if _NAME.match(name) else None
+def _lower(name: bytes) -> str:
+    """The name of a header in lower case. A server sends the same names with every response."""
+    return name.lower().decode("latin-1")
 
 
-def _length(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 12) or int(text) > LONGEST_BODY:
-        raise Garbled(f"it sent {text[:40]!r} for the length of the body")
-    return int(text)
-
-
-def _unpacked(body: bytes, headers: Mapping[str, str]) -> bytes:
-    """The body as it was before the server packed it, though it was not asked to."""
-    packing = headers.get("content-encoding", "identity").lower()
-    if packing == "identity" or not body:
-        return body
-    if packing not in ("gzip", "x-gzip", "deflate"):
-        raise Garbled(f"its content encoding is {packing[:40]!r}")
-    unpacker = zlib.decompressobj(47)  # gzip and zlib alike
-    try:
-        plain = unpacker.decompress(body, LONGEST_BODY)
-    except zlib.error:
-        raise Garbled("its packed body cannot be unpacked") from None
-    if not unpacker.eof:
-        raise Garbled("its packed body is not whole")
-    return plain
+def _not_http(data: bytes) -> str:
+    if data.startswith(_TLS_RECORD):
+        return "it speaks TLS at this port: write https:// instead of http://"
+    return "its response does not begin with HTTP/1"

@@ -11,13 +11,15 @@ from typing import Protocol
 from ostrom import __version__
 from ostrom.errors import CertificateRefused, ConnectionFailed, MalformedReply, ModelError, TimedOut
 from ostrom.models.base import Reply, Request
-from ostrom.models.connection import Address, Connection, CutShort, HungUp
+from ostrom.models.connection import Address, Connection, ResponseCut, ServerClosed
 from ostrom.models.failures import from_status, one_line
-from ostrom.models.http1 import Garbled, Response
+from ostrom.models.http1 import InvalidResponse, Response
 from ostrom.models.keys import host_of
+from ostrom.models.reply_size import largest_body
 from ostrom.models.sending import Leave, Sending
+from ostrom.models.tls import reason
 
-# Many servers hang up after five idle seconds; a connection that we drop first is never met half shut.
+# Many servers close a connection after five idle seconds: close it before a request can meet that.
 KEEP_ALIVE = 4.0
 
 
@@ -32,7 +34,7 @@ class Decode(Protocol):
 class Posting(Sending):
     """A body on its way to a server, and what comes back."""
 
-    __slots__ = ("_decode", "_payload", "_request", "_response", "_transport", "way")
+    __slots__ = ("_decode", "_payload", "_request", "_response", "_transport", "largest", "way")
 
     def __init__(
         self,
@@ -45,6 +47,8 @@ class Posting(Sending):
         super().__init__(leave)
         self._transport, self._payload = transport, payload
         self._decode, self._request = decode, request
+        self.largest = largest_body(request)
+        """The most bytes that the body of the reply may have."""
         self._response: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         self.way: Connection | asyncio.Task[None] | None = None
         """What it travels on: a connection, or first the making of one."""
@@ -116,6 +120,7 @@ class Transport:
             {
                 "Content-Type": "application/json",
                 "Accept": "application/json",
+                "Accept-Encoding": "identity",
                 "User-Agent": f"ostrom/{__version__}",
                 **headers,
             },
@@ -152,7 +157,7 @@ class Transport:
             return
         if self._closed:
             connection.abort()
-            posting.refuse(self.failure(HungUp()))
+            posting.refuse(self.failure(ServerClosed()))
         else:
             self._send(payload, posting, connection, deadline)
 
@@ -162,7 +167,7 @@ class Transport:
         if self._alarm is None:
             assert self._loop is not None
             self._alarm = self._loop.call_at(deadline, self._expire, self._loop)
-        connection.exchange(self._address.request(payload), posting.take)
+        connection.exchange(self._address.request(payload), posting.take, posting.largest)
 
     def returned(self, connection: Connection, *, well: bool) -> None:
         """An exchange is over."""
@@ -183,7 +188,7 @@ class Transport:
             if timer is not None:
                 timer.cancel()
         for connection in (*self._idle, *self._busy):
-            connection.fail(HungUp())
+            connection.fail(ServerClosed())
         self._idle.clear()
         await asyncio.sleep(0)
 
@@ -199,8 +204,8 @@ class Transport:
             async with asyncio.timeout_at(deadline) as limit:
                 return await self._address.connect()
         except ssl.SSLCertVerificationError as error:
-            raise CertificateRefused(f"{self.who}: {self._line(error.verify_message)}") from None
-        except (HungUp, CutShort, Garbled, OSError) as error:
+            raise CertificateRefused(f"{self.who}: {self._line(error)}") from None
+        except (ServerClosed, ResponseCut, InvalidResponse, OSError) as error:
             if limit.expired():
                 raise self.failure(TimeoutError()) from None
             proxy = self._address.proxy
@@ -247,13 +252,21 @@ class Transport:
         """Why there is no response; made anew, for the cause may hold the request with its headers."""
         if isinstance(error, TimeoutError):
             return TimedOut(f"{self.who} gave no complete reply within {self.timeout:g} s")
-        if isinstance(error, CutShort):
+        if isinstance(error, ResponseCut):
             return MalformedReply(f"{self.who} cut its reply short")
-        if isinstance(error, Garbled):
-            return MalformedReply(f"{self.who} does not speak HTTP: {self._line(error)}")
-        if isinstance(error, HungUp):
+        if isinstance(error, InvalidResponse):
+            return MalformedReply(f"{self.who} sent no valid HTTP response: {self._line(error)}")
+        if isinstance(error, ServerClosed):
             return ConnectionFailed(f"{self.who} hung up without a reply")
         return ConnectionFailed(f"lost the connection to {self.who}: {self._line(error)}")
 
     def _line(self, error: object) -> str:
-        return one_line(str(getattr(error, "strerror", None) or error or type(error).__name__), self.secrets)
+        """An error as part of one line. Secrets are redacted before anything is cut."""
+        if isinstance(error, InvalidResponse):
+            found = one_line(error.found.decode("latin-1"), self.secrets)
+            shown = f" (it sent {found[:40]!r})" if found else ""
+            return one_line(str(error), self.secrets) + shown
+        if isinstance(error, ssl.SSLError):
+            return one_line(reason(error), self.secrets)
+        said = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        return one_line(str(said), self.secrets)
