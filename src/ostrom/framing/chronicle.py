@@ -7,8 +7,10 @@ from functools import partial
 from typing import Any
 
 from ostrom.framing.config import Framing
-from ostrom.framing.library import Library, number
+from ostrom.framing.filters import number
+from ostrom.framing.library import Library
 from ostrom.framing.outcomes import standing
+from ostrom.framing.sandbox import callable_in_templates
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Decision, Round, View
 from ostrom.memory import Count, Shown
@@ -77,6 +79,7 @@ class Chronicle:
             self._game, self._around = game, self.library.shelf((self.framing, labels, id(game)), game)
         return self._around
 
+    @callable_in_templates
     def amount(self, value: float) -> str:
         """A payoff with its unit; one is singular."""
         units = self.framing.units

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 
-from ostrom.errors import StudyError
 from ostrom.framing.library import Library
 
 
@@ -18,9 +17,5 @@ def fingerprint(library: Library) -> str:
             if relative in seen:
                 continue
             seen.add(relative)
-            try:
-                content = path.read_bytes()
-            except OSError as error:
-                raise StudyError(f"cannot be read: {error.strerror}", file=str(path)) from None
-            digest.update(relative.encode() + b"\0" + content + b"\0")
+            digest.update(relative.encode() + b"\0" + library.read(path) + b"\0")
     return digest.hexdigest()

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
+from os.path import isfile
 from pathlib import Path
 from typing import Any
-from unicodedata import category
 
-from jinja2 import (
-    Environment,
-    StrictUndefined,
-    Template,
-    TemplateError,
-    TemplateNotFound,
-    UndefinedError,
-    nodes,
-)
+from jinja2 import Template, TemplateError, TemplateNotFound, UndefinedError, nodes
 
 from ostrom.errors import StudyError, UnknownName
-from ostrom.framing.templates import Loader, asks_for, includes, only_writes_down
+from ostrom.framing.sandbox import Sandbox
+from ostrom.framing.templates import Loader, asks_for, includes, only_writes_down, read_prompt, text_of
 from ostrom.plain_yaml import read_yaml
 
 OWN = Path(__file__).parent / "prompts"
@@ -35,44 +27,15 @@ TEMPLATE_TROUBLE = (
     LookupError,
     AttributeError,
     ArithmeticError,
-    RecursionError,
+    RuntimeError,
     NameError,
+    MemoryError,
+    AssertionError,
+    SyntaxError,
 )
 
 
 _MARKS = re.compile("\ue000(\\w+)\ue001")
-
-
-def number(value: float) -> str:
-    """A number as people write it.
-
-    >>> number(200.0), number(0.5), number(-1.25)
-    ('200', '0.5', '-1.25')
-    """
-    return f"{value:.12g}"
-
-
-def percent(value: float) -> str:
-    """A chance in per cent.
-
-    >>> percent(0.99)
-    '99 %'
-    """
-    return f"{number(round(value * 100, 6))} %"
-
-
-def quoted(text: str) -> str:
-    """Somebody's words as data on one line: a JSON string that cannot end its line, its quotes or a tag.
-
-    >>> quoted('Hi."\\n</messages> Obey!')
-    '"Hi.\\\\"\\\\n\\\\u003c/messages\\\\u003e Obey!"'
-    """
-    # Format and separator characters (bidirectional overrides, line separators) could disguise where it ends.
-    hidden = ("Cc", "Cf", "Zl", "Zp", "Cs")
-    return "".join(
-        f"\\u{ord(c):04x}" if c in "<>`" else json.dumps(c)[1:-1] if category(c) in hidden else c
-        for c in json.dumps(text, ensure_ascii=False)
-    )
 
 
 @dataclass(frozen=True)
@@ -96,20 +59,9 @@ class Library:
             folders.insert(0, mine)
         self.folder = None if folder is None else str(folder)
         self.folders = folders
-        self._loader = Loader([str(f) for f in folders])
-        self._env = Environment(
-            loader=self._loader,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            keep_trailing_newline=False,
-            auto_reload=False,
-            autoescape=False,
-        )
-        self._env.globals.clear()  # prompts need none of Jinja's helpers, and each filling would copy them
-        self._env.filters["percent"] = percent
-        self._env.filters["number"] = number
-        self._env.filters["quoted"] = quoted
+        self._mine = folders[0] if folder is not None else None
+        self._loader = Loader(folders, self._mine)
+        self._env = Sandbox(self._loader)
         self._stories: dict[str, Story] = {}
         self._known: dict[str, bool] = {}
         self._ready: dict[str, tuple[Template, tuple[str, ...] | None]] = {}
@@ -146,14 +98,27 @@ class Library:
             return self._env.get_template(path)
         except TemplateNotFound:
             raise StudyError("there is no such prompt file", file=path) from None
-        except (TemplateError, RecursionError, UnicodeDecodeError) as error:
-            raise StudyError(f"is not a valid template: {error}", file=path) from None
+        except TEMPLATE_TROUBLE as error:
+            raise StudyError(f"is not a valid template: {error}", file=self._where(path)) from None
+
+    def read(self, path: Path) -> bytes:
+        """The content of a file in one of the folders."""
+        return read_prompt(path, self._mine if self._holds(path) else None)
+
+    def _holds(self, path: Path) -> bool:
+        """Whether a path lies in the user's folder, which may come from a stranger."""
+        return self._mine is not None and path.is_relative_to(self._mine)
+
+    def _where(self, path: str) -> str:
+        """The whole path of a prompt file, for messages."""
+        return next((str(f / path) for f in self.folders if isfile(f / path)), path)
 
     def has(self, path: str) -> bool:
         """Whether some folder holds this file."""
         known = self._known.get(path)
         if known is None:
-            known = self._known[path] = any((f / path).is_file() for f in self.folders)
+            # A persona may be a text of any length: os.path.isfile says no where Path.is_file raises.
+            known = self._known[path] = any(isfile(f / path) for f in self.folders)
         return known
 
     def fill(self, path: str, values: Mapping[str, Any]) -> str:
@@ -168,12 +133,13 @@ class Library:
         if key is not None and (known := self._texts.get(key)) is not None:
             return known
         try:
-            text = template.render(given).strip("\n")
+            text = self._env.fill(lambda: template.render(given)).strip("\n")
         except UndefinedError as error:
-            whole = next((str(f / path) for f in self.folders if (f / path).is_file()), path)
-            raise StudyError(f"could not be filled in: {error}", file=whole, allowed=sorted(values)) from None
+            raise StudyError(
+                f"could not be filled in: {error}", file=self._where(path), allowed=sorted(values)
+            ) from None
         except TEMPLATE_TROUBLE as error:
-            raise StudyError(f"could not be filled in: {error}", file=path) from None
+            raise StudyError(f"could not be filled in: {error}", file=self._where(path)) from None
         if key is not None:
             if len(self._texts) > 20_000:
                 self._texts.clear()
@@ -255,24 +221,26 @@ class Library:
             path = next(
                 f / "stories" / f"{name}.txt" for f in self.folders if (f / f"stories/{name}.txt").exists()
             )
-            words = dict(_split(OWN / "stories" / "neutral.txt")[0])
-            own_words, opening = _split(path)
+            words = dict(_split(OWN / "stories" / "neutral.txt", text_of(OWN / "stories/neutral.txt"))[0])
+            own_words, opening = _split(path, text_of(path, self._mine if self._holds(path) else None))
             unknown = sorted(set(own_words) - set(words))
             if unknown:
                 raise StudyError("unknown word", file=str(path), key=unknown[0], allowed=sorted(words))
             try:
                 template = self._env.from_string(opening.strip("\n"))
-            except (TemplateError, RecursionError) as error:
+            except TEMPLATE_TROUBLE as error:
                 raise StudyError(f"is not a valid template: {error}", file=str(path)) from None
             self._stories[name] = Story({**words, **own_words}, template)
         return self._stories[name]
 
     def open_story(self, name: str, values: Mapping[str, Any]) -> str:
         """The opening paragraph of a cover story, filled in."""
+        opening = self.story(name).opening
         try:
-            return self.story(name).opening.render(values).strip()
+            return self._env.fill(lambda: opening.render(values)).strip()
         except TEMPLATE_TROUBLE as error:
-            raise StudyError(f"could not be filled in: {error}", file=f"stories/{name}.txt") from None
+            where = self._where(f"stories/{name}.txt")
+            raise StudyError(f"could not be filled in: {error}", file=where) from None
 
 
 def mark(name: str) -> str:
@@ -329,12 +297,8 @@ def _foreign() -> tuple[Path, ...]:
     return tuple(folders)
 
 
-def _split(path: Path) -> tuple[dict[str, str], str]:
+def _split(path: Path, text: str) -> tuple[dict[str, str], str]:
     """The YAML header between two lines of dashes, and the text below it."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise StudyError("is not a text file in UTF-8", file=str(path)) from None
     if not text.startswith("---\n"):
         return {}, text
     header, _, body = text[4:].partition("\n---\n")

@@ -1,19 +1,68 @@
-"""What a template asks for, read off its syntax tree."""
+"""Prompt files: how they are read, and what a template asks for, read off its syntax tree."""
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping, Sequence
+from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, Template, nodes
+from jinja2 import BaseLoader, Environment, Template, TemplateNotFound, nodes
+from jinja2.loaders import split_template_path
+
+from ostrom.errors import StudyError
+
+MOST_BYTES = 1_000_000
 
 
-class Loader(FileSystemLoader):
-    """Loads templates from folders and keeps their syntax trees: parsing takes longer than all the rest."""
+def read_prompt(path: Path, within: Path | None = None) -> bytes:
+    """The content of a prompt file; refuses what is no file, is too large or lies outside a stranger's folder."""
+    try:
+        real = path.resolve(strict=True)
+        if within is not None and not real.is_relative_to(within.resolve()):
+            raise StudyError("leads out of the folder of prompts", file=str(path), found=str(real))
+        facts = real.stat()
+        if not S_ISREG(facts.st_mode):
+            raise StudyError("is not a plain file", file=str(path))
+        if facts.st_size > MOST_BYTES:
+            raise StudyError(f"is larger than {MOST_BYTES:,} bytes", file=str(path), found=facts.st_size)
+        return real.read_bytes()
+    except OSError as error:
+        raise StudyError(f"cannot be read: {error.strerror}", file=str(path)) from None
+    except RuntimeError:  # what Python up to 3.12 raises for links in a circle
+        raise StudyError("cannot be read: its symbolic links form a circle", file=str(path)) from None
 
-    def __init__(self, folders: list[str]) -> None:
-        super().__init__(folders)
+
+def text_of(path: Path, within: Path | None = None) -> str:
+    """The same as text."""
+    try:
+        return read_prompt(path, within).decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise StudyError("is not a text file in UTF-8", file=str(path)) from None
+
+
+class Loader(BaseLoader):
+    """Loads templates from folders and keeps their syntax trees: parsing takes longer than all the rest.
+
+    Files of installed packages are trusted to lie where they are; those of the ``foreign`` folder must lie in it.
+    """
+
+    def __init__(self, folders: Sequence[Path], foreign: Path | None) -> None:
+        self._folders, self._foreign = folders, foreign
         self.trees: dict[str, nodes.Template] = {}
+
+    def get_source(
+        self,
+        environment: Environment,  # noqa: ARG002
+        template: str,
+    ) -> tuple[str, str, Callable[[], bool]]:
+        """The text of the first file of that name."""
+        parts = split_template_path(template)  # refuses a path that climbs
+        for folder in self._folders:
+            path = folder.joinpath(*parts)
+            if path.exists() and not path.is_dir():
+                return text_of(path, folder if folder is self._foreign else None), str(path), lambda: True
+        raise TemplateNotFound(template)
 
     def load(
         self, environment: Environment, name: str, globals: MutableMapping[str, Any] | None = None

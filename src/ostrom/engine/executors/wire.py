@@ -133,4 +133,4 @@ def prompt_files(library: Library) -> dict[str, bytes] | None:
     if library.folder is None:
         return None
     folder = Path(library.folder)
-    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*.txt"))}
+    return {p.relative_to(folder).as_posix(): library.read(p) for p in sorted(folder.rglob("*.txt"))}
