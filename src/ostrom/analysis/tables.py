@@ -39,7 +39,7 @@ def export_rows(rows: Rows, format: str, out: Path) -> dict[str, tuple[Path, int
     }
     if format not in writers:
         raise UsageError(f"--format {format!r} (allowed: {', '.join(writers)})")
-    types = {**TYPES, **factor_types(rows)}
+    types = {**TYPES, **factor_types(rows), **getattr(rows.plan, "round_columns", {})}
     written = {}
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -82,6 +82,9 @@ def write_parquet(path: Path, rows: Iterable[Row], types: Mapping[str, type]) ->
         for name in names:
             kind = types.get(name, str)
             values = [row.get(name) for row in batch]
+            if kind is float:
+                # Numbers of an imported file are kept as texts.
+                values = [(float(v) if v else None) if isinstance(v, str) else v for v in values]
             if kind is str:
                 values = [v if v is None or isinstance(v, str) else str(v) for v in values]
             columns[name] = polars.Series(name, values, dtype=kinds[kind], strict=False)

@@ -14,18 +14,26 @@ from ostrom.cli.output import print_json, say
 if TYPE_CHECKING:
     from ostrom.studies.importing import Imported
 
+SHOWN = 20
+
 
 def import_files(
-    files: Annotated[list[Path], typer.Argument(help="CSV files, all of the same layout.")],
+    files: Annotated[list[Path], typer.Argument(help="CSV or JSON files, all of the same layout.")],
     mapping: Annotated[
         str | None,
         typer.Option(help="A mapping file (YAML) or the name of a shipped one: ostrom list mappings."),
     ] = None,
     name: Annotated[str | None, typer.Option(help="The name of the run (default: that of the file).")] = None,
     runs: Annotated[Path, RUNS] = Path("runs"),
-    disagreements: Annotated[
+    bad_rows: Annotated[
         str | None,
-        typer.Option(help="Where payoffs contradict the game: refuse | keep (default: as the mapping says)."),
+        typer.Option(
+            help="Rows that contradict the game or cannot be read: refuse | skip | skip-match | keep | repair "
+            "(default: as the mapping says)."
+        ),
+    ] = None,
+    disagreements: Annotated[
+        str | None, typer.Option(help="The older name of --bad-rows.", hidden=True)
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -42,7 +50,9 @@ def import_files(
             check_games(files[0], json)
             return
         raise UsageError(f"say what the columns mean: --mapping FILE, or one of {', '.join(mapping_names())}")
-    done = import_rounds(files, mapping, name=name or files[0].stem, runs=runs, disagreements=disagreements)
+    done = import_rounds(
+        files, mapping, name=name or files[0].stem, runs=runs, bad_rows=bad_rows or disagreements
+    )
     if json:
         print_json(done.as_dict())
     _tell(done)
@@ -51,23 +61,40 @@ def import_files(
 
 
 def _tell(done: Imported) -> None:
-    for found in done.disagreements:
-        say(str(found))
-    for line in done.skipped:
-        say(f"skipped: {line}")
-    count = len(done.disagreements)
+    from ostrom.studies.importing.problems import DONE
+
+    for note in done.notes:
+        say(f"note: {note}")
     if done.folder is None:
-        say(
-            f"refused: {count} payoffs or totals contradict the game "
-            "(--disagreements keep imports them as written, with a note on every such row)"
-        )
+        for cause in done.refused:
+            say(str(cause))
+        rows = sum(len(cause.rows) for cause in done.refused)
+        if done.policy == "refuse":
+            hint = "--bad-rows skip | skip-match | keep | repair imports the rest"
+        else:
+            hint = (
+                f"these cannot be dealt with by {done.policy}; --bad-rows skip or skip-match leaves them out"
+            )
+        say(f"refused: {rows} bad rows of {_many(len(done.refused), 'kind')} ({hint})")
         return
+    for cause in done.causes:
+        notes = "; ".join(cause.as_dict()["notes"][:3])
+        say(f"{DONE[cause.done]}: {cause}" + (f" [{notes}]" if notes else ""))
+    for line in done.skipped[:SHOWN]:
+        say(f"skipped: {line}")
+    if len(done.skipped) > SHOWN:
+        say(f"and {len(done.skipped) - SHOWN} more matches were skipped")
+    bad = len(done.disagreements)
     say(
-        f"{done.matches} matches, {done.rounds} rounds"
-        + (f", {len(done.skipped)} matches skipped" if done.skipped else "")
-        + (f"; {count} payoffs or totals contradict the game and were kept as written" if count else "")
+        f"{_many(done.matches, 'match')}, {_many(done.rounds, 'round')}"
+        + (f", {_many(len(done.skipped), 'match')} skipped" if done.skipped else "")
+        + (f"; {_many(bad, 'bad row')}, {DONE[done.policy]}" if bad else "")
     )
     say(f"run: {done.folder}    report: ostrom report {done.folder}")
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}{'es' if what.endswith('ch') else 's'}"
 
 
 def _is_table_of_games(file: Path) -> bool:

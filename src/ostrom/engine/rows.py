@@ -160,6 +160,8 @@ class Rows:
             "rationale": (answer.facts or {}).get("rationale"),
             "copied": bool((answer.facts or {}).get("copied")),
         }
+        for name in getattr(self.plan, "round_columns", ()):
+            row[name] = (facts.get("columns") or {}).get(name)
         if decision.kind == "act" and not part:
             self._act(row, unit, decision, answer, played.get((view.round, decision.player)))
         return row

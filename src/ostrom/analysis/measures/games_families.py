@@ -31,6 +31,24 @@ def with_families(matches: Any) -> Any:
     return kept.with_columns(numbers.alias("number"), pl.Series("family", families))
 
 
+def in_ranks(matches: Any, most: Callable[[int, int], float]) -> Any:
+    """Scores on the scale on which the best payoff of a game is 4, the best rank.
+
+    ``matches`` has the columns match, game, seat and score; ``most`` is the best payoff of a seat in the game
+    of a match. Games of a foreign table may pay other amounts in the same order.
+    """
+    import polars as pl
+
+    best: dict[tuple[str, int], float] = {}
+    factors = []
+    for match, game, seat in matches.select("match", "game", "seat").iter_rows():
+        if (game, seat) not in best:
+            best[game, seat] = most(match, seat)
+        paid = best[game, seat]
+        factors.append(BEST_RANK / paid if paid > 0 else None)
+    return matches.with_columns(pl.col("score") * pl.Series(factors, dtype=pl.Float64))
+
+
 def score_ratios(matches: Any, by: Sequence[str] = ()) -> Any:
     """One row per agent and family: games, matches, the mean ratio over games and its spread over games.
 

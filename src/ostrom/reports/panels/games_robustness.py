@@ -36,7 +36,8 @@ class GamesRobustness(Panel):
 
     def draw(self, data: RunData) -> Drawn:
         """Shares of variance, and conclusions with the framings in which they fail."""
-        framings = wordings(data.study) if self.framings is None else list(self.framings)
+        stated = list((data.manifest.get("imported") or {}).get("framings") or ())
+        framings = (stated or wordings(data.study)) if self.framings is None else list(self.framings)
         known = [name for name in framings if name in data.factors]
         notes = [f"Not varied in this run: {listed(lost)}."] if (lost := set(framings) - set(known)) else []
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ostrom.analysis.measures.games_families import BEST_RANK, score_ratios, with_families
+from ostrom.analysis.measures.games_families import BEST_RANK, in_ranks, score_ratios, with_families
 from ostrom.analysis.rundata import RunData
 from ostrom.errors import UsageError
 from ostrom.games.ordinal import FAMILIES
@@ -28,9 +28,14 @@ class GamesScores(Panel):
         import polars as pl
 
         matches = data.query(
-            "SELECT run, match, game, agent, state, score FROM matches WHERE unit = 'match' AND seat IS NOT NULL"
+            "SELECT run, match, game, agent, seat, state, score FROM matches "
+            "WHERE unit = 'match' AND seat IS NOT NULL"
         )
         try:
+            matches = in_ranks(
+                with_families(matches),
+                lambda match, seat: float(data.game(match).payoffs[..., seat - 1].max()),
+            ).drop("number", "family")
             found = score_ratios(matches)
         except UsageError as error:
             return Drawn(notes=[f"Nothing to show: {error}."])

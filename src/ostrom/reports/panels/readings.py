@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ostrom.analysis.rundata import RunData
@@ -35,7 +36,15 @@ class Readings(Panel):
             return Drawn(notes=["No match has begun, so no answer was read."])
         tables = [t for t in (_answers(data, who), _unfinished(data), _failed_tries(data)) if t is not None]
         notes = policy_warnings(data)
-        if not data.rows["calls"]:
+        origin = data.manifest.get("imported") or {}
+        if bad := _bad_rows(origin):
+            tables.append(bad)
+        notes += [f"{note[0].upper()}{note[1:]}." for note in origin.get("notes") or ()]
+        if origin:
+            files = ", ".join(str(entry.get("name")) for entry in (origin.get("files") or ())[:5])
+            more = len(origin.get("files") or ()) - 5
+            notes.append(f"Imported from {files}{f' and {more} more files' if more > 0 else ''}.")
+        elif not data.rows["calls"]:
             notes.append("No model was called: every answer came from a scripted strategy or a person.")
         counts = data.records("SELECT agent, reading, count(*) AS n FROM decisions GROUP BY agent, reading")
         figures = []
@@ -86,6 +95,22 @@ def _answers(data: RunData, who: list[str]) -> Table:
         "agent", "answers", "asked again", "of all", "unreadable replies", "by policy", "of all answers",
     ]  # fmt: skip
     return Table("answers", columns, listed, "Answers by agent, unfinished matches included.")
+
+
+def _bad_rows(origin: Mapping[str, Any]) -> Table | None:
+    """Rows of imported files that contradict the game or could not be read, and what was done with them."""
+    found = origin.get("bad_rows") or {}
+    rows = [
+        [
+            cause["cause"], cause["rows"], "matches" if cause["kind"] in ("match", "length") else "rows",
+            cause["done"], cause["where"], "; ".join(cause["notes"][:3]) or None,
+        ]
+        for cause in found.get("causes") or ()
+    ]  # fmt: skip
+    if not rows:
+        return None
+    caption = f"Bad rows of the imported files (bad rows: {found['policy']})."
+    return Table("bad_rows", ["what is wrong", "how many", "of", "done", "where", "note"], rows, caption, 50)
 
 
 def _unfinished(data: RunData) -> Table | None:

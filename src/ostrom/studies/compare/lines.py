@@ -140,7 +140,9 @@ def compare(reference: Reference, data: RunData, games: Games, chosen: Sequence[
     own = list(reference.own(data, games))
     agents = list(dict.fromkeys(figure.agent for figure in own if figure.agent is not None))
     models = list(dict.fromkeys(p.model for of in published.values() for p in of if p.model is not None))
-    mapping = read_mapping(chosen, agents, models)
+    # The players of an imported run are the paper's own where they go by its names.
+    own_names = agents if data.manifest.get("imported") else ()
+    mapping = {a: a for a in own_names if a in models} | read_mapping(chosen, agents, models)
     lines: list[Line] = []
     unmatched = 0
     for figure in own:

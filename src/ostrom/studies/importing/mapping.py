@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,12 +11,14 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 
 from ostrom.errors import StudyError, UnknownName
+from ostrom.framing.config import Framing
 from ostrom.studies.factors import RESERVED
 from ostrom.studies.load import parse_yaml, validate
 
 SHIPPED = files("ostrom.studies.importing").joinpath("mappings")
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
+FRAMING = tuple(Framing.model_fields)
 
 
 class Value(BaseModel):
@@ -38,11 +42,17 @@ class SeatColumns(BaseModel):
         default=None, description="long only: the column with the seat (1, 2, ...); left out: order of rows"
     )
     actions: dict[str, str | int] | None = Field(default=None, description="this seat's own 'actions'")
+    options: dict[str, str | int] | None = Field(default=None, description="this seat's own 'options'")
 
     @field_validator("actions", mode="before")
     @classmethod
     def _texts(cls, value: object) -> object:
         return _text_keys(value)
+
+    @field_validator("options", mode="before")
+    @classmethod
+    def _columns(cls, value: object) -> object:
+        return _option_columns(value)
 
 
 class GameByColumn(BaseModel):
@@ -102,6 +112,10 @@ class Mapping(BaseModel):
     columns: list[str] | None = Field(
         default=None, description="names of the columns of a file without header"
     )
+    encoding: str | None = Field(default=None, description="left out: UTF-8, or UTF-16 with its mark")
+    records: str | None = Field(
+        default=None, description="JSON files: where the list of records stands, for example matches.rounds"
+    )
     rows: Literal["round", "match"] = Field(
         default="round", description="what a row holds: one round, or all actions of a match in one text"
     )
@@ -123,6 +137,10 @@ class Mapping(BaseModel):
     actions: dict[str, str | int] = Field(
         default_factory=dict, description="what is written: the game's action, by name or place (from 1)"
     )
+    options: dict[str, str | int] = Field(
+        default_factory=dict,
+        description="columns that say row by row what an action is called: column: the game's action",
+    )
     illegal: list[str] | Literal["any"] = Field(
         default_factory=list,
         description="what is written for no valid answer; any: everything that 'actions' does not list",
@@ -131,12 +149,22 @@ class Mapping(BaseModel):
     totals: Literal["running", "final"] = Field(
         default="running", description="whether a total counts up to its row or to the end of the match"
     )
-    disagreements: Literal["refuse", "keep"] = Field(
-        default="refuse", description="what to do where payoffs contradict the game"
+    bad_rows: Literal["refuse", "skip", "skip-match", "keep", "repair"] = Field(
+        default="refuse", description="what to do with rows that contradict the game or cannot be read"
+    )
+    disagreements: Literal["refuse", "keep"] | None = Field(
+        default=None, description="the older name of 'bad_rows', with two of its values"
     )
     names: dict[str, str] = Field(default_factory=dict, description="what players are called in tables")
     factors: dict[str, str] = Field(
         default_factory=dict, description="factor: column, the same all match long"
+    )
+    round_columns: dict[str, str] = Field(
+        default_factory=dict, description="column of the decisions table: column of the file, for each row"
+    )
+    framing: dict[str, str | Value | list[str]] = Field(
+        default_factory=dict,
+        description="how players were addressed: field of a framing: column or {value: x}",
     )
     report: dict[str, Any] = Field(default_factory=dict, description="panels of the report")
 
@@ -150,12 +178,36 @@ class Mapping(BaseModel):
     def _list(cls, value: object) -> object:
         return ["" if v is None else canonical(str(v)) for v in value] if isinstance(value, list) else value
 
-    @field_validator("factors")
+    @field_validator("options", mode="before")
+    @classmethod
+    def _columns(cls, value: object) -> object:
+        return _option_columns(value)
+
+    @field_validator("encoding")
+    @classmethod
+    def _known(cls, value: str | None) -> str | None:
+        try:
+            codecs.lookup(value or "utf-8")
+        except LookupError:
+            raise ValueError(f"there is no encoding {value!r} (for example utf-8, utf-16, latin-1)") from None
+        return value
+
+    @field_validator("factors", "round_columns")
     @classmethod
     def _free(cls, value: dict[str, str]) -> dict[str, str]:
         for name in value:
             if name in RESERVED or name in ("game", "file", "mechanism"):
-                raise ValueError(f"a factor must not be called {name!r}: tables have a column of that name")
+                raise ValueError(f"must not be called {name!r}: tables have a column of that name")
+        return value
+
+    @field_validator("framing")
+    @classmethod
+    def _wording(cls, value: dict[str, Any]) -> dict[str, Any]:
+        for name, given in value.items():
+            if name not in FRAMING:
+                raise ValueError(f"framings have no field {name!r} (allowed: {', '.join(FRAMING)})")
+            if isinstance(given, list) and name != "labels":
+                raise ValueError(f"only 'labels' is read from several columns, not {name!r}")
         return value
 
     @model_validator(mode="after")
@@ -172,9 +224,21 @@ class Mapping(BaseModel):
             raise ValueError("rows that hold a whole match have no 'round'")
         if self.rows == "match" and any(s.payoff for s in self._all_seats()):
             raise ValueError("rows that hold a whole match have a 'total', not a 'payoff'")
-        if not self.actions and any(s.action and not s.actions for s in self._all_seats()):
-            raise ValueError("'actions' must say which action of the game each written answer is")
+        if self.actions and self.options:
+            raise ValueError("answers are decoded by 'actions' or, row by row, by 'options', not by both")
+        if self.rows == "match" and (self.round_columns or self.options):
+            raise ValueError("rows that hold a whole match have no 'round_columns' and no 'options'")
+        twice = set(self.factors) & set(self.round_columns)
+        if twice:
+            raise ValueError(f"{min(twice)!r} is both in 'factors' and in 'round_columns'")
         return self
+
+    @property
+    def policy(self) -> str:
+        """What happens to bad rows."""
+        if self.disagreements is not None and "bad_rows" not in self.model_fields_set:
+            return self.disagreements
+        return self.bad_rows
 
     def _all_seats(self) -> list[SeatColumns]:
         return list(self.seats.values()) if self.players is None else [self.players]
@@ -200,9 +264,18 @@ class Mapping(BaseModel):
             found.setdefault(self.round, "round")
         for name, column in self.factors.items():
             found.setdefault(column, f"factors.{name}")
+        for name, column in self.round_columns.items():
+            found.setdefault(column, f"round_columns.{name}")
+        for options in [*(seat.options for seat in self._all_seats()), self.options]:
+            for column in options or ():
+                found.setdefault(column, "options")
+        for name, given in self.framing.items():
+            for column in given if isinstance(given, list) else [given] if isinstance(given, str) else []:
+                found.setdefault(column, f"framing.{name}")
         return found
 
 
+@lru_cache(maxsize=65_536)
 def canonical(text: str) -> str:
     """A cell as it is compared: without spaces around it, 1.0 as 1.
 
@@ -214,9 +287,16 @@ def canonical(text: str) -> str:
         number = float(stripped)
     except ValueError:
         return stripped
-    if number != number or abs(number) >= 1e15:
+    if number != number or abs(number) >= 1e15 or "_" in stripped:
         return stripped
     return str(int(number)) if number.is_integer() else repr(number)
+
+
+def _option_columns(value: object) -> object:
+    """A list of columns names the actions by place."""
+    if isinstance(value, list):
+        return {str(column): place for place, column in enumerate(value, 1)}
+    return value
 
 
 def _text_keys(value: object) -> object:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 from ostrom.errors import StudyError
 from ostrom.studies.importing.mapping import Mapping, SeatColumns, Value, canonical
@@ -19,6 +20,8 @@ class Move:
     action: str | None
     payoff: str | None
     total: str | None
+    row: Line
+    """The whole row: what decodes the answer may stand in other columns of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,34 +32,43 @@ class Recorded:
     first: Line
     players: tuple[str, ...]
     rounds: tuple[tuple[Move, ...], ...]
+    unit: str = "line"
 
     @property
     def lines(self) -> str:
         """Where it stands, for messages."""
         numbers = [move.line for moves in self.rounds for move in moves] or [self.first.number]
-        low, high = min(numbers), max(numbers)
-        return f"line {low}" if low == high else f"lines {low}-{high}"
+        return span(self.unit, numbers)
 
 
-def recorded_matches(table: Table, mapping: Mapping) -> Iterator[Recorded]:
-    """Put the rows of a table together to matches, in the order in which they begin."""
-    for lines in _groups(table, mapping):
-        if mapping.rows == "match":
-            yield _from_texts(table, mapping, lines)
-        elif mapping.players is None:
-            yield _wide(table, mapping, lines)
-        else:
-            yield _long(table, mapping, mapping.players, lines)
+def span(unit: str, numbers: Sequence[int]) -> str:
+    """Rows from the first to the last, for messages.
+
+    >>> span("line", [3, 2]), span("record", [7])
+    ('lines 2-3', 'record 7')
+    """
+    low, high = min(numbers), max(numbers)
+    return f"{unit} {low}" if low == high else f"{unit}s {low}-{high}"
 
 
-def _groups(table: Table, mapping: Mapping) -> Iterator[list[Line]]:
+def put_together(table: Table, mapping: Mapping, lines: list[Line]) -> Recorded:
+    """The rows of one match as a match; a StudyError says why they are none."""
+    if mapping.rows == "match":
+        return _from_texts(table, mapping, lines)
+    if mapping.players is None:
+        return _wide(table, mapping, lines)
+    return _long(table, mapping, mapping.players, lines)
+
+
+def match_rows(table: Table, mapping: Mapping) -> Iterator[list[Line]]:
+    """The rows of every match, in the order in which matches begin."""
     rule = mapping.match
     if rule is None:
         yield from ([line] for line in table.lines)
         return
     together: dict[tuple[str, ...], list[Line]] = {}
     for line in table.lines:
-        together.setdefault(tuple(canonical(line.cells[c]) for c in rule.by), []).append(line)
+        together.setdefault(tuple(canonical(line[c]) for c in rule.by), []).append(line)
     pieces = [piece for lines in together.values() for piece in _pieces(table, rule.new_when, lines, mapping)]
     yield from sorted(pieces, key=lambda piece: piece[0].number)
 
@@ -69,7 +81,7 @@ def _pieces(table: Table, column: str | None, lines: list[Line], mapping: Mappin
     piece: list[Line] = []
     last: float | None = None
     for line in lines:
-        number = read_number(table.file, line, column)
+        number = read_number(table, line, column)
         anew = last is not None and (number < last if mapping.players is not None else number <= last)
         if anew:
             yield piece
@@ -84,25 +96,20 @@ def _wide(table: Table, mapping: Mapping, lines: list[Line]) -> Recorded:
     seats = [mapping.seats[s] for s in sorted(mapping.seats)]
     players = tuple(_constant_player(table, lines, seat) for seat in seats)
     rounds = tuple(tuple(_move(line, seat) for seat in seats) for line in lines)
-    return Recorded(table.file, lines[0], players, rounds)
+    return Recorded(table.file, lines[0], players, rounds, table.unit)
 
 
 def _long(table: Table, mapping: Mapping, columns: SeatColumns, lines: list[Line]) -> Recorded:
-    by_round: list[list[Line]] = []
     if mapping.round is None:
         raise StudyError(
             "'players' with one row for each round needs the column of the round",
             file=table.file,
             key="round",
         )
-    numbers: list[float] = []
+    begun: dict[float, list[Line]] = {}
     for line in lines:
-        number = read_number(table.file, line, mapping.round)
-        if numbers and number in numbers:
-            by_round[numbers.index(number)].append(line)
-        else:
-            numbers.append(number)
-            by_round.append([line])
+        begun.setdefault(read_number(table, line, mapping.round), []).append(line)
+    by_round = list(begun.values())
     _check_rounds(table, mapping, [group[0] for group in by_round])
     ordered = [_by_seat(table, columns, group) for group in by_round]
     width = len(ordered[0])
@@ -110,11 +117,11 @@ def _long(table: Table, mapping: Mapping, columns: SeatColumns, lines: list[Line
         if len(group) != width:
             raise StudyError(
                 f"this round has {len(group)} rows, the first round of the match has {width}",
-                file=table.file, key=f"line {group[-1].number}",
+                file=table.file, key=f"{table.unit} {group[-1].number}",
             )  # fmt: skip
     players = tuple(_constant_player(table, [group[s] for group in ordered], columns) for s in range(width))
     rounds = tuple(tuple(_move(line, columns) for line in group) for group in ordered)
-    return Recorded(table.file, lines[0], players, rounds)
+    return Recorded(table.file, lines[0], players, rounds, table.unit)
 
 
 def _by_seat(table: Table, columns: SeatColumns, lines: list[Line]) -> list[Line]:
@@ -123,11 +130,11 @@ def _by_seat(table: Table, columns: SeatColumns, lines: list[Line]) -> list[Line
         return lines
     placed: dict[int, Line] = {}
     for line in lines:
-        number = read_number(table.file, line, columns.seat)
+        number = read_number(table, line, columns.seat)
         if number != int(number) or not 1 <= number <= len(lines) or int(number) in placed:
             raise StudyError(
                 f"seats of a round are 1 to {len(lines)}, each once", file=table.file,
-                key=f"line {line.number}, column {columns.seat}", found=line.cells[columns.seat],
+                key=f"{table.unit} {line.number}, column {columns.seat}", found=line[columns.seat],
             )  # fmt: skip
         placed[int(number)] = line
     return [placed[s] for s in sorted(placed)]
@@ -140,20 +147,22 @@ def _from_texts(table: Table, mapping: Mapping, lines: list[Line]) -> Recorded:
         placed = [(line, columns) for line in _by_seat(table, columns, lines)]
     else:
         if len(lines) > 1:
-            raise StudyError("a second row of the same match", file=table.file, key=f"line {lines[1].number}")
+            raise StudyError(
+                "a second row of the same match", file=table.file, key=f"{table.unit} {lines[1].number}"
+            )
         placed = [(lines[0], mapping.seats[s]) for s in sorted(mapping.seats)]
     texts = []
     for line, columns in placed:
         if columns.action is None:
             raise StudyError("rows that hold a whole match need 'action'", file=table.file, key="seats")
-        text = line.cells[columns.action].strip()
+        text = line[columns.action].strip()
         texts.append(text.split(mapping.split) if mapping.split else list(text))
     lengths = [len(text) for text in texts]
     if len(set(lengths)) > 1 or not lengths[0]:
         line, columns = placed[lengths.index(min(lengths))]
         raise StudyError(
             f"the players of this match have {' and '.join(map(str, lengths))} actions",
-            file=table.file, key=f"line {line.number}, column {columns.action}",
+            file=table.file, key=f"{table.unit} {line.number}, column {columns.action}",
         )  # fmt: skip
     last = lengths[0] - 1
     rounds = tuple(
@@ -163,26 +172,27 @@ def _from_texts(table: Table, mapping: Mapping, lines: list[Line]) -> Recorded:
                 columns,
                 text[t],
                 None,
-                line.cells[columns.total] if columns.total and t == last else None,
+                line[columns.total] if columns.total and t == last else None,
+                line,
             )
             for (line, columns), text in zip(placed, texts, strict=True)
         )
         for t in range(lengths[0])
     )
     players = tuple(_player(line, columns) for line, columns in placed)
-    return Recorded(table.file, placed[0][0], players, rounds)
+    return Recorded(table.file, placed[0][0], players, rounds, table.unit)
 
 
 def _check_rounds(table: Table, mapping: Mapping, lines: list[Line]) -> None:
     if mapping.round is None:
         return
     for expected, line in enumerate(lines, mapping.first_round):
-        number = read_number(table.file, line, mapping.round)
+        number = read_number(table, line, mapping.round)
         if number != expected:
             raise StudyError(
-                f"round {expected} of the match that begins on line {lines[0].number} should stand here",
-                file=table.file, key=f"line {line.number}, column {mapping.round}",
-                found=line.cells[mapping.round],
+                f"round {expected} of the match that begins on {table.unit} {lines[0].number} should stand here",
+                file=table.file, key=f"{table.unit} {line.number}, column {mapping.round}",
+                found=line[mapping.round],
             )  # fmt: skip
 
 
@@ -192,12 +202,12 @@ def _constant_player(table: Table, lines: Iterable[Line], seat: SeatColumns) -> 
         here = _player(line, seat)
         if not here:
             raise StudyError(
-                "names no player", file=table.file, key=f"line {line.number}, column {seat.player}"
+                "names no player", file=table.file, key=f"{table.unit} {line.number}, column {seat.player}"
             )
         if name is not None and here != name:
             raise StudyError(
                 f"the player changes within a match, from {name!r} to {here!r}",
-                file=table.file, key=f"line {line.number}, column {seat.player}",
+                file=table.file, key=f"{table.unit} {line.number}, column {seat.player}",
             )  # fmt: skip
         name = here
     assert name is not None
@@ -205,27 +215,33 @@ def _constant_player(table: Table, lines: Iterable[Line], seat: SeatColumns) -> 
 
 
 def _player(line: Line, seat: SeatColumns) -> str:
-    return seat.player.value if isinstance(seat.player, Value) else line.cells[seat.player].strip()
+    return seat.player.value if isinstance(seat.player, Value) else line[seat.player].strip()
 
 
 def _move(line: Line, seat: SeatColumns) -> Move:
     def cell(column: str | None) -> str | None:
-        return None if column is None else line.cells[column]
+        return None if column is None else line[column]
 
-    return Move(line.number, seat, cell(seat.action), cell(seat.payoff), cell(seat.total))
+    return Move(line.number, seat, cell(seat.action), cell(seat.payoff), cell(seat.total), line)
 
 
-def read_number(file: str, line: Line, column: str) -> float:
+def read_number(table: Table, line: Line, column: str) -> float:
     """A cell that must hold a number."""
-    return number_in(file, line.number, column, line.cells[column])
+    number = number_in(line[column])
+    if number is None:
+        where = f"{table.unit} {line.number}, column {column}"
+        raise StudyError("must be a number", file=table.file, key=where, found=line[column])
+    return number
 
 
-def number_in(file: str, line: int, column: str, text: str) -> float:
-    """A text that must be a finite number, or an error that says where it stands."""
+def number_in(text: str) -> float | None:
+    """A text as a finite number; None where it is none.
+
+    >>> number_in(" 1.0"), number_in("nan"), number_in("1_0")
+    (1.0, None, None)
+    """
     try:
         number = float(text)
     except ValueError:
-        number = float("nan")
-    if number != number or number in (float("inf"), float("-inf")):
-        raise StudyError("must be a number", file=file, key=f"line {line}, column {column}", found=text)
-    return number
+        return None
+    return number if isfinite(number) and "_" not in text else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from ostrom.agents.config import AgentConfig
 from ostrom.engine.plan import Budget, Seated, Unit
 from ostrom.errors import RunError, StudyError
 from ostrom.framing import Library
+from ostrom.framing.config import Framing
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.mechanisms.base import act, profile_of
@@ -40,26 +41,36 @@ class ImportedUnit:
     seed: int
     payoffs: list[list[float]] | None = None
     """What the file says was paid, where that is not what the game pays."""
+    numbers: list[int] | None = None
+    """The numbers of the rounds, where some were left out."""
+    framing: dict[str, Any] | None = None
+    """How the players were addressed, where the file says so."""
 
 
 class AsRecorded(Repetition):
     """Repetition whose payoffs may be those of a record instead of the game's."""
 
-    def __init__(self, rounds: int, payoffs: Sequence[Sequence[float]] | None = None) -> None:
+    def __init__(
+        self,
+        rounds: int,
+        payoffs: Sequence[Sequence[float]] | None = None,
+        numbers: Sequence[int] | None = None,
+    ) -> None:
         super().__init__(rounds=rounds)
         self.payoffs = payoffs
+        self.numbers = range(1, rounds + 1) if numbers is None else numbers
 
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
         """Ask all seats round after round; the answers are on record."""
         rounds: list[Round] = []
-        for number in range(1, self.rounds + 1):
+        for place, number in enumerate(self.numbers):
             past = History(rounds)
             answers = yield [
                 act(View(game, seat, self.name, number, past, self.told)) for seat in range(game.seats)
             ]
             profile = profile_of(game, answers)
             due = game.payoff(profile)
-            paid = due if self.payoffs is None else tuple(float(x) for x in self.payoffs[number - 1])
+            paid = due if self.payoffs is None else tuple(float(x) for x in self.payoffs[place])
             rounds.append(Round(number, profile, paid))
         scores = tuple(match_score([r.payoffs[s] for r in rounds]) for s in range(game.seats))
         return Outcome(rounds, scores)
@@ -68,7 +79,13 @@ class AsRecorded(Repetition):
 class ImportedPlan(StudyPlan):
     """The matches of an imported run."""
 
-    def __init__(self, study: StudyFile, units: Sequence[ImportedUnit], file: str) -> None:
+    def __init__(
+        self,
+        study: StudyFile,
+        units: Sequence[ImportedUnit],
+        file: str,
+        imported: Mapping[str, Any] | None = None,
+    ) -> None:
         self.study, self.file, self.name = study, file, study.name
         self.library = Library()
         self.retries, self.policy = study.invalid.retries, study.invalid.policy
@@ -76,7 +93,12 @@ class ImportedPlan(StudyPlan):
         self.models: tuple[str, ...] = ()
         self._units = units
         self._build = lru_cache(maxsize=1024)(lambda spec: build_game(orjson.loads(spec)))
-        self.factors = _factors(units)
+        self.round_columns = {
+            name: float if kind == "number" else str
+            for name, kind in ((imported or {}).get("round_columns") or {}).items()
+        }
+        """Columns of the decisions table that the file has beyond ours, with their types."""
+        self.factors = _factors(units, (imported or {}).get("framings") or ())
         self.cells = len({orjson.dumps(u.cell, option=orjson.OPT_SORT_KEYS) for u in units})
 
     def __len__(self) -> int:
@@ -91,10 +113,19 @@ class ImportedPlan(StudyPlan):
         if not 0 <= index < len(self._units):
             raise StudyError(f"there are {len(self)} matches, numbered from 0", key="match", found=index)
         made = self._units[index]
-        players = tuple(Seated(name, AgentConfig(recorded=name)) for name in made.players)
+        framing = Framing(**(made.framing or {}))
+        players = tuple(Seated(name, AgentConfig(recorded=name, framing=framing)) for name in made.players)
         key = orjson.dumps([made.cell, made.players], option=orjson.OPT_SORT_KEYS).decode()
         game = self._build(orjson.dumps(made.game))
-        return Unit(index, key, made.seed, made.cell, game, AsRecorded(made.rounds, made.payoffs), players)
+        return Unit(
+            index,
+            key,
+            made.seed,
+            made.cell,
+            game,
+            AsRecorded(made.rounds, made.payoffs, made.numbers),
+            players,
+        )
 
     def units(self) -> Iterator[Unit]:
         """All matches in the order of the file."""
@@ -105,13 +136,23 @@ class ImportedPlan(StudyPlan):
         return Repetition(**{"rounds": self._units[index].rounds, **changes})
 
 
-def _factors(units: Sequence[ImportedUnit]) -> tuple[Factor, ...]:
+def _factors(units: Sequence[ImportedUnit], framings: Collection[str]) -> tuple[Factor, ...]:
     """What differs between matches, as factors: their levels in the order in which they appear."""
     levels: dict[str, dict[Any, None]] = {}
     for unit in units:
         for name, value in unit.cell.items():
             levels.setdefault(name, {})[value] = None
-    return tuple(Factor(name, tuple(Level(v, {}) for v in values)) for name, values in levels.items())
+    return tuple(
+        Factor(name, tuple(Level(v, _assigns(name, v, framings)) for v in values))
+        for name, values in levels.items()
+    )
+
+
+def _assigns(name: str, value: Any, framings: Collection[str]) -> dict[str, Any]:
+    """What a level sets: the framing of the players, or something else. Unknown where no framing is stated."""
+    if not framings:
+        return {}
+    return {f"agent.framing.{name}" if name in framings else name: value}
 
 
 def write_units(folder: Path, units: Sequence[ImportedUnit]) -> str:
@@ -120,7 +161,7 @@ def write_units(folder: Path, units: Sequence[ImportedUnit]) -> str:
         [
             {
                 "game": u.game, "players": u.players, "rounds": u.rounds, "cell": u.cell, "seed": u.seed,
-                "payoffs": u.payoffs,
+                "payoffs": u.payoffs, "numbers": u.numbers, "framing": u.framing,
             }
             for u in units
         ]
@@ -142,4 +183,4 @@ def imported_plan(folder: Path, manifest: Mapping[str, Any], study: StudyFile) -
     if hashlib.blake2b(data, digest_size=16).hexdigest() != manifest["imported"]["digest"]:
         raise RunError(f"{path}: is not what was imported; import the file again under another name")
     units = [ImportedUnit(**{**entry, "players": tuple(entry["players"])}) for entry in orjson.loads(data)]
-    return ImportedPlan(study, units, str(folder / "run.json"))
+    return ImportedPlan(study, units, str(folder / "run.json"), manifest["imported"])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from ostrom.answers import Answer
 from ostrom.engine.folder import Folder, check_name, new_manifest
@@ -17,13 +18,13 @@ from ostrom.errors import RunError, StudyError
 from ostrom.framing import Library
 from ostrom.framing.fingerprint import fingerprint
 from ostrom.mechanisms.scoring import match_score
-from ostrom.registry import scalar
-from ostrom.studies.importing.check import CheckedMatch, Disagreement, check_match
-from ostrom.studies.importing.games import Games
+from ostrom.studies.importing.check import Played
 from ostrom.studies.importing.mapping import Mapping, canonical, load_mapping
-from ostrom.studies.importing.moves import Recorded, recorded_matches
-from ostrom.studies.importing.plan import ImportedUnit, write_units
-from ostrom.studies.importing.table import Line, Table, read_table
+from ostrom.studies.importing.plan import write_units
+from ostrom.studies.importing.problems import POLICIES, Cause, Disagreement, by_cause
+from ostrom.studies.importing.reader import MatchReader, Ready
+from ostrom.studies.importing.table import read_table
+from ostrom.studies.importing.text import read_bytes
 from ostrom.studies.load import validate
 from ostrom.studies.schema import StudyFile
 
@@ -37,6 +38,20 @@ class Imported:
     rounds: int
     skipped: tuple[str, ...]
     disagreements: tuple[Disagreement, ...]
+    """Every bad row, whatever was done with it."""
+    policy: str = "refuse"
+    notes: tuple[str, ...] = ()
+    """What else a reader must know: identical files, games that were recognised, factors that change."""
+
+    @property
+    def causes(self) -> list[Cause]:
+        """Bad rows that are wrong in the same way, together."""
+        return by_cause(self.disagreements)
+
+    @property
+    def refused(self) -> list[Cause]:
+        """What stands in the way of the import."""
+        return by_cause(row for row in self.disagreements if row.done == "refuse")
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -45,16 +60,10 @@ class Imported:
             "matches": self.matches,
             "rounds": self.rounds,
             "skipped": list(self.skipped),
+            "bad_rows": {"policy": self.policy, "causes": [cause.as_dict() for cause in self.causes]},
             "disagreements": [d.as_dict() for d in self.disagreements],
+            "notes": list(self.notes),
         }
-
-
-@dataclass(frozen=True, slots=True)
-class _Ready:
-    """A match that is about to be written."""
-
-    unit: ImportedUnit
-    checked: CheckedMatch
 
 
 def import_rounds(
@@ -63,115 +72,87 @@ def import_rounds(
     *,
     name: str,
     runs: str | Path = "runs",
+    bad_rows: str | None = None,
     disagreements: str | None = None,
 ) -> Imported:
     """Read files with a mapping into ``runs/<name>``; nothing is written where something is refused.
 
-    ``disagreements`` (refuse or keep) goes before what the mapping says of payoffs that contradict the game.
+    ``bad_rows`` (refuse, skip, skip-match, keep or repair) goes before what the mapping says of rows that
+    contradict the game or cannot be read; ``disagreements`` is its older name.
     """
     rule, mapping_file = (mapping, "mapping") if isinstance(mapping, Mapping) else load_mapping(mapping)
-    policy = disagreements or rule.disagreements
-    if policy not in ("refuse", "keep"):
-        raise StudyError("no such policy", key="disagreements", found=policy, allowed=("refuse", "keep"))
+    policy = bad_rows or disagreements or rule.policy
+    if policy not in POLICIES:
+        raise StudyError("no such policy", key="bad_rows", found=policy, allowed=POLICIES)
     if not paths:
         raise StudyError("name at least one file to import")
-    folder = Folder(Path(runs) / check_name(name))
-    if folder.exists:
-        raise RunError(f"{folder.path}: there is already a run of that name (choose another --name)")
+    folder = new_folder(runs, name)
+    files, notes = source_files([Path(path) for path in paths], Path(runs))
     tables = [read_table(Path(path), rule, mapping_file) for path in paths]
-    ready = _ready(tables, rule, mapping_file)
-    found = tuple(d for match in ready for d in match.checked.disagreements)
+    reader = MatchReader(rule, mapping_file, policy, several=len(tables) > 1)
+    for table in tables:
+        reader.read(table)
+    ready = reader.finished()
+    found = (*reader.bad, *(row for match in ready for row in match.checked.bad))
     skipped = tuple(m.checked.illegal for m in ready if m.checked.illegal is not None)
     rounds = sum(len(match.checked.rounds) for match in ready)
-    if found and policy == "refuse":
-        return Imported(None, len(ready), rounds, skipped, found)
+    notes = (*notes, *reader.notes())
+    done = Imported(None, len(ready), rounds, skipped, found, policy, notes)
+    if done.refused:
+        return done
+    if not ready:
+        raise StudyError("no match is left to import", file=str(paths[0]))
+    for entry, table in zip(files, tables, strict=True):
+        entry["rows"] = len(table.lines)
     imported = {
         "mapping": rule.model_dump(mode="json", by_alias=True, exclude_unset=True),
         "mapping_file": mapping_file,
-        "files": [_described(Path(path), table) for path, table in zip(paths, tables, strict=True)],
+        "files": files,
         "disagreements": [d.as_dict() for d in found],
+        "bad_rows": done.as_dict()["bad_rows"],
+        "notes": list(notes),
+        "framings": list(rule.framing),
+        "round_columns": reader.round_columns(),
     }
-    _write(folder, ready, _study(name, rule, ready), imported)
-    return Imported(folder.path, len(ready), rounds, skipped, found)
+    ready = reader.as_numbers(ready)
+    _write(folder, ready, _study(name, rule, ready), imported, reader.columns)
+    return replace(done, folder=folder.path)
 
 
-def _ready(tables: Sequence[Table], rule: Mapping, mapping_file: str) -> list[_Ready]:
-    games = Games(rule, mapping_file)
-    seen: Counter[tuple[Any, ...]] = Counter()
-    ready: list[_Ready] = []
-    sources: list[Recorded] = []
-    for table in tables:
-        lines = {line.number: line for line in table.lines}
-        for match in recorded_matches(table, rule):
-            label, spec, game = games.of(match.file, match.first)
-            checked = check_match(match, game, rule)
-            cell = {"game": label, **_factors(match, lines, rule)}
-            if len(tables) > 1:
-                cell["file"] = Path(table.file).stem
-            players = tuple(rule.names.get(player, player) for player in match.players)
-            key = (*cell.values(), *players)
-            payoffs = [list(row) for row in checked.paid] if checked.differs else None
-            unit = ImportedUnit(spec, players, max(1, len(match.rounds)), cell, seen[key], payoffs)
-            seen[key] += 1
-            ready.append(_Ready(unit, checked))
-            sources.append(match)
-    _check_lengths(sources, rule)
-    return _with_numbers(ready, rule.factors)
+def new_folder(runs: str | Path, name: str) -> Folder:
+    """The folder of a run that is about to be imported; there must be none of that name."""
+    folder = Folder(Path(runs) / check_name(name))
+    if folder.exists:
+        raise RunError(f"{folder.path}: there is already a run of that name (choose another --name)")
+    return folder
 
 
-def _check_lengths(matches: Sequence[Recorded], rule: Mapping) -> None:
-    """Matches of another length than the rest are usually a file that breaks off: refuse them by name."""
-    if rule.rounds == "any":
-        return
-    lengths = Counter(len(match.rounds) for match in matches)
-    wanted = rule.rounds if rule.rounds is not None else lengths.most_common(1)[0][0]
-    for match in matches:
-        if len(match.rounds) != wanted:
-            who = " and ".join(match.players)
-            raise StudyError(
-                f"the match of {who} has {len(match.rounds)} rounds, "
-                f"{'the mapping says' if rule.rounds else 'most others have'} {wanted} "
-                "(rounds: any in the mapping allows it)",
-                file=match.file, key=match.lines,
-            )  # fmt: skip
+def source_files(paths: Sequence[Path], runs: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """What the manifest says of every file, and which of them are identical: to each other, or to a run's."""
+    files: list[dict[str, Any]] = []
+    notes: list[str] = []
+    first: dict[str, Path] = {}
+    for path in paths:
+        digest = hashlib.sha256(read_bytes(path)).hexdigest()
+        if digest in first:
+            if path.resolve() == first[digest].resolve():
+                raise StudyError("is named twice", file=str(path))
+            notes.append(f"{path} is identical to {first[digest]}: all of its matches count twice")
+        first.setdefault(digest, path)
+        files.append({"name": path.name, "sha256": digest})
+    for manifest in sorted(runs.glob("*/run.json")) if runs.is_dir() else []:
+        try:
+            other = orjson.loads(manifest.read_bytes())
+            known = {entry["sha256"] for entry in other["imported"]["files"]}
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        for digest, path in first.items():
+            if digest in known:
+                notes.append(f"{path} is identical to a file of the run {manifest.parent.name}")
+    return files, tuple(notes)
 
 
-def _factors(match: Recorded, lines: dict[int, Line], rule: Mapping) -> dict[str, Any]:
-    numbers = {move.line for moves in match.rounds for move in moves} | {match.first.number}
-    values: dict[str, Any] = {}
-    for name, column in rule.factors.items():
-        written = canonical(match.first.cells[column])
-        for number in sorted(numbers):
-            here = canonical(lines[number].cells[column])
-            if here != written:
-                raise StudyError(
-                    f"factor {name} changes within a match, from {written!r} to {here!r}",
-                    file=match.file, key=f"line {number}, column {column}",
-                )  # fmt: skip
-        values[name] = written
-    return values
-
-
-def _with_numbers(ready: list[_Ready], factors: Iterable[str]) -> list[_Ready]:
-    """A factor whose every level is a number is one of numbers."""
-    for name in factors:
-        texts = {match.unit.cell[name] for match in ready}
-        numbers = {text: scalar(text) for text in texts}
-        if all(isinstance(n, int | float) and not isinstance(n, bool) for n in numbers.values()):
-            for match in ready:
-                match.unit.cell[name] = numbers[match.unit.cell[name]]
-    return ready
-
-
-def _described(path: Path, table: Table) -> dict[str, Any]:
-    return {
-        "name": path.name,
-        "rows": len(table.lines),
-        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-    }
-
-
-def _study(name: str, rule: Mapping, ready: Sequence[_Ready]) -> StudyFile:
+def _study(name: str, rule: Mapping, ready: Sequence[Ready]) -> StudyFile:
     """What the run says about itself: the study that was played elsewhere, as far as the file tells."""
     names = dict.fromkeys(player for match in ready for player in match.unit.players)
     data = {
@@ -188,11 +169,17 @@ def _study(name: str, rule: Mapping, ready: Sequence[_Ready]) -> StudyFile:
     return validate(StudyFile, data, "mapping")
 
 
-def _write(folder: Folder, ready: Sequence[_Ready], study: StudyFile, imported: dict[str, Any]) -> None:
+def _write(
+    folder: Folder,
+    ready: Sequence[Ready],
+    study: StudyFile,
+    imported: dict[str, Any],
+    columns: dict[str, str],
+) -> None:
     folder.lock()
     try:
         digest = write_units(folder.path, [match.unit for match in ready])
-        asyncio.run(_journal(folder, ready))
+        asyncio.run(_journal(folder, ready, columns))
         manifest = new_manifest(
             study.model_dump(mode="json"), fingerprint(Library()), imported={**imported, "digest": digest}
         )
@@ -202,27 +189,44 @@ def _write(folder: Folder, ready: Sequence[_Ready], study: StudyFile, imported: 
         folder.unlock()
 
 
-async def _journal(folder: Folder, ready: Sequence[_Ready]) -> None:
+async def _journal(folder: Folder, ready: Sequence[Ready], columns: dict[str, str]) -> None:
     for stale in folder.path.glob("journal.db*"):
         stale.unlink()
     journal = Journal(folder.journal, create=True)
+    known: dict[Any, Answer] = {}
     try:
         journal.start()
         for index, match in enumerate(ready):
+            numbers = match.checked.numbers
             for step, played in enumerate(match.checked.rounds):
                 for seat, one in enumerate(played):
-                    facts = None if one.written is None else {"labels": {one.action: one.written.strip()}}
-                    answer = Answer(one.action, "imported", None, one.note, facts)
+                    row = match.source.rounds[numbers[step] - 1][seat].row
+                    kept = tuple(canonical(row[column]) for column in columns.values())
+                    answer = known.get((one, kept))
+                    if answer is None:
+                        answer = _answer(one, dict(zip(columns, kept, strict=True)))
+                        known[one, kept] = answer
                     journal.answer(index, step, seat, "", answer, 0)
             _finish(journal, index, match)
             if journal.backlog > 20_000:
                 await journal.flush()
+                if len(known) > 50_000:
+                    known.clear()
         await journal.flush()
     finally:
         journal.close()
 
 
-def _finish(journal: Journal, index: int, match: _Ready) -> None:
+def _answer(one: Played, kept: dict[str, str]) -> Answer:
+    facts: dict[str, Any] = {}
+    if one.written is not None:
+        facts["labels"] = {one.action: one.written.strip()}
+    if kept:
+        facts["columns"] = kept
+    return Answer(one.action, "imported", None, one.note, facts or None)
+
+
+def _finish(journal: Journal, index: int, match: Ready) -> None:
     steps = len(match.checked.rounds)
     if match.checked.illegal is not None:
         journal.finish(index, "skipped", match.checked.illegal, steps)

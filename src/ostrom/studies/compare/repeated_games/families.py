@@ -6,8 +6,6 @@ from ostrom.analysis.rundata import RunData
 from ostrom.studies.compare.figures import Games, Own
 from ostrom.studies.compare.repeated_games.averages import mean_of
 
-MOST = 4.0
-"""The best payoff of an ordinal game."""
 LEFT_OUT = "tragic"
 MEASURE = "score_ratio"
 FAMILIES = {"cyclic", "win-win", "biased", "unfair", "second-best", "pd-family"}
@@ -18,13 +16,16 @@ def families(data: RunData, games: Games) -> list[Own]:
     family: dict[int, str] = {}
     scores: dict[tuple[str, int], list[float]] = {}
     for row in data.records(
-        "SELECT match, agent, score FROM matches WHERE state = 'done' AND unit = 'match' "
+        "SELECT match, agent, seat, score FROM matches WHERE state = 'done' AND unit = 'match' "
         "AND score IS NOT NULL AND seat IS NOT NULL ORDER BY match, player"
     ):
-        params = games.of(row["match"]).params
-        if "family" in params:
+        game = games.of(row["match"])
+        params = game.params
+        # A game of a foreign table may pay other amounts in the same order; 4 is the best rank.
+        most = float(game.payoffs[..., row["seat"] - 1].max())
+        if "family" in params and most > 0:
             family[params["number"]] = str(params["family"])
-            scores.setdefault((row["agent"], params["number"]), []).append(row["score"] / MOST)
+            scores.setdefault((row["agent"], params["number"]), []).append(row["score"] / most)
     per_game = {key: sum(of) / len(of) for key, of in scores.items()}
     found: list[Own] = []
     for agent in dict.fromkeys(agent for agent, _ in per_game):
