@@ -9,6 +9,7 @@ import pytest
 from ostrom.errors import AccessRefused, StudyError, UnknownName, UsageError
 from ostrom.models import Reply, model_names, open_model
 from ostrom.models.dialects import DIALECTS
+from ostrom.models.grants import say_allowed
 from ostrom.models.keys import checked_url
 from ostrom.models.services import SERVICES
 from ostrom.testing.server import LoopbackServer
@@ -56,6 +57,7 @@ def test_a_key_variable_can_be_named(
     server: LoopbackServer, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LAB_KEY", "lab-key")
+    say_allowed([f"LAB_KEY={server.url}", f"OTHER_KEY={server.url}"])
     ask(server.model, key_variable="LAB_KEY")
     assert seen_key(server) == "Bearer lab-key"
     with pytest.raises(AccessRefused, match="OTHER_KEY"):

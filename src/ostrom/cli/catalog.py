@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ostrom.cli.options import AllowKey, say_allowed
 from ostrom.cli.output import print_json, print_record, print_table, say
 from ostrom.errors import UnknownName, UsageError
 
@@ -173,9 +174,11 @@ def validate_file(
     file: Annotated[
         Path, typer.Argument(help="A study, game, scenario, cast, mapping, lexicon or motives file.")
     ],
+    allow_key: AllowKey = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Check a file from end to end and say what it is."""
+    say_allowed(allow_key)
     facts = check_file(file)
     if json:
         print_json(facts)

@@ -10,6 +10,7 @@ import typer
 from ostrom.cli.data import RUNS
 from ostrom.cli.ending import leave, say_trouble, spent
 from ostrom.cli.options import (
+    AllowKey,
     BudgetCalls,
     BudgetTokens,
     BudgetUsd,
@@ -17,6 +18,7 @@ from ostrom.cli.options import (
     MaxConnections,
     Prices,
     price_table,
+    say_allowed,
 )
 from ostrom.cli.output import cell, print_json, print_table, say
 
@@ -54,6 +56,7 @@ def branch(
     max_connections: MaxConnections = None,
     prices: Prices = None,
     cache: Cache = None,
+    allow_key: AllowKey = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Play on from a round of a finished match as a new run; the same command resumes it.
@@ -64,6 +67,7 @@ def branch(
     from ostrom.studies.branch import branch as play_branch
     from ostrom.studies.run import open_run
 
+    say_allowed(allow_key, set_)
     with open_run(run, runs) as parent:
         done = play_branch(
             parent,
@@ -127,6 +131,7 @@ def attribute(
     max_connections: MaxConnections = None,
     prices: Prices = None,
     cache: Cache = None,
+    allow_key: AllowKey = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Say how much each remembered round moved a decision, by leaving it out or flipping it.
@@ -139,6 +144,7 @@ def attribute(
     from ostrom.studies.run import open_run
     from ostrom.studies.strip import draw_svg
 
+    say_allowed(allow_key)
     with open_run(run, runs) as parent:
         result, folder = play_attribution(
             parent,

@@ -10,6 +10,7 @@ import typer
 from ostrom.cli.data import RUNS
 from ostrom.cli.ending import leave, say_trouble, spent_data
 from ostrom.cli.options import (
+    AllowKey,
     BudgetCalls,
     BudgetTokens,
     BudgetUsd,
@@ -18,6 +19,7 @@ from ostrom.cli.options import (
     Prices,
     Prompts,
     price_table,
+    say_allowed,
 )
 from ostrom.cli.output import print_json, print_table, say
 
@@ -55,6 +57,7 @@ def judge(
     prompts: Prompts = None,
     prices: Prices = None,
     runs: Annotated[Path, RUNS] = Path("runs"),
+    allow_key: AllowKey = None,
     dry_run: DryRun = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -74,6 +77,7 @@ def judge(
     from ostrom.studies.judging import JudgePlan, corpus_name, judge_run, judges_of
     from ostrom.studies.run import open_run
 
+    say_allowed(allow_key, model, second_model)
     judges = judges_of(model, second_model, passes)
     labels = load_motives(motives)
     called = check_name(f"judge-{name or corpus_name(judges)}")

@@ -7,18 +7,22 @@ from typing import Annotated, Any
 
 import typer
 
+from ostrom.cli.options import AllowKey, say_allowed
 from ostrom.cli.output import print_json, print_record, print_table
 
 
 def check(
     name: Annotated[str, typer.Argument(help="A model: provider/model or http://host:port/v1#model")],
     timeout: Annotated[float, typer.Option(help="Seconds to wait for a server.", min=0.1)] = 60.0,
+    allow_key: AllowKey = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Make one call and report what came back."""
     from ostrom.errors import TimedOut
     from ostrom.models import open_model
     from ostrom.testing.check_model import probe
+
+    say_allowed(allow_key, name)
 
     async def once() -> dict[str, Any]:
         model = open_model(name)

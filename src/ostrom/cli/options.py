@@ -17,7 +17,22 @@ MaxConnections = Annotated[int | None, typer.Option(help="At most so many calls 
 Prices = Annotated[Path | None, typer.Option(help="A YAML file with prices per million tokens.")]
 Cache = Annotated[Path | None, typer.Option(help="Share replies with other runs through this file.")]
 Prompts = Annotated[Path | None, typer.Option(help="A folder whose files replace prompts.")]
+AllowKey = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="VARIABLE=HOST",
+        help="Let the key in this environment variable be sent to this server. May be given several times.",
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
+
+
+def say_allowed(allowed: list[str] | None, *named: list[str] | str | None) -> None:
+    """Take in which keys the person lets go where, and the servers that the command line names itself."""
+    from ostrom.models.grants import say_allowed as take_in
+
+    texts = [text for part in named if part for text in ([part] if isinstance(part, str) else part)]
+    take_in(allowed or (), texts)
 
 
 def price_table(path: Path | None) -> dict[str, Rates] | None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ostrom.cli.options import AllowKey, say_allowed
 from ostrom.cli.output import print_json, print_table
 
 
@@ -19,6 +20,7 @@ def play(
     rounds: Annotated[int, typer.Option(help="How many rounds.", min=1)] = 5,
     seat: Annotated[int, typer.Option(help="Your seat, from 1.", min=1)] = 1,
     seed: Annotated[int, typer.Option(help="The seed of chance.")] = 0,
+    allow_key: AllowKey = None,
     json: Annotated[bool, typer.Option("--json", help="Print the match as JSON at the end.")] = False,
 ) -> None:
     """Play a game yourself."""
@@ -30,6 +32,7 @@ def play(
     from ostrom.studies.run import play as play_study
     from ostrom.studies.schema import StudyFile
 
+    say_allowed(allow_key, against)
     seats = build_game(game).seats
     others = against or ["tit_for_tat"]
     if len(others) == 1:

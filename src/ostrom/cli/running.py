@@ -11,6 +11,7 @@ import typer
 from ostrom.cli.data import RUNS
 from ostrom.cli.ending import leave, say_trouble, spent, spent_data
 from ostrom.cli.options import (
+    AllowKey,
     BudgetCalls,
     BudgetTokens,
     BudgetUsd,
@@ -20,6 +21,7 @@ from ostrom.cli.options import (
     Prices,
     Prompts,
     price_table,
+    say_allowed,
 )
 from ostrom.cli.output import print_json, print_table, say
 
@@ -59,6 +61,7 @@ def run(
     workers: Annotated[
         int | None, typer.Option(help="How many Ray workers (default: one per processor).", min=1)
     ] = None,
+    allow_key: AllowKey = None,
     dry_run: DryRun = False,
     report: Annotated[bool, typer.Option(help="Write the HTML report at the end.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -70,10 +73,12 @@ def run(
     from ostrom.cli.progress import watch_with
     from ostrom.engine.runner import Options
     from ostrom.framing import Library
+    from ostrom.models import check_name
     from ostrom.studies.load import load_study, read_study
     from ostrom.studies.plan import StudyPlan
     from ostrom.studies.run import play
 
+    say_allowed(allow_key, model, set_)
     cluster = _cluster(executor, ray_address, workers)
     budget = {"usd": budget_usd, "calls": budget_calls, "tokens": budget_tokens}
     loaded = load_study(
@@ -87,7 +92,10 @@ def run(
     file = read_study(study)[1]
     table = price_table(prices)
     if dry_run:
-        _forecast(StudyPlan(loaded, Library(prompts), file), table, json)
+        plan = StudyPlan(loaded, Library(prompts), file)
+        for each in plan.models:
+            check_name(each, plan.settings(each))
+        _forecast(plan, table, json)
         return
     options = Options(
         max_connections=max_connections, limit=limit, cache=cache, prices=table, cluster=cluster

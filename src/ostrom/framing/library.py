@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
-from os.path import isfile
 from pathlib import Path
 from typing import Any
 
@@ -111,14 +110,13 @@ class Library:
 
     def _where(self, path: str) -> str:
         """The whole path of a prompt file, for messages."""
-        return next((str(f / path) for f in self.folders if isfile(f / path)), path)
+        return next((str(f / path) for f in self.folders if _is_file(f / path)), path)
 
     def has(self, path: str) -> bool:
         """Whether some folder holds this file."""
         known = self._known.get(path)
         if known is None:
-            # A persona may be a text of any length: os.path.isfile says no where Path.is_file raises.
-            known = self._known[path] = any(isfile(f / path) for f in self.folders)
+            known = self._known[path] = any(_is_file(f / path) for f in self.folders)
         return known
 
     def fill(self, path: str, values: Mapping[str, Any]) -> str:
@@ -241,6 +239,14 @@ class Library:
         except TEMPLATE_TROUBLE as error:
             where = self._where(f"stories/{name}.txt")
             raise StudyError(f"could not be filled in: {error}", file=where) from None
+
+
+def _is_file(path: Path) -> bool:
+    """Whether there is such a file; a persona may be a text, of any length, and is then no file name at all."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def mark(name: str) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 
 from ostrom.errors import StudyError, UnknownName
 from ostrom.models.base import Abilities, Constraint, Message, Model, Reply, Request, Usage
+from ostrom.models.grants import allow_key, check_settings
 from ostrom.registry import Registry
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Reply",
     "Request",
     "Usage",
+    "allow_key",
     "model_names",
     "open_model",
 ]
@@ -54,7 +56,9 @@ def open_model(name: str, **settings: Any) -> Model:
 
 
 def check_name(name: str, settings: Mapping[str, Any]) -> tuple[Callable[..., Model], str]:
-    """Refuse a name that leads nowhere and settings that its client does not have; keys are not asked for.
+    """Refuse a name that leads nowhere, settings that its client does not have and keys that may not be sent.
+
+    Whether there is a key is not asked.
 
     >>> check_name("openai/gpt-4o-mini", {"timeout": 30})[1]
     'gpt-4o-mini'
@@ -67,6 +71,7 @@ def check_name(name: str, settings: Mapping[str, Any]) -> tuple[Callable[..., Mo
         raise StudyError(
             f"{name.partition('/')[0]} models have no such setting", found=unknown[0], allowed=allowed
         )
+    check_settings(name, settings)
     return factory, argument
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from ostrom.errors import UsageError
@@ -58,7 +59,10 @@ def is_local(url: str) -> bool:
     (True, False)
     """
     host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:  # a name, and be it 127.0.0.1.example.org
+        return False
 
 
 def first_set(variables: Iterable[str]) -> str | None:
@@ -68,17 +72,6 @@ def first_set(variables: Iterable[str]) -> str | None:
         if value:
             return value
     return None
-
-
-def key_for(base_url: str, homes: Iterable[str], variables: Iterable[str]) -> str | None:
-    """The service's key if ``base_url`` is one of the service's homes, else the key for any other server.
-
-    A key is never sent to a host that its service does not own.
-    """
-    here = origin(base_url)
-    if any(origin(home) == here for home in homes):
-        return first_set(variables)
-    return first_set((OWN_VARIABLE,))
 
 
 def as_header(key: str, *, source: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
@@ -11,7 +10,8 @@ from ostrom.errors import AccessRefused, StudyError, UsageError
 from ostrom.models.asking import refuse_beyond
 from ostrom.models.base import Abilities, Reply, Request
 from ostrom.models.dialects import DIALECTS, Dialect, abilities_of
-from ostrom.models.keys import OWN_VARIABLE, as_header, checked_url, first_set, key_for, origin
+from ostrom.models.grants import key_for
+from ostrom.models.keys import checked_url, first_set, origin
 from ostrom.models.numbers import at_least_one, positive
 from ostrom.models.openai_wire import decode, encode, is_reasoning_model
 from ostrom.models.sending import Leave
@@ -105,11 +105,8 @@ def open_service(
         address = checked_url(moved, source=str(entry.url_variable))
     else:
         address = home_of(service)
-    key: str | None
-    if key_variable:
-        key = named_key(key_variable)
-    else:
-        key = key_for(address, [entry.base_url, *([moved] if moved else [])], entry.keys)
+    homes = [entry.base_url, *([moved] if moved else [])]
+    key = key_for(address, homes, entry.keys, named=key_variable, who=f"{service}/{model}")
     if key is None and entry.needs_key and origin(address) == origin(entry.base_url):
         raise AccessRefused(f"{service}/{model}: set the environment variable {entry.keys[0]} to your key")
     return OpenAIModel(
@@ -117,7 +114,7 @@ def open_service(
         model,
         address,
         dialect=dialect or entry.dialect,
-        key=as_header(key, source=f"{service}/{model}") if key else None,
+        key=key,
         timeout=timeout,
         connections=connections,
         abilities=abilities,
@@ -140,22 +137,14 @@ def open_url(
         raise UsageError(f"{name}: name the model after a #, as in http://host:port/v1#model")
     home = first_set(("OPENAI_BASE_URL",))
     homes = [checked_url(home, source="OPENAI_BASE_URL")] if home else []
-    key = named_key(key_variable) if key_variable else key_for(base_url, homes, ("OPENAI_API_KEY",))
+    key = key_for(base_url, homes, ("OPENAI_API_KEY",), named=key_variable, who=f"{base_url}#{model}")
     return OpenAIModel(
         f"{base_url}#{model}",
         model,
         base_url,
         dialect=dialect,
-        key=as_header(key, source=key_variable or OWN_VARIABLE) if key else None,
+        key=key,
         timeout=timeout,
         connections=connections,
         abilities=abilities,
     )
-
-
-def named_key(variable: str) -> str:
-    """The key in a variable that the user named: it goes to whatever address the user named with it."""
-    key = os.environ.get(variable, "").strip()
-    if not key:
-        raise AccessRefused(f"the environment variable {variable} (key_variable) is not set")
-    return key

@@ -30,6 +30,7 @@ from ostrom.errors import OstromError, RunError
 from ostrom.framing import Library
 from ostrom.framing.fingerprint import fingerprint
 from ostrom.models.base import Model
+from ostrom.models.grants import said
 
 CONCURRENCY = 100_000
 """How many requests an actor holds at a time: those who wait for a place must never shut out those who leave."""
@@ -84,6 +85,7 @@ class RayExecutor:
             fingerprint(library),
             prompt_files(library),
             {name: dict(plan.settings(name)) for name in plan.models},
+            said(),
             open_models,
             plan.retries,
             plan.policy,

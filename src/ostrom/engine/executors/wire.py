@@ -35,6 +35,8 @@ class Charter:
     """The folder of prompts that the user gave, file by file."""
     models: Mapping[str, Mapping[str, Any]]
     """The models and their settings; their keys are in the environment of the worker."""
+    grants: Sequence[tuple[str, tuple[str, str, int | None]]]
+    """Which keys the person allowed to go where."""
     open_models: Callable[[str, Mapping[str, Any]], Model] | None
     retries: int
     policy: str

@@ -23,6 +23,7 @@ from ostrom.framing import Library
 from ostrom.framing.fingerprint import fingerprint
 from ostrom.models import open_model
 from ostrom.models.base import Model
+from ostrom.models.grants import restore
 
 
 class Worker:
@@ -38,6 +39,7 @@ class Worker:
         try:
             self._library = self._make_library()
             self._check()
+            restore(self.charter.grants)
             for name, settings in self.charter.models.items():
                 self._models[name] = self._open(name, settings)
         except OstromError as error:

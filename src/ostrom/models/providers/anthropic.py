@@ -10,13 +10,13 @@ from ostrom.errors import AccessRefused, UsageError
 from ostrom.models.anthropic_wire import DEFAULT_MAX_TOKENS, abilities_of, decode, encode
 from ostrom.models.asking import refuse_beyond
 from ostrom.models.base import Abilities, Reply, Request
-from ostrom.models.keys import as_header, checked_url, first_set, key_for, origin
+from ostrom.models.grants import ANTHROPIC_HOME as HOME
+from ostrom.models.grants import key_for
+from ostrom.models.keys import checked_url, first_set, origin
 from ostrom.models.numbers import at_least_one, positive
-from ostrom.models.openai_client import named_key
 from ostrom.models.sending import Leave
 from ostrom.models.transport import Posting, Transport
 
-HOME = "https://api.anthropic.com"
 VERSION = "2023-06-01"
 
 
@@ -38,7 +38,8 @@ class AnthropicModel:
         source = "base_url" if base_url else "ANTHROPIC_BASE_URL"
         address = checked_url(base_url or moved or HOME, source=source)
         homes = [HOME, moved] if moved else [HOME]
-        key = named_key(key_variable) if key_variable else key_for(address, homes, ("ANTHROPIC_API_KEY",))
+        who = f"anthropic/{model}"
+        key = key_for(address, homes, ("ANTHROPIC_API_KEY",), named=key_variable, who=who)
         if key is None and origin(address) == origin(HOME):
             raise AccessRefused(
                 f"anthropic/{model}: set the environment variable ANTHROPIC_API_KEY to your key"
@@ -49,7 +50,7 @@ class AnthropicModel:
         self._model, self._base_url = model, address
         headers = {"anthropic-version": VERSION}
         if key:
-            headers["x-api-key"] = as_header(key, source=self.name)
+            headers["x-api-key"] = key
         self._transport = Transport(
             # People write the address with and without the version; the wire wants it once.
             f"{address.removesuffix('/v1')}/v1/messages",

@@ -19,6 +19,8 @@ from ostrom.errors import (
 from ostrom.models.asking import refuse_beyond
 from ostrom.models.base import Abilities, Finish, ReasoningKind, Reply, Request, Usage
 from ostrom.models.failures import make, one_line
+from ostrom.models.grants import INSPECT, require
+from ostrom.models.keys import checked_url
 from ostrom.models.numbers import at_least_one, positive
 
 PARAMS = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning_effort", "extra")
@@ -44,6 +46,9 @@ class InspectModel:
         except ImportError:
             raise UsageError(f"inspect/{model} needs Inspect AI: pip install 'ostrom[inspect]'") from None
         self.name = f"inspect/{model}"
+        if base_url is not None:
+            base_url = checked_url(base_url, source="base_url")
+            require(INSPECT, base_url, who=self.name)  # Inspect sends the provider's key to any address
         self.connections = at_least_one(connections, "connections")
         self.abilities = Abilities(schema=False, logprobs=True)
         self._timeout = positive(timeout, "timeout")

@@ -1,0 +1,200 @@
+"""Which environment variable may be sent to which server: the one decision, for every client.
+
+A study file, a run folder or a mapping comes from strangers, and what it names is what they chose. So a key goes
+
+* to the service that it belongs to (the table in ``ostrom.models.services``, Anthropic, and the address that the
+  service's own variable, as OPENAI_BASE_URL, gives it);
+* in the case of OSTROM_API_KEY also to this machine;
+* and wherever the person said: ``--allow-key VARIABLE=HOST``, ``allow_keys`` in their configuration file, a model named
+  by its URL on the command line (for OSTROM_API_KEY), or ``allow_key`` in Python.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextvars import ContextVar
+from pathlib import Path
+
+from ostrom.errors import AccessRefused, StudyError, UsageError
+from ostrom.models.keys import OWN_VARIABLE, as_header, checked_url, first_set, is_local, origin
+from ostrom.models.services import SERVICES
+from ostrom.plain_yaml import read_yaml
+
+Origin = tuple[str, str, int | None]
+ANTHROPIC_HOME = "https://api.anthropic.com"
+INSPECT = "INSPECT"
+"""Stands for whatever key Inspect AI finds in the environment for one of its providers."""
+_said: ContextVar[frozenset[tuple[str, Origin]]] = ContextVar("_said", default=frozenset())
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_URL = re.compile(r"https?://[^\s#,\"'\]}]+")
+
+
+def allow_key(variable: str, *hosts: str) -> None:
+    """Let the key in an environment variable be sent to these servers, for the rest of this process.
+
+    >>> allow_key("LAB_KEY", "https://models.example.org")
+    """
+    pairs = {(_variable(variable, "allow_key"), _place(host, "allow_key")) for host in hosts}
+    _said.set(_said.get() | pairs)
+
+
+def say_allowed(grants: Iterable[str], named: Iterable[str] = ()) -> None:
+    """Take in what a command line says: VARIABLE=HOST, and texts that name servers. Replaces what was said before."""
+    pairs = set()
+    for text in grants:
+        variable, mark, host = text.partition("=")
+        if not mark or not host.strip():
+            raise UsageError(
+                f"--allow-key {text}: write VARIABLE=HOST, as in LAB_KEY=https://models.example.org"
+            )
+        pairs.add((_variable(variable, "--allow-key"), _place(host, "--allow-key")))
+    for text in named:
+        for url in _URL.findall(text):
+            try:
+                pairs.add((OWN_VARIABLE, origin(url)))
+            except ValueError:
+                continue  # opening the model says what is wrong with it
+    _said.set(frozenset(pairs))
+
+
+def said() -> list[tuple[str, Origin]]:
+    """All that was said in this process, for workers elsewhere."""
+    return sorted(_said.get(), key=str)
+
+
+def restore(pairs: Iterable[tuple[str, Origin]]) -> None:
+    """Take over what was said in another process."""
+    _said.set(frozenset(pairs))
+
+
+def may_send(variable: str, address: str) -> bool:
+    """Whether the key in an environment variable may go to the server at this address."""
+    place = origin(address)
+    if place in _homes(variable):
+        return True
+    if variable == OWN_VARIABLE and is_local(address):
+        return True
+    return (variable, place) in _said.get() or place in _configured().get(variable, ())
+
+
+def require(variable: str, address: str, *, who: str) -> None:
+    """Refuse to send a key where nobody allowed it, in a line that says how to allow it."""
+    if may_send(variable, address):
+        return
+    place = _written(origin(address))
+    what = "the key of a provider" if variable == INSPECT else f"the environment variable {variable}"
+    unset = f" (or unset {variable})" if variable == OWN_VARIABLE else ""
+    raise UsageError(
+        f"{who}: {what} would be sent to {place}, which you have not allowed: if you trust that server, add "
+        f"--allow-key {variable}={place}, or allow_keys: {{{variable}: {place}}} in {config_file()}{unset}"
+    )
+
+
+def key_for(
+    address: str, homes: Iterable[str], variables: Iterable[str], *, named: str | None, who: str
+) -> str | None:
+    """The key that goes with every call to an address, if there is one; raises where it may not be sent.
+
+    That is the key in the variable ``named``; else the service's own if the address is one of its homes; else
+    OSTROM_API_KEY.
+    """
+    if named:
+        require(_variable(named, f"{who}: key_variable"), address, who=who)
+        if (key := first_set((named,))) is None:
+            raise AccessRefused(f"{who}: the environment variable {named} (key_variable) is not set")
+        return as_header(key, source=named)
+    here = origin(address)
+    own = variables if any(origin(home) == here for home in homes) else (OWN_VARIABLE,)
+    for variable in own:
+        if (key := first_set((variable,))) is not None:
+            require(variable, address, who=who)
+            return as_header(key, source=variable)
+    return None
+
+
+def check_settings(name: str, settings: Mapping[str, object]) -> None:
+    """Refuse a key variable that a file names for a server it does not belong to; no key has to be there for this."""
+    for setting in ("key_variable", "base_url"):
+        if not isinstance(settings.get(setting), str | None):
+            raise StudyError("must be a text", key=setting, found=settings[setting])
+    variable, moved = settings.get("key_variable"), settings.get("base_url")
+    provider = name.partition("/")[0]
+    if name.startswith(("http://", "https://")):
+        address = checked_url(name.partition("#")[0], source="model name")
+    elif moved:
+        address = checked_url(str(moved), source="base_url")
+    elif provider in SERVICES:
+        address = SERVICES[provider].base_url
+    elif provider == "anthropic":
+        address = ANTHROPIC_HOME
+    else:
+        return
+    if provider == "inspect":
+        require(INSPECT, address, who=name)
+    elif variable:
+        require(_variable(str(variable), f"{name}: key_variable"), address, who=name)
+
+
+def config_file() -> Path:
+    """The person's own configuration file."""
+    xdg = os.environ.get("XDG_CONFIG_HOME", "").strip()
+    root = Path(xdg) if xdg and Path(xdg).is_absolute() else Path("~/.config").expanduser()
+    return root / "ostrom" / "config.yaml"
+
+
+def _homes(variable: str) -> Iterator[Origin]:
+    """The servers that a key belongs to."""
+    services = [(entry.base_url, entry.keys, entry.url_variable) for entry in SERVICES.values()]
+    services.append((ANTHROPIC_HOME, ("ANTHROPIC_API_KEY",), "ANTHROPIC_BASE_URL"))
+    for home, keys, moved in services:
+        if variable in keys:
+            yield origin(home)
+            if moved and (elsewhere := first_set((moved,))):
+                yield origin(checked_url(elsewhere, source=moved))
+
+
+def _configured() -> Mapping[str, frozenset[Origin]]:
+    path = config_file()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise StudyError(f"cannot be read: {error}", file=str(path)) from None
+    found = read_yaml(text, str(path)) or {}
+    if not isinstance(found, dict):
+        raise StudyError("must map names to values", file=str(path), found=found)
+    if unknown := sorted(str(key) for key in set(found) - {"allow_keys"}):
+        raise StudyError("unknown entry", file=str(path), found=unknown[0], allowed=["allow_keys"])
+    grants = found.get("allow_keys") or {}
+    if not isinstance(grants, dict):
+        raise StudyError("must map variables to hosts", file=str(path), key="allow_keys", found=grants)
+    where = f"{path}: allow_keys"
+    return {
+        _variable(str(variable), where): frozenset(
+            _place(str(host), where) for host in (hosts if isinstance(hosts, list) else [hosts])
+        )
+        for variable, hosts in grants.items()
+    }
+
+
+def _variable(name: str, source: str) -> str:
+    if not _NAME.fullmatch(name.strip()):
+        raise UsageError(f"{source}: {name!r} is not the name of an environment variable")
+    return name.strip()
+
+
+def _place(host: str, source: str) -> Origin:
+    """A server as people write it: a host means https, unless it is this machine."""
+    text = host.strip()
+    if "://" not in text:
+        text = f"{'http' if is_local(f'http://{text}') else 'https'}://{text}"
+    return origin(checked_url(text, source=source))
+
+
+def _written(place: Origin) -> str:
+    scheme, host, port = place
+    shown = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{shown}" + ("" if port == {"http": 80, "https": 443}.get(scheme) else f":{port}")
