@@ -6,6 +6,13 @@ Another distribution adds a part with an entry point, for example in its pyproje
 
     [project.entry-points."ostrom.games"]
     my_game = "my_package.my_game:build"
+
+A replication is a package that holds everything one published study needs: ``studies/*.yaml``, ``mappings/*.yaml``,
+``measures/*.py``, ``panels/*.py`` and ``claims.py``. Ours are the folders of ``ostrom.replications``; another
+distribution names its package in the group ``ostrom.replications``::
+
+    [project.entry-points."ostrom.replications"]
+    fifth_paper = "my_package.fifth_paper"
 """
 
 from __future__ import annotations
@@ -16,6 +23,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from importlib.util import find_spec
 from typing import Any, Generic, TypeVar
 
 from ostrom.errors import StudyError, UnknownName
@@ -23,17 +33,75 @@ from ostrom.errors import StudyError, UnknownName
 T = TypeVar("T")
 
 
-class Registry(Generic[T]):
-    """All parts of one kind, built by name from a string or a mapping."""
+OWN_REPLICATIONS = "ostrom.replications"
 
-    def __init__(self, kind: str, package: str, constant: str, group: str) -> None:
+
+@lru_cache(maxsize=1)
+def replications() -> dict[str, str]:
+    """The installed replications: the name of each and its package.
+
+    >>> replications()["memory_curse"]
+    'ostrom.replications.memory_curse'
+    """
+    found = {name: f"{OWN_REPLICATIONS}.{name}" for name in _modules(OWN_REPLICATIONS)}
+    for point in entry_points(group=OWN_REPLICATIONS):
+        if found.setdefault(point.name, point.value) != point.value:
+            raise StudyError("two packages have a replication of that name", key=point.name)
+    return dict(sorted(found.items()))
+
+
+def replication_files(folder: str, suffix: str, kind: str) -> dict[str, Traversable]:
+    """The files of one folder of every replication, by name without the suffix; a name occurs once."""
+    found: dict[str, Traversable] = {}
+    for package in replications().values():
+        held = files(package).joinpath(folder)
+        for path in sorted(held.iterdir(), key=lambda p: p.name) if held.is_dir() else ():
+            name = path.name.removesuffix(suffix)
+            if path.name.endswith(suffix) and found.setdefault(name, path) is not path:
+                raise StudyError(f"two replications have a {kind} of that name", key=name)
+    return found
+
+
+def _modules(package: str) -> list[str]:
+    """The public modules of a package; none where there is no such package."""
+    spec = find_spec(package)
+    places = spec.submodule_search_locations if spec is not None else None
+    return [m.name for m in pkgutil.iter_modules(places or []) if not m.name.startswith("_")]
+
+
+class Registry(Generic[T]):
+    """All parts of one kind, built by name from a string or a mapping.
+
+    ``folder`` names the folder of a replication that holds such parts; ``module`` the module of a replication
+    that holds the only one, which then has the name of the replication.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        package: str | None,
+        constant: str,
+        group: str,
+        *,
+        folder: str | None = None,
+        module: str | None = None,
+    ) -> None:
         self.kind, self.package, self.constant, self.group = kind, package, constant, group
+        self.folder, self.module = folder, module
         self._added: dict[str, Callable[..., T]] = {}
 
     @cached_property
-    def _files(self) -> frozenset[str]:
-        folder = import_module(self.package).__path__
-        return frozenset(m.name for m in pkgutil.iter_modules(folder) if not m.name.startswith("_"))
+    def _files(self) -> dict[str, str]:
+        """The module of every part that is found by the name of its file."""
+        found = {name: f"{self.package}.{name}" for name in _modules(self.package)} if self.package else {}
+        for replication, package in replications().items() if self.folder or self.module else ():
+            if self.module and self.module in _modules(package):
+                found[replication] = f"{package}.{self.module}"
+            for name in _modules(f"{package}.{self.folder}") if self.folder else ():
+                place = f"{package}.{self.folder}.{name}"
+                if found.setdefault(name, place) != place:
+                    raise StudyError(f"two packages have a {self.kind} of that name", key=name)
+        return found
 
     @cached_property
     def _foreign(self) -> dict[str, EntryPoint]:
@@ -41,7 +109,7 @@ class Registry(Generic[T]):
 
     def names(self) -> list[str]:
         """Every known name, sorted."""
-        return sorted(self._files | set(self._foreign) | set(self._added))
+        return sorted({*self._files, *self._foreign, *self._added})
 
     def __contains__(self, name: object) -> bool:
         return name in self._added or name in self._files or name in self._foreign
@@ -64,7 +132,7 @@ class Registry(Generic[T]):
         if name in self._added:
             return self._added[name]
         if name in self._files:
-            factory: Callable[..., T] = getattr(import_module(f"{self.package}.{name}"), self.constant)
+            factory: Callable[..., T] = getattr(import_module(self._files[name]), self.constant)
             return factory
         if name in self._foreign:
             loaded: Callable[..., T] = self._foreign[name].load()

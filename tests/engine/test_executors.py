@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 import ostrom.errors
-import ostrom.studies
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
 from ostrom.engine.executors.cluster import Cluster
@@ -23,11 +22,11 @@ from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.runner import Options
 from ostrom.errors import BudgetSpent, OstromError, StudyError, UnknownName, UsageError
 from ostrom.models.base import Usage
-from ostrom.studies.load import load_study
+from ostrom.studies.load import builtin_names, load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import play
 
-BUILTIN = sorted(p.stem for p in (Path(ostrom.studies.__file__).parent / "builtin").glob("*.yaml"))
+BUILTIN = builtin_names()
 
 
 @pytest.mark.parametrize("name", BUILTIN)

@@ -22,6 +22,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"analysis"}),
     frozenset({"reports"}),
     frozenset({"studies"}),
+    frozenset({"replications"}),
     frozenset({"testing"}),
     frozenset({"cli", "__main__"}),
 )

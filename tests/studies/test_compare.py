@@ -18,10 +18,11 @@ from ostrom.cli import main
 from ostrom.errors import UnknownName, UsageError
 from ostrom.models.base import Request
 from ostrom.models.providers import scripted
+from ostrom.registry import replications
 from ostrom.studies.compare import Comparison, Line, Own, Published, compare_run, references
 from ostrom.studies.compare.lines import _beside, _by_cell
+from ostrom.studies.compare.published import published_rows
 from ostrom.studies.load import load_study
-from ostrom.studies.reference import reference_names, reference_rows
 from ostrom.studies.run import open_run, play
 
 GAMES = "vary.game=[{name: prisoners_dilemma, preset: memory_curse}, public_goods]"
@@ -77,14 +78,8 @@ def line(made: Comparison, agent: str | None, *cell: str) -> list[Line]:
 
 
 def test_every_table_is_shipped_and_every_reference_reads_its_own() -> None:
-    assert reference_names() == [
-        "coopeval",
-        "memory_curse",
-        "memory_curse_regimes",
-        "personas",
-        "repeated_games",
-    ]
-    assert len(reference_rows("memory_curse")) == 1737
+    assert list(replications()) == ["coopeval", "memory_curse", "personas", "repeated_games"]
+    assert len(published_rows("memory_curse")) == 1737
     assert references.names() == ["coopeval", "memory_curse", "personas", "repeated_games"]
     for name in references:
         made = references.build(name)
@@ -97,7 +92,7 @@ def test_the_doubts_of_the_tables_are_all_carried_over() -> None:
     doubted = [f for f in figures if f.doubts]
     noted = [
         row
-        for row in reference_rows("memory_curse")
+        for row in published_rows("memory_curse")
         if row["game"] and ("CONFLICT:" in row["note"] or "SUSPICIOUS:" in row["note"])
     ]
     assert len([f for f in doubted if f.cell[-1] != "paranoia_ratio"]) == len(noted)

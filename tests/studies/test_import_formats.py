@@ -11,8 +11,8 @@ import yaml
 
 from ostrom.analysis.rundata import run_data
 from ostrom.errors import StudyError
-from ostrom.reports.panels.games_robustness import GamesRobustness
-from ostrom.reports.panels.games_scores import GamesScores
+from ostrom.replications.repeated_games.panels.games_robustness import GamesRobustness
+from ostrom.replications.repeated_games.panels.games_scores import GamesScores
 from ostrom.studies.compare import compare_run
 from ostrom.studies.importing import Imported, import_rounds, load_mapping
 from ostrom.studies.run import open_run

@@ -83,9 +83,15 @@ def bootstrap_interval(values: Any, level: float = 0.95) -> tuple[float, float] 
         return float(np.mean(values)) - reach, float(np.mean(values)) + reach
     from ostrom.analysis.statistics import bootstrap, ends
 
-    rng = Streams(0, len(values)).at(0, 0, "bootstrap")
-    found = bootstrap(values, unit="match", rng=rng, resamples=RESAMPLES, level=level, method="percentile")
+    found = bootstrap(
+        values, unit="match", rng=draws(len(values)), resamples=RESAMPLES, level=level, method="percentile"
+    )
     return ends(found.ci)
+
+
+def draws(size: int) -> np.random.Generator:
+    """The generator of a bootstrap: the same data always get the same interval."""
+    return Streams(0, size).at(0, 0, "bootstrap")
 
 
 def _mean(values: list[Any]) -> float | None:

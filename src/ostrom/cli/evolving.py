@@ -14,7 +14,7 @@ from ostrom.cli.output import print_json, print_table, say
 from ostrom.errors import UsageError
 
 if TYPE_CHECKING:
-    from ostrom.analysis.measures.mechanisms_tournament import Tournament
+    from ostrom.analysis.dynamics.tournament import Tournament
 
 
 def evolve(
@@ -77,8 +77,8 @@ def evolve(
 
     Exit code: 1 when some tournament has no result because matches are missing or a file is wrong.
     """
-    from ostrom.analysis.measures.mechanisms_evolution import Settings, check_settings
-    from ostrom.analysis.measures.mechanisms_evolution_tables import entry_of, write_evolution
+    from ostrom.analysis.dynamics.evolution import Settings, check_settings
+    from ostrom.analysis.dynamics.evolution_tables import entry_of, write_evolution
 
     settings = Settings(
         eta, steps, tolerance, read_start(start), seed, population, selection, mapping,  # type: ignore[arg-type]
@@ -153,7 +153,7 @@ def _tournaments(
     if all(_is_foreign(item, runs) for item in source):
         if by is not None or expected:
             raise UsageError("--by and --expected are for runs, not for payoff files")
-        from ostrom.analysis.measures.mechanisms_payoff_files import read_payoff_files
+        from ostrom.analysis.dynamics.payoff_files import read_payoff_files
 
         read = read_payoff_files([Path(item) for item in source], discount=_discount(discount), seats=seats)  # type: ignore[arg-type]
         return list(read.tournaments), list(read.others), list(read.wrong)
@@ -175,7 +175,7 @@ def _is_foreign(item: str, runs: Path) -> bool:
 
 
 def _of_run(name: str, by: str | None, expected: bool, runs: Path) -> list[Tournament]:
-    from ostrom.analysis.measures.mechanisms_tournament import run_tournaments
+    from ostrom.analysis.dynamics.tournament import run_tournaments
     from ostrom.studies.run import open_run
 
     with open_run(name, runs) as run:
@@ -199,7 +199,7 @@ def _discount(text: str) -> Any:
 
 
 def _print(dynamics: str, entries: Sequence[dict[str, Any]]) -> None:
-    from ostrom.analysis.measures.mechanisms_evolution_tables import result_rows
+    from ostrom.analysis.dynamics.evolution_tables import result_rows
 
     rows = list(result_rows(entries))
     if rows:

@@ -58,4 +58,6 @@ class Panel(ABC):
         """Draw the panel; where there is nothing to draw, say why in a note."""
 
 
-panels: Registry[Panel] = Registry("panel", "ostrom.reports.panels", "PANEL", "ostrom.panels")
+panels: Registry[Panel] = Registry(
+    "panel", "ostrom.reports.panels", "PANEL", "ostrom.panels", folder="panels"
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,17 +12,20 @@ from pydantic import BaseModel, ValidationError
 
 from ostrom.errors import StudyError, UnknownName
 from ostrom.plain_yaml import check_plain, read_yaml
+from ostrom.registry import replication_files
 from ostrom.studies.paths import merge, put
 from ostrom.studies.schema import StudyFile
 
 Checked = TypeVar("Checked", bound=BaseModel)
 
-BUILTIN = files("ostrom.studies").joinpath("builtin")
-
 
 def builtin_names() -> list[str]:
-    """The studies that come with the package."""
-    return sorted(p.name.removesuffix(".yaml") for p in BUILTIN.iterdir() if p.name.endswith(".yaml"))
+    """The studies that installed replications bring."""
+    return sorted(_builtin())
+
+
+def _builtin() -> dict[str, Traversable]:
+    return replication_files("studies", ".yaml", "study")
 
 
 def read_study(source: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], str]:
@@ -31,8 +34,8 @@ def read_study(source: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], 
         check_plain(source, "study")
         return deepcopy(dict(source)), "study"
     text = str(source)
-    if text in builtin_names():
-        return _parse(BUILTIN.joinpath(f"{text}.yaml").read_text(encoding="utf-8"), text), text
+    if (known := _builtin().get(text)) is not None:
+        return _parse(known.read_text(encoding="utf-8"), text), text
     path = Path(text)
     if not path.exists():
         if path.suffix in (".yaml", ".yml") or "/" in text:

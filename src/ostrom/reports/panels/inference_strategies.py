@@ -11,8 +11,8 @@ from ostrom.analysis.inference.runs import Estimate, RunInference, infer_strateg
 from ostrom.analysis.rundata import RunData
 from ostrom.errors import UsageError
 from ostrom.reports.charts import dots, series_colours
+from ostrom.reports.maps import tiles
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
-from ostrom.reports.panels._games_shared import tiles
 from ostrom.reports.words import labels, listed, pretty, shortened
 
 LEAST = 0.01

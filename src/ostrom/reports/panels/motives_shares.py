@@ -8,8 +8,8 @@ from typing import Any
 from ostrom.analysis.motives.judged import JudgedCorpus, judged_corpora
 from ostrom.analysis.motives.shares import FACTORS, NONE, Share, dependences, motive_shares
 from ostrom.analysis.rundata import RunData
+from ostrom.reports.maps import share_map
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
-from ostrom.reports.panels._mechanisms_shared import share_map
 from ostrom.reports.words import labels, pretty
 
 NOT_JUDGED = "The reasoning of this run has not been judged: `ostrom judge {} --model MODEL` does it."

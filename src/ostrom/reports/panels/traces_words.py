@@ -8,8 +8,8 @@ from ostrom.analysis.lexicons import RATIOS
 from ostrom.analysis.rundata import RunData, quoted
 from ostrom.errors import UnknownName
 from ostrom.reports.cells import agents
+from ostrom.reports.layout import lines_by, named, splits
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
-from ostrom.reports.panels._memory_shared import lines_by, named, splits
 from ostrom.reports.panels._traces_shared import Share, ratio_sql, shares, table_or_note
 from ostrom.reports.words import pretty
 

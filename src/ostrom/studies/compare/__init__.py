@@ -1,7 +1,7 @@
 """Published and own figures side by side, for every study that names its reference.
 
-A reference is one file in ``ostrom.studies.compare.catalog`` (constant ``REFERENCE``) or an entry point of
-the group ``ostrom.references``; a study names it under ``report.reference``.
+A reference is the file ``claims.py`` of a replication (constant ``REFERENCE``) or an entry point of the group
+``ostrom.references``; a study names it under ``report.reference``.
 """
 
 from ostrom.studies.compare.figures import Cell, Games, Own, Published, Reference, references

@@ -89,7 +89,7 @@ class Reference(ABC):
 
 
 references: Registry[Reference] = Registry(
-    "reference", "ostrom.studies.compare.catalog", "REFERENCE", "ostrom.references"
+    "reference", None, "REFERENCE", "ostrom.references", module="claims"
 )
 
 

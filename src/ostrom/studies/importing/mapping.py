@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from functools import lru_cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,10 +13,11 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_val
 
 from ostrom.errors import StudyError, UnknownName
 from ostrom.framing.config import Framing
+from ostrom.registry import replication_files
 from ostrom.studies.factors import RESERVED
 from ostrom.studies.load import parse_yaml, validate
 
-SHIPPED = files("ostrom.studies.importing").joinpath("mappings")
+GENERAL = files("ostrom.studies.importing").joinpath("mappings")
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 FRAMING = tuple(Framing.model_fields)
@@ -307,15 +309,20 @@ def _text_keys(value: object) -> object:
 
 
 def mapping_names() -> list[str]:
-    """The mappings that come with the package."""
-    return sorted(p.name.removesuffix(".yaml") for p in SHIPPED.iterdir() if p.name.endswith(".yaml"))
+    """The mappings that come with the package and with replications."""
+    return sorted(_shipped())
+
+
+def _shipped() -> dict[str, Traversable]:
+    own = {p.name.removesuffix(".yaml"): p for p in GENERAL.iterdir() if p.name.endswith(".yaml")}
+    return {**replication_files("mappings", ".yaml", "mapping"), **own}
 
 
 def load_mapping(source: str | Path) -> tuple[Mapping, str]:
     """A mapping from a file or by the name of a shipped one, and what to call it in messages."""
     name = str(source)
-    if name in mapping_names():
-        text = SHIPPED.joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+    if (known := _shipped().get(name)) is not None:
+        text = known.read_text(encoding="utf-8")
     else:
         path = Path(name)
         if not path.exists():

@@ -1,0 +1,1 @@
+"""Tewolde et al. (2026), CoopEval: mechanisms and evolution."""

@@ -1,0 +1,1 @@
+"""The panels that only this paper has."""

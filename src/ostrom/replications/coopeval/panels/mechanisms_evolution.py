@@ -1,0 +1,153 @@
+"""Which types survive: populations over time, and paths in the triangle where there are three types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ostrom.analysis.dynamics.evolution import Evolved, Settings, evolve, replicator_paths
+from ostrom.analysis.dynamics.tournament import Tournament, run_tournaments
+from ostrom.analysis.rundata import RunData
+from ostrom.errors import OstromError
+from ostrom.replications.coopeval.panels._shared import (
+    REST,
+    match_rows,
+    nothing_yet,
+    streams,
+    triangles,
+    type_colours,
+)
+from ostrom.reports.charts import MOST_PANELS
+from ostrom.reports.panel import Drawn, Figure, Panel, Table
+from ostrom.reports.words import labels, pretty
+
+POINTS = 80
+"""Steps drawn of a path; more would not be seen."""
+STARTS = tuple((i / 6, j / 6, (6 - i - j) / 6) for i in range(1, 5) for j in range(1, 6 - i))
+"""Where the paths of the triangle begin: evenly spread populations with all three types."""
+
+
+class MechanismEvolution(Panel):
+    """The discrete exponential replicator on the payoffs of every cell, from equal shares."""
+
+    title = "Population streams"
+
+    def __init__(self, eta: float = 0.1, steps: int = 1000, expected: bool = False) -> None:
+        self.settings = Settings(eta=eta, steps=steps)
+        self.expected = bool(expected)
+
+    def draw(self, data: RunData) -> Drawn:
+        """One stream per cell; societies and cells with unplayed pairs are named with the reason."""
+        if why := nothing_yet(data):
+            return Drawn(notes=[why])
+        by = list(dict.fromkeys(["game", "mechanism", *data.factors]))
+        found = run_tournaments(match_rows(data), data.unit, by, expected=self.expected)
+        evolved: list[tuple[Tournament, Evolved]] = []
+        reasons: dict[str, list[str]] = {}
+        for tournament in found:
+            if not tournament.matches:
+                reasons.setdefault("no match is finished", []).append(_called(tournament))
+                continue
+            try:
+                evolved.append((tournament, evolve(tournament, "replicator", self.settings)))
+            except OstromError as error:
+                reasons.setdefault(str(error), []).append(_called(tournament))
+        notes = [f"{'; '.join(cells)}: {why}." for why, cells in reasons.items()]
+        if not evolved:
+            return Drawn(notes=notes)
+        table = _table(evolved, by)
+        if max(len(t.types) for t, _ in evolved) < 2:
+            return Drawn([], [table], [*notes, "There is one type only: its population cannot change."])
+        if len(evolved) > MOST_PANELS:
+            notes.append(
+                f"The charts show the first {MOST_PANELS} of {len(evolved)} cells; the table has all."
+            )
+        shown = evolved[:MOST_PANELS]
+        figures = [_streams(shown, self.settings)]
+        if all(len(t.types) == 3 for t, _ in shown) and len({t.types for t, _ in shown}) == 1:
+            figures.append(_simplex(shown, self.settings))
+        return Drawn(figures, [table], notes)
+
+
+def _called(tournament: Tournament) -> str:
+    return " · ".join(pretty(value) for value in dict.fromkeys(tournament.cell.values()))
+
+
+def _streams(evolved: Sequence[tuple[Tournament, Evolved]], settings: Settings) -> Figure:
+    total: dict[str, float] = {}
+    for _, result in evolved:
+        for name, share in result.shares["final"].items():
+            total[name] = total.get(name, 0.0) + share
+    types = list(total)
+    # With more types than colours, those that end up small flow together.
+    order = types if len(type_colours(types)) == len(types) else sorted(types, key=lambda t: -total[t])
+    names, colours = labels(types), type_colours(order)
+    shown = {names.get(name, name): colour for name, colour in colours.items()}
+    rows: list[dict[str, Any]] = []
+    for tournament, result in evolved:
+        assert result.path is not None
+        for step in _sampled(len(result.path.states)):
+            shares: dict[str, float] = dict.fromkeys(shown, 0.0)
+            for name, share in zip(tournament.types, result.path.states[step], strict=True):
+                shares[names[name] if names[name] in shares else REST] += float(share)
+            rows += [
+                {"step": step, "type": name, "share": share, "place": place, "facet": _called(tournament)}
+                for place, (name, share) in enumerate(shares.items())
+            ]
+    facets = list(dict.fromkeys(row["facet"] for row in rows))
+    caption = (
+        f"Shares of types under the discrete exponential replicator (eta {settings.eta:g}, at most "
+        f"{settings.steps} steps, equal shares at the start) on mean scores of all runs."
+    )
+    return Figure(
+        "mechanisms_streams", streams(rows, facets, shown), caption, "Stacked areas of population shares."
+    )
+
+
+def _sampled(count: int) -> list[int]:
+    """Steps to draw: dense at the beginning, where most happens, and always the last.
+
+    >>> _sampled(3)
+    [0, 1, 2]
+    """
+    grid = (np.linspace(0, 1, POINTS) ** 2 * (count - 1)).round().astype(int)
+    return sorted({int(step) for step in grid})
+
+
+def _simplex(evolved: Sequence[tuple[Tournament, Evolved]], settings: Settings) -> Figure:
+    paths = {}
+    for tournament, _ in evolved:
+        states = replicator_paths(
+            tournament.tensor().values,
+            np.array(STARTS),
+            eta=settings.eta or 0.1,
+            steps=settings.steps or 1000,
+        )
+        drawn = states[_sampled(len(states))]
+        paths[_called(tournament)] = [drawn[:, start].tolist() for start in range(len(STARTS))]
+    types = evolved[0][0].types
+    names = labels(types)
+    chart = triangles(paths, [names[t] for t in types], list(type_colours(types).values()))
+    caption = f"Paths of populations of three types from {len(STARTS)} starts; dots mark where they end."
+    return Figure("mechanisms_simplex", chart, caption, "Triangles with paths of populations.")
+
+
+def _table(evolved: Sequence[tuple[Tournament, Evolved]], by: list[str]) -> Table:
+    rows = []
+    for tournament, result in evolved:
+        means = tournament.means()
+        rows += [
+            [
+                *tournament.cell.values(), name, len(tournament.matches), means[name],
+                result.shares["final"][name], result.facts["fitness"][name], result.facts["steps"],
+                result.facts["settled"],
+            ]
+            for name in tournament.types
+        ]  # fmt: skip
+    columns = [*by, "type", "matches", "mean score", "final share", "final fitness", "steps", "settled"]
+    return Table("mechanisms_evolution", columns, rows, "Mean scores and populations at the end.")
+
+
+PANEL = MechanismEvolution

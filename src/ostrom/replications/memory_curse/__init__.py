@@ -1,0 +1,1 @@
+"""Liu et al. (2026), The Memory Curse."""

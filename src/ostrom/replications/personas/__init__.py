@@ -1,0 +1,1 @@
+"""Manoranjan & Gaikwad (2026), When Personas Override Payoffs."""

@@ -1,0 +1,104 @@
+"""Manoranjan & Gaikwad (2026), When Personas Override Payoffs: rates of profiles and their differences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from ostrom.analysis.rundata import RunData
+from ostrom.analysis.statistics import Interval
+from ostrom.replications.personas.effects import effects
+from ostrom.replications.personas.profiles import played
+from ostrom.replications.personas.published import contradictions, disputed, published_personas, told
+from ostrom.replications.personas.rates import MEASURES, rates
+from ostrom.studies.compare.figures import Games, Own, Published, Reference, doubts_in
+
+TYPES = ("all", "economic", "environmental")
+FAMILY = "commons"
+EFFECTS = {
+    ("nash_rate", "persona"): "persona_effect_pp",
+    ("nash_rate", "visibility"): "payoff_visibility_effect_pp",
+    ("green_rate", "persona"): "persona_effect_on_green_rate_pp",
+}
+"""What the paper calls the effects."""
+
+
+class Personas(Reference):
+    """Shares of played profiles in per cent, and the effects of the design in percentage points."""
+
+    name: ClassVar[str] = "personas"
+    citation: ClassVar[str] = "Manoranjan & Gaikwad (2026), When Personas Override Payoffs"
+    columns: ClassVar[tuple[str, ...]] = ("payoffs", "persona", "scenarios", "measure")
+    spread: ClassVar[str] = "none printed"
+    protocol: ClassVar[Mapping[str, Any]] = {
+        "agent.params.temperature": 0.2,
+        "agent.params.top_p": 0.9,
+        "agent.params.max_tokens": 256,
+        "seeds": 5,
+    }
+
+    def published(self) -> Sequence[Published]:
+        """The printed rates and effects; a figure that other parts of the paper contradict is in doubt."""
+        reasons = {item["id"]: item for item in contradictions()}
+        made = []
+        for row in published_personas():
+            doubts = doubts_in(row["note"] or "")
+            doubts += tuple(f"CONFLICT: {reasons[name]['against']}" for name in disputed(row) if not doubts)
+            cell = (row["payoffs"], row["persona"], row["scenario_type"], row["metric"])
+            made.append(Published(cell, row["model"], row["value"], None, row["table"], "verified", doubts))
+        return made
+
+    def own(self, data: RunData, games: Games) -> Sequence[Own]:
+        """The same figures of the run, with intervals that resample scenarios (Wilson's where all agree)."""
+        if not {"persona", "payoffs"} <= set(data.factors):
+            return []
+        decisions = data.records(
+            "SELECT * FROM decisions WHERE kind = 'act' AND state = 'done' ORDER BY match, step"
+        )
+        profiles = [p for p in played(decisions, games.of) if p["family"] in (None, FAMILY)]
+        types = [t for t in TYPES if t == "all" or any(p.scenario_class == t for p in profiles)]
+        found = []
+        for measure in MEASURES:
+            for rate in rates(profiles, measure, types=types):
+                if rate.estimate is not None:
+                    cell = (str(rate.key["payoffs"]), str(rate.key["persona"]), rate.scenario_type, measure)
+                    of = _scaled(rate.interval, 100)
+                    found.append(Own(cell, str(rate.key["agent"]), 100 * rate.estimate, *of, None, rate.n))
+        matches = Counter(p.agent for p in profiles)
+        for (measure, effect), metric in EFFECTS.items():
+            for one in effects(profiles, measure, types=types):
+                if one.effect == effect:
+                    at = (one.at, "no_minus_yes") if effect == "persona" else ("visible_minus_hidden", one.at)
+                    agent = str(one.key["agent"])
+                    of = _scaled(one.clustered, 1)
+                    cell = (*at, one.scenario_type, metric)
+                    found.append(Own(cell, agent, one.points, *of, None, matches[agent]))
+        return found
+
+    def remarks(self, data: RunData, games: Games) -> list[str]:
+        """What is not the paper's here, and where the paper disagrees with itself."""
+        others = {
+            g.params.get("scenario", "").partition("/")[0] for of in games.labelled.values() for g in of
+        }
+        found = [
+            "Scenarios carry the paper's subtype names; their stories and payoff tables are Ostrom's own."
+        ]
+        if others - {FAMILY}:
+            found.append("Scenarios of other families than commons are not compared.")
+        if "mixed" in {row["c"] for row in _classes(data)}:
+            found.append("Mixed scenarios are reported apart and are not compared.")
+        return [*found, *(f"The paper contradicts itself. {told(item)}" for item in contradictions())]
+
+
+def _scaled(interval: Interval | None, scale: float) -> tuple[float | None, float | None]:
+    return (None, None) if interval is None else (scale * interval.low, scale * interval.high)
+
+
+def _classes(data: RunData) -> list[dict[str, Any]]:
+    if "scenario_class" not in data.columns("matches"):
+        return []
+    return data.records("SELECT DISTINCT scenario_class AS c FROM matches")
+
+
+REFERENCE = Personas

@@ -1,0 +1,38 @@
+"""What theory says about players that do not think: closed forms to hold a run against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+
+from ostrom.games.equilibria import pure_equilibria
+from ostrom.games.game import Game
+from ostrom.replications.personas.profiles import describe
+
+
+def chance_of_nash(game: Game, odds: Sequence[Sequence[float]] | None = None) -> float:
+    """The chance that independent players hit a pure equilibrium; without odds, every action is as likely.
+
+    >>> from ostrom.games import build_game
+    >>> chance_of_nash(build_game("scenario:commons/debt_crisis"))
+    0.0625
+    """
+    by_seat = [[1 / len(names)] * len(names) for names in game.actions] if odds is None else odds
+    return sum(
+        prod(by_seat[seat][action] for seat, action in enumerate(equilibrium.profile))
+        for equilibrium in pure_equilibria(game)
+    )
+
+
+def always_green_rate(games: Iterable[Game]) -> float:
+    """The Nash rate of players that always take the cooperative action: the share of games where it is one.
+
+    >>> from ostrom.games import build_game
+    >>> always_green_rate([build_game(f"scenario:commons/{n}") for n in ("debt_crisis", "water_crisis")])
+    0.5
+    """
+    found = []
+    for game in games:
+        green = [action for action in game.cooperative if action is not None]
+        found.append(len(green) == game.seats and describe(game, tuple(green)).nash)
+    return sum(found) / len(found)

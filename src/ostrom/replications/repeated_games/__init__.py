@@ -1,0 +1,1 @@
+"""Akata et al. (2025), Playing repeated games with large language models."""

@@ -1,0 +1,61 @@
+"""One player against all others in a tournament, by the published recipe.
+
+It takes rounds for independent observations (all of seat 1, the last one of seat 2), so its intervals are too
+narrow; `ostrom report` has the same test with matches as the unit. A figure needs one tournament: with
+several framings in a run there would be several, and their rounds must not be thrown together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ostrom.analysis.rundata import RunData
+from ostrom.errors import OstromError
+from ostrom.replications.repeated_games.published_tests import published_test
+from ostrom.studies.compare.figures import Own
+
+SOCIAL = "social"
+
+
+def contests(moves: Mapping[str, Any], data: RunData) -> tuple[list[Own], list[str]]:
+    """The figures of every agent, and why a game has none."""
+    found: list[Own] = []
+    why: list[str] = []
+    for game, frame in moves.items():
+        by = [f for f in data.factors if f != "game" and frame[f].n_unique() > 1]
+        parts = frame.partition_by(by, maintain_order=True) if by else [frame]
+        # Where prompting is a factor, the paper's tournament is the one in which models are asked plainly.
+        plain = [p for p in parts if set(p["agent_style"].drop_nulls()) != {SOCIAL}]
+        if len(plain) != 1:
+            why.append(
+                f"Not compared: tests of a player against all others in {game}; the run holds {len(plain)} "
+                f"tournaments ({', '.join(by)}), the paper one."
+            )
+            continue
+        agents = plain[0].filter(plain[0]["seat"].is_not_null())["agent"].unique(maintain_order=True)
+        for agent in agents if len(agents) > 1 else ():
+            try:
+                found += _tested(plain[0], game, agent)
+            except (OstromError, ValueError) as error:
+                # Points that never vary, or a solver that finds no interval for the effect size.
+                why.append(f"Not compared: {agent} against all others in {game}: {error}")
+    return found, why
+
+
+def _tested(frame: Any, game: str, agent: str) -> Iterator[Own]:
+    test = published_test(frame, agent)
+    low, high = test.d.ci
+    figures = {
+        "t": test.t.statistic,
+        "df": test.t.df,
+        "p": test.t.p,
+        "d": test.d.estimate,
+        "d_ci_low": low,
+        "d_ci_high": high,
+        "bf": test.bayes.bf10,
+    }
+    count = frame.filter(frame["agent"] == agent)["match"].n_unique()
+    for name, value in figures.items():
+        ends = (low, high) if name == "d" else (None, None)
+        yield Own(("", game, f"{name}_against_all_others"), agent, value, ends[0], ends[1], None, count)

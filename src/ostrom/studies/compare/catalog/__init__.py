@@ -1,1 +1,0 @@
-"""Papers whose figures a run can be compared with: one file per paper."""

@@ -1,0 +1,222 @@
+"""The mechanisms study beside its published figures; every own figure here is worked out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+from pathlib import Path
+from statistics import fmean, stdev
+
+import pytest
+
+from ostrom.analysis.rundata import run_data
+from ostrom.replications.coopeval.figures.cells import mechanism_of
+from ostrom.replications.coopeval.published import published_coopeval
+from ostrom.studies.compare import Comparison, Line, compare_run, references
+from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import open_run, play
+
+NONE = "vary.mechanism={none: {mechanism: none}}"
+PD = "vary.game=[{name: prisoners_dilemma, preset: coopeval}]"
+REPETITION = (
+    "vary.mechanism={{it: {{mechanism: "
+    "{{name: repetition, rounds: 15, told_continuation: {0}, discount: {0}}}}}}}"
+)
+
+
+def played(
+    folder: Path, changes: Sequence[str], seeds: int = 1, types: str = "c: cooperator, d: defector"
+) -> Path:
+    study = load_study(
+        "mechanisms", changes=[f"types={{{types}}}", "agent.answer=choice", *changes], seeds=seeds
+    )
+    play(study, runs=folder)
+    return folder / "mechanisms"
+
+
+def compared(folder: Path, *chosen: str) -> Comparison:
+    with open_run(folder) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        return compare_run(run, data, chosen)
+
+
+def line(made: Comparison, agent: str | None, *cell: str) -> Line:
+    (found,) = [one for one in made.lines if one.own.agent == agent and one.cell == cell]
+    return found
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    """A cooperator and a defector without a mechanism."""
+    return compared(played(tmp_path_factory.mktemp("alone"), [NONE]), "d=Claude")
+
+
+@pytest.fixture(scope="module")
+def designed(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    """The same two with mediators and contracts of their own."""
+    changes = ["vary.mechanism={mediation: {mechanism: mediation}, contracting: {mechanism: contracting}}"]
+    return compared(played(tmp_path_factory.mktemp("designed"), changes), "c=Claude")
+
+
+def test_means_run_over_seats_so_that_a_match_against_itself_counts_twice(alone: Comparison) -> None:
+    one = line(alone, "d", "NoMechanism", "prisoners_dilemma", "", "mean_payoff")
+    # 3 against the cooperator in either seat, and 1 in both seats against itself.
+    assert one.own.value == pytest.approx((3 + 3 + 1 + 1) / 4) and one.value == 1.278
+    investor, trustee, itself = 6, 20, 4
+    trust = line(alone, "d", "NoMechanism", "trust_game", "", "mean_payoff")
+    assert trust.own.value == pytest.approx((investor + trustee + 2 * itself) / 4)
+
+
+def test_normalised_means_of_a_game_and_of_all_four(alone: Comparison) -> None:
+    one = line(alone, None, "NoMechanism", "prisoners_dilemma", "", "mean_payoff_normalised")
+    # The cooperator earns 1 on average (2, 2, 0, 0), the defector 2; the scale begins at 1 and is 1 long.
+    assert one.own.value == pytest.approx(((1 - 1) + (2 - 1)) / 2) and one.value == 0.097
+    whole = line(alone, "d", "NoMechanism", "all_four", "", "mean_payoff_normalised")
+    # Public goods: 1 and half a point per cooperator among the others, one on average. Travelers: 4, 4, 2, 2.
+    assert whole.own.value == pytest.approx(fmean([2 - 1, (1.5 - 1) / 0.5, (3 - 2) / 3, (8.5 - 4) / 6]))
+    assert line(alone, None, "NoMechanism", "all_four", "", "mean_payoff_normalised").value == 0.072
+
+
+def test_fitness_is_what_a_type_earns_in_the_population_that_is_left(alone: Comparison) -> None:
+    # Only defectors are left, so everybody meets defectors alone.
+    earned = {
+        "prisoners_dilemma": 0.0,
+        "public_goods": 0.5,
+        "travelers_dilemma": 0.0,
+        "trust_game": (0 + 2) / 2,
+    }
+    for game, points in earned.items():
+        one = line(alone, "c", "NoMechanism", game, "", "fitness_after_replicator")
+        assert one.own.value == pytest.approx(points, abs=1e-9)
+    whole = line(alone, "c", "NoMechanism", "all_four", "", "fitness_after_replicator_normalised")
+    assert whole.own.value == pytest.approx(fmean([-1, -0.5 / 0.5, -2 / 3, -3 / 6]))
+    everybody = line(alone, None, "NoMechanism", "trust_game", "", "fitness_after_replicator")
+    # Weighted by the final population: the cooperator's 1 has no weight.
+    assert everybody.own.value == pytest.approx(4.0) and everybody.value == 4.5
+
+
+def test_every_run_evolves_by_itself_and_the_spread_is_over_runs(tmp_path: Path) -> None:
+    folder = played(tmp_path, [NONE, PD], seeds=5, types="r: 'random:0.3', d: defector")
+    one = line(compared(folder), "r", "NoMechanism", "prisoners_dilemma", "", "fitness_after_replicator")
+    with open_run(folder) as run:
+        rows = [r for r in run.rows.matches() if r["agent"] == "r" and r["opponents"] == "d"]
+    runs = [fmean(r["score"] for r in rows if r["seed"] == seed) for seed in {r["seed"] for r in rows}]
+    assert sorted(runs) == [0.5, 0.5, 0.5, 0.5, 1.0]
+    assert one.own.value == pytest.approx(0.6, abs=1e-6)
+    assert one.own.spread == pytest.approx(stdev(runs) / sqrt(5), abs=1e-6)
+
+
+def test_ranks_need_six_types_and_are_always_in_doubt(alone: Comparison, tmp_path: Path) -> None:
+    assert not any(one.cell[-1] == "deviation_rating_rank" for one in alone.lines)
+    assert any("ranks by deviation rating" in remark and "has 2" in remark for remark in alone.remarks)
+    types = ", ".join(f"{kind[0]}{i}: {kind}" for kind in ("cooperator", "defector") for i in range(3))
+    made = compared(played(tmp_path, [NONE, PD], types=types), "c0=GPT-4o")
+    cell = ("NoMechanism", "prisoners_dilemma", "", "deviation_rating_rank")
+    # Three defectors share the ranks 1 to 3, three cooperators 4 to 6.
+    one = line(made, "c0", *cell)
+    assert one.own.value == 5.0 and one.value == 5.8 and "solver" in one.doubts[0]
+    rest = line(made, "d0", *cell)
+    assert rest.own.value == 2.0 and rest.low is None and rest.doubted == 6
+    assert not any(one.cell == cell for one in made.lines if one.own.agent is None)
+    assert any("mean of all ranks" in remark for remark in made.remarks)
+    assert any("no public_goods, travelers_dilemma, trust_game" in remark for remark in made.remarks)
+
+
+def test_matches_in_which_all_delegate_or_sign(designed: Comparison) -> None:
+    for mechanism, measure, two, three in (
+        ("Mediation", "all_players_delegate_pct", 78.7, 45.1),
+        ("Contracting", "contracts_signed_by_all_pct", 86.1, 93.4),
+    ):
+        # Cooperators delegate and sign, defectors do neither: one of 4 matches of two, one of 8 of three.
+        one = line(designed, None, mechanism, "prisoners_dilemma", "", measure)
+        assert (one.own.value, one.value) == (25.0, two)
+        one = line(designed, None, mechanism, "public_goods", "", measure)
+        assert (one.own.value, one.value) == (12.5, three)
+
+
+def test_designs_are_judged_by_game_and_averaged_over_the_four(designed: Comparison) -> None:
+    def share(mechanism: str, agent: str, measure: str) -> float:
+        return line(designed, agent, mechanism, "all_four", "", measure).own.value
+
+    # A mediator that cooperates only if all delegate: nobody gains by leaving. Delegating is weakly dominant in
+    # the Prisoner's Dilemma and in public goods; against a claim of 5 a claim of 4 is better than the
+    # mediator's 2, and an investor with an honest trustee does better by investing.
+    assert share("Mediation", "c", "design_nash_stable_pct") == 100.0
+    assert share("Mediation", "c", "design_weakly_dominant_pct") == 50.0
+    assert share("Contracting", "c", "design_weakly_dominant_pct") == 100.0
+    assert share("Contracting", "d", "design_nash_stable_pct") == 0.0
+    one = line(designed, "c", "Mediation", "all_four", "", "design_weakly_dominant_pct")
+    # Two designs a run in games of two, three in public goods.
+    assert one.value == 45.8 and one.own.matches == 3 * 2 + 3
+    assert any("amounts are bounded" in remark for remark in designed.remarks)
+
+
+def test_ablations_are_cells_of_their_own(tmp_path: Path) -> None:
+    made = compared(played(tmp_path, [REPETITION.format(0.7), PD]))
+    one = line(made, None, "Repetition", "prisoners_dilemma", "continuation 0.7", "mean_payoff")
+    assert one.own.value == pytest.approx(1.5) and one.value == 1.864
+    assert not any(one.cell[0] == "Repetition" and not one.cell[2] for one in made.lines)
+
+
+def test_a_setting_that_the_paper_does_not_have_is_said_and_not_compared(tmp_path: Path) -> None:
+    made = compared(played(tmp_path, [REPETITION.format(0.5), PD]))
+    assert made.lines == ()
+    assert any("Repetition with continuation 0.5" in remark for remark in made.remarks)
+
+
+@pytest.mark.parametrize(
+    ("change", "cell"),
+    [
+        (REPETITION.format(0.8), ("Repetition", "")),
+        ("agent.memory.k=2", ("Repetition", "window 2")),
+        ("agent.memory=full", ("Repetition", "memory full")),
+        ("vary.mechanism.it.mechanism.discount=null", ("Repetition", "told 0.8, discount None")),
+        (
+            "vary.mechanism={it: {mechanism: {name: reputation, order: higher, window: 4}}}",
+            ("Reputation+", "window 4"),
+        ),
+        ("vary.mechanism={it: {mechanism: reputation}}", ("Reputation-", "")),
+        ("vary.mechanism={it: {mechanism: mediation}}", ("Mediation", "")),
+        ("vary.mechanism.it.mechanism.told_continuation=null", ("Repetition", "told None, discount 0.8")),
+    ],
+)  # fmt: skip
+def test_what_is_set_otherwise_is_read_from_the_rules(change: str, cell: tuple[str, str]) -> None:
+    study = load_study("mechanisms", models=["scripted/any"], changes=[REPETITION.format(0.8), change, PD])
+    units = [unit for unit in StudyPlan(study).units() if unit.kind == "match"]
+    assert {mechanism_of(unit) for unit in units} == {cell}
+
+
+def test_two_contracting_matches_are_a_doubt_on_every_mean_that_they_move() -> None:
+    figures = references.build("coopeval").published()
+    doubted = {(f.model, f.cell[1], f.cell[3]) for f in figures if any("972" in doubt for doubt in f.doubts)}
+    moved = ("Claude", "Gemini-R", "Gemini-B", "Qwen-30b")
+    assert doubted == {(m, "all_four", "mean_payoff_normalised") for m in moved} | {
+        (m, "public_goods", "mean_payoff") for m in moved
+    }
+    (claude,) = [
+        f
+        for f in figures
+        if (f.model, f.cell) == ("Claude", ("Contracting", "all_four", "", "mean_payoff_normalised"))
+    ]
+    assert claude.value == 0.557 and "0.867 instead of 0.557" in claude.doubts[0]
+
+
+def test_payments_cancel_so_a_fourth_model_must_have_gained() -> None:
+    """Normalised means of four games, of which public goods is half a point long: 2 points per unit."""
+    short = 2 * ((0.557 - 0.867) + (1.055 - 0.978) + (0.778 - 0.624))
+    assert short == pytest.approx(-0.158)
+    spreads = {
+        r["model"]: float(r["se"])
+        for r in published_coopeval()
+        if (r["mechanism"], r["game"], r["metric"]) == ("Contracting", "public_goods", "mean_payoff")
+    }
+    # What comes from one of three runs shows in the standard error over runs as the shift itself.
+    assert {m for m in ("Gemini-B", "GPT-5.2", "GPT-4o") if spreads[m] >= 0.15} == {"Gemini-B"}
+
+
+def test_every_published_row_is_compared_or_named() -> None:
+    """Of 726 rows only the 20 mean ranks are left out, and a remark says so."""
+    figures = references.build("coopeval").published()
+    left = [r for r in published_coopeval() if r["metric"] == "deviation_rating_rank" and not r["model"]]
+    assert len(figures) == 726 - len(left) and len(left) == 20
+    assert {r["value"] for r in left} == {"3.5"}

@@ -1,0 +1,225 @@
+"""What mechanisms do, measured: scales from games, means with clustered intervals, choices, outliers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ostrom.analysis.rundata import RunData, run_data
+from ostrom.games import build_game
+from ostrom.games.game import Game
+from ostrom.replications.coopeval.actions import action_shares
+from ostrom.replications.coopeval.conduct import Rate, conduct_rates, rates
+from ostrom.replications.coopeval.outliers import outliers
+from ostrom.replications.coopeval.scale import Scale, scale_of
+from ostrom.replications.coopeval.scores import (
+    Point,
+    design_of,
+    normalised_mean,
+    normalised_means,
+    score_points,
+)
+from ostrom.studies.load import validate
+from ostrom.studies.run import open_run, play
+from ostrom.studies.schema import StudyFile
+
+
+@pytest.mark.parametrize(
+    ("game", "low", "high"),
+    [
+        ("prisoners_dilemma:coopeval", 1.0, 2.0),
+        ("public_goods", 1.0, 1.5),
+        ("travelers_dilemma", 2.0, 5.0),
+        ("trust", 4.0, 10.0),
+    ],
+)
+def test_the_benchmarks_are_computed_from_the_game(game: str, low: float, high: float) -> None:
+    built = build_game(game)
+    scale = scale_of(built)
+    assert scale == Scale((low,) * built.seats, (high,) * built.seats)
+    assert isinstance(scale, Scale)
+    assert scale.normalised(0, low) == 0.0 and scale.normalised(0, high) == 1.0
+
+
+def test_games_without_a_scale_say_why() -> None:
+    assert scale_of(build_game("matching_pennies")) == "game matching_pennies defines no cooperative action"
+    actions = (("c", "d"),) * 2
+    harmony = Game("harmony", actions, np.array([[[3, 3], [2, 1]], [[1, 2], [0, 0]]]), cooperative=(0, 0))
+    assert scale_of(harmony) == "in game harmony it is no equilibrium that all defect"
+    flat = Game("flat", actions, np.array([[[1, 1], [0, 1]], [[1, 0], [1, 1]]]), cooperative=(0, 0))
+    assert "no more and no less" in str(scale_of(flat))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
+    runs = tmp_path_factory.mktemp("runs")
+    study = validate(
+        StudyFile,
+        {
+            "name": "tour",
+            "game": {"name": "prisoners_dilemma", "preset": "coopeval"},
+            "types": {"c": "cooperator", "d": "defector"},
+            "seating": "ordered",
+            "vary": {
+                "mechanism": [
+                    "none",
+                    {"name": "mediation", "designs": [[1, 0], [1, 1]]},
+                    {"name": "contracting", "designs": [[3, -3], [0, 0]]},
+                    {"name": "reputation", "rounds": 2},
+                ]
+            },
+            "seeds": 2,
+        },
+        "test",
+    )
+    play(study, runs=runs)
+    with open_run("tour", runs) as run:
+        made = run_data(run.rows, run.folder.path, run.manifest)
+        yield made
+        made.close()
+
+
+def rows_of(data: RunData) -> list[dict[str, Any]]:
+    return data.records("SELECT * FROM matches ORDER BY match, player")
+
+
+def test_normalised_means_of_a_run_are_those_worked_out_by_hand(data: RunData) -> None:
+    points = score_points(rows_of(data), data.unit)
+    assert points.scales == {"prisoners_dilemma": Scale((1.0, 1.0), (2.0, 2.0))}
+    found = {
+        (m.key["mechanism"], m.key["type"]): m for m in normalised_means(points.points, ["mechanism", "type"])
+    }
+    # Cooperators score 2, 2 with themselves and 0 twice: mean 1, which is 0 on the scale; defectors 2, so 1.
+    assert found["none", "c"].mean == 0.0 and found["none", "d"].mean == 1.0
+    assert found["none", "c"].matches == 6 and found["none", "c"].runs == 2
+    (none, *_) = normalised_means(points.points, ["mechanism"])
+    assert none.mean == 0.5 and none.resampled == "runs, and matches within them"
+
+
+def test_exact_expectations_leave_out_and_count_what_has_none(data: RunData) -> None:
+    points = score_points(rows_of(data), data.unit, expected=True)
+    assert {p.mechanism for p in points.points} == {"none", "mediation", "contracting"}
+    assert points.left_out == 2 * 4  # two societies of two types at two seats
+
+
+def point(value: float, match: int, **more: Any) -> Point:
+    return Point(**{
+        "mechanism": "m", "game": "g", "type": "t", "value": value, "match": match, "seed": 0,
+        "design": f"match {match}", "seat": 1, "score": value, **more,
+    })  # fmt: skip
+
+
+def test_types_and_games_weigh_the_same_however_often_they_played() -> None:
+    points = [point(1.0, i) for i in range(10)] + [point(0.0, 10, type="u")] + [point(0.0, 11, game="h")]
+    assert normalised_mean(points).mean == pytest.approx(((1 + 0) / 2 + 0) / 2)
+
+
+def test_intervals_resample_designs_and_not_the_matches_under_them() -> None:
+    # Two designs, one good and one bad, with twenty matches each: the mean is unsure by the designs.
+    def under(design: str, value: float, first: int) -> list[Point]:
+        return [point(value, first + i, design=f"design of {design}") for i in range(20)]
+
+    designed = normalised_mean([*under("a", 1.0, 0), *under("b", 0.0, 20)])
+    assert (designed.low, designed.high) == (0.0, 1.0) and designed.designs == 2
+    assert designed.resampled == "designs"
+    plain = normalised_mean([point(float(i < 20), i) for i in range(40)])
+    assert plain.low is not None and plain.high is not None
+    assert 0.3 < plain.low < 0.4 and 0.6 < plain.high < 0.7 and plain.resampled == "matches"
+
+
+def test_intervals_resample_runs_where_there_are_several() -> None:
+    points = [point(float(seed), 10 * seed + i, seed=seed) for seed in (0, 1) for i in range(10)]
+    found = normalised_mean(points)
+    assert (found.low, found.high) == (0.0, 1.0) and found.resampled == "runs, and matches within them"
+
+
+def test_one_match_has_no_interval() -> None:
+    found = normalised_mean([point(0.5, 0), point(0.7, 0)])
+    assert found.mean == pytest.approx(0.6) and found.low is None and found.resampled == ""
+
+
+@settings(max_examples=25)
+@given(st.lists(st.floats(-2, 2, allow_subnormal=False), min_size=2, max_size=30))
+def test_intervals_hold_the_mean_and_are_the_same_every_time(values: list[float]) -> None:
+    points = [point(v, i) for i, v in enumerate(values)]
+    found = normalised_mean(points)
+    assert found.mean == pytest.approx(float(np.mean(values)), abs=1e-9)
+    assert found.low is not None and found.high is not None
+    assert min(values) - 1e-9 <= found.low <= found.high <= max(values) + 1e-9
+    assert normalised_mean(points) == found
+
+
+def test_the_design_of_a_match_is_that_of_the_winner() -> None:
+    players = [{"agent": a, "agent_id": i, "facts": None} for a, i in (("x", "1"), ("y", "2"))]
+    assert design_of(players, 7) == "match 7"
+    facts = {"winner": "K2", "proposals": [{"label": "K1", "seat": 0}, {"label": "K2", "seat": 1}]}
+    players[0]["facts"] = orjson.dumps(facts).decode()
+    assert design_of(players, 7) == "design of y #2 at seat 2"
+
+
+def test_one_wild_match_is_named_and_ordinary_ones_are_not() -> None:
+    rng = np.random.default_rng(1)
+    ordinary = [point(float(v), i) for i, v in enumerate(rng.normal(0.5, 0.2, 60))]
+    assert outliers(ordinary) == []
+    (found,) = outliers([*ordinary, point(-40.0, 99, score=-123.0)])
+    assert (found.match, found.score) == (99, -123.0)
+    assert found.without == pytest.approx(np.mean([p.value for p in ordinary]))
+    assert found.shift < -found.half_width
+    assert found.mean == pytest.approx((sum(p.value for p in ordinary) - 40) / 61)
+
+
+def test_two_wild_matches_cannot_hide_each_other() -> None:
+    rng = np.random.default_rng(2)
+    ordinary = [point(float(v), i) for i, v in enumerate(rng.normal(0.87, 0.3, 970))]
+    wild = [point(-150.0, 2000), point(-140.0, 2001)]
+    assert {o.match for o in outliers([*ordinary, *wild])} == {2000, 2001}
+
+
+def test_a_handful_of_matches_is_not_searched() -> None:
+    assert outliers([point(v, i) for i, v in enumerate([0.1, 0.1, 9.0])]) == []
+
+
+def test_choices_are_counted_with_those_that_nobody_took(data: RunData) -> None:
+    found = {(s.mechanism, s.agent, s.choice): s for s in action_shares(data)}
+    assert found["none", "c", "cooperate"].share == 1.0 and found["none", "c", "cooperate"].decisions == 8
+    assert found["none", "d", "cooperate"].share == 0.0 and found["none", "d", "cooperate"].stated == 0.0
+    assert ("mediation", "d", "delegate") in found
+
+
+def test_rates_of_conduct_are_read_from_the_tables(data: RunData) -> None:
+    found = conduct_rates(data)
+    measures = {(r.mechanism, r.measure) for r in found}
+    assert {("mediation", "delegates"), ("contracting", "signs"), ("contracting", "in_force")} <= measures
+    assert all(0 <= r.interval[0] <= r.share <= r.interval[1] <= 1 for r in found)
+    assert not any(r.mechanism in ("none", "reputation") for r in found)
+    for mechanism in ("mediation", "contracting"):
+        wins = [r for r in found if (r.mechanism, r.measure) == (mechanism, "wins")]
+        # Four seatings in two replicates: eight winners among sixteen proposals.
+        assert sum(r.times for r in wins) == 8 and sum(r.occasions for r in wins) == 16
+
+
+def test_rates_by_hand() -> None:
+    proposals = [{"label": "K1", "seat": 0}, {"label": "K2", "seat": 1}]
+    facts = orjson.dumps({"proposals": proposals, "winner": "K2", "in_force": False}).decode()
+    head = {"mechanism": "contracting", "game": "g", "match": 0}
+    matches = [{**head, "agent": a, "seat": s, "facts": facts} for s, a in enumerate("xy", 1)]
+    decisions = [
+        {**head, "agent": "x", "seat": 1, "kind": "vote", "answer": '{"K1":true,"K2":true}'},
+        {**head, "agent": "y", "seat": 2, "kind": "vote", "answer": '{"K1":true,"K2":false}'},
+        {**head, "agent": "x", "seat": 1, "kind": "sign", "answer": '{"sign":true}'},
+        {**head, "agent": "y", "seat": 2, "kind": "sign", "answer": '{"sign":false}'},
+        {**head, "agent": "x", "seat": 1, "kind": "act", "answer": "cooperate"},
+    ]
+    found = {(r.agent, r.measure): (r.times, r.occasions) for r in rates(decisions, matches)}
+    assert found == {
+        ("x", "approves"): (2, 2), ("y", "approves"): (1, 2), ("x", "approves_own"): (1, 1),
+        ("y", "approves_own"): (0, 1), ("x", "wins"): (0, 1), ("y", "wins"): (1, 1), ("x", "signs"): (1, 1),
+        ("y", "signs"): (0, 1), ("x", "in_force"): (0, 1), ("y", "in_force"): (0, 1),
+    }  # fmt: skip
+    assert Rate("m", "g", "x", "signs", 0, 1).interval[0] == 0.0

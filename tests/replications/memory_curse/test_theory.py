@@ -1,0 +1,248 @@
+"""Scripted players whose cooperation is known in closed form: every measure must find it.
+
+Noise e flips each chosen action with chance e, seat by seat, independently (mechanism ``repetition``). In the
+Prisoner's Dilemma of the memory study a pair earns 200 each for mutual cooperation and 100 on average
+otherwise, so a round's mean reward is 100 + 100 P(both cooperate).
+
+A scripted player with a window plays as if the match had begun with the first round it is shown. Hence with
+window 0 nobody ever sees a defection; grim with window 1 is tit for tat; grim with a window as long as the
+match is grim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import log1p
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ostrom.analysis.rundata import run_data
+from ostrom.replications.memory_curse.decay import decay
+from ostrom.replications.memory_curse.episodes import DISCOUNT, Episode, episodes, grouped
+from ostrom.replications.memory_curse.estimates import Estimate, estimate
+from ostrom.replications.memory_curse.penalty import penalties
+from ostrom.replications.memory_curse.recovery import recoveries
+from ostrom.replications.memory_curse.regimes import regime
+from ostrom.replications.memory_curse.roles import companies
+from ostrom.studies.run import open_run, play
+from ostrom.studies.schema import StudyFile
+
+E, ROUNDS, SEEDS = 0.1, 20, 40
+LENGTHS = (0, 1, ROUNDS)
+SAME = (1 - E) ** 2 + E**2
+"""Chance that two players who intend the same also play the same."""
+
+
+def played(folder: Path, **changes: Any) -> list[Episode]:
+    study = StudyFile.model_validate(
+        {
+            "name": "theory",
+            "game": {"name": "prisoners_dilemma", "preset": "memory_curse"},
+            "mechanism": {"name": "repetition", "rounds": ROUNDS, "noise": E},
+            "agent": {"memory": {"name": "window", "k": ROUNDS}},
+            "seeds": SEEDS,
+            **changes,
+        }
+    )
+    play(study, runs=folder)
+    with open_run(folder / "theory") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        return episodes(data)
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Episode]]:
+    yield played(
+        tmp_path_factory.mktemp("sweep"),
+        types={"wsls": "win_stay_lose_shift", "grim": "grim", "random": "random:0.7"},
+        vary={
+            "style": {"set": "agent.style", "to": ["reasoned", "direct"]},
+            "history_length": {"set": "agent.memory.k", "to": list(LENGTHS)},
+        },
+    )
+
+
+def theory(agent: str, length: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Chance of cooperating and of cooperating both, round by round."""
+    t = np.arange(ROUNDS)
+    if agent == "random":
+        # p = 0.7 before noise; the players are independent of everything.
+        p = 0.7 * (1 - E) + 0.3 * E
+        return np.full(ROUNDS, p), np.full(ROUNDS, p * p)
+    if length == 0:
+        return np.full(ROUNDS, 1 - E), np.full(ROUNDS, (1 - E) ** 2)
+    if agent == "wsls":
+        # Both repeat cooperation after equal actions and both shift to it after mutual defection, so both
+        # always intend the same: cooperation if the last actions were equal. They are, with chance SAME in
+        # any round (Nowak and Sigmund 1993, for errors of implementation).
+        intend = np.where(t == 0, 1.0, SAME)
+        return intend * (1 - E) + (1 - intend) * E, intend * (1 - E) ** 2 + (1 - intend) * E**2
+    if length == 1:
+        # Tit for tat copies, so a rate c becomes (1 - e) c + e (1 - c): c_t = 1/2 + (1 - 2e)^t / 2. Both
+        # actions of a round are independent given the round before; P(both) follows from the chain over the
+        # states CC, CD, DC, DD (Molander 1985).
+        state = np.array([1.0, 0, 0, 0])
+        rates: list[float] = []
+        both: list[float] = []
+        for _ in t:
+            intended = state[[0, 2, 1, 3]] if rates else state
+            state = np.array([_flip(intended, a, b) for a, b in ((0, 0), (0, 1), (1, 0), (1, 1))])
+            rates.append(state[0] + (state[1] + state[2]) / 2)
+            both.append(state[0])
+        assert np.allclose(rates, 0.5 + (1 - 2 * E) ** (t + 1) / 2)
+        return np.array(rates), np.array(both)
+    # Grim: both at peace, one provoked, both provoked. One error of a pair provokes the other player; a
+    # provoked player defects, which provokes its partner unless an error hides it; nobody ever forgives.
+    peace, one, war = 1.0, 0.0, 0.0
+    level: list[float] = []
+    mutual: list[float] = []
+    for _ in t:
+        level.append(peace * (1 - E) + one / 2 + war * E)
+        mutual.append(peace * (1 - E) ** 2 + one * E * (1 - E) + war * E**2)
+        peace, one, war = (
+            peace * (1 - E) ** 2,
+            peace * 2 * E * (1 - E) + one * E,
+            peace * E**2 + one * (1 - E) + war,
+        )
+    return np.array(level), np.array(mutual)
+
+
+def _flip(intended: np.ndarray[Any, Any], a: int, b: int) -> float:
+    """Chance of actions a, b when the intended pair is drawn and each is flipped with chance E."""
+    total = 0.0
+    for i, (x, y) in enumerate(((0, 0), (0, 1), (1, 0), (1, 1))):
+        total += intended[i] * (1 - E if a == x else E) * (1 - E if b == y else E)
+    return total
+
+
+def near(found: Estimate | None, expected: float) -> bool:
+    """Whether an estimate has the expected value in its interval, after a check that it is not far off."""
+    assert found is not None and found.low is not None and found.high is not None
+    reach = max(found.high - found.low, 1e-9) / 2
+    # 1.96 standard errors make the reach; twice that is 3.9 of them.
+    assert abs(found.value - expected) < 2 * reach, (found, expected)
+    return expected in found
+
+
+def test_cooperation_and_rewards_are_those_of_theory(sweep: list[Episode]) -> None:
+    weights = DISCOUNT ** np.arange(ROUNDS)
+    hits = []
+    for (agent, length, _), of in grouped(sweep, lambda e: (e.agent, e.length, e.style)).items():
+        rates, both = theory(agent, length or 0)
+        rewards = 100 + 100 * both
+        hits += [
+            near(estimate(of), float(rates.mean())),
+            near(estimate(of, "reward"), float(rewards.mean())),
+            near(estimate(of, "discounted"), float(weights @ rewards / weights.sum())),
+        ]
+    assert len(hits) == 54
+    # 95 % intervals hold the truth about 19 times in 20.
+    assert sum(hits) >= 0.87 * len(hits)
+
+
+def test_rewards_of_certain_play_are_exact(tmp_path: Path) -> None:
+    rows = played(
+        tmp_path,
+        types={"once": "defect_once"},
+        mechanism={"name": "repetition", "rounds": 4, "discount": 0.5},
+        seeds=1,
+    )
+    # Mutual defection once, then mutual cooperation; the study's own discount is about its score alone.
+    d = 0.99
+    for row in rows:
+        assert row.cooperation == 0.75 and row.reward == 175.0
+        assert row.discounted == pytest.approx(
+            (100 + 200 * (d + d**2 + d**3)) / (1 + d + d**2 + d**3), rel=1e-12
+        )
+
+
+def test_the_spread_over_seeds_is_that_of_independent_actions(sweep: list[Episode]) -> None:
+    of = [e for e in sweep if (e.agent, e.length, e.style) == ("random", 0, "direct")]
+    found = estimate(of)
+    assert found is not None and found.sd is not None
+    p = 0.7 * (1 - E) + 0.3 * E
+    assert found.sd == pytest.approx((p * (1 - p) / (2 * ROUNDS)) ** 0.5, rel=0.3)
+    assert found.seeds == found.matches == SEEDS
+
+
+def test_the_decay_slope_is_that_of_the_theoretical_rates(sweep: list[Episode]) -> None:
+    x = np.array([log1p(n) for n in LENGTHS])
+    hits = []
+    for (agent, _), of in grouped(sweep, lambda e: (e.agent, e.style)).items():
+        y = np.array([theory(agent, n)[0].mean() for n in LENGTHS])
+        expected = float(np.polyfit(x, y, 1)[0])
+        found = decay(of)
+        assert found is not None and found.method == "bootstrap" and found.lengths == LENGTHS
+        hits.append(near(Estimate(found.slope, found.low, found.high, None, found.matches, SEEDS), expected))
+        if agent == "random":
+            assert abs(expected) < 1e-12
+        if agent == "grim":
+            assert found.high is not None and found.high < 0
+    assert sum(hits) >= 5
+
+
+def test_regimes_follow_from_the_rates(sweep: list[Episode]) -> None:
+    grim = [e for e in sweep if (e.agent, e.style) == ("grim", "direct")]
+    rates = {
+        n: found.value for n, of in grouped(grim, lambda e: e.length or 0).items() if (found := estimate(of))
+    }
+    verdict = regime(rates)
+    assert verdict.name == "cursed" and verdict.at == ROUNDS and verdict.lengths == (ROUNDS,)
+    assert verdict.margin == pytest.approx(float(theory("grim", ROUNDS)[0].mean()) - 0.95, abs=0.05)
+
+
+def test_without_a_difference_between_the_styles_there_is_no_penalty(sweep: list[Episode]) -> None:
+    found = penalties(sweep)
+    assert {p.agent for p in found} == {"wsls", "grim", "random"}
+    assert {p.length for p in found} == {ROUNDS}
+    assert sum(near(p.penalty, 0.0) for p in found) >= 2
+
+
+def test_seats_of_equal_players_do_not_differ(sweep: list[Episode]) -> None:
+    for company in companies(sweep, mixed_only=False):
+        assert company.gap is None and company.forgiver is None
+        gap = company.seat_gaps[1]
+        assert gap.low is not None
+        near(gap, 0.0)
+        assert gap.value == pytest.approx(-company.seat_gaps[2].value)
+
+
+def test_the_gap_between_forgiver_and_grudge_holder_is_that_of_theory(tmp_path: Path) -> None:
+    rows = played(
+        tmp_path,
+        types={"wsls": "win_stay_lose_shift"},
+        seats={1: {"memory": {"k": 0}}},
+    )
+    # The forgiver (window 0) always intends to cooperate. The other does if the last actions were equal:
+    # I = x (1 - e) + (1 - x) e for its own chance x of having cooperated, then x' = I (1 - e) + (1 - I) e.
+    x, own = 1 - E, []
+    for _ in range(ROUNDS):
+        own.append(x)
+        intend = x * (1 - E) + (1 - x) * E
+        x = intend * (1 - E) + (1 - intend) * E
+    (company,) = companies(rows)
+    assert company.name == f"1 x HL 0 + 1 x HL {ROUNDS}"
+    near(company.forgiver, 1 - E)
+    near(company.grudge_holder, float(np.mean(own)))
+    assert near(company.gap, 1 - E - float(np.mean(own)))
+    assert company.gap is not None and company.gap.value == pytest.approx(company.seat_gaps[1].value)
+
+
+def test_a_cleaned_past_gives_back_what_theory_says(tmp_path: Path) -> None:
+    rows = played(
+        tmp_path,
+        types={"grim": "grim"},
+        agent={"memory": {"name": "sanitized", "mode": "ideal", "real": 1, "window": ROUNDS}},
+        vary={"real_rounds": {"set": "agent.memory.real", "to": [0, 1, ROUNDS]}},
+    )
+    # Made-up rounds are mutual cooperation, so X = 0 is peace, X = 1 is tit for tat, X = window is grim.
+    points = {point.real: point for point in recoveries(rows)}
+    base = float(theory("grim", ROUNDS)[0].mean())
+    for real, level in ((0, 1 - E), (1, float(theory("grim", 1)[0].mean())), (ROUNDS, base)):
+        near(points[real].cooperation, level)
+        if real != ROUNDS:
+            near(points[real].gain, level - base)
+            assert points[real].recovered == pytest.approx((level - base) / (1 - base), abs=0.1)
+    assert points[ROUNDS].gain is None and points[ROUNDS].recovered is None

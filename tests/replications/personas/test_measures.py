@@ -1,0 +1,201 @@
+"""Measures of the persona study: hand-counted cases, and properties that hold for every game."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import isclose
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ostrom.analysis.statistics import StatisticsError, wilson
+from ostrom.errors import OstromError
+from ostrom.games import Game, build_game
+from ostrom.games.scenarios import scenarios
+from ostrom.replications.personas.effects import CELLS, effects, effects_of_counts, logistic
+from ostrom.replications.personas.keywords import keyword_rows
+from ostrom.replications.personas.profiles import Played, describe, of_type, types_in
+from ostrom.replications.personas.rates import rates, role_shares
+from ostrom.replications.personas.regret import distances, regrets
+from ostrom.replications.personas.theory import chance_of_nash
+
+DEBT = build_game("scenario:commons/debt_crisis")
+WATER = build_game("scenario:commons/water_crisis")
+GREEN, TRAGEDY = (0, 0, 0, 0), (1, 1, 1, 1)
+
+
+def one(game: Game, profile: tuple[int, ...], persona: str = "yes", payoffs: str = "hidden") -> Played:
+    return describe(game, profile, agent="m", cell={"persona": persona, "payoffs": payoffs})
+
+
+@st.composite
+def games(draw: st.DrawFn) -> Game:
+    shape = draw(st.lists(st.integers(2, 3), min_size=2, max_size=4))
+    size = int(np.prod(shape)) * len(shape)
+    payoffs = draw(st.lists(st.integers(-3, 3), min_size=size, max_size=size))
+    actions = tuple(tuple(f"a{i}" for i in range(n)) for n in shape)
+    return Game("g", actions, np.reshape(np.array(payoffs, float), (*shape, len(shape))), (0,) * len(shape))
+
+
+@settings(max_examples=60)
+@given(games())
+def test_a_profile_is_nash_exactly_when_nobody_regrets_and_nothing_is_to_change(game: Game) -> None:
+    found = [describe(game, profile) for profile in game.profiles()]
+    stable = [p for p in found if p.nash]
+    for p in found:
+        assert p.nash == (max(p.regrets) <= 0) == (p.distance == 0)
+        assert min(p.regrets) >= 0
+        nearest = [sum(a != b for a, b in zip(p.actions, q.actions, strict=True)) for q in stable]
+        assert p.distance == (min(nearest) if nearest else None)
+    assert isclose(chance_of_nash(game), len(stable) / len(found))
+
+
+def test_hand_counted_regrets_of_the_published_table() -> None:
+    green = one(DEBT, GREEN)
+    assert not green.nash and green.green and green.distance == 4
+    # The industrialist's column is the published one: 9.5 for polluting alone against 3 for going along.
+    assert green.regrets[0] == 9.5 - 3
+    assert one(DEBT, TRAGEDY).regrets == (0, 0, 0, 0)
+
+
+def test_rates_by_type_with_wilson_and_scenario_intervals() -> None:
+    found = [one(DEBT, TRAGEDY), one(DEBT, GREEN), one(WATER, GREEN), one(WATER, GREEN)]
+    asked = ("nash_rate", "green_rate", "tragedy_rate", "green_share_of_nash")
+    by = {(m, r.scenario_type): r for m in asked for r in rates(found, m, by=("persona",))}
+    assert by["nash_rate", "all"].estimate == 0.75
+    assert by["nash_rate", "economic"].estimate == 0.5
+    assert by["nash_rate", "environmental"].estimate == 1.0
+    assert by["green_rate", "all"].estimate == 0.75
+    assert by["tragedy_rate", "all"].estimate == 0.25
+    assert (by["green_share_of_nash", "all"].successes, by["green_share_of_nash", "all"].n) == (2, 3)
+    assert by["nash_rate", "all"].wilson == wilson(3, 4, unit="match").ci
+    clustered = by["nash_rate", "all"].clustered
+    assert clustered is not None and (clustered.low, clustered.high) == (0.5, 1.0)
+    assert by["nash_rate", "economic"].clustered is None and by["nash_rate", "economic"].note
+
+
+def test_matches_that_all_agree_do_not_claim_certainty() -> None:
+    (rate,) = rates([one(DEBT, GREEN), one(WATER, (1, 0, 0, 0))], by=("persona",), types=["all"])
+    assert rate.clustered is not None and rate.clustered.width == 0
+    assert rate.interval == rate.wilson == wilson(0, 2, unit="match").ci
+
+
+def test_a_share_of_no_equilibria_is_undefined_not_zero() -> None:
+    (rate,) = rates([one(DEBT, GREEN)], "green_share_of_nash", by=("persona",), types=["economic"])
+    assert rate.estimate is None and rate.n == 0 and rate.note == "no profile to ask"
+
+
+def test_mixed_scenarios_are_reported_apart() -> None:
+    every = [build_game(f"scenario:commons/{name}") for name in scenarios("commons")]
+    mixed = next(game for game in every if game.params["class"] == "mixed")
+    found = [one(DEBT, TRAGEDY), one(mixed, GREEN)]
+    assert types_in(found) == ["all", "economic", "mixed"]
+    assert of_type(found, "all") == found[:1]
+    assert types_in(found[1:]) == ["mixed"]
+
+
+def test_role_shares_count_the_actions_of_every_role() -> None:
+    found = [one(DEBT, (0, 1, 1, 1)), one(WATER, (0, 0, 1, 1))]
+    shares = {r.key["role"]: r.estimate for r in role_shares(found, by=(), types=["all"])}
+    assert shares == {"Industrialist": 1.0, "Government": 0.5, "Environmental activist": 0.0, "Citizen": 0.0}
+
+
+def test_effects_are_differences_in_percentage_points() -> None:
+    counts = {
+        ("yes", "hidden"): (1, 4),
+        ("yes", "visible"): (2, 4),
+        ("no", "hidden"): (2, 4),
+        ("no", "visible"): (4, 4),
+    }
+    found = effects_of_counts(counts)
+    assert found == {
+        ("persona", "hidden"): 25, ("persona", "visible"): 50, ("persona", "average"): 37.5,
+        ("visibility", "yes"): 25, ("visibility", "no"): 50, ("visibility", "average"): 37.5,
+        ("interaction", "both"): 25,
+    }  # fmt: skip
+
+
+def test_effects_of_rows_agree_with_effects_of_counts() -> None:
+    found = []
+    plays = {("yes", "hidden"): 1, ("yes", "visible"): 2, ("no", "hidden"): 2, ("no", "visible"): 4}
+    for (who, seen), nash in plays.items():
+        for k, game in enumerate([DEBT, WATER, DEBT, WATER]):
+            good = TRAGEDY if game is DEBT else GREEN
+            found.append(one(game, good if k < nash else (0, 1, 0, 1), who, seen))
+    made = {(e.effect, e.at): e for e in effects(found, types=["all"])}
+    counts = {cell: (plays[cell], 4) for cell in CELLS}
+    assert {k: e.points for k, e in made.items()} == effects_of_counts(counts)
+    assert made["persona", "hidden"].newcombe is not None and made["interaction", "both"].newcombe is None
+    interval = made["persona", "visible"].clustered
+    assert interval is not None and made["persona", "visible"].points in interval
+
+
+def test_effects_that_lack_a_cell_are_left_out() -> None:
+    assert {
+        (e.effect, e.at) for e in effects([one(DEBT, GREEN, "yes"), one(DEBT, TRAGEDY, "no")], types=["all"])
+    } == {("persona", "hidden")}
+
+
+def test_the_logistic_model_finds_an_interaction_that_was_put_in() -> None:
+    rng = np.random.default_rng(4)
+    chance = {("no", "hidden"): 0.3, ("yes", "hidden"): 0.3, ("no", "visible"): 0.8, ("yes", "visible"): 0.3}
+    found = []
+    for name in scenarios("commons"):
+        game = build_game(f"scenario:commons/{name}")
+        if game.params["class"] == "mixed":
+            continue
+        good = TRAGEDY if game.params["class"] == "economic" else GREEN
+        for (who, seen), p in chance.items():
+            found += [one(game, good if rng.random() < p else (0, 1, 0, 1), who, seen) for _ in range(5)]
+    model = logistic(found)
+    assert model.n_clusters == 53 and model.n == 4 * 265
+    assert model["payoffs[visible]"].p < 0.001 and model["payoffs[visible]"].estimate > 1.5
+    assert model["persona[yes]:payoffs[visible]"].p < 0.001
+    assert model["persona[yes]"].p > 0.01
+
+
+def test_separated_cells_have_no_logistic_estimate() -> None:
+    found = [one(g, GREEN, who, seen) for g in (DEBT, WATER) for who, seen in CELLS]
+    with pytest.raises(StatisticsError):
+        logistic(found)
+
+
+def test_regrets_and_distances_by_role() -> None:
+    found = [one(DEBT, TRAGEDY), one(DEBT, (1, 1, 1, 0)), one(WATER, GREEN)]
+    table = {r.role: r for r in regrets(found, by=(), types=["all"])}
+    assert table["Citizen"].n == 3 and isclose(table["Citizen"].mean, 4 / 3)
+    assert table["Citizen"].best_replies == 2 and table["Industrialist"].best_reply_share == 1.0
+    (spread,) = distances(found, by=(), types=["all"])
+    assert spread.counts == {0: 2, 1: 1} and spread.mean == pytest.approx(1 / 3)
+
+
+def test_keywords_are_counted_per_thousand_rationales_and_role_names_matter() -> None:
+    def row(text: str | None, invalid: bool = False) -> dict[str, object]:
+        return {"state": "done", "invalid": invalid, "rationale": text, "persona": "yes"}
+
+    rows = [
+        row("As a Citizen I adjust: the just price now, and the cost."),
+        row("As a teacher I think of the future."),
+        row("", True),
+        row(None),
+    ]
+    found = {r["category"]: r for r in keyword_rows(rows, ["Citizen"], ["persona"])}
+    assert found["identity_based"]["occurrences"] == 1  # not "as a teacher"
+    assert found["social_moral"]["occurrences"] == 1  # "just", not "adjust"
+    assert found["short_term"]["per_1000"] == 500 and found["long_term"]["share_with_one"] == 0.5
+    assert found["payoff_focused"]["rationales"] == 2
+
+
+def test_unknown_measures_are_refused() -> None:
+    with pytest.raises(OstromError, match="unknown measure of profiles"):
+        rates([], "nash")
+
+
+def test_every_profile_of_every_scenario_has_one_verdict() -> None:
+    for name in scenarios("commons"):
+        game = build_game(f"scenario:commons/{name}")
+        found = [describe(game, profile) for profile in product(range(2), repeat=4)]
+        assert sum(p.green for p in found) == sum(p.tragedy for p in found) == 1
+        assert sum(p.nash for p in found) == round(16 * chance_of_nash(game))

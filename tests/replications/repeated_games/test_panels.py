@@ -1,0 +1,175 @@
+"""Panels about repeated games: hand-computed figures of scripted tournaments, and words where there is nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ostrom.analysis.rundata import RunData
+from ostrom.games.ordinal import ordinal_game
+from ostrom.replications.repeated_games.panels.games_robustness import wordings
+from ostrom.reports import Drawn, Table, build_report
+from ostrom.reports.panel import panels
+from ostrom.studies.load import load_study
+
+from ..conftest import Played
+
+OURS = [name for name in panels.names() if name.startswith(("games_", "inference_"))]
+BASE: dict[str, Any] = {"agent": {}, "vary": {}, "seeds": 1, "seating": "ordered"}
+PD = {"name": "prisoners_dilemma", "preset": "repeated_games"}
+TOURNAMENT = {
+    **BASE,
+    "game": PD,
+    "types": {"kind": "cooperator", "hard": "defector", "echo": "tit_for_tat"},
+    "mechanism": {"name": "repetition", "rounds": 4, "told_rounds": True},
+}
+
+
+def draw(data: RunData, spec: Any) -> Drawn:
+    return panels.build(spec).draw(data)
+
+
+def rows_of(table: Table) -> list[dict[str, Any]]:
+    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+
+
+def names_of(drawn: Drawn) -> list[str]:
+    return [figure.name for figure in drawn.figures]
+
+
+def test_pairs_show_who_defected_against_whom(played: Played) -> None:
+    drawn = draw(played(**TOURNAMENT), "games_pairs")
+    assert names_of(drawn) == ["games_pairs_defection", "games_pairs_score"]
+    pairs = {(r["player1"], r["player2"]): r for r in rows_of(drawn.tables[0])}
+    assert len(pairs) == 9
+    # Tit for tat is exploited once by a defector: C D D D against D D D D.
+    assert pairs["echo", "hard"]["defection1"] == 0.75 and pairs["hard", "echo"]["defection1"] == 1
+    assert pairs["kind", "hard"]["score1"] == 0 and pairs["hard", "kind"]["score1"] == 10
+    assert pairs["echo", "kind"]["score1"] == 8
+
+
+def test_games_without_a_cooperative_action_show_coordination_and_the_own_favourite(played: Played) -> None:
+    sweep = {
+        "payoffs": {
+            "mine": {"game": "battle_of_the_sexes:10,7"},
+            "theirs": {"game": "battle_of_the_sexes:7,10"},
+        }
+    }
+    types = {"opera": "constant:0", "match": "constant:1"}
+    drawn = draw(
+        played(**{**TOURNAMENT, "game": "battle_of_the_sexes", "types": types, "vary": sweep}), "games_pairs"
+    )
+    assert names_of(drawn) == ["games_pairs_coordination", "games_pairs_favourite", "games_pairs_score"]
+    pairs = {(r["payoffs"], r["player1"], r["player2"]): r for r in rows_of(drawn.tables[0])}
+    assert pairs["mine", "opera", "match"]["coordination"] == 0
+    assert pairs["mine", "opera", "opera"]["coordination"] == 1
+    # The favourite follows the payoffs of the sweep, not the name of the game.
+    assert pairs["mine", "opera", "match"]["favourite1"] == 1
+    assert pairs["theirs", "opera", "match"]["favourite1"] == 0
+    assert pairs["mine", "opera", "match"]["defection1"] is None
+
+
+def test_score_ratios_stand_by_family_with_intervals_over_games(played: Played) -> None:
+    tragic = [n for n in range(1, 145) if ordinal_game(n).family == "tragic"][:1]
+    win = [n for n in range(1, 145) if ordinal_game(n).family == "win-win"][:3]
+    vary = {"game": [f"ordinal_2x2:{n}" for n in (*tragic, *win)]}
+    study = {**TOURNAMENT, "types": {"best": "favourite", "other": "random"}, "vary": vary}
+    drawn = draw(played(**study), "games_scores")
+    rows = {(r["agent"], r["family"]): r for r in rows_of(drawn.tables[0])}
+    assert rows["best", "win-win"]["games"] == 3 and rows["best", "win-win"]["resampled"] == "games"
+    assert rows["best", "tragic"]["games"] == 1 and rows["best", "tragic"]["resampled"] == "matches"
+    assert (
+        rows["best", "win-win"]["low"] <= rows["best", "win-win"]["ratio"] <= rows["best", "win-win"]["high"]
+    )
+    # Without the tragic game the published figure is that of the win-win games, interval included.
+    same = [
+        (r["ratio"], r["low"], r["high"])
+        for r in (rows["best", "win-win"], rows["best", "overall (published)"])
+    ]
+    assert same[0] == same[1]
+    assert rows["best", "overall"]["games"] == 4 and rows["best", "overall (published)"]["games"] == 3
+    assert names_of(drawn) == ["games_scores"] and "No finished match in the family" in drawn.notes[0]
+
+
+def test_the_last_round_is_held_against_those_before(played: Played) -> None:
+    data = played(**{**TOURNAMENT, "types": {"once": "defect_once", "turn": "alternator"}})
+    drawn = draw(data, "games_endings")
+    assert names_of(drawn) == ["games_endings_last_round", "games_endings_to_go"]
+    drops = {r["agent"]: r for r in rows_of(drawn.tables[0])}
+    # D C C C: two thirds before, 1 in the last; C D C D: two thirds before, 0 in the last.
+    assert drops["once"]["drop"] == pytest.approx(2 / 3 - 1) and drops["turn"]["drop"] == pytest.approx(2 / 3)
+    way = {(r["agent"], r["rounds to go"]): r["cooperation"] for r in rows_of(drawn.tables[1])}
+    assert way["once", 3] == 0 and way["once", 0] == 1 and way["turn", 0] == 0
+
+
+def test_predictions_show_accuracy_and_the_first_right_round(played: Played) -> None:
+    study = {
+        **TOURNAMENT,
+        "types": {"kind": "cooperator", "turn": "alternator"},
+        "mechanism": {"name": "repetition", "rounds": 4, "predict": "players"},
+    }
+    drawn = draw(played(**study), "games_predictions")
+    assert names_of(drawn) == ["games_predictions_accuracy", "games_predictions_first_right"]
+    rows = {(r["predicted by"], r["predicted"]): r for r in rows_of(drawn.tables[0])}
+    assert set(rows) == {(a, b) for a in ("kind", "turn") for b in ("kind", "turn")}
+    # Scripts expect cooperation first and then a repetition: right about a cooperator from the start, and
+    # about an alternator only once.
+    sure, fooled = rows["turn", "kind"], rows["kind", "turn"]
+    assert (sure["median first right round"], sure["never"], sure["accuracy"]) == (1, 0, 1)
+    assert (fooled["median first right round"], fooled["never"], fooled["accuracy"]) == (None, 2, 0.25)
+    assert (rows["turn", "turn"]["matches"], rows["turn", "turn"]["series"]) == (1, 2)
+
+
+def test_robustness_says_what_survives(played: Played) -> None:
+    vary = {"story": {"set": "agent.framing.story", "to": ["neutral", "cooking"]}}
+    study = {**TOURNAMENT, "types": {"kind": "cooperator", "hard": "defector"}, "vary": vary}
+    drawn = draw(played(**study), "games_robustness")
+    assert drawn.notes[0] == "1 of 1 conclusions hold in every framing."
+    assert names_of(drawn) == [
+        "games_robustness_cooperation_shares",
+        "games_robustness_cooperation_conclusions",
+    ]
+    shares = {r["source"]: r["share"] for r in rows_of(drawn.tables[0])}
+    assert shares["agent"] == pytest.approx(1) and shares["story"] == pytest.approx(0)
+    assert rows_of(drawn.tables[1])[0]["difference"] == 1
+
+
+def test_wordings_are_the_factors_that_set_framings_alone() -> None:
+    study = load_study("framing-robustness", preset="wide").model_dump(mode="json")
+    assert wordings(study) == ["labels", "units", "story", "order", "goal", "outcomes", "hint"]
+    assert wordings(load_study("horizon").model_dump(mode="json")) == []
+    nested = {
+        "vary": {"tone": {"a": {"agent": {"framing": {"story": "x"}}}, "b": {"agent": {"framing": {}}}}}
+    }
+    assert wordings(nested) == ["tone"]
+    assert (
+        wordings({"vary": {"mixed": {"a": {"agent": {"framing": {"story": "x"}, "style": "direct"}}}}}) == []
+    )
+
+
+def test_strategies_and_responses_are_shown(played: Played) -> None:
+    spec = {"name": "inference_strategies", "resamples": 100, "strategies": ["tit_for_tat", "defector"]}
+    drawn = draw(played(**TOURNAMENT), spec)
+    assert names_of(drawn) == ["inference_strategies", "inference_responses"]
+    weights = {(r["agent"], r["strategies"]): r["weight"] for r in rows_of(drawn.tables[0])}
+    assert weights["echo", "tit_for_tat"] == pytest.approx(1) and weights[
+        "hard", "defector"
+    ] == pytest.approx(1)
+    answers = {(r["agent"], r["after"]): r["P(cooperate)"] for r in rows_of(drawn.tables[1])}
+    assert answers["echo", "CD"] == 0 and answers["kind", "CD"] == 1 and answers["kind", "DD"] is None
+    assert any(note.startswith("Candidates: tit_for_tat, defector") for note in drawn.notes)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_panel_says_why_it_is_empty(played: Played, name: str) -> None:
+    study = {**BASE, "game": "matching_pennies", "mechanism": "none", "types": {"heads": "constant:heads"}}
+    drawn = draw(played(**study), name)
+    if name != "games_pairs":  # coordination has a meaning even here
+        assert not drawn.figures and drawn.notes
+
+
+def test_a_whole_report_is_drawn_without_a_failure(played: Played) -> None:
+    quick = [{"name": n, "resamples": 100} if n.startswith("inference") else n for n in OURS]
+    report = build_report(played(**{**TOURNAMENT, "report": {"panels": quick}}))
+    assert report.failures == ()
