@@ -11,7 +11,7 @@ BENCH := .venv-bench
 BENCH_READY := $(BENCH)/.ready-$(HASH)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint format golden bench chaos axelrod ray clean help
+.PHONY: demo test lint format golden bench chaos mutants axelrod ray clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -37,6 +37,9 @@ golden: $(DEV_READY) ## write the golden transcripts anew; review the difference
 
 chaos: $(DEV_READY) ## break everything that can break: kills, faults, full disks, damage, a million odd inputs
 	$(BIN)/python -m chaos
+
+mutants: $(DEV_READY) ## change the engine, models, answers and statistics in many places and list what no test notices
+	$(BIN)/python -m tools.mutants $(MUTANTS)
 
 axelrod: $(DEV_READY) ## compare our strategies with the Axelrod library move by move (installs torch)
 	$(PIP) 'torch==2.13.0' axelrod

@@ -83,3 +83,36 @@ def test_a_wrong_table_gets_one_clear_line(text: str, said: str, tmp_path: Path)
 def test_a_missing_table_gets_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(StudyError, match="cannot be read"):
         load_prices(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize(
+    ("usage", "price"),
+    [
+        (Usage(input=1_000_000, output=0), 2.0),
+        (Usage(input=0, output=1_000_000), 8.0),
+        (Usage(input=1_000_000, output=0, cached=1_000_000), 0.5),
+        (Usage(input=1_000_000, output=250_000, cached=400_000), 0.6 * 2 + 0.4 * 0.5 + 0.25 * 8),
+        (Usage(input=100, output=0, cached=1_000_000), 100 * 0.5e-6),  # never more than were sent
+        (Usage(input=1_000_000, output=0, reasoning=5), 2.0),
+    ],
+)
+def test_a_call_costs_input_less_cached_tokens_cached_tokens_and_output(usage: Usage, price: float) -> None:
+    assert Rates(input=2.0, output=8.0, cached=0.5).cost(usage) == pytest.approx(price, rel=1e-12)
+
+
+def test_cached_tokens_cost_what_others_cost_where_they_have_no_rate_of_their_own() -> None:
+    rates, usage = Rates(input=2.0, output=8.0), Usage(input=1_000_000, output=0)
+    assert rates.cost(Usage(input=1_000_000, output=0, cached=600_000)) == rates.cost(usage) == 2.0
+    assert Rates(2.0, 8.0, 0.0).cost(Usage(input=1_000_000, output=0, cached=600_000)) == pytest.approx(0.8)
+
+
+def test_free_is_free_without_token_counts_and_anything_else_is_unknown() -> None:
+    assert Rates(0.0, 0.0, 0.0).cost(Usage()) == 0.0
+    assert Rates(1.0, 1.0).cost(Usage(input=None, output=5)) is None
+    assert Rates(1.0, 1.0).cost(Usage(input=5, output=None)) is None
+
+
+@pytest.mark.parametrize("wrong", [True, float("inf"), float("nan"), -0.5, "1", None])
+def test_a_price_is_a_number_of_at_least_zero(wrong: object) -> None:
+    with pytest.raises(StudyError, match=r"m/x\.cached: a price is a number of at least 0"):
+        price_of("m/x", CALL, {"m/x": {"input": 1, "output": 1, "cached": wrong}})

@@ -185,6 +185,37 @@ def test_a_handful_of_matches_is_not_searched() -> None:
     assert outliers([point(v, i) for i, v in enumerate([0.1, 0.1, 9.0])]) == []
 
 
+def around(ordinary: int, wild: int) -> set[int]:
+    """Matches that are named among so many that alternate between 0.4 and 0.6, and so many wild ones."""
+    points = [point(0.4 + 0.2 * (i % 2), i) for i in range(ordinary)]
+    return {o.match for o in outliers([*points, *(point(-90.0 - i, 1000 + i) for i in range(wild))])}
+
+
+@pytest.mark.parametrize(
+    ("ordinary", "wild", "named"),
+    [
+        (6, 1, 0), (7, 1, 1),  # a mean of fewer than eight matches is not searched
+        (37, 2, 0), (38, 2, 2),  # one in twenty: two of 39 are too many to be outliers, two of 40 are not
+        (57, 3, 3), (56, 3, 0), (95, 5, 5),
+        (300, 5, 5), (300, 6, 0),  # never more than five
+        (40, 0, 0),
+    ],
+)  # fmt: skip
+def test_how_many_matches_may_be_outliers(ordinary: int, wild: int, named: int) -> None:
+    assert around(ordinary, wild) == {1000 + i for i in range(named)}
+
+
+def test_a_match_is_named_only_if_it_moves_the_mean_by_more_than_half_its_interval() -> None:
+    ordinary = [point(0.4 + 0.2 * (i % 2), i) for i in range(20)]
+    interval = normalised_mean(ordinary)
+    assert interval.low is not None and interval.high is not None
+    half = (interval.high - interval.low) / 2
+    # One match at 0.5 + 21 s moves a mean of 20 matches around 0.5 by s.
+    assert outliers([*ordinary, point(0.5 + 21 * half * 0.95, 99)]) == []
+    (found,) = outliers([*ordinary, point(0.5 + 21 * half * 1.05, 99)])
+    assert found.shift == pytest.approx(half * 1.05) and found.half_width == pytest.approx(half)
+
+
 def test_choices_are_counted_with_those_that_nobody_took(data: RunData) -> None:
     found = {(s.mechanism, s.agent, s.choice): s for s in action_shares(data)}
     assert found["none", "c", "cooperate"].share == 1.0 and found["none", "c", "cooperate"].decisions == 8
