@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from ostrom.errors import GameError
 from ostrom.games import Game, build_game
+from ostrom.games.bimatrix import symmetric_2x2
 from ostrom.games.equilibria import (
     best_responses,
     dominant_action,
@@ -256,3 +257,9 @@ def test_closed_forms_refuse_other_shapes() -> None:
             solve(build_game("public_goods"))
     with pytest.raises(GameError, match="best_responses needs"):
         best_responses(build_game("chicken"), 2, (0,))
+
+
+def test_a_mixture_that_guarantees_no_more_than_a_pure_action_by_rounding_is_not_taken() -> None:
+    # 0.1 + 0.2 is not 0.3: by the last digit the crossing would lie inside and win.
+    game = symmetric_2x2("tie", ("a", "b"), both=0.3, alone=0.1 + 0.2, other=0.1 + 0.2, neither=0.3)
+    assert mixed_maximin(game, 0).mixture == (1.0, 0.0)

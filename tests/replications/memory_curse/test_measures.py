@@ -119,8 +119,12 @@ def test_a_slope_from_single_matches_is_that_of_a_regression() -> None:
     assert two is not None and two.low is None and two.note
     three = decay([one(0, 1.0, length=0), one(1, 0.6, length=10), one(2, 0.5, length=80)])
     assert three is not None and three.method == "ols" and three.low is not None
+    flat = decay(
+        [one(n, value, length=n // 2) for n, value in enumerate([0.3, 0.1, 0.1, 0.3, 0.1 + 0.2, 0.1])]
+    )
+    assert flat is not None and flat.slope == 0.0  # 6e-17 by plain sums
     exact = decay([one(n, 0.5, length=n) for n in range(4)])
-    assert exact is not None and exact.slope == pytest.approx(0) and exact.method == "none" and exact.note
+    assert exact is not None and exact.slope == 0.0 and exact.method == "none" and exact.note
 
 
 def test_the_penalty_names_the_length_at_which_it_was_taken() -> None:

@@ -83,6 +83,17 @@ def test_effects_and_the_interaction(data: RunData) -> None:
     assert any("separation" in note for note in drawn.notes)
 
 
+def test_an_error_that_does_not_exist_does_not_take_the_model_away(data: RunData) -> None:
+    found = {r["term"]: r for r in rows(draw(data, "personas_interaction"), "personas_logistic")}
+    # With hidden payoffs the persona changes nothing in any scenario: an estimate, but nothing to judge it by.
+    unmoved = found["persona[yes]"]
+    assert (unmoved["estimate"], unmoved["odds ratio"]) == (0.0, 1.0)
+    assert (unmoved["se"], unmoved["p"], unmoved["low"], unmoved["high"]) == (None,) * 4
+    assert "no standard error" in unmoved["note"]
+    others = [found[term] for term in ("intercept", "payoffs[visible]", "persona[yes]:payoffs[visible]")]
+    assert all(r["p"] == pytest.approx(0.5405, abs=1e-4) and r["note"] is None for r in others)
+
+
 def test_words_are_counted_by_condition(data: RunData) -> None:
     found = {
         (r["persona"], r["payoffs"], r["category"]): r["per 1,000"]

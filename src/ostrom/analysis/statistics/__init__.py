@@ -50,7 +50,8 @@ from ostrom.analysis.statistics.proportions import (
 )
 from ostrom.analysis.statistics.regression import Coefficient, Regression
 from ostrom.analysis.statistics.result import Interval, Result, ends
-from ostrom.analysis.statistics.slope import Slope, ols_slope
+from ostrom.analysis.statistics.samples import without_rounding
+from ostrom.analysis.statistics.slope import Slope, least_squares_slope, ols_slope
 from ostrom.analysis.statistics.variance_shares import VarianceShare, VarianceShares, variance_shares
 
 __all__ = [
@@ -98,6 +99,7 @@ __all__ = [
     "jzs_one_sample",
     "jzs_paired",
     "jzs_two_sample",
+    "least_squares_slope",
     "linear_mixed_model",
     "logistic_regression",
     "newcombe_difference",
@@ -113,4 +115,5 @@ __all__ = [
     "variance_shares",
     "welch_t",
     "wilson",
+    "without_rounding",
 ]

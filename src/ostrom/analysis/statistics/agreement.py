@@ -10,7 +10,14 @@ import numpy as np
 
 from ostrom.analysis.statistics.errors import BadSample, Undefined
 from ostrom.analysis.statistics.result import Interval, Result
-from ostrom.analysis.statistics.samples import Labels, checked_level, checked_unit, label_codes, same_length
+from ostrom.analysis.statistics.samples import (
+    Labels,
+    checked_level,
+    checked_unit,
+    label_codes,
+    same_length,
+    without_rounding,
+)
 
 
 @dataclass(frozen=True)
@@ -50,11 +57,11 @@ def cohens_kappa(first: Labels, second: Labels, *, unit: str, level: float = 0.9
     agreement, chance = float(np.trace(table)), float(rows @ columns)
     if 1.0 - chance < 1e-12:
         raise Undefined(f"kappa is undefined: both raters gave only the label {levels[0]!r}")
-    kappa = (agreement - chance) / (1 - chance)
+    kappa = without_rounding(agreement - chance, 1.0) / (1 - chance)
     both = rows[None, :] + columns[:, None]  # both[i, j] = column margin of i + row margin of j
     on = float(np.sum(np.diag(table) * (1 - (rows + columns) * (1 - kappa)) ** 2))
     off = float(np.sum(table * (1 - np.eye(k)) * both**2)) * (1 - kappa) ** 2
-    spread = max(on + off - (kappa - chance * (1 - kappa)) ** 2, 0.0)
+    spread = max(without_rounding(on + off - (kappa - chance * (1 - kappa)) ** 2, 1.0), 0.0)
     se = math.sqrt(spread / n) / (1 - chance)
     reach = NormalDist().inv_cdf(0.5 + checked_level(level) / 2) * se
     return Kappa(

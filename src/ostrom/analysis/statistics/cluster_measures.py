@@ -12,6 +12,7 @@ from ostrom.analysis.statistics.errors import BadSample, Undefined
 from ostrom.analysis.statistics.quantiles import MOST_UNDEFINED, bootstrap_interval
 from ostrom.analysis.statistics.resampling import resampling_plan
 from ostrom.analysis.statistics.samples import (
+    ROUNDING,
     Floats,
     Labels,
     Numbers,
@@ -59,7 +60,7 @@ def cluster_bootstrap_difference(
     a, b = masks
     return cluster_bootstrap(
         np.column_stack([data * a, a, data * b, b]),
-        lambda sums: sums[:, 0] / sums[:, 1] - sums[:, 2] / sums[:, 3],
+        lambda sums: _difference(sums[:, 0] / sums[:, 1], sums[:, 2] / sums[:, 3]),
         **drawing,
     )
 
@@ -129,7 +130,7 @@ def cluster_bootstrap_slope(x: Numbers, y: Numbers, **drawing: Unpack[Drawing]) 
     a, b = _varying(x, y, both=False)
     return cluster_bootstrap(
         _moments(a, b),
-        lambda s: _solid(s[:, 4] - s[:, 1] * s[:, 2] / s[:, 0], s[:, 3] - s[:, 1] ** 2 / s[:, 0], s[:, 3]),
+        lambda s: _solid(_covariation(s), s[:, 3] - s[:, 1] ** 2 / s[:, 0], s[:, 3]),
         **drawing,
     )
 
@@ -140,8 +141,8 @@ def cluster_bootstrap_correlation(x: Numbers, y: Numbers, **drawing: Unpack[Draw
 
     def correlation(s: Floats) -> Floats:
         xx, yy = s[:, 3] - s[:, 1] ** 2 / s[:, 0], s[:, 5] - s[:, 2] ** 2 / s[:, 0]
-        rough = _solid(s[:, 4] - s[:, 1] * s[:, 2] / s[:, 0], np.sqrt(xx * yy), np.sqrt(s[:, 3] * s[:, 5]))
-        return np.clip(rough, -1.0, 1.0)
+        spread = np.sqrt(np.maximum(xx, 0.0) * np.maximum(yy, 0.0))
+        return np.clip(_solid(_covariation(s), spread, np.sqrt(s[:, 3] * s[:, 5])), -1.0, 1.0)
 
     return cluster_bootstrap(_moments(a, b), correlation, **drawing)
 
@@ -151,15 +152,27 @@ def _ratio(sums: Floats) -> Floats:
     return ratio
 
 
+def _difference(a: Floats, b: Floats) -> Floats:
+    """The difference, zero where it is only rounding error."""
+    difference: Floats = a - b
+    return np.where(np.abs(difference) <= ROUNDING * np.maximum(np.abs(a), np.abs(b)), 0.0, difference)
+
+
 def _moments(a: Floats, b: Floats) -> Floats:
     # Centred first, so that differences of sums of squares keep their digits.
     a, b = a - a.mean(), b - b.mean()
     return np.column_stack([np.ones(a.size), a, b, a * a, a * b, b * b])
 
 
+def _covariation(s: Floats) -> Floats:
+    """Sum of products around the means, zero where it is only rounding error of the sums it comes from."""
+    together: Floats = s[:, 4] - s[:, 1] * s[:, 2] / s[:, 0]
+    return np.where(np.abs(together) <= ROUNDING * np.sqrt(s[:, 3] * s[:, 5]), 0.0, together)
+
+
 def _solid(numerator: Floats, denominator: Floats, scale: Floats) -> Floats:
     """A ratio, without a value where the denominator is only rounding error."""
-    return np.where(denominator > 1e-12 * scale, numerator / denominator, np.nan)
+    return np.where(denominator > ROUNDING * scale, numerator / denominator, np.nan)
 
 
 def _varying(x: Numbers, y: Numbers, *, both: bool) -> tuple[Floats, Floats]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ostrom.analysis.statistics.errors import BadSample, Undefined
 from ostrom.analysis.statistics.result import Result
-from ostrom.analysis.statistics.samples import Labels, checked_unit, label_codes
+from ostrom.analysis.statistics.samples import ROUNDING, Labels, checked_unit, label_codes, without_rounding
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,13 @@ def chi_square(table: npt.ArrayLike, *, unit: str) -> ChiSquare:
     from scipy.special import chdtrc
 
     expected = np.outer(rows, columns) / n
-    statistic = float(np.sum((counts - expected) ** 2 / expected))
+    off = counts - expected
+    off[np.abs(off) <= ROUNDING * n] = 0.0
+    statistic = float(np.sum(off**2 / expected))
     r, k = counts.shape
     df = (r - 1) * (k - 1)
     phi2 = statistic / n
-    corrected = max(0.0, phi2 - df / (n - 1))
+    corrected = max(0.0, without_rounding(phi2 - df / (n - 1), 1.0))
     r_corrected, k_corrected = r - (r - 1) ** 2 / (n - 1), k - (k - 1) ** 2 / (n - 1)
     room = min(r_corrected, k_corrected) - 1
     return ChiSquare(
@@ -67,10 +69,10 @@ def chi_square(table: npt.ArrayLike, *, unit: str) -> ChiSquare:
         df=df,
         p=float(chdtrc(df, statistic)),
         cramers_v=math.sqrt(phi2 / (min(r, k) - 1)),
-        cramers_v_corrected=min(1.0, math.sqrt(corrected / room)) if room > 0 else 0.0,
+        cramers_v_corrected=min(1.0, math.sqrt(corrected / room)) if room > ROUNDING else 0.0,
         n=int(n),
         shape=(r, k),
-        small_expected=float(np.mean(expected < 5)),
+        small_expected=float(np.mean(expected < 5 - ROUNDING * n)),
         unit=checked_unit(unit),
     )
 

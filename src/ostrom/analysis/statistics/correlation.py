@@ -12,12 +12,14 @@ from ostrom.analysis.statistics.errors import Undefined
 from ostrom.analysis.statistics.means import t_p_value
 from ostrom.analysis.statistics.result import Interval, Result
 from ostrom.analysis.statistics.samples import (
+    ROUNDING,
     Floats,
     Numbers,
     checked_level,
     checked_unit,
     is_constant,
     paired_samples,
+    without_rounding,
 )
 
 
@@ -61,25 +63,30 @@ def correlate(a: Floats, b: Floats) -> float:
         if is_constant(item):
             raise Undefined(f"correlation is undefined: the {name} sample is constant at {item[0]:g}")
     a, b = a - a.mean(), b - b.mean()
-    return float(np.clip(a @ b / math.sqrt(float(a @ a) * float(b @ b)), -1.0, 1.0))
+    r = without_rounding(float(a @ b) / math.sqrt(float(a @ a) * float(b @ b)), 1.0)
+    return math.copysign(1.0, r) if 1.0 - abs(r) <= ROUNDING else r
 
 
 def mean_ranks(values: Floats) -> Floats:
-    """Ranks from 1, ties sharing their mean rank.
+    """Ranks from 1, ties sharing their mean rank; values that differ by rounding only are tied.
 
-    >>> mean_ranks(np.array([10.0, 20.0, 10.0])).tolist()
+    >>> mean_ranks(np.array([0.3, 20.0, 0.1 + 0.2])).tolist()
     [1.5, 3.0, 1.5]
     """
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    order = np.argsort(values, kind="stable")
+    steps = np.diff(values[order]) > ROUNDING * float(np.abs(values).max())
+    place = np.concatenate([[0], np.cumsum(steps)])
+    counts = np.bincount(place)
     last = np.cumsum(counts)
-    ranks: Floats = (last - (counts - 1) / 2)[inverse]
+    ranks: Floats = np.empty(values.size)
+    ranks[order] = (last - (counts - 1) / 2)[place]
     return ranks
 
 
 def _correlation(kind: str, r: float, n: int, unit: str, level: float) -> Correlation:
     checked_level(level)
     df = n - 2
-    if 1.0 - abs(r) < 1e-15:
+    if abs(r) == 1.0:
         statistic, p, ci = math.copysign(math.inf, r), 0.0, Interval(r, r, level)
     else:
         statistic = r * math.sqrt(df / (1 - r * r))

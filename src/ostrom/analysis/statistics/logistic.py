@@ -1,11 +1,13 @@
 """Logistic regression: plain, with cluster-robust errors, and by generalised estimating equations.
 
 Separated data (a combination of predictors that always gives the same answer) have no finite estimate; they
-are found beforehand by a linear program (Albert & Anderson 1984) and raise `Undefined`.
+are found beforehand by a linear program (Albert & Anderson 1984) and raise `Undefined`. A coefficient whose
+clustered error does not exist (`robust_errors`) keeps its estimate and says why it has no error.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -14,7 +16,8 @@ import numpy as np
 
 from ostrom.analysis.statistics.design import Columns, Design, design_matrix
 from ostrom.analysis.statistics.errors import BadSample, NotConverged, Undefined
-from ostrom.analysis.statistics.regression import Regression, coefficient_table
+from ostrom.analysis.statistics.regression import NO_ERROR, Coefficient, Regression, coefficient_table
+from ostrom.analysis.statistics.robust_errors import refuse_full_leverage, robust_errors
 from ostrom.analysis.statistics.samples import (
     Floats,
     Ints,
@@ -25,6 +28,7 @@ from ostrom.analysis.statistics.samples import (
     checked_option,
     checked_unit,
     label_codes,
+    without_rounding,
 )
 
 CORRELATIONS = ("exchangeable", "independence")
@@ -57,16 +61,20 @@ def logistic_regression(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fit = GLM(y, design.matrix, family=Binomial()).fit(maxiter=200, tol=1e-12, **options)
+        covariance, model_based = np.asarray(fit.cov_params()), np.asarray(fit.normalized_cov_params)
     if not fit.converged:
         raise NotConverged("the logistic regression did not converge")
-    return _table(
+    if count is not None:
+        _refuse_few(count, design)
+        weights = np.asarray(fit.fittedvalues) * (1 - np.asarray(fit.fittedvalues))
+        weighted = weights[:, None] * design.matrix
+        refuse_full_leverage([design.matrix[rows].T @ weighted[rows] for rows in _rows_of(codes, count)])
+    return Regression(
         "logistic regression" + (" (cluster-robust)" if count else ""),
-        design,
-        fit,
-        y,
+        _lines(design, fit, covariance, model_based, level),
+        int(y.size),
         count,
         unit,
-        level,
         {"log_likelihood": float(fit.llf)},
     )
 
@@ -85,7 +93,8 @@ def gee_logistic(
 ) -> Regression:
     """Population-averaged logistic model clustered by `clusters` (Liang & Zeger 1986), z tests.
 
-    With fewer than about 40 clusters prefer covariance="bias_reduced" (Mancl & DeRouen 2001).
+    With fewer than about 40 clusters prefer covariance="bias_reduced" (Mancl & DeRouen 2001). A coefficient
+    to which no cluster contributes any variation keeps its estimate; its error, p-value and interval are None.
     """
     checked_option("correlation", correlation, CORRELATIONS)
     checked_option("covariance", covariance, COVARIANCES)
@@ -95,23 +104,33 @@ def gee_logistic(
     from statsmodels.genmod.families import Binomial
     from statsmodels.genmod.generalized_estimating_equations import GEE
 
+    _refuse_few(count, design)
     structure = Exchangeable() if correlation == "exchangeable" else Independence()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            fit = GEE(y, design.matrix, groups=codes, family=Binomial(), cov_struct=structure).fit(
-                maxiter=200, ctol=1e-8, cov_type=covariance
-            )
+            model = GEE(y, design.matrix, groups=codes, family=Binomial(), cov_struct=structure)
+            fit = model.fit(maxiter=200, ctol=1e-8, cov_type=covariance)
         except (np.linalg.LinAlgError, ValueError) as problem:
             raise Undefined(
                 f"the estimating equations are singular: {' '.join(str(problem).split())}"
             ) from None
+        robust, model_based = np.asarray(fit.cov_params()), np.asarray(fit.cov_naive)
     if not fit.converged:
         raise NotConverged("the estimating equations did not converge; try correlation='independence'")
     details: dict[str, float | bool | str] = {"correlation": correlation, "covariance": covariance}
     if correlation == "exchangeable":
-        details["within_cluster_correlation"] = float(structure.dep_params)
-    return _table(f"logistic GEE ({correlation})", design, fit, y, count, unit, level, details)
+        _refuse_impossible(float(structure.dep_params), int(np.bincount(codes).max()))
+        details["within_cluster_correlation"] = without_rounding(float(structure.dep_params), 1.0)
+    refuse_full_leverage(_information(design.matrix, np.asarray(fit.fittedvalues), codes, count, structure))
+    return Regression(
+        f"logistic GEE ({correlation})",
+        _lines(design, fit, robust, model_based, level),
+        int(y.size),
+        count,
+        unit,
+        details,
+    )
 
 
 def is_separated(y: Floats, x: Floats) -> bool:
@@ -123,7 +142,12 @@ def is_separated(y: Floats, x: Floats) -> bool:
     answer = linprog(
         -signed.sum(axis=0), A_ub=-signed, b_ub=np.zeros(len(signed)), bounds=(-1, 1), method="highs"
     )
-    return bool(answer.status == 0 and float(answer.fun or 0.0) < -1e-7)
+    if answer.status != 0:
+        return False
+    # A separating direction can be lengthened until it meets the bounds; without one the solution is zero,
+    # up to the tolerance of the solver (1e-7). One half tells the two apart whatever the last digits.
+    direction = np.asarray(answer.x, dtype=np.float64)
+    return bool(np.abs(direction).max() > 0.5 and float((signed @ direction).sum()) > 1e-7)
 
 
 def _prepared(
@@ -154,18 +178,48 @@ def _clusters(clusters: Labels, size: int) -> tuple[Ints, int]:
     return codes, len(levels)
 
 
-def _table(
-    model: str,
-    design: Design,
-    fit: Any,
-    y: Floats,
-    count: int | None,
-    unit: str,
-    level: float,
-    details: dict[str, float | bool | str],
-) -> Regression:
-    if count is not None and count <= len(design.terms):
+def _refuse_few(count: int, design: Design) -> None:
+    if count <= len(design.terms):
         raise Undefined(f"{count} clusters cannot carry robust errors of {len(design.terms)} coefficients")
-    estimates, errors = np.asarray(fit.params, float).tolist(), np.asarray(fit.bse, float).tolist()
-    lines = coefficient_table(design.terms, estimates, errors, [None] * len(estimates), level)
-    return Regression(model, lines, int(y.size), count, unit, details)
+
+
+def _refuse_impossible(correlation: float, largest: int) -> None:
+    """The working covariance is one only for correlations between -1 / (largest cluster - 1) and 1."""
+    lowest = -1.0 / (largest - 1) if largest > 1 else -1.0
+    if not lowest * (1 - 1e-9) < correlation < 1.0 - 1e-9:
+        raise Undefined(
+            f"the estimated correlation within clusters ({correlation:.4g}) is not possible for clusters of "
+            f"{largest} rows; try correlation='independence'"
+        )
+
+
+def _rows_of(codes: Ints, count: int) -> list[Ints]:
+    return [np.flatnonzero(codes == code) for code in range(count)]
+
+
+def _information(x: Floats, means: Floats, codes: Ints, count: int, structure: Any) -> list[Floats]:
+    """What each cluster tells about the coefficients: D'V^-1 D under the working covariance."""
+    made = []
+    for index, rows in enumerate(_rows_of(codes, count)):
+        mean = means[rows]
+        slopes = x[rows] * (mean * (1 - mean))[:, None]
+        solved = structure.covariance_matrix_solve(mean, index, np.sqrt(mean * (1 - mean)), (slopes,))[0]
+        part = slopes.T @ solved
+        made.append((part + part.T) / 2)
+    return made
+
+
+def _lines(
+    design: Design, fit: Any, covariance: Floats, model_based: Floats, level: float
+) -> tuple[Coefficient, ...]:
+    errors = robust_errors(covariance, model_based)
+    if all(error is None for error in errors):
+        raise Undefined("no coefficient has a standard error: " + NO_ERROR)
+    # The fit stops when the equations hold to 1e-8; an estimate far below its own error is zero.
+    estimates = [
+        0.0 if abs(estimate) <= 1e-8 * math.sqrt(variance) else estimate
+        for estimate, variance in zip(
+            np.asarray(fit.params, float).tolist(), np.diag(model_based).tolist(), strict=True
+        )
+    ]
+    return coefficient_table(design.terms, estimates, errors, [None] * len(estimates), level)

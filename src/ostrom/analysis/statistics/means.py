@@ -15,6 +15,7 @@ import numpy as np
 from ostrom.analysis.statistics.errors import Undefined
 from ostrom.analysis.statistics.result import Interval, Result
 from ostrom.analysis.statistics.samples import (
+    ROUNDING,
     Floats,
     Numbers,
     checked_level,
@@ -23,6 +24,7 @@ from ostrom.analysis.statistics.samples import (
     is_constant,
     paired_samples,
     sample,
+    without_rounding,
 )
 
 Alternative = Literal["two-sided", "greater", "less"]
@@ -61,7 +63,7 @@ def welch_t(
     _some_variance(a, b)
     share_a, share_b = a.var(ddof=1) / a.size, b.var(ddof=1) / b.size
     df = (share_a + share_b) ** 2 / (share_a**2 / (a.size - 1) + share_b**2 / (b.size - 1))
-    return _t_test("welch", (a, b), a.mean() - b.mean(), share_a + share_b, df, unit, alternative, level)
+    return _t_test("welch", (a, b), _mean_difference(a, b), share_a + share_b, df, unit, alternative, level)
 
 
 def student_t(
@@ -76,7 +78,7 @@ def student_t(
     _some_variance(a, b)
     variance = pooled_variance(a, b) * (1 / a.size + 1 / b.size)
     return _t_test(
-        "student", (a, b), a.mean() - b.mean(), variance, a.size + b.size - 2, unit, alternative, level
+        "student", (a, b), _mean_difference(a, b), variance, a.size + b.size - 2, unit, alternative, level
     )
 
 
@@ -89,12 +91,15 @@ def paired_t(
     paired: t(3) = 2.449, p = 0.0917 (unit: scenario)
     """
     a, b = paired_samples(first, second, ("first sample", "second sample"), at_least=2)
-    difference = a - b
-    _some_variance(difference)
+    # A difference that is rounding only is none: 0.3 - (0.1 + 0.2) must not count as variance.
+    scale = float(max(np.abs(a).max(), np.abs(b).max()))
+    difference = np.where(np.abs(a - b) <= ROUNDING * scale, 0.0, a - b)
+    if float(np.ptp(difference)) <= ROUNDING * scale:
+        raise Undefined(f"t is undefined: no variance between the pairs (constant at {difference[0]:g})")
     return _t_test(
         "paired",
         (a, b),
-        difference.mean(),
+        without_rounding(float(difference.mean()), scale),
         difference.var(ddof=1) / difference.size,
         difference.size - 1,
         unit,
@@ -118,8 +123,12 @@ def one_sample_t(
     """
     a = sample(values, "sample", at_least=2)
     _some_variance(a)
-    estimate = 0.0 if math.isclose(a.mean(), against, rel_tol=1e-14) else a.mean() - against
+    estimate = without_rounding(float(a.mean()) - against, max(float(np.abs(a).max()), abs(against)))
     return _t_test("one-sample", (a,), estimate, a.var(ddof=1) / a.size, a.size - 1, unit, alternative, level)
+
+
+def _mean_difference(a: Floats, b: Floats) -> float:
+    return without_rounding(float(a.mean() - b.mean()), float(max(np.abs(a).max(), np.abs(b).max())))
 
 
 def pooled_variance(a: Floats, b: Floats) -> float:

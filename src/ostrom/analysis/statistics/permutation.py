@@ -29,6 +29,7 @@ from ostrom.analysis.statistics.samples import (
     label_codes,
     paired_samples,
     sample,
+    without_rounding,
 )
 
 Alternative = Literal["two-sided", "greater", "less"]
@@ -94,7 +95,7 @@ def permutation_paired(
     n = difference.size
     exact = n < 60 and 2**n <= EXACT_LIMIT
     total = 2**n if exact else _checked_draws(draws)
-    observed = float(difference.mean())
+    observed = without_rounding(float(difference.mean()), float(max(np.abs(a).max(), np.abs(b).max())))
     hits, step = 0, max(1, CHUNK // n)
     for start in range(0, total, step):
         size = min(step, total - start)
@@ -102,7 +103,7 @@ def permutation_paired(
             bits = (np.arange(start, start + size)[:, None] >> np.arange(n)[None, :]) & 1
         else:
             bits = rng.integers(0, 2, size=(size, n))
-        hits += _as_extreme((1.0 - 2.0 * bits) @ difference / n, observed, alternative, difference)
+        hits += _as_extreme((1.0 - 2.0 * bits) @ difference / n, observed, alternative, np.append(a, b))
     p = hits / total if exact else (1 + hits) / (1 + total)
     return Permutation("paired", observed, p, exact, total, alternative, (n,), None, unit)
 
@@ -154,7 +155,7 @@ def permutation_grouped(
         raise Undefined("no rearrangement is possible: every block is all treated or all control")
     exact = ways <= EXACT_LIMIT
     total = ways if exact else _checked_draws(draws)
-    observed = float(_difference(moved[None, :], sums, sizes)[0])
+    observed = without_rounding(float(_difference(moved[None, :], sums, sizes)[0]), float(np.abs(data).max()))
     chunks = _all_labels(moved, members) if exact else _random_labels(moved, members, total, rng)
     hits = 0
     for chunk in chunks:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ostrom.analysis.statistics.errors import Undefined
 from ostrom.analysis.statistics.result import Interval
-from ostrom.analysis.statistics.samples import Floats
+from ostrom.analysis.statistics.samples import ROUNDING, Floats, is_constant
 
 METHODS = ("percentile", "bca")
 MOST_UNDEFINED = 0.05
@@ -19,7 +19,10 @@ def bootstrap_interval(
     draws: Floats, estimate: float, jackknife: Floats | None, method: str, level: float
 ) -> Interval:
     """The interval of finite draws; BCa needs the leave-one-out values as well."""
-    if np.all(draws == draws[0]) and draws[0] == estimate:
+    # The same value comes out of sums in another order with other last digits; it is still the same value.
+    width = ROUNDING * max(float(np.abs(draws).max()), abs(estimate))
+    draws = np.where(np.abs(draws - estimate) <= width, estimate, draws)
+    if np.all(draws == estimate):
         return Interval(estimate, estimate, level)
     tails = ((1 - level) / 2, (1 + level) / 2)
     if method == "bca":
@@ -52,7 +55,7 @@ def _bca_tails(
     shift = normal.inv_cdf(below)
     pull = jackknife.mean() - jackknife
     cubes, squares = float(np.sum(pull**3)), float(np.sum(pull**2))
-    acceleration = cubes / (6 * squares**1.5) if squares > 0 else 0.0
+    acceleration = 0.0 if is_constant(jackknife) else cubes / (6 * squares**1.5)
     moved = []
     for tail in tails:
         z = shift + normal.inv_cdf(tail)

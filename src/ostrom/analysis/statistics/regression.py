@@ -12,18 +12,25 @@ from ostrom.analysis.statistics.errors import BadSample, Undefined
 from ostrom.analysis.statistics.means import t_p_value, t_quantile
 from ostrom.analysis.statistics.result import Interval, Result
 
+NO_ERROR = "no standard error: no cluster varies from the estimate, so nothing says how uncertain it is"
+
 
 @dataclass(frozen=True)
 class Coefficient(Result):
-    """One line of the table; `df` is None where the statistic is a z."""
+    """One line of the table; `df` is None where the statistic is a z.
+
+    Where the standard error does not exist, so do neither statistic, p-value nor interval: they are None, and
+    `note` says why.
+    """
 
     term: str
     estimate: float
-    se: float
-    statistic: float
+    se: float | None
+    statistic: float | None
     df: float | None
-    p: float
-    ci: Interval
+    p: float | None
+    ci: Interval | None
+    note: str | None = None
 
     @property
     def odds_ratio(self) -> float:
@@ -31,8 +38,10 @@ class Coefficient(Result):
         return math.exp(self.estimate)
 
     @property
-    def odds_ratio_ci(self) -> Interval:
-        """The interval of a logistic model on the odds scale."""
+    def odds_ratio_ci(self) -> Interval | None:
+        """The interval of a logistic model on the odds scale, where there is one."""
+        if self.ci is None:
+            return None
         return Interval(math.exp(self.ci.low), math.exp(self.ci.high), self.ci.level)
 
 
@@ -62,14 +71,20 @@ class Regression(Result):
 def coefficient_table(
     terms: Sequence[str],
     estimates: Sequence[float],
-    errors: Sequence[float],
+    errors: Sequence[float | None],
     df: Sequence[float | None],
     level: float,
 ) -> tuple[Coefficient, ...]:
-    """Estimates and standard errors as lines with statistic, p-value and interval."""
+    """Estimates and standard errors as lines with statistic, p-value and interval.
+
+    An error of None is one that does not exist; any other that is not a positive number is refused.
+    """
     lines = []
     for term, estimate, se, freedom in zip(terms, estimates, errors, df, strict=True):
-        if not (math.isfinite(estimate) and math.isfinite(se) and se > 0):
+        if se is None and math.isfinite(estimate):
+            lines.append(Coefficient(term, float(estimate), None, None, freedom, None, None, NO_ERROR))
+            continue
+        if se is None or not (math.isfinite(estimate) and math.isfinite(se) and se > 0):
             raise Undefined(f"the standard error of {term} is undefined: the data do not determine it")
         ratio = estimate / se
         if freedom is None:

@@ -15,6 +15,9 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 Numbers: TypeAlias = npt.ArrayLike
 Labels: TypeAlias = Iterable[Any]
 
+ROUNDING = 1e-12
+"""Differences up to this share of the numbers they come from are rounding, which differs between machines."""
+
 
 def checked_unit(unit: str) -> str:
     """The unit of analysis, which no call may leave unsaid.
@@ -100,10 +103,19 @@ def same_length(name: str, size: int, other: str, other_size: int) -> None:
         raise BadSample(f"{name} and {other} must have the same length (found {size} and {other_size})")
 
 
+def without_rounding(value: float, scale: float) -> float:
+    """The value, or zero where it is no more than rounding makes of numbers as large as `scale`.
+
+    >>> without_rounding(0.1 + 0.2 - 0.3, 0.3), without_rounding(1e-9, 0.3)
+    (0.0, 1e-09)
+    """
+    return 0.0 if abs(value) <= ROUNDING * scale else float(value)
+
+
 def is_constant(array: Floats) -> bool:
     """Whether all values agree up to rounding, in which case a variance is noise and not information."""
     centre = float(np.abs(array).max())
-    return float(np.ptp(array)) <= 1e-12 * max(centre, 1e-300)
+    return float(np.ptp(array)) <= ROUNDING * max(centre, 1e-300)
 
 
 def label_codes(labels: Labels, size: int, name: str = "labels") -> tuple[Ints, tuple[Any, ...]]:

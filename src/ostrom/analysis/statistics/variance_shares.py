@@ -32,6 +32,7 @@ from ostrom.analysis.statistics.samples import (
     is_constant,
     label_codes,
     sample,
+    without_rounding,
 )
 from ostrom.analysis.statistics.shapley import Terms, shapley_shares
 
@@ -187,13 +188,15 @@ class _Layout:
             df.append(grown - rank)
             rank = grown
         left = size - rank
-        noise = residual / left if left > 0 else 0.0
+        # Shares come from solved equations: a billionth of the variance is rounding error there.
+        shares = [without_rounding(float(share[0]), 1e3) for share in point]
+        rest = without_rounding(residual, 1e3)
+        noise = rest / left if left > 0 else 0.0
         lines = [
-            VarianceShare(name, float(share[0]), float(share[0]) - freedom * noise, freedom, None)
-            for name, share, freedom in zip(names, point, df, strict=True)
+            VarianceShare(name, share, without_rounding(share - freedom * noise, 1e3), freedom, None)
+            for name, share, freedom in zip(names, shares, df, strict=True)
         ]
-        rest = max(residual, 0.0) if residual > -1e-9 else residual
-        adjusted = 1.0 - sum(line.adjusted for line in lines)
+        adjusted = without_rounding(1.0 - sum(line.adjusted for line in lines), 1e3)
         return (*lines, VarianceShare("residual", rest, adjusted, left, None))
 
 

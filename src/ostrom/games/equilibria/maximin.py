@@ -55,8 +55,10 @@ def mixed_maximin(game: Game, seat: int) -> MixedSecurity:
     # The lower of two straight lines is highest at an end or where they cross.
     slope = (a - c) - (b - d)
     candidates = [1.0, 0.0]
-    if slope != 0 and 0 < (crossing := (d - c) / slope) < 1:
+    width = tie_width(game.payoffs)
+    if abs(slope) > width and 0 < (crossing := (d - c) / slope) < 1:
         candidates.append(crossing)
     values = [min(p * a + (1 - p) * c, p * b + (1 - p) * d) for p in candidates]
-    best = max(range(len(values)), key=values.__getitem__)
-    return MixedSecurity(values[best], (candidates[best], 1 - candidates[best]))
+    # Of mixtures that guarantee the same, the first: a pure action before a mixture.
+    best = next(i for i, value in enumerate(values) if value >= max(values) - width)
+    return MixedSecurity(max(values), (candidates[best], 1 - candidates[best]))

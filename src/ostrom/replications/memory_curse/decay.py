@@ -8,7 +8,12 @@ from math import log1p
 
 import numpy as np
 
-from ostrom.analysis.statistics import StatisticsError, cluster_bootstrap_slope, ols_slope
+from ostrom.analysis.statistics import (
+    StatisticsError,
+    cluster_bootstrap_slope,
+    least_squares_slope,
+    ols_slope,
+)
 from ostrom.analysis.summary import draws
 from ostrom.replications.memory_curse.episodes import Episode, by_match
 
@@ -41,8 +46,7 @@ def decay(rows: Sequence[Episode]) -> Decay | None:
         return None
     x = np.array([log1p(length) for length, _ in points])
     y = np.array([value for _, value in points])
-    centred = x - x.mean()
-    slope = float(centred @ y / (centred @ centred))
+    slope = least_squares_slope(x, y)
     counts = [sum(length == one for one, _ in points) for length in lengths]
     bounds: tuple[float, float] | None = None
     method, note = "none", ""

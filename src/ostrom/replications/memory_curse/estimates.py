@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ostrom.analysis.statistics import StatisticsError, cluster_bootstrap_difference
+from ostrom.analysis.statistics import StatisticsError, cluster_bootstrap_difference, without_rounding
 from ostrom.analysis.summary import bootstrap_interval, draws
 from ostrom.replications.memory_curse.episodes import Episode, by_match
 
@@ -82,7 +82,8 @@ def difference(
     both = [row for rows in sides for row in rows]
     values = [getattr(row, value) for row in both]
     labels = ["first"] * len(sides[0]) + ["second"] * len(sides[1])
-    point = float(np.mean(values[: len(sides[0])]) - np.mean(values[len(sides[0]) :]))
+    means = [float(np.mean(part)) for part in (values[: len(sides[0])], values[len(sides[0]) :])]
+    point = without_rounding(means[0] - means[1], max(map(abs, means)))
     low = high = None
     note = ""
     if min(map(len, matches)) < 2:

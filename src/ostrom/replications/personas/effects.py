@@ -7,6 +7,7 @@ payoffs than with hidden ones.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from ostrom.analysis.statistics import (
     ends,
     gee_logistic,
     newcombe_difference,
+    without_rounding,
 )
 from ostrom.replications.personas.profiles import Played, of_type, types_in
 from ostrom.replications.personas.rates import RESAMPLES, measure_of
@@ -98,7 +100,10 @@ def effects_of_counts(counts: Mapping[Cell, tuple[int, int]]) -> dict[tuple[str,
     """
     filled = {cell for cell, (_, n) in counts.items() if n}
     return {
-        name: 100 * sum(weight * counts[cell][0] / counts[cell][1] for cell, weight in weights.items())
+        name: 100
+        * without_rounding(
+            math.fsum(weight * counts[cell][0] / counts[cell][1] for cell, weight in weights.items()), 1.0
+        )
         for name, weights in CONTRASTS.items()
         if set(weights) <= filled
     }

@@ -42,7 +42,7 @@ class Interaction(Panel):
             [
                 [
                     e.scenario_type, e.key["agent"], e.effect, e.at, e.points,
-                    *_ends(e.clustered), *_ends(e.newcombe), e.note or None,
+                    *ends(e.clustered), *ends(e.newcombe), e.note or None,
                 ]
                 for e in effects(found, self.measure)
             ],
@@ -107,23 +107,19 @@ def _models(found: list[Played], measure: str) -> tuple[list[Table], list[str]]:
                     c.se,
                     c.p,
                     c.odds_ratio,
-                    c.odds_ratio_ci.low,
-                    c.odds_ratio_ci.high,
+                    *ends(c.odds_ratio_ci),
+                    c.note,
                 ]
                 for c in model.coefficients
             ]
     if not rows:
         return [], notes
-    columns = ["scenario type", "agent", "term", "estimate", "se", "p", "odds ratio", "low", "high"]
+    columns = ["scenario type", "agent", "term", "estimate", "se", "p", "odds ratio", "low", "high", "note"]
     caption = (
         f"Logistic model of the {pretty(measure)} with interaction, clustered by scenario (GEE); the "
         "reference is a neutral player with hidden payoffs."
     )
     return [Table("personas_logistic", columns, rows, caption)], notes
-
-
-def _ends(interval: Any) -> list[float | None]:
-    return [None, None] if interval is None else [interval.low, interval.high]
 
 
 PANEL = Interaction
