@@ -18,7 +18,7 @@ from ostrom.errors import (
     ServerFailed,
     TimedOut,
 )
-from ostrom.models.keys import redact
+from ostrom.models.redaction import redact
 
 LONGEST = 300
 

@@ -1,9 +1,8 @@
-"""Keys: where they come from, which host may see them, and how they are kept out of every message."""
+"""Addresses and keys: which server is meant, and where the text of a key comes from."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -11,7 +10,6 @@ from urllib.parse import urlsplit
 from ostrom.errors import UsageError
 
 OWN_VARIABLE = "OSTROM_API_KEY"
-_LOOKS_LIKE_A_KEY = re.compile(r"\b(?:sk|gsk|pk|rk|key|xai|hf)[-_][^\s'\"]{6,}|\bBearer\s+[^\s'\"]+", re.I)
 
 
 def origin(url: str) -> tuple[str, str, int | None]:
@@ -79,15 +77,3 @@ def as_header(key: str, *, source: str) -> str:
     if not key.isascii() or not key.isprintable():
         raise UsageError(f"{source}: the key holds characters that no key has (a line break, a quote mark?)")
     return key
-
-
-def redact(text: str, secrets: Iterable[str]) -> str:
-    """The text with every secret, and everything that looks like one, taken out.
-
-    >>> redact("Incorrect API key provided: sk-ab****wxyz. key=opensesame", ["opensesame"])
-    'Incorrect API key provided: [key] key=[key]'
-    """
-    for secret in secrets:
-        if secret:
-            text = re.sub(re.escape(secret), "[key]", text, flags=re.I)
-    return _LOOKS_LIKE_A_KEY.sub("[key]", text)

@@ -15,6 +15,7 @@ from ostrom.models.connection import Address, Connection, ResponseCut, ServerClo
 from ostrom.models.failures import from_status, one_line
 from ostrom.models.http1 import InvalidResponse, Response
 from ostrom.models.keys import host_of
+from ostrom.models.redaction import redactor
 from ostrom.models.reply_size import largest_body
 from ostrom.models.sending import Leave, Sending
 from ostrom.models.tls import reason
@@ -98,7 +99,8 @@ class Posting(Sending):
             raise
         transport = self._transport
         if 200 <= response.status < 300:
-            return self._decode(response.body, self._request, who=transport.who, secrets=transport.secrets)
+            reply = self._decode(response.body, self._request, who=transport.who, secrets=transport.secrets)
+            return transport.redactor.clean_reply(reply)
         raise transport.refusal(response)
 
 
@@ -114,6 +116,7 @@ class Transport:
     ) -> None:
         self.who = f"{who} at {host_of(url)}"
         self.secrets = secrets
+        self.redactor = redactor(secrets)
         self.timeout = timeout
         self._address = Address(
             url,

@@ -17,7 +17,7 @@ import orjson
 
 from ostrom.errors import ModelError, OstromError, RequestRefused
 from ostrom.models.base import Constraint, Message, Model, Reply, Request
-from ostrom.models.keys import redact
+from ostrom.models.redaction import redact
 from ostrom.models.sending import Prepares
 
 CHOICES = ("[A0]", "[A1]")

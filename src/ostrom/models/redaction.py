@@ -1,0 +1,166 @@
+"""Keeps keys out of everything that is stored or shown.
+
+The rule: a run of at least 16 consecutive characters of a key (of a key with fewer than 20: all but four, and never
+fewer than 8) is replaced by ``[key]``, in any case of letters, also with white space in between, percent-encoded or
+as JSON or HTML escapes; likewise 48 characters of it in base64 or hexadecimal. Keys with fewer than 8 characters
+protect nothing, and taking such a text out of replies could change data: they are taken out of error messages only,
+and whole.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote
+
+from ostrom.models.base import Reply
+
+MASK = "[key]"
+_SHORTEST, _RUN, _ENCODED_RUN, _ANCHOR = 8, 16, 48, 6
+_SMALL = bytes(range(256)).lower()
+_LOOKS_LIKE_A_KEY = re.compile(r"\b(?:sk|gsk|pk|rk|key|xai|hf)[-_][^\s'\"]{6,}|\bBearer\s+[^\s'\"]+", re.I)
+_ESCAPE = re.compile(
+    r"%([0-9a-f]{2})|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|&#x([0-9a-f]{1,6});|&#([0-9]{1,7});|\\(.)|(\s+)|(.)",
+    re.I | re.S,
+)
+_HAS_ESCAPES = re.compile(rb"%[0-9a-f]{2}|\\u00|\\x[0-9a-f]|&#|\\[^\w\s()[\]{}]")
+
+
+def redact(text: str, secrets: Iterable[str]) -> str:
+    """The text with every secret, and everything that looks like one, taken out.
+
+    >>> redact("Incorrect API key provided: sk-ab****wxyz. key=opensesame", ["opensesame"])
+    'Incorrect API key provided: [key] key=[key]'
+    """
+    known = tuple(secret for secret in secrets if secret)
+    text = redactor(known).clean(text)
+    for secret in known:
+        if len(secret) < _SHORTEST:
+            text = re.sub(re.escape(secret), MASK, text, flags=re.I)
+    return _LOOKS_LIKE_A_KEY.sub(MASK, text)
+
+
+class Redactor:
+    """Finds keys, and long parts of them, in texts. Most texts hold none: those cost a few substring searches."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        self._runs: dict[int, set[str]] = {}
+        anchors: set[str] = set()
+        for form, most in {form for secret in secrets for form in _forms(secret)}:
+            length = max(_SHORTEST, min(most, len(form) - 4))
+            for start in range(len(form) - length + 1):
+                self._runs.setdefault(length, set()).add(form[start : start + length])
+            # Every run of that length contains one of these whole.
+            steps = range(0, len(form) - _ANCHOR + 1, length - _ANCHOR + 1)
+            anchors |= {form[i : i + _ANCHOR] for i in steps}
+        self._anchors = tuple(anchor.encode() for anchor in sorted(anchors))
+
+    def __repr__(self) -> str:
+        return "<Redactor>"
+
+    def clean(self, text: str) -> str:
+        """The text with keys masked."""
+        return self._masked(text) if self._suspects(text) else text
+
+    def clean_reply(self, reply: Reply) -> Reply:
+        """The reply with keys masked in all of its texts; its facts say so."""
+        if not self._anchors:
+            return reply
+        facts = [fact for fact in reply.facts.values() if isinstance(fact, str)] if reply.facts else ()
+        odds = reply.logprobs or ()
+        # One look at all texts: nearly always there is nothing to do.
+        texts = (reply.text, reply.reasoning or "", reply.model or "", reply.id or "", *facts, *odds)
+        if not self._suspects("\n".join(texts)):
+            return reply
+        changed: dict[str, Any] = {
+            name: self.clean(value)
+            for name in ("text", "reasoning", "model", "id")
+            if (value := getattr(reply, name)) is not None
+        }
+        if reply.logprobs is not None:
+            changed["logprobs"] = {self.clean(token): value for token, value in reply.logprobs.items()}
+        changed["facts"] = {k: self.clean(v) if isinstance(v, str) else v for k, v in reply.facts.items()}
+        clean = replace(reply, **changed)
+        return reply if clean == reply else replace(clean, facts={**clean.facts, "redacted": True})
+
+    def _suspects(self, text: str) -> bool:
+        """Whether a closer look is due."""
+        if not self._anchors or len(text) < _SHORTEST:
+            return False
+        # One pass makes letters small and drops white space; searching bytes is the fastest that Python can do.
+        flat = text.encode("utf-8", "surrogatepass").translate(_SMALL, b" \t\n\r\v\f")
+        for anchor in self._anchors:
+            if anchor in flat:
+                return True
+        if (b"%" in flat or b"\\" in flat or b"&#" in flat) and _HAS_ESCAPES.search(flat) is not None:
+            plain = _unescaped(text)[0].encode("utf-8", "surrogatepass")
+            return any(anchor in plain for anchor in self._anchors)
+        return False
+
+    def _masked(self, text: str) -> str:
+        plain, spans = _unescaped(text)
+        hidden = bytearray(len(plain))
+        for length, runs in self._runs.items():
+            for start in range(len(plain) - length + 1):
+                if plain[start : start + length] in runs:
+                    hidden[start : start + length] = b"\1" * length
+        pieces, last, place = [], 0, 0
+        while (first := hidden.find(1, place)) >= 0:
+            place = hidden.find(0, first)
+            place = len(hidden) if place < 0 else place
+            pieces += [text[last : spans[first][0]], MASK]
+            last = spans[place - 1][1]
+        return "".join([*pieces, text[last:]])
+
+
+@lru_cache(maxsize=64)
+def redactor(secrets: tuple[str, ...]) -> Redactor:
+    """The redactor for these secrets."""
+    return Redactor(secrets)
+
+
+def _forms(secret: str) -> Iterable[tuple[str, int]]:
+    """A key as it is written in the wild, in small letters and without white space, and how much of it tells it.
+
+    Short ones are left alone. An encoding needs more characters for the same part of a key.
+    """
+    if len(secret) < _SHORTEST:
+        return
+    data = secret.encode()
+    for form in (secret, quote(secret, safe=""), json.dumps(secret)[1:-1], html.escape(secret)):
+        yield "".join(form.lower().split()), _RUN
+    yield data.hex(), _ENCODED_RUN
+    for shift in range(3):  # base64 depends on where the key begins in what was encoded
+        whole = base64.b64encode(bytes(shift) + data).decode().rstrip("=")
+        inner = whole[(0, 2, 3)[shift] : len(whole) - bool((shift + len(data)) % 3)].lower()
+        yield inner, _ENCODED_RUN
+        yield inner.replace("+", "-").replace("/", "_"), _ENCODED_RUN
+
+
+def _unescaped(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """A text in small letters without escapes and white space, and where each of its characters stood."""
+    letters: list[str] = []
+    spans: list[tuple[int, int]] = []
+    for match in _ESCAPE.finditer(text):
+        percent, unicode, byte, hexadecimal, decimal, escaped, white, plain = match.groups()
+        if white is not None:
+            continue
+        code = percent or unicode or byte or hexadecimal
+        if code is not None:
+            letter = _character(int(code, 16))
+        else:
+            letter = _character(int(decimal)) if decimal is not None else escaped or plain
+        for each in letter.lower():
+            letters.append(each)
+            spans.append(match.span())
+    return "".join(letters), spans
+
+
+def _character(code: int) -> str:
+    return chr(code) if code < 0x110000 else "\ufffd"
