@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+from ostrom.engine import loop
 from ostrom.models.base import Reply, Request
 from ostrom.models.sending import Leave
 from ostrom.models.transport import Posting, Transport
@@ -19,9 +20,11 @@ REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
 
 def in_a_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Run a test on the loop that a run would use; OSTROM_LOOP chooses another."""
+
     @functools.wraps(test)
     def run(*args: Any, **kwargs: Any) -> None:
-        asyncio.run(test(*args, **kwargs))
+        loop.run(test(*args, **kwargs))
 
     return run
 

@@ -18,9 +18,14 @@ def labels_of(form: Form, labels: Mapping[str, str] | None) -> dict[str, str]:
         return {}
     if isinstance(form, Record):
         return dict(labels or {})
-    if labels is not None and (missing := [option for option in form.options if option not in labels]):
-        raise UsageError(f"labels: option {missing[0]!r} has none (labelled: {', '.join(labels)})")
-    shown = {option: labels[option] if labels is not None else option for option in form.options}
+    if labels is None:
+        shown = {option: option for option in form.options}
+    else:
+        try:
+            shown = {option: labels[option] for option in form.options}
+        except KeyError as missing:
+            listed = ", ".join(labels)
+            raise UsageError(f"labels: option {missing.args[0]!r} has none (labelled: {listed})") from None
     prepared(shown)  # checks them
     return shown
 

@@ -9,6 +9,7 @@ import typer
 
 from ostrom.cli.options import AllowKey, say_allowed
 from ostrom.cli.output import print_json, print_record, print_table
+from ostrom.engine import loop
 
 
 def check(
@@ -35,7 +36,7 @@ def check(
         finally:
             await model.close()
 
-    facts = asyncio.run(once())
+    facts = loop.run(once())
     print_json(facts) if json else print_record(facts)
 
 

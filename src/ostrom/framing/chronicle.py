@@ -24,7 +24,9 @@ class Chronicle:
 
     def __init__(self, framing: Framing, library: Library, words: Mapping[str, str]) -> None:
         self.framing, self.library, self.words = framing, library, words
-        self._lines: dict[int, tuple[Round, View, str]] = {}
+        self._lines: dict[int, tuple[Round, str]] = {}
+        """Lines that were written, by the number of the round, as ``_view`` tells them."""
+        self._view: View | None = None
         self._game: Game | None = None
         self._around: dict[tuple[Any, ...], list[str]] = {}
 
@@ -34,7 +36,14 @@ class Chronicle:
         if shown.counts is not None:
             told = [self._count(view, count, labels) for count in shown.counts]
             counts = self.library.fill("counts.txt", {"counts": told, "played": len(view.history)})
-        lines = [self.line(view, played, labels) for played in shown.rounds]
+        self._look_from(view)
+        written = self._lines
+        lines = [
+            known[1]
+            if (known := written.get(played.number)) is not None and known[0] is played
+            else self._write(view, played, labels)
+            for played in shown.rounds
+        ]
         if framing.newest_first:
             lines.reverse()
         about = {
@@ -57,9 +66,17 @@ class Chronicle:
 
     def line(self, view: View, played: Round, labels: Labels) -> str:
         """One round of the past as this seat reads it."""
+        self._look_from(view)
         known = self._lines.get(played.number)
-        if known is not None and known[0] is played and _sees_alike(known[1], view):
-            return known[2]
+        return known[1] if known is not None and known[0] is played else self._write(view, played, labels)
+
+    def _look_from(self, view: View) -> None:
+        """Forget lines that this view would tell in other words."""
+        if self._view is not None and not _sees_alike(self._view, view):
+            self._lines.clear()
+        self._view = view
+
+    def _write(self, view: View, played: Round, labels: Labels) -> str:
         file = "observer/line.txt" if view.facts.get("observer") else f"history/{self.framing.history}.txt"
         line = self.library.fill_around(
             self._shelf(view.game, labels),
@@ -70,7 +87,7 @@ class Chronicle:
         )
         if len(self._lines) > 4096:
             self._lines.clear()
-        self._lines[played.number] = (played, view, line)
+        self._lines[played.number] = (played, line)
         return line
 
     def _shelf(self, game: Game, labels: Labels) -> dict[tuple[Any, ...], list[str]]:

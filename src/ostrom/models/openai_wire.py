@@ -173,14 +173,15 @@ def _parts(content: list[Any], kind: str) -> list[str]:
 def _usage(usage: object) -> Usage:
     if type(usage) is not dict:
         return Usage()
-    prompt = usage.get("prompt_tokens_details")
-    completion = usage.get("completion_tokens_details")
-    cached = prompt.get("cached_tokens") if type(prompt) is dict else usage.get("prompt_cache_hit_tokens")
+    get = usage.get
+    prompt, completion = get("prompt_tokens_details"), get("completion_tokens_details")
+    cached = prompt.get("cached_tokens") if type(prompt) is dict else get("prompt_cache_hit_tokens")
+    thought = completion.get("reasoning_tokens") if type(completion) is dict else None
     return Usage(
-        input=_count(usage.get("prompt_tokens")),
-        output=_count(usage.get("completion_tokens")),
-        cached=_count(cached),
-        reasoning=_count(completion.get("reasoning_tokens")) if type(completion) is dict else None,
+        _count(get("prompt_tokens")),
+        _count(get("completion_tokens")),
+        None if cached is None else _count(cached),
+        None if thought is None else _count(thought),
     )
 
 

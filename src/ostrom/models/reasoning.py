@@ -42,14 +42,14 @@ def of_message(message: dict[str, object]) -> tuple[str | None, ReasoningKind]:
     >>> of_message({"reasoning": "hm", "reasoning_details": [{"type": "reasoning.summary", "summary": "hm"}]})
     ('hm', 'summary')
     """
-    details = message.get("reasoning_details")
-    kind: ReasoningKind = "raw"
-    if isinstance(details, list) and any(
-        isinstance(d, dict) and d.get("type") == "reasoning.summary" for d in details
-    ):
-        kind = "summary"
     for name in ("reasoning_content", "reasoning"):
         text = message.get(name)
-        if isinstance(text, str) and text:
-            return text, kind
+        if text and isinstance(text, str):
+            return text, "summary" if _is_summary(message.get("reasoning_details")) else "raw"
     return None, "none"
+
+
+def _is_summary(details: object) -> bool:
+    return isinstance(details, list) and any(
+        isinstance(d, dict) and d.get("type") == "reasoning.summary" for d in details
+    )

@@ -23,18 +23,14 @@ def largest_body(request: Request) -> int:
     >>> largest_body(Request((), params={"max_tokens": 2000})) == 4 * 2**20 + 2000 * 512
     True
     """
-    params = request.params
-    extra = params.get("extra")
-    tokens, alternatives = params.get("max_tokens"), request.top_logprobs
-    choices = 1
-    if extra:
+    params, alternatives = request.params, request.top_logprobs
+    tokens = _count(params.get("max_tokens")) or TOKENS_IF_UNSET
+    if extra := params.get("extra"):
         # What stands here goes into the request as it is, so it may hold another bound than ours.
         tokens = max((n for name in _BOUNDS if (n := _count(extra.get(name)))), default=tokens)
         alternatives = max(alternatives, _count(extra.get("top_logprobs")) or 0)
-        choices = _count(extra.get("n")) or 1
-    per_token = BYTES_PER_TOKEN + BYTES_PER_ALTERNATIVE * alternatives
-    tokens = _count(tokens) or TOKENS_IF_UNSET
-    return min(LARGEST_BODY, BASE + choices * tokens * per_token)
+        tokens *= _count(extra.get("n")) or 1
+    return min(LARGEST_BODY, BASE + tokens * (BYTES_PER_TOKEN + BYTES_PER_ALTERNATIVE * alternatives))
 
 
 def _count(value: object) -> int | None:

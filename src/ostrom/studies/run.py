@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ostrom.engine import loop
 from ostrom.engine.folder import Folder, check_name, differences, new_manifest
 from ostrom.engine.journal import Journal
 from ostrom.engine.rows import Rows
@@ -152,7 +153,7 @@ def play_plan(
             folder.unlock()
 
     try:
-        return asyncio.run(session())
+        return loop.run(session())
     except asyncio.CancelledError:  # the second Ctrl-C: whoever plays wants to leave, not to read a traceback
         raise KeyboardInterrupt from None
 
@@ -177,7 +178,7 @@ def _prepare(folder: Folder, plan: StudyPlan, extra: Mapping[str, Any]) -> None:
     study = plan.resolved()
     if not folder.exists:
         _no_orphan(folder)
-        more = {"prompts_folder": plan.library.folder, **extra}
+        more = {"prompts_folder": plan.library.folder, "loop": loop.loop_name(), **extra}
         folder.write_manifest(new_manifest(study, fingerprint(plan.library), **more))
         return
     try:
