@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 
 from ostrom.agents.base import Desk
 from ostrom.agents.config import AgentConfig
@@ -12,6 +11,7 @@ from ostrom.errors import UsageError
 from ostrom.framing import Voice
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import memories
+from ostrom.terminal import ask, say
 
 
 class Person:
@@ -55,9 +55,9 @@ class Person:
 
 def _ask(text: str, labels: object) -> str:
     options = "/".join(map(str, labels)) if labels else ""  # type: ignore[call-overload]
-    print(f"{text}\n", file=sys.stderr)
+    say(f"{text}\n")
     try:
-        return input(f"[{options}] > " if options else "> ")
+        return ask(f"[{options}] > " if options else "> ")
     except EOFError:
         raise UsageError("the keyboard was closed before the match was over") from None
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from ostrom.analysis.spreadsheet import safe_rows
 from ostrom.engine.rows import Row, Rows
 from ostrom.errors import OstromError, RunError, UsageError
 
@@ -30,8 +31,11 @@ TYPES: Mapping[str, type] = {
 """Columns that are no text. Factors take the type of their levels."""
 
 
-def export_rows(rows: Rows, format: str, out: Path) -> dict[str, tuple[Path, int]]:
-    """Write the three tables in one format; returns the file and the number of rows of each."""
+def export_rows(rows: Rows, format: str, out: Path, *, safe: bool = False) -> dict[str, tuple[Path, int]]:
+    """Write the three tables in one format; returns the file and the number of rows of each.
+
+    With ``safe`` no text in a CSV file can be taken for a formula by a spreadsheet.
+    """
     writers: dict[str, Callable[[Path, Iterable[Row], Mapping[str, type]], int]] = {
         "parquet": write_parquet,
         "csv": write_csv,
@@ -39,6 +43,8 @@ def export_rows(rows: Rows, format: str, out: Path) -> dict[str, tuple[Path, int
     }
     if format not in writers:
         raise UsageError(f"--format {format!r} (allowed: {', '.join(writers)})")
+    if safe and format != "csv":
+        raise UsageError(f"--safe is for --format csv; {format} files hold no formulas")
     types = {**TYPES, **factor_types(rows), **getattr(rows.plan, "round_columns", {})}
     written = {}
     try:
@@ -46,7 +52,8 @@ def export_rows(rows: Rows, format: str, out: Path) -> dict[str, tuple[Path, int
         for name in TABLES:
             path = out / f"{name}.{format}"
             draft = path.with_name(f".{path.name}.tmp")
-            count = writers[format](draft, getattr(rows, name)(), types)
+            table: Iterable[Row] = getattr(rows, name)()
+            count = writers[format](draft, safe_rows(table) if safe else table, types)
             draft.replace(path)
             written[name] = (path, count)
     except OSError as error:

@@ -52,4 +52,6 @@ def _interrupted(error: BaseException | None) -> bool:
 
 
 def _complain(text: str) -> None:
-    print(f"ostrom: {' '.join(text.split())}", file=sys.stderr)
+    from ostrom.terminal import one_line, say
+
+    say(f"ostrom: {one_line(text)}")

@@ -20,6 +20,7 @@ from ostrom.cli import (
     running,
     transcribing,
 )
+from ostrom.terminal import write
 
 app = typer.Typer(
     name="ostrom",
@@ -57,7 +58,7 @@ app.add_typer(models, name="models")
 
 def _version(show: bool) -> None:
     if show:
-        print(f"ostrom {__version__}")
+        write(f"ostrom {__version__}")
         raise typer.Exit
 
 

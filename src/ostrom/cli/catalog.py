@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ostrom.cli.options import AllowKey, say_allowed
-from ostrom.cli.output import print_json, print_record, print_table, say
+from ostrom.cli.output import print_json, print_record, print_table, say, write
 from ostrom.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def show(
         else:
             import yaml
 
-            print(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110), end="")
+            write(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110), end="")
     elif kind == "prompt":
         from ostrom.framing import Library
 
@@ -141,7 +141,7 @@ def show(
         if path is None:
             raise UsageError(f"there is no prompt file {name!r} (see `ostrom list prompts`)")
         text = path.read_text(encoding="utf-8")
-        print_json({"file": name, "text": text}) if json else print(text, end="")
+        print_json({"file": name, "text": text}) if json else write(text, end="")
     else:
         plural = {"strategy": "strategies", "memory": "memories"}.get(kind, f"{kind}s")
         registry = _registry(plural)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ostrom.cli.data import RUNS
-from ostrom.cli.output import print_json, print_table, say
+from ostrom.cli.output import print_json, print_table, say, write
 
 if TYPE_CHECKING:
     from ostrom.studies.compare import Comparison, Line
@@ -69,9 +69,9 @@ def _print_comparison(made: Comparison) -> None:
             ],
             [_row(line, used, marks) for line in lines],
         )  # fmt: skip
-    print(f"published ± is: {made.reference.spread}")
+    write(f"published ± is: {made.reference.spread}")
     for note, n in marks.items():
-        print(f"({n}) {note}")
+        write(f"({n}) {note}")
 
 
 def _row(line: Line, used: list[int], marks: dict[str, int]) -> list[str | None]:

@@ -20,7 +20,7 @@ from ostrom.cli.options import (
     price_table,
     say_allowed,
 )
-from ostrom.cli.output import cell, print_json, print_table, say
+from ostrom.cli.output import cell, print_json, print_table, say, write
 
 if TYPE_CHECKING:
     from ostrom.engine.plan import Budget
@@ -181,11 +181,11 @@ def _show_attribution(found: Attribution) -> None:
         "logprob": "log-probabilities of the options, asked for without reasoning",
         "sample": f"{found.baseline.n} askings each",
     }[found.measure]
-    print(f"{found.run}, match {found.match}: player {found.seat} ({found.agent}) in round {found.round}")
-    print(f"P(cooperate) as it was: {cell(found.baseline.p)}{_interval(found.baseline)} ({how})\n")
+    write(f"{found.run}, match {found.match}: player {found.seat} ({found.agent}) in round {found.round}")
+    write(f"P(cooperate) as it was: {cell(found.baseline.p)}{_interval(found.baseline)} ({how})\n")
     for line in strips(found):
-        print(line)
-    print()
+        write(line)
+    write()
     rows = list(found.effects)
     title = "change in P(cooperate)"
     if len(rows) > MOST_ROWS:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostrom.cli.output import print_json, say
+from ostrom.cli.options import Safe
+from ostrom.cli.output import print_json, say, write
 
 if TYPE_CHECKING:
     from ostrom.reports.build import Report
@@ -20,6 +21,7 @@ def export(
     run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
     format: Annotated[str, typer.Option(help="parquet | csv | jsonl")] = "parquet",
     out: Annotated[Path | None, typer.Option(help="Where to write (default: the run's folder).")] = None,
+    safe: Safe = False,
     runs: Annotated[Path, RUNS] = Path("runs"),
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -28,7 +30,7 @@ def export(
     from ostrom.studies.run import open_run
 
     with open_run(run, runs) as opened:
-        written = export_rows(opened.rows, format, out or opened.folder.path)
+        written = export_rows(opened.rows, format, out or opened.folder.path, safe=safe)
     if json:
         print_json({name: {"file": str(path), "rows": rows} for name, (path, rows) in written.items()})
     else:
@@ -38,6 +40,7 @@ def export(
 
 def report(
     run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
+    safe: Safe = False,
     runs: Annotated[Path, RUNS] = Path("runs"),
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -45,16 +48,16 @@ def report(
 
     Exit code: 0 if every panel could be drawn, 1 if one could not (the page says why).
     """
-    made = write_report(run, runs)
+    made = write_report(run, runs, safe=safe)
     if json:
         print_json({"report": str(made), "failures": list(made.failures)})
     else:
-        print(made)
+        write(made)
     if not finish_report(made):
         sys.exit(1)
 
 
-def write_report(run: str | Path, runs: Path = Path("runs")) -> Report:
+def write_report(run: str | Path, runs: Path = Path("runs"), *, safe: bool = False) -> Report:
     """Bring the tables of a run up to date and write its report."""
     from ostrom.analysis.rundata import run_data
     from ostrom.reports.build import build_report
@@ -66,7 +69,7 @@ def write_report(run: str | Path, runs: Path = Path("runs")) -> Report:
         open_run(run, runs) as opened,
         run_data(opened.rows, opened.folder.path, opened.manifest) as data,
     ):
-        return build_report(data)
+        return build_report(data, safe=safe)
 
 
 def finish_report(made: Report) -> bool:

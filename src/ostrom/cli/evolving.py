@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ostrom.cli.data import RUNS
+from ostrom.cli.options import Safe
 from ostrom.cli.output import print_json, print_table, say
 from ostrom.errors import UsageError
 
@@ -70,6 +71,7 @@ def evolve(
     ] = "auto",
     out: Annotated[Path | None, typer.Option(help="Write averages, results and trajectories there.")] = None,
     format: Annotated[str, typer.Option(help="Tables in --out: csv | parquet.")] = "csv",
+    safe: Safe = False,
     runs: Annotated[Path, RUNS] = Path("runs"),
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -87,6 +89,8 @@ def evolve(
     resolved = check_settings(dynamics, settings)
     if format not in ("csv", "parquet"):
         raise UsageError(f"--format {format!r} (allowed: csv, parquet)")
+    if safe and (out is None or format != "csv"):
+        raise UsageError("--safe is for the CSV files in --out")
     tournaments, others, wrong = _tournaments(source, by, expected, discount, seats, runs)
     results = [entry_of(tournament, dynamics, settings) for tournament in tournaments]
     report = {
@@ -98,7 +102,7 @@ def evolve(
         "wrong_files": wrong,
     }
     if out is not None:
-        write_evolution(out, format, report, tournaments, [evolved for _, evolved in results])
+        write_evolution(out, format, report, tournaments, [evolved for _, evolved in results], safe=safe)
         say(f"written: {out / 'evolution.json'}, evolution.{format}, trajectories.{format}")
     if json:
         print_json(report)

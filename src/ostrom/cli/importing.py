@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ostrom.cli.data import RUNS
-from ostrom.cli.output import print_json, say
+from ostrom.cli.output import print_json, say, write
 
 if TYPE_CHECKING:
     from ostrom.studies.importing import Imported
@@ -114,7 +114,7 @@ def check_games(file: Path, json: bool) -> None:
         print_json({"file": str(file), "kind": "table of 2x2 games", "rows": rows, "problems": problems})
     else:
         for line in problems:
-            print(f"{file}: {line}")
+            write(f"{file}: {line}")
         say(f"{rows} games, {len(problems)} of them wrong" if problems else f"{rows} games, all right")
     if problems:
         sys.exit(1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ostrom.cli.data import RUNS
-from ostrom.cli.output import print_json, print_table, say
+from ostrom.cli.output import print_json, print_table, say, write
 
 if TYPE_CHECKING:
     from ostrom.analysis.inference.runs import Estimate, RunInference
@@ -55,7 +55,7 @@ def infer(
 
 
 def _show(found: RunInference) -> None:
-    print(f"Candidates: {', '.join(found.candidates)}")
+    write(f"Candidates: {', '.join(found.candidates)}")
     for estimate in found.estimates:
         _show_estimate(estimate)
     rows = [

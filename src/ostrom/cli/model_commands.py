@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ostrom.cli.options import AllowKey, say_allowed
-from ostrom.cli.output import print_json, print_record, print_table
+from ostrom.cli.output import print_json, print_record, print_table, write
 from ostrom.engine import loop
 
 
@@ -50,7 +50,7 @@ def fetch(
 
     with bar(f"fetching {name}") as progress:
         path = fetch_weights(name.removeprefix("embedded/"), progress)
-    print_json({"model": name, "file": str(path)}) if json else print(path)
+    print_json({"model": name, "file": str(path)}) if json else write(path)
 
 
 def list_models(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:

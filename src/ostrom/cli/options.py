@@ -24,6 +24,13 @@ AllowKey = Annotated[
         help="Let the key in this environment variable be sent to this server. May be given several times.",
     ),
 ]
+Safe = Annotated[
+    bool,
+    typer.Option(
+        "--safe",
+        help="Put an apostrophe before texts in CSV files that a spreadsheet would run.",
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
 
 

@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import orjson
+from ostrom.terminal import console, say, visible, write
+from ostrom.terminal import write_json as print_json
 
-
-def print_json(data: Any) -> None:
-    """JSON, indented, alone on stdout."""
-    options = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
-    sys.stdout.write(orjson.dumps(data, option=options, default=str).decode() + "\n")
-
-
-def say(text: str) -> None:
-    """A message for a person, on stderr."""
-    print(text, file=sys.stderr)
+__all__ = ["cell", "print_json", "print_record", "print_table", "say", "write"]
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A table on stdout; numbers are aligned to the right."""
-    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=title or None, title_justify="left", header_style="bold")
+    table = Table(title=Text(visible(title)) if title else None, title_justify="left", header_style="bold")
     lines = [list(row) for row in rows]
     for i, name in enumerate(columns):
         numeric = bool(lines) and all(isinstance(line[i], int | float | None) for line in lines)
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+        table.add_column(Text(visible(name)), justify="right" if numeric else "left", overflow="fold")
     for line in lines:
-        table.add_row(*(cell(value) for value in line))
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=160)
-    console.print(table)
+        table.add_row(*(Text(visible(cell(value))) for value in line))
+    screen = console()
+    if not screen.is_terminal:
+        screen = console(width=160)
+    screen.print(table)
 
 
 def cell(value: Any) -> str:
@@ -53,4 +44,4 @@ def print_record(record: Mapping[str, Any]) -> None:
     """Names and values, one a line."""
     width = max((len(k) for k in record), default=0)
     for key, value in record.items():
-        print(f"{key:<{width}}  {cell(value)}")
+        write(f"{key:<{width}}  {cell(value)}")

@@ -11,6 +11,7 @@ from typing import Any
 
 from ostrom.engine.plan import Tally
 from ostrom.engine.runner import Runner
+from ostrom.terminal import console, say, visible
 
 
 def watch_with(*, json: bool = False) -> Callable[[Runner], Coroutine[Any, Any, None]]:
@@ -37,14 +38,13 @@ def _catch_interrupts(runner: Runner, playing: asyncio.Task[Any] | None) -> None
         nonlocal pressed
         pressed += 1
         if pressed == 1:
-            print(
+            say(
                 f"\nstopping: {runner.tally.in_flight} calls are under way and will be kept "
-                "(press Ctrl-C again to leave at once)",
-                file=sys.stderr,
+                "(press Ctrl-C again to leave at once)"
             )
             runner.stop("interrupted", interrupted=True)
         elif playing is not None:
-            print("left; the same command goes on and asks again what was under way", file=sys.stderr)
+            say("left; the same command goes on and asks again what was under way")
             playing.cancel()
 
     for name in (signal.SIGINT, signal.SIGTERM):
@@ -91,25 +91,24 @@ class _Pace:
 
 
 async def _bar(runner: Runner) -> None:
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     tally = runner.tally
     pace: _Pace | None = None
     columns = (
-        TextColumn("[bold]{task.description}"),
+        TextColumn("{task.description}", style="bold", markup=False),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
-        TextColumn("matches · {task.fields[text]}"),
+        TextColumn("matches · {task.fields[text]}", markup=False),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=False) as progress:
-        task = progress.add_task(runner.plan.name, total=tally.matches, text="starting")
+    with Progress(*columns, console=console(stderr=True), transient=False) as progress:
+        task = progress.add_task(visible(runner.plan.name), total=tally.matches, text="starting")
         try:
             while True:
                 await asyncio.sleep(0.2)
                 pace = pace or _Pace(tally)
-                text = describe(tally, *pace.tick())
+                text = visible(describe(tally, *pace.tick()))
                 progress.update(task, completed=tally.done + tally.skipped, text=text)
         finally:
             progress.update(task, completed=tally.done + tally.skipped)
@@ -121,9 +120,7 @@ async def _lines(runner: Runner, every: float) -> None:
     while True:
         await asyncio.sleep(every)
         done = tally.done + tally.skipped
-        print(
-            f"{done}/{tally.matches} matches · {describe(tally, *pace.tick())}", file=sys.stderr, flush=True
-        )
+        say(f"{done}/{tally.matches} matches · {describe(tally, *pace.tick())}")
 
 
 def _duration(seconds: float) -> str:

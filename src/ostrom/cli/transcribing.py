@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ostrom.cli.data import RUNS
-from ostrom.cli.output import cell, print_json
+from ostrom.cli.output import cell, print_json, write
 
 
 def transcript(
@@ -34,14 +34,14 @@ def transcript(
     if json:
         print_json({**head, "decisions": decisions})
         return
-    print(", ".join(f"{name} {cell(value)}" for name, value in head.items() if value is not None))
+    write(", ".join(f"{name} {cell(value)}" for name, value in head.items() if value is not None))
     for decision in decisions:
         _print(decision)
 
 
 def _print(decision: dict[str, Any]) -> None:
     where = f"step {decision['step']}" if decision["round"] is None else f"round {decision['round']}"
-    print(
+    write(
         f"\n=== {where}, player {decision['player']} ({decision['agent']}): {decision['kind'] or 'no answer'}"
     )
     shown: list[dict[str, str]] = []
@@ -52,14 +52,14 @@ def _print(decision: dict[str, Any]) -> None:
         )
         shown = call["messages"]
         for message in fresh:
-            print(f"\n--- {message['role']}\n{message['content']}")
-        print(f"\n--- {_about(call)}")
+            write(f"\n--- {message['role']}\n{message['content']}")
+        write(f"\n--- {_about(call)}")
         if call["reasoning"]:
-            print(f"<reasoning>\n{call['reasoning']}\n</reasoning>")
-        print(call["error"] if call["reply"] is None else call["reply"])
+            write(f"<reasoning>\n{call['reasoning']}\n</reasoning>")
+        write(call["error"] if call["reply"] is None else call["reply"])
     if decision["answer"] is not None:
         paid = "" if decision["payoff"] is None else f", paid {cell(decision['payoff'])}"
-        print(f"\n=> {decision['answer']} ({decision['reading']}{paid})")
+        write(f"\n=> {decision['answer']} ({decision['reading']}{paid})")
 
 
 def _about(call: dict[str, Any]) -> str:

@@ -37,16 +37,17 @@ class Report:
         return str(self.path)
 
 
-def build_report(data: RunData, wanted: Sequence[Spec] | None = None) -> Report:
+def build_report(data: RunData, wanted: Sequence[Spec] | None = None, *, safe: bool = False) -> Report:
     """Write ``report/index.html`` with figures and tables beside it.
 
     ``wanted`` are panels as the study names them; without it, those of the study. A panel that fails leaves
-    an error box on the page and its reason in the result.
+    an error box on the page and its reason in the result. With ``safe`` no text in a CSV file can be taken for a
+    formula by a spreadsheet.
     """
     need_extras()
     if wanted is None:
         wanted = (data.study.get("report") or {}).get("panels") or ()
-    desk = _Desk(data)
+    desk = _Desk(data, safe=safe)
     sections = [desk.first()]
     sections += [desk.section(spec) for spec in chosen_panels(wanted)]
     page = render_page(data, sections, warnings(data), card(data), reproduce(data))
@@ -57,8 +58,8 @@ def build_report(data: RunData, wanted: Sequence[Spec] | None = None) -> Report:
 class _Desk:
     """Collects the files of a report and writes them at the end."""
 
-    def __init__(self, data: RunData) -> None:
-        self.data = data
+    def __init__(self, data: RunData, *, safe: bool) -> None:
+        self.data, self.safe = data, safe
         self.files: dict[str, str | bytes] = {}
         self._names: dict[str, set[str]] = {
             "figures": set(),
@@ -106,7 +107,7 @@ class _Desk:
 
     def _table(self, table: Table, *, always_open: bool) -> dict[str, Any]:
         file = self._name("tables", table.name)
-        self.files[f"tables/{file}.csv"] = as_csv(table)
+        self.files[f"tables/{file}.csv"] = as_csv(table, safe=self.safe)
         self.files[f"tables/{file}.md"] = as_markdown(table)
         return shown_table(table, file, always_open=always_open)
 

@@ -9,6 +9,7 @@ import orjson
 
 from ostrom.errors import OstromError
 from ostrom.reports.theme import config
+from ostrom.terminal import escaped
 
 SCALE = 2.0
 """Pixels of a PNG per pixel of the chart: sharp on paper and on dense screens."""
@@ -31,11 +32,20 @@ def render(chart: Any) -> tuple[str, bytes]:
     import vl_convert
 
     # Altair has checked every part as it was built; checking the whole again doubles the time.
-    spec = chart.to_dict(validate=False)
+    spec = _printable(chart.to_dict(validate=False))
     spec["config"] = config()
     major, minor, *_ = alt.SCHEMA_VERSION.lstrip("v").split(".")
     svg: str = vl_convert.vegalite_to_svg(orjson.dumps(spec).decode(), vl_version=f"{major}.{minor}")
     return svg, vl_convert.svg_to_png(svg, scale=SCALE)
+
+
+def _printable(part: Any) -> Any:
+    """A specification whose texts hold nothing that XML cannot: an escape character ends the renderer's process."""
+    if isinstance(part, str):
+        return escaped(part)
+    if isinstance(part, dict):
+        return {_printable(key): _printable(value) for key, value in part.items()}
+    return [_printable(value) for value in part] if isinstance(part, list) else part
 
 
 def for_page(svg: str, prefix: str) -> str:

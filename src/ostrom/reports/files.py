@@ -5,19 +5,22 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from ostrom.analysis import spreadsheet
 from ostrom.reports.panel import Table
 from ostrom.reports.words import number
+from ostrom.terminal import escaped
 
 
-def as_csv(table: Table) -> str:
+def as_csv(table: Table, *, safe: bool = False) -> str:
     """Comma-separated values with full precision; nothing known is an empty field."""
+    guard: Callable[[Any], Any] = spreadsheet.safe if safe else lambda value: value
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows(["" if value is None else value for value in row] for row in table.rows)
+    writer.writerow([guard(name) for name in table.columns])
+    writer.writerows(["" if value is None else guard(value) for value in row] for row in table.rows)
     return out.getvalue()
 
 
@@ -51,8 +54,8 @@ def _line(values: Iterable[Any]) -> str:
 
 
 def _cell(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+    flat = escaped(" ".join(text.split()))
+    return re.sub(r"([\\|`\[])", r"\\\1", flat).replace("<", "&lt;")
 
 
 def file_name(text: str, taken: set[str]) -> str:

@@ -10,6 +10,7 @@ import orjson
 
 from ostrom.analysis.dynamics.evolution import Evolved, Settings, evolve
 from ostrom.analysis.dynamics.tournament import Tournament
+from ostrom.analysis.spreadsheet import safe_rows
 from ostrom.analysis.tables import write_csv, write_parquet
 from ostrom.errors import RunError, UsageError
 
@@ -65,6 +66,8 @@ def write_evolution(
     report: dict[str, Any],
     tournaments: Sequence[Tournament],
     evolved: Sequence[Evolved | None],
+    *,
+    safe: bool = False,
 ) -> None:
     """Write the whole report as JSON, the results per type and the paths as tables."""
     writer = write_csv if format == "csv" else write_parquet
@@ -74,8 +77,9 @@ def write_evolution(
         out.mkdir(parents=True, exist_ok=True)
         text = orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str)
         (out / "evolution.json").write_bytes(text + b"\n")
-        writer(out / f"evolution.{format}", result_rows(report["tournaments"]), kinds)
-        writer(out / f"trajectories.{format}", path_rows(tournaments, evolved), kinds)
+        results, paths = result_rows(report["tournaments"]), path_rows(tournaments, evolved)
+        writer(out / f"evolution.{format}", safe_rows(results) if safe else results, kinds)
+        writer(out / f"trajectories.{format}", safe_rows(paths) if safe else paths, kinds)
     except OSError as error:
         raise RunError(f"{out}: cannot be written ({error.strerror or error})") from None
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ostrom.models.embedded.weights import Progress
+from ostrom.terminal import console, visible
 
 
 @contextmanager
@@ -15,11 +16,15 @@ def bar(label: str) -> Iterator[Progress | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as RichProgress
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with RichProgress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(label, total=None)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+    )
+    with RichProgress(*columns, console=console(stderr=True), transient=True) as shown:
+        task = shown.add_task(visible(label), total=None)
         yield lambda done, total: shown.update(task, completed=done, total=total)

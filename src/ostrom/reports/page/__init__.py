@@ -16,6 +16,7 @@ from ostrom.analysis.rundata import RunData
 from ostrom.reports.files import is_number
 from ostrom.reports.panel import Table
 from ostrom.reports.words import number, pretty
+from ostrom.terminal import escaped
 
 SHORT = 26
 FEW = 12
@@ -82,7 +83,11 @@ def render_page(
     """The whole page as text."""
     folder = files("ostrom.reports.page")
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: escaped(value) if type(value) is str else value,  # not our own Markup
     )
     template = environment.from_string(folder.joinpath("index.html.jinja").read_text(encoding="utf-8"))
     study = data.study

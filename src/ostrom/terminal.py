@@ -1,0 +1,110 @@
+"""The only way to a person's terminal: whatever models, servers and files wrote is shown, never obeyed.
+
+Control characters (escape sequences that set the clipboard or the title, carriage returns, NUL, C1), characters that
+turn the direction of text, invisible ones and lone surrogates are written as ``\\x1b`` or ``\\u202e``; passwords and
+keys in URLs are masked. Nothing else in the package writes to stdout or stderr; a house test holds it to that.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Line ends and tabs stay. Joiners (U+200C, U+200D) stay as well: Persian and many emoji are spelt with them.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff"
+    "\ufeff\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
+)
+_LOGIN = re.compile(r"(?<=://)([^\s/\"'<>@:]*)(:?)([^\s/\"'<>]*)@")
+_QUERY_KEY = re.compile(r"([?&][\w-]*(?:key|token|secret|password|signature|sig)=)[^&\s\"'<>#]+", re.I)
+_json_options = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
+
+
+def escaped(text: str) -> str:
+    """The text with everything escaped that a terminal or a browser would obey or hide."""
+    return _UNSAFE.sub(_escaped, text)
+
+
+def visible(text: str) -> str:
+    """The text with everything escaped that a terminal would obey or hide, and without passwords.
+
+    >>> visible("\\x1b]52;c;aGk=\\x07 a\\u202eb")
+    '\\\\x1b]52;c;aGk=\\\\x07 a\\\\u202eb'
+    >>> visible("http://me:secret@host/v1?api_key=abc")
+    'http://me:***@host/v1?api_key=***'
+    """
+    return without_passwords(escaped(text))
+
+
+def one_line(text: str) -> str:
+    """The same on one line."""
+    return visible(" ".join(text.split()))
+
+
+def without_passwords(text: str) -> str:
+    """The text with passwords and keys in URLs masked."""
+    if "://" not in text:
+        return text
+    return _QUERY_KEY.sub(r"\1***", _LOGIN.sub(_login, text))
+
+
+def write(text: object = "", *, end: str = "\n") -> None:
+    """Text on stdout."""
+    _put(sys.stdout, visible(str(text)) + end)
+
+
+def say(text: object) -> None:
+    """A message for a person, on stderr."""
+    _put(sys.stderr, visible(str(text)) + "\n")
+    sys.stderr.flush()
+
+
+def write_json(data: Any) -> None:
+    """JSON, indented, alone on stdout; what a terminal would obey is escaped, which changes no value."""
+    text = orjson.dumps(data, option=_json_options, default=str).decode()
+    _put(sys.stdout, without_passwords(_UNSAFE.sub(_json_escaped, text)) + "\n")
+
+
+def ask(question: str) -> str:
+    """A line from the keyboard; the question goes to stderr, so that stdout holds results alone."""
+    _put(sys.stderr, visible(question))
+    sys.stderr.flush()
+    return input()
+
+
+def console(*, stderr: bool = False, width: int | None = None) -> Console:
+    """A console of rich. Give it Text that went through ``visible``, never markup with foreign text in it."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, width=width, markup=False, highlight=False, emoji=False)
+
+
+def _put(stream: Any, text: str) -> None:
+    try:
+        stream.write(text)
+    except UnicodeEncodeError:  # a terminal that cannot show all of Unicode
+        encoding = stream.encoding or "ascii"
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def _login(found: re.Match[str]) -> str:
+    return f"{found[1]}:***@" if found[2] else "***@"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _json_escaped(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    high, low = divmod(code - 0x10000, 0x400)
+    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"

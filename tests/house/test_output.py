@@ -1,0 +1,49 @@
+"""One module writes to the terminal; the rest of the package goes through it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[2] / "src" / "ostrom"
+ALLOWED = {"terminal.py", "testing/server.py"}  # the loopback server prints its own address alone
+FORBIDDEN_NAMES = {"print", "input", "Console"}
+FORBIDDEN_CALLS = {
+    ("typer", "echo"),
+    ("typer", "secho"),
+    ("click", "echo"),
+    ("rich", "print"),
+    ("sys", "displayhook"),
+}
+
+
+def direct_output(tree: ast.AST) -> list[str]:
+    """Where a file writes to a terminal by itself."""
+    found = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func
+        if isinstance(name, ast.Name) and name.id in FORBIDDEN_NAMES:
+            found.append(f"{node.lineno}: {name.id}")
+        if isinstance(name, ast.Attribute):
+            owner = ast.unparse(name.value)
+            if (owner, name.attr) in FORBIDDEN_CALLS or (
+                owner in ("sys.stdout", "sys.stderr", "sys.stdout.buffer", "sys.stderr.buffer")
+                and name.attr in ("write", "writelines")
+            ):
+                found.append(f"{node.lineno}: {owner}.{name.attr}")
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_nothing_else_writes_to_the_terminal(path: Path) -> None:
+    if path.relative_to(SOURCE).as_posix() not in ALLOWED:
+        assert direct_output(ast.parse(path.read_text(encoding="utf-8"))) == []
+
+
+def test_the_check_sees_what_it_should() -> None:
+    code = "print(1)\nimport sys\nsys.stderr.write('x')\ntyper.echo('x')\nConsole().print('x')\ninput()\n"
+    assert len(direct_output(ast.parse(code))) == 5
