@@ -1,0 +1,85 @@
+"""Small runs of every built-in study with scripted players, whose tables are kept as golden files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ostrom.models.base import Request
+from ostrom.models.providers.scripted import register, unregister
+from ostrom.studies.load import load_study
+from ostrom.studies.run import play
+
+REASONED = (
+    "They betrayed me and the risk is real; last round was bad.",
+    "The future matters: trust, a long-term gain, mutual cooperation.",
+    "I look at past rounds and at what we may gain together in the future.",
+)
+
+
+def _digest(request: Request) -> int:
+    return hashlib.sha256(request.messages[-1].content.encode()).digest()[0]
+
+
+def teller(request: Request) -> str:
+    """Reasons where it is asked to, and defects after long or unlucky pasts."""
+    text, chance = request.messages[-1].content, _digest(request)
+    action = "[A1]" if (text.count("R") > 60 and chance % 4) or chance % 7 == 0 else "[A0]"
+    return f"{REASONED[chance % 3]}\n{action}" if "reasons" in text else action
+
+
+def planner(request: Request) -> str:
+    """An action of a scenario with its rationale, as the bound form wants it."""
+    schema: Mapping[str, Any] = request.constraint.schema or {} if request.constraint else {}
+    chance = _digest(request)
+    options = next(p["enum"] for p in schema["properties"].values() if "enum" in p)
+    said = {
+        key: (
+            options[chance % len(options)] if "enum" in of else "A strategic choice: payoffs, people, planet."
+        )
+        for key, of in schema["properties"].items()
+    }
+    return orjson.dumps(said).decode()
+
+
+SCRIPTS: Mapping[str, Callable[[Request], str]] = {"teller": teller, "planner": planner}
+TELLER = ("types={m: {model: scripted/teller}, r: 'random:0.6'}", "agent.constrain=never")
+CAST = "types={tft: tit_for_tat, all_d: defector, half: 'random:0.5'}"
+RUNS: Mapping[str, tuple[str, tuple[str, ...], int]] = {
+    "memory": (
+        "smoke",
+        (*TELLER, "vary.history_length.to=[0, 2, 10, 80]", "mechanism.rounds=8"),
+        3,
+    ),
+    "memory-asymmetric": ("smoke", (*TELLER, "mechanism.rounds=8"), 3),
+    "memory-sanitized": ("smoke", (*TELLER, "mechanism.rounds=8"), 3),
+    "mechanisms": ("small", (CAST,), 1),
+    "personas": ("small", ("types={p: {model: scripted/planner}, c: cooperator}",), 2),
+    "games-2x2": ("smoke", ("types={one: constant:0, two: constant:1, alternate: alternator}",), 1),
+    "pd-tournament": ("small", (), 1),
+    "bos-tournament": ("paper", (), 1),
+    "prediction": (
+        "small",
+        ("types={alternate: alternator, m: {model: scripted/teller}}", "agent.constrain=never"),
+        1,
+    ),
+    "horizon": ("small", (), 3),
+    "framing-robustness": ("small", ("types={alternate: alternator, one: constant:0}",), 2),
+}
+
+
+def play_golden(name: str, runs: Path) -> Path:
+    """Play one of the runs and give its folder."""
+    preset, changes, seeds = RUNS[name]
+    for script, source in SCRIPTS.items():
+        register(script, source)
+    try:
+        play(load_study(name, preset=preset, changes=changes, seeds=seeds), runs=runs)
+    finally:
+        for script in SCRIPTS:
+            unregister(script)
+    return runs / name

@@ -1,0 +1,69 @@
+"""Every table of every built-in study's report, kept to the last digit: figures change only on purpose.
+
+``OSTROM_GOLDEN=write`` writes them anew. Bounds of intervals are left out here; ``make coverage`` measures those.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from ostrom.analysis.rundata import run_data
+from ostrom.registry import parse_spec
+from ostrom.reports.choose import chosen_panels
+from ostrom.reports.panel import Table, panels
+from ostrom.studies.compare import compare_run
+from ostrom.studies.load import builtin_names
+from ostrom.studies.run import open_run
+
+from .golden_runs import RUNS, play_golden
+
+FOLDER = Path(__file__).parents[1] / "golden" / "tables"
+UNCERTAIN = ("low", "high", "ci", "interval", "p", "sd", "verdict", "note", "method")
+
+
+def plain(value: Any) -> Any:
+    """Figures to twelve digits, so that machines agree."""
+    return float(f"{value:.12g}") if isinstance(value, float) else value
+
+
+def kept(table: Table) -> dict[str, Any]:
+    columns = [c for c in table.columns if not any(part in UNCERTAIN for part in c.split("_"))]
+    at = [table.columns.index(c) for c in columns]
+    return {"columns": columns, "rows": [[plain(row[i]) for i in at] for row in table.rows]}
+
+
+def tables_of(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    with open_run(folder) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        wanted = data.study["report"]["panels"]
+        for spec in chosen_panels(wanted):
+            for table in panels.build(spec, key="report.panels").draw(data).tables:
+                name = f"{parse_spec(spec, key='x')[0]}/{table.name}"
+                if not table.name.startswith(("cost", "calls", "latency")):
+                    found[name] = kept(table)
+        if data.study["report"].get("reference"):
+            found["compare"] = [
+                [*line.cell, line.own.agent, plain(line.own.value), line.own.matches]
+                for line in compare_run(run, data).lines
+            ]
+    return found
+
+
+def test_every_builtin_study_has_golden_tables() -> None:
+    assert set(RUNS) == set(builtin_names())
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_tables_are_as_they_were(name: str, tmp_path: Path) -> None:
+    found = orjson.loads(orjson.dumps(tables_of(play_golden(name, tmp_path))))
+    path = FOLDER / f"{name}.json"
+    if os.environ.get("OSTROM_GOLDEN") == "write":
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n")
+    golden = orjson.loads(path.read_bytes())
+    assert found == golden
