@@ -1,0 +1,324 @@
+"""Exact values: computed by hand, by another library, or by resampling rows one by one with the same draws."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from ostrom.analysis.statistics import (
+    BadSample,
+    Undefined,
+    benjamini_hochberg,
+    chi_square,
+    chi_square_labels,
+    cohens_d,
+    cohens_d_one_sample,
+    cohens_d_paired,
+    cohens_kappa,
+    holm,
+    jzs_from_t,
+    jzs_one_sample,
+    jzs_two_sample,
+    newcombe_difference,
+    ols_slope,
+    one_sample_t,
+    paired_t,
+    pearson,
+    permutation_grouped,
+    permutation_paired,
+    permutation_two_sample,
+    spearman,
+    student_t,
+    welch_t,
+    wilson,
+)
+from ostrom.analysis.statistics.permutation import EXACT_LIMIT
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+A, B = [5.0, 6, 7, 9, 4, 6], [3.0, 4, 4, 5, 6, 8]
+
+
+# -- tests of means ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_all_fields_of_paired_and_one_sample_tests(alternative: Any) -> None:
+    ours, theirs = (
+        paired_t(A, B, unit="p", alternative=alternative, level=0.9),
+        stats.ttest_rel(A, B, alternative=alternative),
+    )
+    assert (ours.statistic, ours.p, ours.df) == pytest.approx((theirs.statistic, theirs.pvalue, 5))
+    assert tuple(ours.ci) == pytest.approx(tuple(stats.ttest_rel(A, B).confidence_interval(0.9)))
+    assert (ours.test, ours.n, ours.ci.level) == ("paired", (6, 6), 0.9)
+    assert ours.means == pytest.approx((37 / 6, 5.0))
+    one = one_sample_t(A, against=5.5, unit="p", alternative=alternative)
+    expected = stats.ttest_1samp(A, 5.5, alternative=alternative)
+    assert (one.statistic, one.p, one.df) == pytest.approx((expected.statistic, expected.pvalue, 5))
+    assert one.estimate == pytest.approx(37 / 6 - 5.5) and one.se == pytest.approx(stats.sem(A))
+    assert (one.n, one.alternative, one.ci.level) == ((6,), alternative, 0.95)
+
+
+def test_a_mean_equal_to_the_value_up_to_rounding_is_no_difference() -> None:
+    assert one_sample_t([0.1, 0.2, 0.3], against=0.2, unit="m").p == 1.0
+    assert one_sample_t([0.1, 0.2, 0.3], against=0.2 + 1e-9, unit="m").statistic < 0
+
+
+@pytest.mark.parametrize("test", [welch_t, student_t, paired_t])
+def test_a_test_knows_three_alternatives_and_levels_between_0_and_1(test: Any) -> None:
+    with pytest.raises(BadSample, match="unknown alternative 'both'"):
+        test(A, B, unit="m", alternative="both")
+    for level in (0.0, 1.0, 95):
+        with pytest.raises(BadSample, match="level"):
+            test(A, B, unit="m", level=level)
+
+
+def test_effect_sizes_by_hand() -> None:
+    d = cohens_d(A, B, unit="m", level=0.9)
+    pooled = math.sqrt((np.var(A, ddof=1) + np.var(B, ddof=1)) / 2)
+    assert d.estimate == pytest.approx((37 / 6 - 5.0) / pooled)
+    # The exact bias correction for 10 degrees of freedom; the usual approximation is 1 - 3 / (4 * 10 - 1).
+    exact = special.gamma(5) / (math.sqrt(5) * special.gamma(4.5))
+    assert d.hedges_g == pytest.approx(d.estimate * exact) and exact == pytest.approx(1 - 3 / 39, abs=1e-3)
+    assert (d.kind, d.n, d.ci.level) == ("pooled", (6, 6), 0.9)
+    t = student_t(A, B, unit="m").statistic
+    assert stats.nct.cdf(t, 10, d.ci.low * math.sqrt(3)) == pytest.approx(0.95)
+    paired = cohens_d_paired(A, B, unit="m")
+    difference = np.subtract(A, B)
+    assert paired.estimate == pytest.approx(difference.mean() / difference.std(ddof=1))
+    one = cohens_d_one_sample(A, against=5.0, unit="m")
+    assert one.estimate == pytest.approx((37 / 6 - 5.0) / np.std(A, ddof=1)) and one.n == (6,)
+    # Two values have one degree of freedom, where no correction exists.
+    assert cohens_d_one_sample([1.0, 2.0], unit="m").hedges_g == 0.0
+
+
+def test_bayes_factors_need_enough_units_and_keep_what_they_were_made_of() -> None:
+    for sizes in ((1,), (1, 1), (0, 5), (5, 0)):
+        with pytest.raises(BadSample, match="too few"):
+            jzs_from_t(1.0, *sizes, unit="m")
+    one = jzs_from_t(1.0, 2, unit="m")
+    assert (one.df, one.n, one.design, one.r) == (1.0, (2,), "one-sample or paired", math.sqrt(2) / 2)
+    two = jzs_from_t(1.0, 1, 2, unit="m")
+    assert (two.df, two.n, two.design, two.alternative) == (1.0, (1, 2), "two-sample", "two-sided")
+    with pytest.raises(BadSample, match="alternative"):
+        jzs_from_t(1.0, 5, unit="m", alternative="up")  # type: ignore[arg-type]
+    for r in (math.inf, -1.0, math.nan):
+        with pytest.raises(BadSample, match="prior scale"):
+            jzs_from_t(1.0, 5, unit="m", r=r)
+    assert jzs_from_t(2.0, 9, unit="m").bf01 == pytest.approx(1 / jzs_from_t(2.0, 9, unit="m").bf10)
+    t = one_sample_t(A, against=5.0, unit="m").statistic
+    assert jzs_one_sample(A, against=5.0, unit="m").bf10 == jzs_from_t(t, 6, unit="m").bf10
+    pooled = student_t(A, B[:5], unit="m").statistic
+    assert jzs_two_sample(A, B[:5], unit="m").bf10 == jzs_from_t(pooled, 6, 5, unit="m").bf10
+
+
+def test_no_difference_at_all_is_evidence_for_none_that_grows_with_the_sample() -> None:
+    factors = [jzs_from_t(0.0, n, unit="m").bf01 for n in (5, 50, 500)]
+    # t = 0: the factor is the integral of (1 + n r^2 g)^-1/2 over the inverse chi-square prior of g.
+    g = 1 / stats.chi2(1).ppf((np.arange(400_000) + 0.5) / 400_000)
+    expected = [1 / float(np.mean((1 + n * 0.5 * g) ** -0.5)) for n in (5, 50, 500)]
+    assert factors == pytest.approx(expected, rel=1e-4)
+
+
+# -- counts --------------------------------------------------------------------------------------------
+
+
+def test_chi_square_by_hand() -> None:
+    result = chi_square([[10, 20], [20, 10]], unit="trace")
+    # phi^2 = 1/9; corrected: (1/9 - 1/59) / (2 - 1/59 - 1).
+    assert result.cramers_v_corrected == pytest.approx(math.sqrt((1 / 9 - 1 / 59) / (1 - 1 / 59)))
+    assert (result.n, result.shape, result.df, result.small_expected) == (60, (2, 2), 1, 0.0)
+    thin = chi_square([[1, 9], [3, 27]], unit="trace")
+    assert thin.small_expected == 0.5 and thin.cramers_v_corrected == 0.0 and thin.p == pytest.approx(1)
+    exact = chi_square([[5, 15], [5, 15]], unit="trace")
+    assert exact.small_expected == 0.0  # five expected are enough
+    wide = chi_square([[12, 30, 8], [20, 15, 25]], unit="trace")
+    phi2, n = wide.statistic / 110, 110
+    room = min(2 - 1 / (n - 1), 3 - 4 / (n - 1)) - 1
+    assert wide.cramers_v_corrected == pytest.approx(math.sqrt((phi2 - 2 / (n - 1)) / room))
+    perfect = chi_square([[1, 0], [0, 1]], unit="trace")
+    assert perfect.cramers_v == 1.0 and perfect.cramers_v_corrected == 0.0  # two rows say nothing
+    with pytest.raises(Undefined, match="column 1 of the table is empty"):
+        chi_square([[1, 0], [2, 0]], unit="trace")
+    with pytest.raises(BadSample, match="same length"):
+        chi_square_labels(["a", "b"], ["x"], unit="trace")
+    with pytest.raises(BadSample, match="whole counts"):
+        chi_square([[1, math.nan], [2, 3]], unit="trace")
+
+
+def test_kappa_by_hand() -> None:
+    # 20 and 15 of 50 on the diagonal: agreement 0.7, chance 0.5, kappa 0.4.
+    first = ["y"] * 25 + ["n"] * 25
+    second = ["y"] * 20 + ["n"] * 5 + ["y"] * 10 + ["n"] * 15
+    found = cohens_kappa(first, second, unit="r", level=0.9)
+    assert (found.agreement, found.chance, found.estimate) == pytest.approx((0.7, 0.5, 0.4))
+    reach = stats.norm.ppf(0.95) * found.se
+    assert tuple(found.ci) == pytest.approx((0.4 - reach, 0.4 + reach)) and found.ci.level == 0.9
+    assert (found.n, found.categories, found.unit) == (50, ("n", "y"), "r")
+    good = cohens_kappa(["a", "b", "c", "a"], ["a", "b", "c", "a"], unit="r")
+    assert (good.estimate, good.se, *good.ci) == pytest.approx((1.0, 0.0, 1.0, 1.0))
+    almost = cohens_kappa(list("aaabbbccca"), list("aaabbbcccb"), unit="r")
+    assert almost.ci.high == 1.0  # cut at 1
+    opposite = cohens_kappa(list("abababab"), list("babababb"), unit="r")
+    assert opposite.estimate < 0 and opposite.ci.low >= -1.0
+    for first_, second_ in (("ab", ["a", "b"]), (["a", "b"], "ab"), (["a"], ["a"]), (["a", "b"], ["a"])):
+        with pytest.raises(BadSample):
+            cohens_kappa(first_, second_, unit="r")
+
+
+def test_proportions_keep_their_level_and_their_counts() -> None:
+    found = wilson(8, 10, unit="match", level=0.8)
+    assert found.ci is not None and found.ci.level == 0.8 and (found.successes, found.n) == (8, 10)
+    z = stats.norm.ppf(0.9)
+    centre, reach = (0.8 + z * z / 20) / (1 + z * z / 10), math.sqrt(0.16 / 10 + z * z / 400)
+    assert tuple(found.ci) == pytest.approx(
+        (centre - z * reach / (1 + z * z / 10), centre + z * reach / (1 + z * z / 10))
+    )
+    none, all_ = wilson(0, 4, unit="m").ci, wilson(4, 4, unit="m").ci
+    assert none is not None and all_ is not None and none.low == 0.0 and all_.high == 1.0
+    assert none.high == pytest.approx(1 - all_.low) and 0.4 < none.high < 0.6
+    for bad in ((-1, 4), (5, 4)):
+        with pytest.raises(BadSample, match="between 0 and n"):
+            wilson(*bad, unit="m")
+    for n in ((0, 0, 1, 2), (1, 2, 0, 0)):
+        with pytest.raises(BadSample, match="both sides"):
+            newcombe_difference(*n, unit="m")
+    difference = newcombe_difference(9, 10, 3, 10, unit="m", level=0.9)
+    assert difference.ci.level == 0.9 and (difference.successes, difference.n) == ((9, 3), (10, 10))
+    with pytest.raises(BadSample, match="level"):
+        newcombe_difference(9, 10, 3, 10, unit="m", level=1.5)
+
+
+def test_corrections_at_their_limits() -> None:
+    found = holm([0.025, 0.5], alpha=0.05)
+    assert found.rejected == (True, False) and found.adjusted == (0.05, 0.5)  # as small as alpha is enough
+    assert holm([0.0, 1.0]).adjusted == (0.0, 1.0) and holm([0.04]).alpha == 0.05
+    assert holm([0.9, 0.8]).adjusted == (1.0, 1.0)  # never above 1, and in the order they came
+    assert benjamini_hochberg([0.04, 0.01, 0.03]).adjusted == pytest.approx((0.04, 0.03, 0.04))
+    assert benjamini_hochberg([0.2]).method == "benjamini-hochberg" and holm([0.2]).method == "holm"
+    for alpha in (0.0, 1.0):
+        with pytest.raises(BadSample, match="alpha"):
+            holm([0.1], alpha=alpha)
+    for p in (-0.01, 1.01):
+        with pytest.raises(BadSample, match="between 0 and 1"):
+            benjamini_hochberg([p, 0.5])
+
+
+def test_correlations_by_hand() -> None:
+    x, y = [1.0, 2, 3, 4, 5, 6], [2.0, 1, 4, 3, 6, 5]
+    r = float(np.corrcoef(x, y)[0, 1])
+    found, ranks = pearson(x, y, unit="c", level=0.9), spearman(x, y, unit="c", level=0.9)
+    assert (found.estimate, ranks.estimate, found.df, found.n) == pytest.approx((r, r, 4, 6))
+    assert found.statistic == pytest.approx(r * math.sqrt(4 / (1 - r * r)))
+    for one, se in ((found, math.sqrt(1 / 3)), (ranks, math.sqrt((1 + r * r / 2) / 3))):
+        reach = stats.norm.ppf(0.95) * se
+        assert tuple(one.ci) == pytest.approx(
+            (math.tanh(math.atanh(r) - reach), math.tanh(math.atanh(r) + reach))
+        )
+        assert one.ci.level == 0.9
+    down = pearson([1, 2, 3, 4], [4, 3, 2, 1], unit="c")
+    assert (down.estimate, down.p, down.statistic) == (-1.0, 0.0, -math.inf)
+    with pytest.raises(Undefined, match="first sample is constant"):
+        pearson([1, 1, 1, 1], [1, 2, 3, 4], unit="c")
+    with pytest.raises(BadSample, match="level"):
+        pearson(x, y, unit="c", level=2.0)
+
+
+def test_slopes_by_hand() -> None:
+    x, y = np.array([0.0, 1, 2, 3, 4]), np.array([1.0, 0.8, 0.9, 0.4, 0.5])
+    found, theirs = ols_slope(x, y, unit="seed", level=0.9), stats.linregress(x, y)
+    assert (found.estimate, found.intercept, found.se, found.p, found.r_squared, found.df) == pytest.approx(
+        (theirs.slope, theirs.intercept, theirs.stderr, theirs.pvalue, theirs.rvalue**2, 3)
+    )
+    reach = stats.t.ppf(0.95, 3) * theirs.stderr
+    assert tuple(found.ci) == pytest.approx((theirs.slope - reach, theirs.slope + reach))
+    assert (found.n, found.n_clusters, found.unit, found.ci.level) == (5, None, "seed", 0.9)
+    assert found.statistic == pytest.approx(theirs.slope / theirs.stderr)
+    two = ols_slope(x, y, clusters=[1, 1, 2, 2, 2], unit="seed")
+    assert (two.df, two.n_clusters) == (1.0, 2)
+    for wrong in ({"unit": ""}, {"unit": "s", "level": 0.0}):
+        with pytest.raises(BadSample):
+            ols_slope(x, y, **wrong)  # type: ignore[arg-type]
+
+
+# -- permutations --------------------------------------------------------------------------------------
+
+
+def test_all_rearrangements_are_listed_up_to_fifty_thousand() -> None:
+    assert EXACT_LIMIT == 50_000
+    generator = rng(1)
+    many = permutation_two_sample(generator.random(9), generator.random(9), unit="m", rng=rng())
+    assert (many.exact, many.arrangements) == (True, math.comb(18, 9))
+    more = permutation_two_sample(generator.random(9), generator.random(10), unit="m", rng=rng())
+    assert (more.exact, more.arrangements, more.n) == (False, 9_999, (9, 10))
+    pairs = permutation_paired(generator.random(15), generator.random(15), unit="m", rng=rng())
+    assert (pairs.exact, pairs.arrangements, pairs.n) == (True, 2**15, (15,))
+    wide = permutation_paired(generator.random(16), generator.random(16), unit="m", rng=rng(), draws=99)
+    assert (wide.exact, wide.arrangements, wide.test) == (False, 99, "paired")
+    with pytest.raises(BadSample, match="at least 99"):
+        permutation_paired(generator.random(16), generator.random(16), unit="m", rng=rng(), draws=98)
+
+
+@pytest.mark.parametrize(("alternative", "p"), [("greater", 2 / 8), ("less", 1.0), ("two-sided", 4 / 8)])
+def test_ties_count_as_extreme_though_sums_differ_in_the_last_digit(alternative: Any, p: float) -> None:
+    first, second = [0.3, 0.1, 0.2], [0.1 + 0.2, 0.0, 0.0]  # the first difference is -5.6e-17, not 0
+    found = permutation_paired(first, second, unit="m", rng=rng(), alternative=alternative)
+    assert found.p == p
+
+
+def test_mirrored_samples_have_mirrored_one_sided_tests() -> None:
+    a, b = [0.1, 0.7, 0.3, 0.9], [0.2, 0.2, 0.7, 0.4, 0.1]
+    up = permutation_two_sample(a, b, unit="m", rng=rng(), alternative="greater")
+    down = permutation_two_sample(b, a, unit="m", rng=rng(), alternative="less")
+    assert up.p == down.p and up.estimate == pytest.approx(-down.estimate) == pytest.approx(0.5 - 0.32)
+
+
+def test_a_random_test_counts_its_own_arrangement() -> None:
+    values, treated = rng(3).normal(size=30), np.repeat([1.0, 0.0], 15)
+    found = permutation_grouped(values, treated, unit="m", rng=rng(5), draws=199)
+    generator, hits = rng(5), 0
+    labels = generator.permuted(np.tile(treated, (199, 1)), axis=1)
+    observed = values[:15].mean() - values[15:].mean()
+    for label in labels:
+        hits += abs(values[label == 1].mean() - values[label == 0].mean()) >= abs(observed)
+    assert found.p == pytest.approx((1 + hits) / 200) and found.estimate == pytest.approx(observed)
+    assert (found.test, found.n, found.n_clusters) == ("two-sample", (15, 15), None)
+
+
+def test_random_sign_flips_by_hand() -> None:
+    difference = rng(4).normal(0.2, 1, 20)
+    found = permutation_paired(
+        difference, np.zeros(20), unit="m", rng=rng(6), draws=499, alternative="greater"
+    )
+    signs = 1 - 2 * rng(6).integers(0, 2, size=(499, 20))
+    hits = sum(float(s @ difference) / 20 >= difference.mean() - 1e-12 for s in signs)
+    assert found.p == pytest.approx((1 + hits) / 500)
+
+
+def test_grouped_tests_name_what_moves() -> None:
+    found = permutation_grouped([1, 2, 3, 4], [1, 1, 0, 0], clusters=[1, 1, 2, 2], unit="m", rng=rng())
+    assert (found.test, found.n_clusters, found.n, found.arrangements, found.p) == (
+        "clustered",
+        2,
+        (2, 2),
+        2,
+        1.0,
+    )
+    for wrong in ({"alternative": "up"}, {"unit": " "}):
+        with pytest.raises(BadSample):
+            permutation_grouped([1, 2, 3], [1, 0, 0], rng=rng(), **({"unit": "m"} | wrong))  # type: ignore[arg-type]
+    with pytest.raises(BadSample):
+        permutation_grouped([1, 2, 3], [1, 0], unit="m", rng=rng())
+    with pytest.raises(BadSample, match="blocks: differs within a cluster"):
+        permutation_grouped(
+            [1, 2, 3, 4], [1, 1, 0, 0], clusters=[1, 1, 2, 2], blocks=[1, 2, 1, 1], unit="m", rng=rng()
+        )
