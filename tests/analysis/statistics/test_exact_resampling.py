@@ -189,11 +189,12 @@ def test_intervals_of_draws_that_do_not_vary_or_lie_aside() -> None:
 
 def test_bootstraps_check_what_they_are_given() -> None:
     good: dict[str, Any] = {"clusters": [1, 2, 3, 4], "unit": "m", "rng": rng()}
+    plain_good: dict[str, Any] = {"unit": "m", "rng": rng()}
     for change in ({"unit": ""}, {"level": 1.0}, {"resamples": 99}, {"method": "basic"}):
         with pytest.raises(BadSample):
             cluster_bootstrap([1.0, 2, 3, 4], lambda s: s[:, 0], **(good | change))
         with pytest.raises(BadSample):
-            bootstrap([1.0, 2, 3, 4], **({"unit": "m", "rng": rng()} | change))
+            bootstrap([1.0, 2, 3, 4], **(plain_good | change))
         if "method" not in change:
             with pytest.raises(BadSample):
                 cluster_bootstrap_means([1.0, 2, 3, 4], list("aabb"), **(good | change))

@@ -152,7 +152,7 @@ def test_chi_square_by_hand() -> None:
     with pytest.raises(BadSample, match="same length"):
         chi_square_labels(["a", "b"], ["x"], unit="trace")
     with pytest.raises(BadSample, match="whole counts"):
-        chi_square([[1, math.nan], [2, 3]], unit="trace")
+        chi_square([[1.0, math.nan], [2.0, 3.0]], unit="trace")
 
 
 def test_kappa_by_hand() -> None:
@@ -201,7 +201,10 @@ def test_proportions_keep_their_level_and_their_counts() -> None:
 def test_corrections_at_their_limits() -> None:
     found = holm([0.025, 0.5], alpha=0.05)
     assert found.rejected == (True, False) and found.adjusted == (0.05, 0.5)  # as small as alpha is enough
-    assert holm([0.0, 1.0]).adjusted == (0.0, 1.0) and holm([0.04]).alpha == 0.05
+    assert (
+        holm([0.0, 1.0]).adjusted == (0.0, 1.0)
+        and holm([0.04]).alpha == benjamini_hochberg([0.04]).alpha == 0.05
+    )
     assert holm([0.9, 0.8]).adjusted == (1.0, 1.0)  # never above 1, and in the order they came
     assert benjamini_hochberg([0.04, 0.01, 0.03]).adjusted == pytest.approx((0.04, 0.03, 0.04))
     assert benjamini_hochberg([0.2]).method == "benjamini-hochberg" and holm([0.2]).method == "holm"
@@ -247,7 +250,7 @@ def test_slopes_by_hand() -> None:
     assert (two.df, two.n_clusters) == (1.0, 2)
     for wrong in ({"unit": ""}, {"unit": "s", "level": 0.0}):
         with pytest.raises(BadSample):
-            ols_slope(x, y, **wrong)  # type: ignore[arg-type]
+            ols_slope(x, y, **wrong)
 
 
 # -- permutations --------------------------------------------------------------------------------------
