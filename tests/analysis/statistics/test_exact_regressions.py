@@ -48,7 +48,7 @@ def test_a_balanced_mixed_model_has_the_variances_of_the_analysis_of_variance() 
     assert details["variance_between"] == pytest.approx(between, rel=1e-6)
     assert details["intraclass_correlation"] == pytest.approx(between / (between + within), rel=1e-6)
     assert (details["boundary"], details["df"]) == (False, "between-within")
-    line = found["trial"]
+    line: Any = found["trial"]
     assert line.estimate == pytest.approx(slope)
     assert line.se == pytest.approx(math.sqrt(within / float(trial @ trial)), rel=1e-6)
     assert (line.df, found["condition"].df, found["intercept"].df) == (47.0, 10.0, 10.0)
@@ -67,7 +67,7 @@ def test_z_tests_of_a_mixed_model() -> None:
     found = linear_mixed_model(
         y, {"condition": condition, "trial": trial}, groups=group, unit="p", df="normal"
     )
-    line = found["trial"]
+    line: Any = found["trial"]
     assert line.df is None and line.p == pytest.approx(2 * stats.norm.sf(abs(line.statistic)))
     assert line.ci.width == pytest.approx(2 * stats.norm.ppf(0.975) * line.se)
 
@@ -106,6 +106,8 @@ def test_no_degrees_of_freedom_are_refused() -> None:
 
 
 def test_lines_of_a_table() -> None:
+    z: Any
+    t: Any
     z, t = coefficient_table(["a", "b"], [1.0, -2.0], [0.5, 1.0], [None, 7.0], 0.8)
     assert (z.statistic, z.df) == (2.0, None) and z.p == pytest.approx(2 * stats.norm.sf(2.0))
     assert tuple(z.ci) == pytest.approx((1 - stats.norm.ppf(0.9) / 2, 1 + stats.norm.ppf(0.9) / 2))
@@ -117,8 +119,12 @@ def test_lines_of_a_table() -> None:
     for se in (0.0, -1.0, math.nan, math.inf):
         with pytest.raises(Undefined, match="standard error of a"):
             coefficient_table(["a"], [1.0], [se], [None], 0.95)
-    with pytest.raises(Undefined):
-        coefficient_table(["a"], [math.nan], [1.0], [None], 0.95)
+    for error in (1.0, None):
+        with pytest.raises(Undefined):
+            coefficient_table(["a"], [math.nan], [error], [None], 0.95)
+    (none,) = coefficient_table(["a"], [2.0], [None], [None], 0.95)
+    assert (none.estimate, none.se, none.p, none.ci, none.odds_ratio_ci) == (2.0, None, None, None, None)
+    assert none.note is not None and none.note.startswith("no standard error")
 
 
 def two_by_two() -> tuple[Array, Array]:
@@ -128,7 +134,7 @@ def two_by_two() -> tuple[Array, Array]:
 
 def test_a_logistic_regression_of_a_two_by_two_table_by_hand() -> None:
     y, x = two_by_two()
-    found = logistic_regression(y, {"x": x}, unit="answer", level=0.9)
+    found: Any = logistic_regression(y, {"x": x}, unit="answer", level=0.9)
     assert (found["intercept"].estimate, found["x"].estimate) == pytest.approx(
         (-math.log(3), 2 * math.log(3))
     )
