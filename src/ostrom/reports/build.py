@@ -48,9 +48,9 @@ def build_report(data: RunData, wanted: Sequence[Spec] | None = None, *, safe: b
     if wanted is None:
         wanted = (data.study.get("report") or {}).get("panels") or ()
     desk = _Desk(data, safe=safe)
-    sections = [desk.first()]
-    sections += [desk.section(spec) for spec in chosen_panels(wanted)]
-    page = render_page(data, sections, warnings(data), card(data), reproduce(data))
+    first = desk.first()
+    sections = [desk.section(spec) for spec in chosen_panels(wanted)]
+    page = render_page(data, first, sections, warnings(data), card(data), reproduce(data))
     path = desk.write(page)
     return Report(path, tuple(f"{s.title}: {s.error}" for s in sections if s.error))
 

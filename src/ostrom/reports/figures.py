@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 
 from ostrom.errors import OstromError
-from ostrom.reports.theme import config
+from ostrom.reports.theme import INK, LINE, QUIET, RULE, config
 from ostrom.terminal import escaped
 
 SCALE = 2.0
 """Pixels of a PNG per pixel of the chart: sharp on paper and on dense screens."""
+
+TONES: Mapping[str, str] = {
+    f'="{INK}"': '="var(--ink)"',
+    f'="{QUIET}"': '="var(--quiet)"',
+    f'="{RULE}"': '="var(--rule)"',
+    f'="{LINE}"': '="var(--line)"',
+    '="white"': '="var(--paper)"',
+}
+"""Colours of text, lines and paper follow the page, so that a chart can be read in light and dark."""
+
+TONE = re.compile("|".join(map(re.escape, TONES)), re.IGNORECASE)
+BACKGROUND = re.compile(r'<rect width="[\d.]+" height="[\d.]+" fill="white"\s*/>')
 
 HINT = "a report needs {}: pip install 'ostrom[report]'"
 
@@ -54,6 +67,8 @@ def for_page(svg: str, prefix: str) -> str:
     >>> for_page('<svg width="10" height="5" viewBox="0 0 10 5"><g id="a" clip-path="url(#a)"/></svg>', "f1")
     '<svg style="max-width:10px" viewBox="0 0 10 5"><g id="f1-a" clip-path="url(#f1-a)"/></svg>'
     """
+    svg = BACKGROUND.sub("", svg)
+    svg = TONE.sub(lambda found: TONES[found[0].lower()], svg)
     svg = re.sub(r'(?<=\sid=")(?=[^"])', f"{prefix}-", svg)
     svg = re.sub(r"(?<=url\(#)", f"{prefix}-", svg)
     svg = re.sub(r'(?<=href="#)', f"{prefix}-", svg)

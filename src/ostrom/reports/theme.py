@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
-INK, QUIET, RULE = "#1d232b", "#5b6570", "#e3e7ec"
+INK, QUIET, RULE, LINE = "#1d232b", "#5b6570", "#e3e7ec", "#9aa4ae"
 MAIN = "#0072B2"
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
@@ -66,8 +66,8 @@ def config() -> dict[str, Any]:
             "titleFontSize": 12,
             "titleFontWeight": "normal",
             "titlePadding": 8,
-            "domainColor": "#9aa4ae",
-            "tickColor": "#9aa4ae",
+            "domainColor": LINE,
+            "tickColor": LINE,
             "tickSize": 4,
             "gridColor": RULE,
             "gridWidth": 1,

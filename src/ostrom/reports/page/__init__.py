@@ -45,6 +45,11 @@ class Section:
     html: list[Any] = field(default_factory=list)
     error: str | None = None
 
+    @property
+    def quiet(self) -> bool:
+        """Whether there is nothing but the reason why there is nothing."""
+        return not (self.error or self.figures or self.tables or self.html)
+
 
 def shown_table(table: Table, file: str, *, always_open: bool = False) -> dict[str, Any]:
     """A table as the page shows it."""
@@ -77,10 +82,10 @@ def _style(values: Iterable[str]) -> str:
 
 
 def render_page(
-    data: RunData, sections: Sequence[Section], warnings: Sequence[str], card: Sequence[tuple[str, str]],
-    reproduce: Mapping[str, str],
+    data: RunData, first: Section, sections: Sequence[Section], warnings: Sequence[str],
+    card: Sequence[tuple[str, str]], reproduce: Mapping[str, str], findings: Sequence[str] = (),
 ) -> str:  # fmt: skip
-    """The whole page as text."""
+    """The whole page as text: what was found first, panels with nothing to show in one line at the end."""
     folder = files("ostrom.reports.page")
     environment = Environment(
         autoescape=True,
@@ -99,7 +104,10 @@ def render_page(
         about=study.get("about") or "",
         warnings=warnings,
         card=card,
-        sections=sections,
+        findings=findings,
+        first=first,
+        sections=[section for section in sections if not section.quiet],
+        quiet=[section for section in sections if section.quiet],
         manifest=orjson.dumps(
             data.manifest, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str
         ).decode(),
