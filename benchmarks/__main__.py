@@ -14,7 +14,18 @@ from typing import Any
 from benchmarks.result import Result
 
 HERE = Path(__file__).parent
-ALL = ("call_path", "busy", "scripted", "replay", "tables", "growth", "lexicons", "ray_scaling", "embedded")
+ALL = (
+    "call_path",
+    "busy",
+    "scripted",
+    "replay",
+    "tables",
+    "texts",
+    "growth",
+    "lexicons",
+    "ray_scaling",
+    "embedded",
+)
 
 
 def run(name: str) -> list[Result]:

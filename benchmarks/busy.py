@@ -144,7 +144,7 @@ def at_least(level: int, shares: dict[int, float]) -> float:
 def measure(picture: Path | None = None) -> list[Result]:
     """With enough connections, and with 64."""
     with server() as model:
-        body = body_of(ours(model)[1])
+        body = body_of(ours(model, "asyncio")[1])
     return [*_wide(body), *_narrow(body, picture)]
 
 

@@ -16,10 +16,10 @@ import orjson
 
 from ostrom import __version__
 from ostrom.analysis.columns import columns
-from ostrom.analysis.tables import TABLES, export_rows, factor_types
+from ostrom.analysis.tables import TABLES, export_rows, factor_types, import_duckdb
 from ostrom.engine.plan import Unit
 from ostrom.engine.rows import Rows
-from ostrom.errors import OstromError, RunError, UnknownName, UsageError
+from ostrom.errors import RunError, UnknownName, UsageError
 from ostrom.games.game import Game
 
 FRESHNESS = "tables.json"
@@ -259,12 +259,3 @@ def quoted(name: str) -> str:
 def literal(text: str) -> str:
     """A text for SQL."""
     return "'" + text.replace("'", "''") + "'"
-
-
-def import_duckdb() -> Any:
-    """DuckDB, or a word on how to get it."""
-    try:
-        import duckdb
-    except ImportError:
-        raise OstromError("this needs duckdb: pip install 'ostrom[analysis]'") from None
-    return duckdb

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import orjson
@@ -15,7 +16,14 @@ from ostrom.engine.rows import Row, Rows
 from ostrom.errors import OstromError, RunError, UsageError
 
 TABLES = ("matches", "decisions", "calls")
-BATCH = 50_000
+BATCH = 2048
+"""Rows that are held as Python objects."""
+PART_BYTES = 64 << 20
+"""Bytes of a table that are held in memory, and in a row group, at a time."""
+GROUP_ROWS = 122_880
+"""Rows in a row group at most."""
+VECTOR = 2048
+"""DuckDB writes row groups in multiples of this."""
 
 TYPES: Mapping[str, type] = {
     **dict.fromkeys(
@@ -79,26 +87,63 @@ def _common_type(values: Iterable[Any]) -> type:
 
 
 def write_parquet(path: Path, rows: Iterable[Row], types: Mapping[str, type]) -> int:
-    """Apache Parquet, in row groups of a fixed size so that the same rows give the same bytes."""
+    """Apache Parquet. Memory is bounded by one part, not by the table: replies can have any length.
+
+    The sizes of parts and row groups follow from the rows alone, so the same rows give the same bytes.
+    """
+    polars = import_polars()
+    frames: list[Any] = []
+    parts: list[Path] = []
+    count = size = total = 0
+    with TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+        for batch in batches(rows):
+            frame = _frame(batch, types)
+            frames.append(frame)
+            count += frame.height
+            size += frame.estimated_size()
+            if size >= PART_BYTES:
+                parts.append(Path(folder) / f"{len(parts):06d}.parquet")
+                polars.concat(frames, rechunk=False).write_parquet(
+                    parts[-1], compression="lz4", statistics=False
+                )
+                total, size, frames = total + size, 0, []
+        rest = polars.concat(frames) if frames else polars.DataFrame()
+        if not parts:
+            rest.write_parquet(path, compression="zstd", row_group_size=GROUP_ROWS, statistics=True)
+            return count
+        if frames:
+            parts.append(Path(folder) / f"{len(parts):06d}.parquet")
+            rest.write_parquet(parts[-1], compression="lz4", statistics=False)
+            total += size
+        frames, rest = [], None
+        _merge(parts, path, count * PART_BYTES // total)
+    return count
+
+
+def _frame(batch: list[Row], types: Mapping[str, type]) -> Any:
+    """Rows as a typed table."""
     polars = import_polars()
     kinds = {int: polars.Int64, float: polars.Float64, bool: polars.Boolean, str: polars.String}
-    frames = []
-    for batch in batches(rows):
-        names = list(batch[0])
-        columns = {}
-        for name in names:
-            kind = types.get(name, str)
-            values = [row.get(name) for row in batch]
-            if kind is float:
-                # Numbers of an imported file are kept as texts.
-                values = [(float(v) if v else None) if isinstance(v, str) else v for v in values]
-            if kind is str:
-                values = [v if v is None or isinstance(v, str) else str(v) for v in values]
-            columns[name] = polars.Series(name, values, dtype=kinds[kind], strict=False)
-        frames.append(polars.DataFrame(columns))
-    table = polars.concat(frames) if frames else polars.DataFrame()
-    table.write_parquet(path, compression="zstd", row_group_size=122_880, statistics=True)
-    return int(table.height)
+    columns = {}
+    for name in batch[0]:
+        kind = types.get(name, str)
+        values = [row.get(name) for row in batch]
+        if kind is float:
+            # Numbers of an imported file are kept as texts.
+            values = [(float(v) if v else None) if isinstance(v, str) else v for v in values]
+        if kind is str:
+            values = [v if v is None or isinstance(v, str) else str(v) for v in values]
+        columns[name] = polars.Series(name, values, dtype=kinds[kind], strict=False)
+    return polars.DataFrame(columns)
+
+
+def _merge(parts: list[Path], path: Path, group_rows: int) -> None:
+    """One file of many, row group by row group; one thread keeps the order and the memory in bounds."""
+    duckdb = import_duckdb()
+    with duckdb.connect(config={"threads": 1}) as connection:
+        table = connection.read_parquet([str(part) for part in parts])
+        rows = max(VECTOR, min(GROUP_ROWS, group_rows) // VECTOR * VECTOR)
+        table.write_parquet(str(path), compression="zstd", row_group_size=rows)
 
 
 def write_csv(path: Path, rows: Iterable[Row], types: Mapping[str, type]) -> int:  # noqa: ARG001
@@ -139,3 +184,12 @@ def import_polars() -> Any:
     except ImportError:
         raise OstromError("this needs polars: pip install 'ostrom[analysis]'") from None
     return pl
+
+
+def import_duckdb() -> Any:
+    """DuckDB, or a word on how to get it."""
+    try:
+        import duckdb
+    except ImportError:
+        raise OstromError("this needs duckdb: pip install 'ostrom[analysis]'") from None
+    return duckdb
