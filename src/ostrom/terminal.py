@@ -21,7 +21,7 @@ _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff"
     "\ufeff\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
 )
-_LOGIN = re.compile(r"(?<=://)([^\s/\"'<>@:]*)(:?)([^\s/\"'<>]*)@")
+_LOGIN = re.compile(r"(?<=://)[^\s/\"'<>]*@")
 _QUERY_KEY = re.compile(r"([?&][\w-]*(?:key|token|secret|password|signature|sig)=)[^&\s\"'<>#]+", re.I)
 _json_options = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
@@ -94,7 +94,8 @@ def _put(stream: Any, text: str) -> None:
 
 
 def _login(found: re.Match[str]) -> str:
-    return f"{found[1]}:***@" if found[2] else "***@"
+    user, colon, _ = found[0].partition(":")
+    return f"{user}:***@" if colon else "***@"
 
 
 def _escaped(found: re.Match[str]) -> str:

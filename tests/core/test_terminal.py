@@ -184,3 +184,8 @@ def test_figures_tables_and_pages_hold_no_control_characters() -> None:
         )
         == "'@a\n'-x\n-1.5\n"
     )
+
+
+def test_long_addresses_are_masked_in_linear_time() -> None:
+    text = "http://" + "a" * 200_000 + " " + "://" * 50_000 + "http://x?" + "key" * 50_000
+    assert visible(text) == text

@@ -62,6 +62,10 @@ CODE = [
     "{{ '' | xmlattr }}",
     "{{ options | random }}",
     "{{ missing.__class__ }}",
+    "{{ -10**12 | _enter }}",
+    "{{ [-10**12] | map('_enter') | list }}",
+    "{{ 'aaaa' | _each(-10**9) }}",
+    "{% filter _concat %}x{% endfilter %}",
     "{% include '../../../../etc/passwd' %}",
     "{% import '/etc/passwd' as p %}",
 ]
@@ -107,6 +111,10 @@ TOO_MUCH = [
     "{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}",
     "{% for a in [1] %}" * 30 + "{% endfor %}" * 30,
     "{{ " + "9" * 6000 + " }}",
+    "{{ 0x" + "f" * 6000 + " > 1 }}",
+    "{{ ('f' * 100000) | int(base=16) > 1 }}",
+    "{% extends 'goals/x.txt' %}",
+    "{% set l = 'x' * 900000 %}{% set m = l ~ 'y' %}{% for a in 'y' * 100000 %}{{ l == m[:-1] }}{% endfor %}",
 ]
 
 
@@ -240,3 +248,14 @@ def test_a_story_is_rendered_under_the_same_rules(tmp_path: Path) -> None:
 
 def test_a_long_persona_is_a_text_and_no_file_name() -> None:
     assert not Library().has(f"personas/{'You are kind. ' * 400}.txt")
+
+
+@pytest.mark.parametrize("amount", [-1, float("nan"), float("inf")])
+def test_the_meter_cannot_be_refilled(amount: Any) -> None:
+    from jinja2.exceptions import SecurityError
+
+    from ostrom.framing.meter import Meter
+
+    for count in (Meter().spend, Meter().write):
+        with pytest.raises(SecurityError):
+            count(amount)

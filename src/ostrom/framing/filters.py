@@ -13,6 +13,8 @@ from jinja2 import tests as usual_tests
 from jinja2.exceptions import SecurityError
 from jinja2.utils import htmlsafe_json_dumps
 
+from ostrom.framing.meter import MOST_BITS
+
 if TYPE_CHECKING:
     from ostrom.framing.sandbox import Sandbox
 
@@ -65,6 +67,14 @@ def _round(value: float, precision: int = 0, method: str = "common") -> float:
     if not -15 <= precision <= 15:
         raise SecurityError("round takes a precision from -15 to 15")
     return usual.do_round(value, precision, method)  # type: ignore[arg-type]
+
+
+def _int(value: Any, default: int = 0, base: int = 10) -> int:
+    """Jinja's filter with a bounded result."""
+    number = usual.do_int(value, default, base)
+    if isinstance(number, int) and number.bit_length() > MOST_BITS:
+        raise SecurityError(f"it computes a number of more than {MOST_BITS:,} bits")
+    return number
 
 
 def summed(sandbox: Sandbox, values: Iterable[Any], attribute: Any = None, start: float = 0) -> float:
@@ -152,6 +162,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     **{name: usual.FILTERS[name] for name in _USUAL},
     "center": _center,
     "indent": _indent,
+    "int": _int,
     "number": number,
     "percent": percent,
     "quoted": quoted,

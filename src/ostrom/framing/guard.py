@@ -10,6 +10,8 @@ from jinja2.compiler import CodeGenerator
 from jinja2.exceptions import SecurityError
 from jinja2.visitor import NodeTransformer
 
+from ostrom.framing.meter import MOST_BITS
+
 Scope = TypeVar("Scope", nodes.Template, nodes.Macro, nodes.CallBlock, nodes.Block)
 
 
@@ -57,6 +59,17 @@ class Guard(NodeTransformer):
         self.generic_visit(node)
         return node if plain else _wrapped(node, "_weigh")
 
+    def visit_Filter(self, node: nodes.Filter) -> nodes.Expr:
+        if node.name.startswith("_"):
+            raise SecurityError(f"there is no filter {node.name!r}")
+        self.generic_visit(node)
+        return node
+
+    def visit_Const(self, node: nodes.Const) -> nodes.Expr:
+        if isinstance(node.value, int) and node.value.bit_length() > MOST_BITS:
+            raise SecurityError(f"a number has more than {MOST_BITS:,} bits")
+        return node
+
     def visit_Concat(self, node: nodes.Concat) -> nodes.Expr:
         self.generic_visit(node)
         return _wrapped(node.nodes[0], "_concat", *node.nodes[1:])
@@ -65,9 +78,9 @@ class Guard(NodeTransformer):
         self.generic_visit(node)
         sides: list[Any] = [node, *node.ops]
         whole = any(operand.op in ("in", "notin") for operand in node.ops)
-        if whole or not any(isinstance(side.expr, nodes.Const) for side in sides):
+        if whole or not any(_is_short(side.expr) for side in sides):
             for side in sides:
-                if not isinstance(side.expr, nodes.Const):
+                if not _is_short(side.expr):
                     side.expr = _wrapped(side.expr, "_look")
         return node
 
@@ -76,6 +89,11 @@ class Guard(NodeTransformer):
         if isinstance(node.arg, nodes.Slice):
             node.node = _wrapped(node.node, "_look")
         return node
+
+
+def _is_short(node: nodes.Expr) -> bool:
+    """Whether comparing with this takes the same time whatever the other side is."""
+    return isinstance(node, nodes.Const) and len(str(node.value)) <= 100
 
 
 def _wrapped(node: nodes.Node, name: str, *args: nodes.Expr) -> nodes.Filter:

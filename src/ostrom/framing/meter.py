@@ -30,13 +30,15 @@ class Meter:
     def spend(self, steps: int) -> None:
         """Count so many steps."""
         self.steps -= steps
-        if self.steps < 0:
+        if (
+            not 0 <= steps <= MOST_STEPS or self.steps < 0
+        ):  # a negative number, or none at all, would refill it
             raise SecurityError(f"it takes more than {MOST_STEPS:,} steps")
 
     def write(self, size: int) -> None:
         """Count a text of that size; call this before the text is made."""
         self.written -= size
-        if size > MOST_TEXT or self.written < 0:
+        if not 0 <= size <= MOST_TEXT or self.written < 0:
             raise SecurityError(f"it makes a text of more than {MOST_TEXT:,} characters")
 
     def weigh(self, value: Any) -> Any:
