@@ -67,10 +67,14 @@ def _rows(kind: str) -> list[dict[str, Any]]:
         return [{"kind": k, "name": n} for k in kinds for n in library.names(k)]
     if kind == "mappings":
         from ostrom.studies.importing import load_mapping, mapping_names
+        from ostrom.studies.importing.tournament_mapping import load_tournament_mapping, tournament_names
 
+        rules = {name: load_mapping(name)[0] for name in mapping_names()}
+        of_tournaments = {name: load_tournament_mapping(name)[0] for name in tournament_names()}
         return [
-            {"name": name, "title": load_mapping(name)[0].title, "after": load_mapping(name)[0].citation}
-            for name in mapping_names()
+            {"name": name, "of": kind, "title": rule.title, "after": rule.citation}
+            for kind, known in (("rounds", rules), ("tournaments", of_tournaments))
+            for name, rule in known.items()
         ]
     registry = _registry(kind)
     return [

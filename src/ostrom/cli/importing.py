@@ -44,15 +44,37 @@ def import_files(
     """
     from ostrom.errors import UsageError
     from ostrom.studies.importing import import_rounds, mapping_names
+    from ostrom.studies.importing.tournament_mapping import tournament_names
 
+    if mapping is not None and is_tournament(files[0], mapping):
+        from ostrom.studies.importing.tournaments import import_tournaments
+
+        chosen = name or files[0].resolve().stem
+        _end(import_tournaments(files, mapping, name=chosen, runs=runs, bad_rows=bad_rows), json)
+        return
     if mapping is None:
-        if len(files) == 1 and _is_table_of_games(files[0]):
+        if len(files) == 1 and files[0].suffix.lower() != ".json" and _is_table_of_games(files[0]):
             check_games(files[0], json)
             return
-        raise UsageError(f"say what the columns mean: --mapping FILE, or one of {', '.join(mapping_names())}")
-    done = import_rounds(
-        files, mapping, name=name or files[0].stem, runs=runs, bad_rows=bad_rows or disagreements
-    )
+        known = ", ".join((*mapping_names(), *tournament_names()))
+        raise UsageError(f"say what the columns mean: --mapping FILE, or one of {known}")
+    chosen, policy = name or files[0].stem, bad_rows or disagreements
+    _end(import_rounds(files, mapping, name=chosen, runs=runs, bad_rows=policy), json)
+
+
+def is_tournament(file: Path, mapping: str) -> bool:
+    """Whether a mapping is one of tournaments: a shipped one, or a file that has their keys."""
+    from ostrom.studies.importing.tournament_mapping import tournament_names
+
+    if mapping in tournament_names() or file.is_dir():
+        return True
+    try:
+        return "\nmechanisms:" in "\n" + Path(mapping).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _end(done: Imported, json: bool) -> None:
     if json:
         print_json(done.as_dict())
     _tell(done)

@@ -244,7 +244,11 @@ def broken(path: str, value: Any) -> dict[str, Any]:
         (broken("discount", 1.2), "f: discount: must be null or a number from 0 to 1 (found 1.2)"),
         (broken("discount", "none"), "f: discount: must be null or a number from 0 to 1 (found 'none')"),
         (broken("discount", True), "f: discount: must be"),
-        (broken("profile/1", 5), "f: profile[1]: must be an object with players and payoffs (found 5)"),
+        (
+            broken("profile/1", 5),
+            "f: profile[1]: must be an object with players and payoffs, or with player and points "
+            "(it is no object) (found 5)",
+        ),
         (broken("profile/1/discount", 0.5), "f: profile[1].discount: profiles cannot"),
         (broken("profile/1/players", []), "f: profile[1].players: must be a list"),
         (broken("profile/1/players/0", "m"), "f: profile[1].players: must be a list"),

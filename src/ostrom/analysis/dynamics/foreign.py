@@ -15,13 +15,16 @@ How a file is read:
   numbers and payoff s belongs to the player with the s-th number, in whatever order the players are listed.
   Otherwise the numbers name players across the tournament and payoff s belongs to the s-th player listed.
   ``seats`` overrides this.
+* A society lists its members instead, each with what it got round by round:
+  ``{"player": {..., "player_id": 1}, "points": [0, 1, 2, ...]}``. All members together are one match; there
+  are averages, but no payoffs against single opponents.
 * Discount: a match of one round scores its payoff. Longer matches need a discount in (0, 1); where the file
   has none (absent, null, 0 or 1), the reader asks for one instead of guessing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -38,6 +41,8 @@ from ostrom.errors import StudyError, UsageError
 # Above this not even a sum of payoffs is sure to stay finite.
 _LARGEST = 1e300
 Rate = float | Literal["none"] | None
+Rounds = tuple[tuple[float, ...], ...]
+SHAPES = ({"players", "payoffs"}, {"player", "points"})
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,10 @@ class ForeignTournament:
     configurations: Mapping[str, Configuration]
     matches: tuple[ScoredMatch, ...]
     unplayed: tuple[int, ...]
+    rounds: tuple[tuple[tuple[float, ...], ...], ...] = ()
+    """What every match paid, round by round and by seat."""
+    society: bool = False
+    """All players of the file live in one society; the file is one match."""
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -102,6 +111,10 @@ def parse_tournament(
 ) -> ForeignTournament:
     """The same for content that is already decoded; ``source`` names it in errors."""
     profiles, stated = _top(content, source)
+    society = "player" in profiles[0]
+    if society:
+        profiles = [_society(profiles, source)]
+        seats = "listed"
     rate: Rate = (
         "none" if discount == "none" else _discount(stated if discount == "file" else discount, source)
     )
@@ -109,6 +122,7 @@ def parse_tournament(
     orders = seat_orders([[p.get("player_id") for p in listed] for listed in players], source, seats)
     found: dict[str, Configuration] = {}
     rows: list[tuple[tuple[str, ...], tuple[float, ...]]] = []
+    tables: list[Rounds] = []
     unplayed: list[int] = []
     for number, (profile, listed, order) in enumerate(zip(profiles, players, orders, strict=True)):
         keys = []
@@ -116,9 +130,12 @@ def parse_tournament(
             bare = {key: value for key, value in player.items() if key not in ignore}
             keys.append(identity(bare))
             found.setdefault(keys[-1], bare)
-        scores = _scores(profile, source, number, len(listed), rate)
-        rows += [(tuple(keys), score) for score in scores]
-        if not scores:
+        played = _played(profile, source, number, len(listed))
+        where = f"profile[{number}].payoffs"
+        for m, rounds in enumerate(played):
+            rows.append((tuple(keys), _score(rounds, rate, source, f"{where}[match {m}]")))
+        tables += played
+        if not played:
             unplayed.append(number)
     if not rows:
         raise StudyError("holds no match", file=source, key="profile")
@@ -129,6 +146,8 @@ def parse_tournament(
         {names[key]: configuration for key, configuration in found.items()},
         tuple(ScoredMatch(tuple(names[key] for key in keys), score) for keys, score in rows),
         tuple(unplayed),
+        tuple(tables),
+        society,
     )
 
 
@@ -149,12 +168,23 @@ def _top(content: object, source: str) -> tuple[list[Mapping[str, object]], obje
             "must be a list of at least one profile", file=source, key="profile", found=_kind(content)
         )
     for number, profile in enumerate(content):
-        if not isinstance(profile, dict) or "players" not in profile or "payoffs" not in profile:
+        if not isinstance(profile, dict) or not any(shape <= set(profile) for shape in SHAPES):
+            has = (
+                f"it has {', '.join(profile) or 'no keys'}"
+                if isinstance(profile, dict)
+                else "it is no object"
+            )
             raise StudyError(
-                "must be an object with players and payoffs",
+                f"must be an object with players and payoffs, or with player and points ({has})",
                 file=source,
                 key=f"profile[{number}]",
-                found=_kind(profile),
+                found=None if isinstance(profile, dict) else _kind(profile),
+            )
+        if ("player" in profile) != ("player" in content[0]):
+            raise StudyError(
+                "mixes members of a society (player, points) with matches (players, payoffs)",
+                file=source,
+                key=f"profile[{number}]",
             )
         if "discount" in profile and profile["discount"] != stated:
             raise StudyError(
@@ -186,35 +216,60 @@ def _players(profile: Mapping[str, object], source: str, number: int) -> list[Co
     return players
 
 
-def _scores(
-    profile: Mapping[str, object], source: str, number: int, seats: int, rate: Rate
-) -> list[tuple[float, ...]]:
-    """One score per seat for every match of a profile."""
+def _society(members: Sequence[Mapping[str, object]], source: str) -> Mapping[str, object]:
+    """All members of a society as the profile of one match."""
+    points: list[Sequence[object]] = []
+    for number, member in enumerate(members):
+        given = member["points"]
+        if not isinstance(given, list) or not given:
+            raise StudyError(
+                "must be a list of at least one payoff",
+                file=source, key=f"profile[{number}].points", found=_kind(given),
+            )  # fmt: skip
+        if len(given) != len(points[0] if points else given):
+            raise StudyError(
+                f"has {len(given)} payoffs, the first member has {len(points[0])}",
+                file=source, key=f"profile[{number}].points",
+            )  # fmt: skip
+        points.append(given)
+    return {
+        "players": [member["player"] for member in members],
+        "payoffs": [[list(row) for row in zip(*points, strict=True)]],
+    }
+
+
+def _played(profile: Mapping[str, object], source: str, number: int, seats: int) -> list[Rounds]:
+    """The rounds of every match of a profile."""
     key = f"profile[{number}].payoffs"
     matches = profile["payoffs"]
     if not isinstance(matches, list):
         raise StudyError("must be a list of matches", file=source, key=key, found=_kind(matches))
-    scores = []
+    played = []
     for m, rounds in enumerate(matches):
         where = f"{key}[match {m}]"
         if not isinstance(rounds, list) or not rounds:
             raise StudyError(
                 "must be a list of at least one round", file=source, key=where, found=_kind(rounds)
             )
-        table = [_round(row, source, f"{where}[round {r}]", seats) for r, row in enumerate(rounds)]
-        if len(table) > 1 and (rate is None or rate in (0.0, 1.0)):
-            raise StudyError(
-                f"{len(table)} rounds need a discount between 0 and 1 and the file says {rate}; "
-                "state a discount, or none for the plain mean of the rounds",
-                file=source,
-                key=where,
-            )
-        columns = list(zip(*table, strict=True))
-        if isinstance(rate, float):
-            scores.append(tuple(discounted_mean(column, rate) for column in columns))
-        else:
-            scores.append(tuple(plain_mean(column) for column in columns))
-    return scores
+        played.append(
+            tuple(_round(row, source, f"{where}[round {r}]", seats) for r, row in enumerate(rounds))
+        )
+    return played
+
+
+def _score(rounds: Rounds, rate: Rate, source: str, where: str) -> tuple[float, ...]:
+    """One score per seat of a match."""
+    if len(rounds) > 1 and (rate is None or rate in (0.0, 1.0)):
+        raise StudyError(
+            f"{len(rounds)} rounds need a discount between 0 and 1 and the file says {rate}; "
+            "state a discount, or none for the plain mean of the rounds",
+            file=source,
+            key=where,
+        )
+    columns = list(zip(*rounds, strict=True))
+    if isinstance(rate, float):
+        return tuple(discounted_mean(column, rate) for column in columns)
+    return tuple(plain_mean(column) for column in columns)
 
 
 def _round(row: object, source: str, where: str, seats: int) -> tuple[float, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ostrom.analysis.dynamics.foreign import parse_tournament
+from ostrom.analysis.dynamics.foreign import SHAPES, parse_tournament
 from ostrom.analysis.dynamics.foreign_json import load_json
 from ostrom.analysis.dynamics.foreign_seats import Seats
 from ostrom.analysis.dynamics.tournament import Tournament, foreign_tournament
@@ -59,7 +59,7 @@ def read_payoff_files(
     if not tournaments and not wrong:
         raise UsageError(
             f"{', '.join(map(str, paths))}: none of {len(others)} JSON files is a payoff file "
-            '({"discount": ..., "profile": [{"players": ..., "payoffs": ...}]})'
+            '({"discount": ..., "profile": [{"players": ..., "payoffs": ...}, or {"player": ..., "points": ...}]})'
         )
     return PayoffFiles(tuple(tournaments), tuple(others), tuple(wrong))
 
@@ -75,5 +75,5 @@ def looks_like_payoffs(content: object) -> bool:
     return (
         isinstance(content, list)
         and bool(content)
-        and all(isinstance(item, dict) and {"players", "payoffs"} <= set(item) for item in content)
+        and all(isinstance(item, dict) and any(shape <= set(item) for shape in SHAPES) for item in content)
     )

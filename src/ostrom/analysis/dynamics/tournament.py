@@ -130,7 +130,7 @@ def foreign_tournament(read: ForeignTournament, name: str) -> Tournament:
         {"file": name},
         read.types,
         read.matches,
-        _one_society(read),
+        read.society or _one_society(read),
         len(read.unplayed),
         configurations=read.configurations,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -18,7 +19,8 @@ from ostrom.framing import Library
 from ostrom.framing.config import Framing
 from ostrom.games import build_game
 from ostrom.games.game import Game
-from ostrom.mechanisms.base import act, profile_of
+from ostrom.mechanisms import mechanisms
+from ostrom.mechanisms.base import Mechanism, act, profile_of
 from ostrom.mechanisms.catalog.repetition import Repetition
 from ostrom.mechanisms.protocol import History, Outcome, Play, Round, View
 from ostrom.mechanisms.scoring import match_score
@@ -45,6 +47,12 @@ class ImportedUnit:
     """The numbers of the rounds, where some were left out."""
     framing: dict[str, Any] | None = None
     """How the players were addressed, where the file says so."""
+    mechanism: str | dict[str, Any] | None = None
+    """The rules of a match whose payoffs are known and whose actions are not; None: repetition, with actions."""
+    scores: list[float] | None = None
+    """What such a match scored."""
+    memory: dict[str, Any] | None = None
+    """What such players saw of the past."""
 
 
 class AsRecorded(Repetition):
@@ -76,6 +84,19 @@ class AsRecorded(Repetition):
         return Outcome(rounds, scores)
 
 
+def as_scored(rules: Mechanism, payoffs: Sequence[Sequence[float]], scores: Sequence[float]) -> Mechanism:
+    """The same rules for a match of which only the payoffs are on record: nobody is asked anything."""
+
+    def play(game: Game, streams: Streams) -> Play:  # noqa: ARG001
+        rounds = [Round(n, (), tuple(map(float, paid))) for n, paid in enumerate(payoffs, 1)]
+        return Outcome(rounds, tuple(scores), {"recorded": "payoffs"})
+        yield []  # a generator, as every play is
+
+    scored = copy(rules)
+    scored.play = play  # type: ignore[method-assign]
+    return scored
+
+
 class ImportedPlan(StudyPlan):
     """The matches of an imported run."""
 
@@ -92,6 +113,7 @@ class ImportedPlan(StudyPlan):
         self.budget = Budget()
         self.models: tuple[str, ...] = ()
         self._units = units
+        self._rules = lru_cache(maxsize=1024)(lambda spec: mechanisms.build(orjson.loads(spec)))
         self._build = lru_cache(maxsize=1024)(lambda spec: build_game(orjson.loads(spec)))
         self.round_columns = {
             name: float if kind == "number" else str
@@ -113,8 +135,10 @@ class ImportedPlan(StudyPlan):
         if not 0 <= index < len(self._units):
             raise StudyError(f"there are {len(self)} matches, numbered from 0", key="match", found=index)
         made = self._units[index]
-        framing = Framing(**(made.framing or {}))
-        players = tuple(Seated(name, AgentConfig(recorded=name, framing=framing)) for name in made.players)
+        config: dict[str, Any] = {"framing": Framing(**(made.framing or {}))}
+        if made.memory is not None:
+            config["memory"] = made.memory
+        players = tuple(Seated(name, AgentConfig(recorded=name, **config)) for name in made.players)
         key = orjson.dumps([made.cell, made.players], option=orjson.OPT_SORT_KEYS).decode()
         game = self._build(orjson.dumps(made.game))
         return Unit(
@@ -123,9 +147,16 @@ class ImportedPlan(StudyPlan):
             made.seed,
             made.cell,
             game,
-            AsRecorded(made.rounds, made.payoffs, made.numbers),
+            self._rules_of(made),
             players,
         )
+
+    def _rules_of(self, made: ImportedUnit) -> Mechanism:
+        if made.mechanism is None:
+            return AsRecorded(made.rounds, made.payoffs, made.numbers)
+        assert made.payoffs is not None and made.scores is not None
+        rules = self._rules(orjson.dumps(made.mechanism)).sized(len(made.players))
+        return as_scored(rules, made.payoffs, made.scores)
 
     def units(self) -> Iterator[Unit]:
         """All matches in the order of the file."""
@@ -162,6 +193,7 @@ def write_units(folder: Path, units: Sequence[ImportedUnit]) -> str:
             {
                 "game": u.game, "players": u.players, "rounds": u.rounds, "cell": u.cell, "seed": u.seed,
                 "payoffs": u.payoffs, "numbers": u.numbers, "framing": u.framing,
+                "mechanism": u.mechanism, "scores": u.scores, "memory": u.memory,
             }
             for u in units
         ]

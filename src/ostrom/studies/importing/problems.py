@@ -32,7 +32,7 @@ class Disagreement:
     cause: str
     """What is wrong without where: bad rows of one cause are reported together."""
     kind: str
-    """payoff | total | answer | number | action | match | length"""
+    """payoff | total | answer | number | action | match | length | file"""
     done: str = "refuse"
     """What happened to it: one of the policies."""
     unit: str = "line"
@@ -40,6 +40,8 @@ class Disagreement:
     """What a repair changed, or what was taken for an action that the file does not hold."""
 
     def __str__(self) -> str:
+        if self.kind == "file":
+            return f"{self.file}: {self.why}"
         column = f", column {self.column}" if self.column else ""
         return f"{self.file}: {self.unit} {self.line}{column}: {self.why}"
 
@@ -65,11 +67,14 @@ class Cause:
     @property
     def what(self) -> str:
         """What is counted."""
-        return "matches" if self.kind in ("match", "length") else "rows"
+        return {"match": "matches", "length": "matches", "file": "files"}.get(self.kind, "rows")
 
     @property
     def where(self) -> str:
         """The first places, by file."""
+        if self.kind == "file":
+            more = ", ..." if len(self.rows) > SHOWN else ""
+            return ", ".join(row.file for row in self.rows[:SHOWN]) + more
         files: dict[str, list[Disagreement]] = {}
         for row in self.rows:
             files.setdefault(row.file, []).append(row)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from ostrom.framing.fingerprint import fingerprint
 from ostrom.mechanisms.scoring import match_score
 from ostrom.studies.importing.check import Played
 from ostrom.studies.importing.mapping import Mapping, canonical, load_mapping
-from ostrom.studies.importing.plan import write_units
+from ostrom.studies.importing.plan import ImportedUnit, write_units
 from ostrom.studies.importing.problems import POLICIES, Cause, Disagreement, by_cause
 from ostrom.studies.importing.reader import MatchReader, Ready
 from ostrom.studies.importing.table import read_table
@@ -115,7 +115,11 @@ def import_rounds(
         "round_columns": reader.round_columns(),
     }
     ready = reader.as_numbers(ready)
-    _write(folder, ready, _study(name, rule, ready), imported, reader.columns)
+
+    def journal(at: Folder) -> None:
+        asyncio.run(_journal(at, ready, reader.columns))
+
+    write_run(folder, [match.unit for match in ready], _study(name, rule, ready), imported, journal)
     return replace(done, folder=folder.path)
 
 
@@ -169,17 +173,20 @@ def _study(name: str, rule: Mapping, ready: Sequence[Ready]) -> StudyFile:
     return validate(StudyFile, data, "mapping")
 
 
-def _write(
+def write_run(
     folder: Folder,
-    ready: Sequence[Ready],
+    units: Sequence[ImportedUnit],
     study: StudyFile,
     imported: dict[str, Any],
-    columns: dict[str, str],
+    journal: Callable[[Folder], None],
 ) -> None:
+    """Write an imported run: its units, its journal and, last, its manifest."""
     folder.lock()
     try:
-        digest = write_units(folder.path, [match.unit for match in ready])
-        asyncio.run(_journal(folder, ready, columns))
+        for stale in folder.path.glob("journal.db*"):
+            stale.unlink()
+        digest = write_units(folder.path, units)
+        journal(folder)
         manifest = new_manifest(
             study.model_dump(mode="json"), fingerprint(Library()), imported={**imported, "digest": digest}
         )
@@ -190,8 +197,6 @@ def _write(
 
 
 async def _journal(folder: Folder, ready: Sequence[Ready], columns: dict[str, str]) -> None:
-    for stale in folder.path.glob("journal.db*"):
-        stale.unlink()
     journal = Journal(folder.journal, create=True)
     known: dict[Any, Answer] = {}
     try:
