@@ -1,17 +1,36 @@
 # Everything sets itself up: `make demo` and `make test` work on a machine with Python 3.11 or newer, make and
-# a compiler. The virtual environment is kept and renewed when pyproject.toml changes.
+# a compiler. The virtual environment is kept and renewed when pyproject.toml or the versions change.
+#
+# VERSIONS=locked (the default) installs the tested versions of requirements.lock; VERSIONS=newest installs the
+# newest ones that pyproject.toml allows, in an environment of its own (.venv-newest).
 
 PYTHON ?= python3
+VERSIONS ?= locked
+LOCK := requirements.lock
+ifeq ($(VERSIONS),locked)
 VENV ?= .venv
+# Also while the package is built: older pip reads PIP_CONSTRAINT there, newer pip PIP_BUILD_CONSTRAINT.
+PINNED := PIP_CONSTRAINT=$(CURDIR)/$(LOCK) PIP_BUILD_CONSTRAINT=$(CURDIR)/$(LOCK)
+STATED := pyproject.toml $(LOCK)
+else ifeq ($(VERSIONS),newest)
+VENV ?= .venv-newest
+PINNED :=
+EAGER := --upgrade --upgrade-strategy eager
+STATED := pyproject.toml
+else
+$(error VERSIONS must be locked or newest (found '$(VERSIONS)'))
+endif
+WORKERS ?= auto
 BIN := $(VENV)/bin
-HASH := $(shell $(PYTHON) -c "import hashlib;print(hashlib.sha256(open('pyproject.toml','rb').read()).hexdigest()[:12])")
+HASH := $(shell cat $(STATED) | $(PYTHON) -c "import hashlib,sys;print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest()[:12])")
 RUN_READY := $(VENV)/.ready-run-$(HASH)
 DEV_READY := $(VENV)/.ready-dev-$(HASH)
 BENCH := .venv-bench
 BENCH_READY := $(BENCH)/.ready-$(HASH)
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+INSTALL := -m pip install --quiet --disable-pip-version-check
+PIP := $(PINNED) $(BIN)/python $(INSTALL) $(EAGER)
 
-.PHONY: demo test lint format golden bench chaos mutants axelrod ray clean help
+.PHONY: demo test newest lint format golden lock bench chaos mutants axelrod ray clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -20,8 +39,18 @@ demo: $(RUN_READY) ## play a small memory study with a real embedded language mo
 	$(BIN)/ostrom run memory --preset smoke --model embedded/smollm2-135m --name demo --report
 	@echo "The embedded model has 135 million parameters: it shows that everything works, not how people reason."
 
-test: $(DEV_READY) ## run all tests
-	$(BIN)/python -m pytest
+test: $(DEV_READY) ## run all tests, on all cores (WORKERS=0: one after the other)
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadfile
+
+newest: ## run all tests with the newest versions of everything
+	$(MAKE) test VERSIONS=newest
+
+lock: ## renew requirements.lock after a change of dependencies (UPGRADE=1: all of it, to the newest versions)
+	@command -v uv > /dev/null || { echo "make lock needs uv (pip install uv); nothing else does"; exit 1; }
+	echo hatchling | uv pip compile --quiet --universal --python-version 3.11 --extra dev $(if $(UPGRADE),--upgrade) \
+	  --no-annotate --no-header --output-file $(LOCK) pyproject.toml -
+	{ echo "# Tested versions for Python 3.11 to 3.14, x86_64 and aarch64. Written by: make lock"; cat $(LOCK); } \
+	  > $(LOCK).new && mv $(LOCK).new $(LOCK)
 
 lint: $(DEV_READY) ## check style and types
 	$(BIN)/ruff check src tests benchmarks chaos tools
@@ -55,12 +84,12 @@ bench: $(BENCH_READY) ## measure everything, also against the openai SDK, inspec
 $(BENCH_READY):
 	@echo "setting up $(BENCH) with the libraries to compare with (first time: some minutes)"
 	test -x $(BENCH)/bin/python || $(PYTHON) -m venv $(BENCH)
-	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0'
-	$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[embedded,analysis,report,ray,bench]'
+	$(BENCH)/bin/python $(INSTALL) 'torch==2.13.0'
+	$(BENCH)/bin/python $(INSTALL) -e '.[embedded,analysis,report,ray,bench]'
 	@rm -f $(BENCH)/.ready-*; touch $@
 
-clean: ## remove the virtual environment and caches
-	rm -rf $(VENV) $(BENCH) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+clean: ## remove the virtual environments and caches
+	rm -rf .venv .venv-newest $(BENCH) .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \

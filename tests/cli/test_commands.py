@@ -82,7 +82,7 @@ def test_ctrl_c_stops_cleanly_says_how_to_go_on_and_nothing_is_lost(tmp_path: Pa
         while server.count < 30:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        _, messages = process.communicate(timeout=60)
+        _, messages = process.communicate(timeout=300)
         assert process.returncode == 130, messages
         assert "interrupted" in messages and "the same command goes on" in messages
         asked = server.count
@@ -112,7 +112,7 @@ def test_a_second_ctrl_c_does_not_wait_for_the_calls_under_way(tmp_path: Path) -
         while "press Ctrl-C again" not in process.stderr.readline():
             pass
         process.send_signal(signal.SIGINT)
-        _, messages = process.communicate(timeout=60)
+        _, messages = process.communicate(timeout=300)
     assert process.returncode == 130, messages
     assert "the same command goes on" in messages and "Traceback" not in messages
 
@@ -133,16 +133,18 @@ class Whole:
     ("module", "command"), [("typer", ["--help"]), ("numpy", ["show", "game", "chicken"])]
 )
 def test_ctrl_c_in_the_first_moments_of_a_command_is_one_line(
-    tmp_path: Path, ostrom: Command, module: str, command: list[str]
+    tmp_path: Path, ostrom_process: Command, module: str, command: list[str]
 ) -> None:
     (tmp_path / f"{module}.py").write_text(INTERRUPTED)  # found before the one that is installed
-    done = ostrom(*command)
+    done = ostrom_process(*command)
     assert (done.returncode, done.stderr) == (130, "ostrom: interrupted\n")
 
 
-def test_a_command_that_is_not_to_hear_ctrl_c_does_not(tmp_path: Path, ostrom: Command) -> None:
+def test_a_command_that_is_not_to_hear_ctrl_c_does_not(tmp_path: Path, ostrom_process: Command) -> None:
     (tmp_path / "numpy.py").write_text(INTERRUPTED + "raise ImportError('went on')")
-    done = ostrom("show", "game", "chicken", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
+    done = ostrom_process(
+        "show", "game", "chicken", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)
+    )
     assert done.returncode == 70 and "went on" in done.stderr
 
 
