@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostrom.analysis.statistics import (
+    Interval,
     Undefined,
     benjamini_hochberg,
     bootstrap,
@@ -23,6 +24,7 @@ from ostrom.analysis.statistics import (
     logistic_regression,
     ols_slope,
     one_sample_t,
+    overlap,
     paired_t,
     pearson,
     permutation_paired,
@@ -34,6 +36,7 @@ from ostrom.analysis.statistics import (
 )
 from ostrom.analysis.statistics.correlation import mean_ranks
 from ostrom.analysis.statistics.logistic import is_separated
+from ostrom.analysis.statistics.quantiles import bootstrap_interval
 from ostrom.analysis.statistics.regression import NO_ERROR, coefficient_table
 from ostrom.analysis.statistics.robust_errors import refuse_full_leverage, robust_errors
 from ostrom.analysis.statistics.samples import Floats
@@ -304,3 +307,15 @@ def test_a_mixed_model_says_the_same_in_any_order_of_rows(seed: int) -> None:
     assert isinstance(first, dict) and isinstance(second, dict)
     for key in ("estimate", "se", "p"):
         assert first[key] == pytest.approx(second[key], rel=1e-5, abs=1e-9)
+
+
+def test_an_end_that_differs_by_rounding_still_holds_the_value() -> None:
+    assert 0.3 in Interval(0.1 + 0.2, 0.5) and 0.3 not in Interval(0.3 + 1e-9, 0.5)
+    assert overlap((0.0, 0.7 - 0.4), (0.3, 1.0)) and not overlap((0.0, 0.2999), (0.3, 1.0))
+    assert overlap((-math.inf, math.inf), (3.0, 3.0))
+
+
+def test_draws_equal_up_to_rounding_make_an_interval_of_width_zero() -> None:
+    noisy: Floats = np.full(500, 0.3) + np.random.default_rng(0).integers(-2, 3, 500) * 2.0**-54
+    found = bootstrap_interval(noisy, 0.3, None, "percentile", 0.95)
+    assert (found.low, found.high) == (0.3, 0.3)

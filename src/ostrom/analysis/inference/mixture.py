@@ -41,7 +41,8 @@ def fit_mixture(counts: Floats, chances: Floats) -> Mixture:
     weights, faithful, height = climb(
         table, chances, load, start, np.array(STARTS), tolerance=1e-10, most=5_000
     )
-    best = int(np.argmax(height))
+    # Of starts that reach the same height up to the climb's tolerance, the first.
+    best = int(np.flatnonzero(height >= height.max() - 1e-9 * max(1.0, abs(float(height.max()))))[0])
     return _polished(table, chances, load[0], weights[best], float(faithful[best]))
 
 

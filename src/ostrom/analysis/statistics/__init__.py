@@ -49,7 +49,7 @@ from ostrom.analysis.statistics.proportions import (
     wilson,
 )
 from ostrom.analysis.statistics.regression import Coefficient, Regression
-from ostrom.analysis.statistics.result import Interval, Result, ends
+from ostrom.analysis.statistics.result import Interval, Result, ends, overlap
 from ostrom.analysis.statistics.samples import without_rounding
 from ostrom.analysis.statistics.slope import Slope, least_squares_slope, ols_slope
 from ostrom.analysis.statistics.variance_shares import VarianceShare, VarianceShares, variance_shares
@@ -105,6 +105,7 @@ __all__ = [
     "newcombe_difference",
     "ols_slope",
     "one_sample_t",
+    "overlap",
     "paired_t",
     "pearson",
     "permutation_grouped",

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from math import inf
 from typing import Any
 
 import numpy as np
+
+from ostrom.analysis.statistics.samples import ROUNDING
+
+
+def overlap(first: tuple[float, float], second: tuple[float, float]) -> bool:
+    """Whether two ranges share a point; ends that differ by rounding only touch.
+
+    >>> overlap((0.1 + 0.2, 0.5), (0.0, 0.3)), overlap((0.31, 0.5), (0.0, 0.3))
+    (True, False)
+    """
+    width = ROUNDING * max((abs(end) for end in (*first, *second) if abs(end) < inf), default=0.0)
+    return first[0] <= second[1] + width and second[0] <= first[1] + width
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +35,7 @@ class Interval:
     level: float = 0.95
 
     def __contains__(self, value: float) -> bool:
-        return self.low <= value <= self.high
+        return overlap((self.low, self.high), (value, value))
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.low, self.high))

@@ -55,7 +55,8 @@ def outliers(points: Sequence[Point]) -> list[Outlier]:
         matches = groups.setdefault((point.mechanism, point.game, point.type), {})
         matches.setdefault(point.match, []).append(point)
     found = [outlier for key, matches in groups.items() for outlier in _of_mean(key, matches)]
-    return sorted(found, key=lambda o: -abs(o.shift))
+    # Rounded, here and below, so that the last digits decide neither an order nor who is set aside.
+    return sorted(found, key=lambda o: -round(abs(o.shift), 9))
 
 
 def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> list[Outlier]:
@@ -64,7 +65,7 @@ def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> l
     everything = [p for of in matches.values() for p in of]
     overall = _mean(everything)
     middle = sorted(p.value for p in everything)[len(everything) // 2]
-    extreme = sorted(matches, key=lambda m: -abs(fsum(p.value - middle for p in matches[m])))
+    extreme = sorted(matches, key=lambda m: -round(abs(fsum(p.value - middle for p in matches[m])), 9))
     for aside in range(max(1, min(MOST, len(matches) // ONE_IN)), 0, -1):
         core = [p for m, of in matches.items() if m not in extreme[:aside] for p in of]
         if len({p.match for p in core}) < 2:

@@ -9,7 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ostrom.analysis.statistics import StatisticsError, cluster_bootstrap_difference, without_rounding
+from ostrom.analysis.statistics import (
+    StatisticsError,
+    cluster_bootstrap_difference,
+    overlap,
+    without_rounding,
+)
 from ostrom.analysis.summary import bootstrap_interval, draws
 from ostrom.replications.memory_curse.episodes import Episode, by_match
 
@@ -29,7 +34,9 @@ class Estimate:
 
     def __contains__(self, value: float) -> bool:
         """Whether the interval holds a value; without an interval nothing can be said, so it does not."""
-        return self.low is not None and self.high is not None and self.low <= value <= self.high
+        return (
+            self.low is not None and self.high is not None and overlap((self.low, self.high), (value, value))
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""

@@ -60,5 +60,6 @@ def largest(penalties_by_game: Mapping[str, float]) -> tuple[str, float] | None:
     """
     if not penalties_by_game:
         return None
-    game = max(penalties_by_game, key=lambda name: penalties_by_game[name])
+    # Rounded, so that the last digits do not choose between equal ones.
+    game = max(penalties_by_game, key=lambda name: round(penalties_by_game[name], 9))
     return game, penalties_by_game[game]

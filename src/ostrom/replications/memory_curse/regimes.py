@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ostrom.analysis.statistics import without_rounding
+
 THRESHOLD = 0.95
 SHORTEST = 2
 
@@ -42,6 +44,8 @@ def regime(rates: Mapping[int, Known], threshold: float = THRESHOLD, shortest: i
     ('immune', 'cursed')
     >>> regime({0: 1.0, 1: 1.0}).name, regime({80: (0.4, 1.0)}).name
     (None, None)
+    >>> regime({2: 0.95 - 1e-16, 80: 0.95}).name
+    'immune'
     """
     counted = {
         length: rate if isinstance(rate, tuple) else (rate, rate)
@@ -50,12 +54,13 @@ def regime(rates: Mapping[int, Known], threshold: float = THRESHOLD, shortest: i
     }
     if not counted:
         return Regime(None, None, None, None, ())
-    at = min(counted, key=lambda length: counted[length][0])
-    lowest = counted[at][0]
-    if any(high < threshold for _, high in counted.values()):
+    # Rates are means of many rounds: one at the border is at it, whatever its last digits.
+    at = min(counted, key=lambda length: round(counted[length][0], 9))
+    lowest, border = counted[at][0], threshold - 1e-9
+    if any(high < border for _, high in counted.values()):
         name: str | None = "cursed"
-    elif lowest >= threshold:
+    elif lowest >= border:
         name = "immune"
     else:
         name = None
-    return Regime(name, lowest, at, lowest - threshold, tuple(counted))
+    return Regime(name, lowest, at, without_rounding(lowest - threshold, 1.0), tuple(counted))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ostrom.analysis.rundata import RunData, quoted
+from ostrom.analysis.statistics import overlap, without_rounding
 from ostrom.errors import UnknownName, UsageError
 from ostrom.games.game import Game
 from ostrom.studies.compare.figures import POLICY_DOUBT, Cell, Games, Own, Published, Reference, references
@@ -41,10 +42,11 @@ class Line:
     def difference(self) -> float | None:
         """Own minus published; against a range, by how much the own figure lies outside (0 inside)."""
         if self.value is not None:
-            return self.own.value - self.value
+            return without_rounding(self.own.value - self.value, max(abs(self.own.value), abs(self.value)))
         if self.low is None or self.high is None:
             return None
-        return max(self.own.value - self.high, 0.0) + min(self.own.value - self.low, 0.0)
+        outside = max(self.own.value - self.high, 0.0) + min(self.own.value - self.low, 0.0)
+        return without_rounding(outside, max(abs(self.low), abs(self.high)))
 
     @property
     def agrees(self) -> bool | None:
@@ -55,7 +57,7 @@ class Line:
         high = self.value if self.value is not None else self.high
         if low is None or high is None:
             return None
-        return self.own.low <= high and low <= self.own.high
+        return overlap((self.own.low, self.own.high), (low, high))
 
     def as_dict(self, columns: Sequence[str]) -> dict[str, Any]:
         """Plain data."""
