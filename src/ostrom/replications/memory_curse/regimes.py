@@ -56,7 +56,7 @@ def regime(rates: Mapping[int, Known], threshold: float = THRESHOLD, shortest: i
         return Regime(None, None, None, None, ())
     # Rates are means of many rounds: one at the border is at it, whatever its last digits.
     at = min(counted, key=lambda length: round(counted[length][0], 9))
-    lowest, border = counted[at][0], threshold - 1e-9
+    lowest, border = min(rate for rate, _ in counted.values()), threshold - 1e-9
     if any(high < border for _, high in counted.values()):
         name: str | None = "cursed"
     elif lowest >= border:
