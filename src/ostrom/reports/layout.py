@@ -8,7 +8,7 @@ from typing import Any
 
 from ostrom.analysis.rundata import RunData
 from ostrom.reports.cells import Mean, agents, agents_are_told_by_factors, varied
-from ostrom.reports.charts import curves, dots, series_colours
+from ostrom.reports.marks import curves, dots, series_colours
 from ostrom.reports.theme import MOST_COLOURS
 from ostrom.reports.words import is_bare, labels, pretty
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ostrom.reports.charts import import_altair
+from ostrom.reports.marks import import_altair
 from ostrom.reports.theme import INK, SEQUENCE
 
 

@@ -14,6 +14,7 @@ INK, QUIET, RULE, LINE = "#1d232b", "#5b6570", "#e3e7ec", "#9aa4ae"
 MAIN = "#0072B2"
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
+DASHES = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [12, 4], [1, 4])
 SEQUENCE = ("#d7e6f1", "#9cc3dd", "#5a99c4", "#2b6ea6", "#11436f")
 """Light to dark, for ordered levels and shares."""
 COOPERATES, DEFECTS = "#0072B2", "#E69F00"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 LONGEST = 38
+IDENTIFIER = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)+")
+"""A name as code writes it; pages write it as charts do."""
 
 
 class Share(float):
@@ -44,13 +47,22 @@ def labels(names: Iterable[Any], most: int = LONGEST) -> dict[Any, str]:
 
     >>> labels(["a_b", "a b"])
     {'a_b': 'a_b', 'a b': 'a b'}
+    >>> labels(["http://127.0.0.1:8000/v1#llama-8b", "openai/gpt-4o"])
+    {'http://127.0.0.1:8000/v1#llama-8b': 'llama-8b', 'openai/gpt-4o': 'openai/gpt-4o'}
     """
     known = list(dict.fromkeys(names))
-    short = {name: shortened(pretty(name), most) for name in known}
+    short = {name: shortened(pretty(_model_part(name)), most) for name in known}
     taken: dict[str, int] = {}
     for label in short.values():
         taken[label] = taken.get(label, 0) + 1
     return {name: label if taken[label] == 1 else str(name) for name, label in short.items()}
+
+
+def _model_part(name: Any) -> Any:
+    """The model in the address of a server: the host says little on a chart."""
+    if isinstance(name, str) and name.startswith(("http://", "https://")) and "#" in name:
+        return name.rpartition("#")[2] or name
+    return name
 
 
 def is_bare(value: Any) -> bool:
@@ -81,8 +93,8 @@ def listed(names: Iterable[Any]) -> str:
 def number(value: Any) -> str:
     """A value as a table shows it; nothing known is a dash.
 
-    >>> [number(v) for v in (None, 0.5, 12345, 1234567.8, 0.00012, True, Share(0.256))]
-    ['–', '0.500', '12,345', '1,234,568', '0.00012', 'yes', '25.6 %']
+    >>> [number(v) for v in (None, 0.5, 12345, 1234567.8, 0.00012, True, Share(0.256), "stag_hunt")]
+    ['–', '0.500', '12,345', '1,234,568', '0.00012', 'yes', '25.6 %', 'stag hunt']
     """
     if value is None:
         return "–"
@@ -100,7 +112,8 @@ def number(value: Any) -> str:
         if value and abs(value) < 0.001:
             return f"{value:.2g}"
         return f"{value:.3f}" if abs(value) < 100 else f"{value:,.1f}"
-    return str(value)
+    text = str(value)
+    return pretty(text) if IDENTIFIER.fullmatch(text) else text
 
 
 def share(value: float | None) -> str:

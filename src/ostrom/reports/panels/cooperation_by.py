@@ -7,7 +7,7 @@ from typing import Any
 from ostrom.analysis.rundata import RunData
 from ostrom.errors import UsageError
 from ostrom.reports.cells import Mean, levels, means, varied, why_nothing
-from ostrom.reports.charts import curves, series_colours
+from ostrom.reports.marks import curves, series_colours
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MOST_COLOURS
 from ostrom.reports.words import is_bare, labels, listed, pretty

@@ -9,8 +9,8 @@ from typing import Any
 from ostrom.analysis.rundata import RunData
 from ostrom.reports.bands import MOST_BINS, Curve, curves_over_rounds, last_round
 from ostrom.reports.cells import agents, agents_are_told_by_factors, levels, varied, why_nothing
-from ostrom.reports.charts import MOST_PANELS, curves, heat, series_colours
 from ostrom.reports.layout import cell_label
+from ostrom.reports.marks import MOST_PANELS, curves, heat, series_colours
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MOST_COLOURS
 from ostrom.reports.words import is_bare, labels, pretty

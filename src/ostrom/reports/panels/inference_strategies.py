@@ -10,8 +10,8 @@ from ostrom.analysis.inference.responses import STATES
 from ostrom.analysis.inference.runs import Estimate, RunInference, infer_strategies
 from ostrom.analysis.rundata import RunData
 from ostrom.errors import UsageError
-from ostrom.reports.charts import dots, series_colours
 from ostrom.reports.maps import tiles
+from ostrom.reports.marks import dots, series_colours
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.words import labels, listed, pretty, shortened
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ostrom.analysis.motives.agreement import agreements, same_sets
 from ostrom.analysis.motives.judged import judged_corpora
 from ostrom.analysis.rundata import RunData
-from ostrom.reports.charts import dots, series_colours
+from ostrom.reports.marks import dots, series_colours
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.panels.motives_shares import NOT_JUDGED
 

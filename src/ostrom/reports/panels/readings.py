@@ -7,7 +7,7 @@ from typing import Any
 
 from ostrom.analysis.rundata import RunData
 from ostrom.reports.cells import agents, policy_warnings
-from ostrom.reports.charts import bars
+from ostrom.reports.marks import bars
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.words import Share, labels
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from ostrom.analysis.rundata import RunData, quoted
 from ostrom.reports.cells import DONE, varied, why_nothing
-from ostrom.reports.charts import import_altair
 from ostrom.reports.layout import JOINT, cell_label
+from ostrom.reports.marks import import_altair
 from ostrom.reports.panel import Drawn, Figure, Panel
 from ostrom.reports.theme import COOPERATES, DEFECTS, INK, MOST_COLOURS, PALETTE, SEQUENCE
 from ostrom.reports.words import shortened

@@ -8,7 +8,7 @@ from typing import Any
 
 from ostrom.analysis.rundata import RunData
 from ostrom.reports.cells import why_nothing
-from ostrom.reports.charts import import_altair
+from ostrom.reports.marks import import_altair
 from ostrom.reports.theme import INK, MOST_COLOURS, PALETTE, QUIET, RULE
 
 REST = "others"

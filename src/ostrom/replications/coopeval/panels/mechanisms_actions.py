@@ -8,7 +8,7 @@ from ostrom.analysis.rundata import RunData
 from ostrom.replications.coopeval.actions import ActionShare, action_shares
 from ostrom.replications.coopeval.panels._shared import nothing_yet
 from ostrom.reports.cells import agents, levels
-from ostrom.reports.charts import bars
+from ostrom.reports.marks import bars
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MOST_COLOURS, PALETTE, colours
 from ostrom.reports.words import labels, pretty

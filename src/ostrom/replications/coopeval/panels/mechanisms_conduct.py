@@ -5,7 +5,7 @@ from __future__ import annotations
 from ostrom.analysis.rundata import RunData
 from ostrom.replications.coopeval.conduct import MEASURES, conduct_rates
 from ostrom.replications.coopeval.panels._shared import nothing_yet
-from ostrom.reports.charts import dots, series_colours
+from ostrom.reports.marks import dots, series_colours
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MOST_COLOURS
 from ostrom.reports.words import labels, pretty

@@ -10,7 +10,7 @@ from ostrom.analysis.designs import quality
 from ostrom.analysis.rundata import RunData
 from ostrom.analysis.statistics.proportions import wilson
 from ostrom.mechanisms.designed import Design
-from ostrom.reports.charts import dots, series_colours
+from ostrom.reports.marks import dots, series_colours
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MOST_COLOURS
 from ostrom.reports.words import labels, pretty

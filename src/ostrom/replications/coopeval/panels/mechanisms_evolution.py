@@ -19,7 +19,7 @@ from ostrom.replications.coopeval.panels._shared import (
     triangles,
     type_colours,
 )
-from ostrom.reports.charts import MOST_PANELS
+from ostrom.reports.marks import MOST_PANELS
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.words import labels, pretty
 

@@ -7,8 +7,8 @@ from typing import Any
 from ostrom.analysis.rundata import RunData
 from ostrom.replications.memory_curse.panels._shared import agent_order, by_policy, played, triple, why_empty
 from ostrom.replications.memory_curse.roles import FORGIVER, GRUDGE_HOLDER, Company, companies
-from ostrom.reports.charts import import_altair
 from ostrom.reports.layout import named
+from ostrom.reports.marks import import_altair
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import INK
 

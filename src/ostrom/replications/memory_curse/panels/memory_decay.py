@@ -12,8 +12,8 @@ from ostrom.replications.memory_curse.panels._shared import (
     same_window,
     why_empty,
 )
-from ostrom.reports.charts import dots, series_colours
 from ostrom.reports.layout import named
+from ostrom.reports.marks import dots, series_colours
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 
 MOST_ROWS = 80

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ostrom.analysis.rundata import RunData
 from ostrom.replications.memory_curse.panels._shared import by_policy, played, why_empty
 from ostrom.replications.memory_curse.penalty import LENGTH, largest, penalties
-from ostrom.reports.charts import dots, series_colours
 from ostrom.reports.layout import named
+from ostrom.reports.marks import dots, series_colours
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.words import labels, pretty
 

@@ -12,7 +12,7 @@ from ostrom.replications.memory_curse.estimates import estimate
 from ostrom.replications.memory_curse.forward import ForwardLink, forward_link
 from ostrom.replications.memory_curse.panels._shared import played
 from ostrom.reports.cells import agents
-from ostrom.reports.charts import import_altair, series_colours
+from ostrom.reports.marks import import_altair, series_colours
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.panels._traces_shared import ratio_sql, shares, table_or_note
 from ostrom.reports.words import labels, pretty

@@ -10,7 +10,7 @@ from ostrom.replications.personas.effects import effects, logistic
 from ostrom.replications.personas.panels._shared import NOTHING, profiles
 from ostrom.replications.personas.profiles import Played, types_in
 from ostrom.replications.personas.rates import Rate, rates
-from ostrom.reports.charts import curves, series_colours
+from ostrom.reports.marks import curves, series_colours
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.words import labels, pretty
 

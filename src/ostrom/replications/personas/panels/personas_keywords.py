@@ -7,7 +7,7 @@ from typing import Any
 from ostrom.analysis.rundata import RunData
 from ostrom.replications.personas.keywords import keyword_rows
 from ostrom.replications.personas.panels._shared import condition_label, conditions, profiles
-from ostrom.reports.charts import import_altair
+from ostrom.reports.marks import import_altair
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import INK, SEQUENCE
 from ostrom.reports.words import Share, labels, pretty

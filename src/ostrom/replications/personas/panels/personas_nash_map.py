@@ -8,7 +8,7 @@ from ostrom.analysis.rundata import RunData
 from ostrom.errors import UnknownName
 from ostrom.replications.personas.panels._shared import NOTHING, condition_label, conditions, profiles
 from ostrom.replications.personas.rates import MEASURES, Rate, rates
-from ostrom.reports.charts import import_altair
+from ostrom.reports.marks import import_altair
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import INK, SEQUENCE
 from ostrom.reports.words import Share, labels, pretty

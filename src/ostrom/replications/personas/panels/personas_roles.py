@@ -10,7 +10,7 @@ from ostrom.replications.personas.panels._shared import NOTHING, condition_label
 from ostrom.replications.personas.panels.personas_nash_map import COLUMNS, cells
 from ostrom.replications.personas.rates import Rate, role_shares
 from ostrom.replications.personas.regret import distances, regrets
-from ostrom.reports.charts import dots, series_colours
+from ostrom.reports.marks import dots, series_colours
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MOST_COLOURS
 from ostrom.reports.words import Share, labels

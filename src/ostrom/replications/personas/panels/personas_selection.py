@@ -8,7 +8,7 @@ from typing import Any
 from ostrom.analysis.rundata import RunData
 from ostrom.replications.personas.panels._shared import NOTHING, condition_label, conditions, profiles
 from ostrom.replications.personas.profiles import Played, of_type, types_in
-from ostrom.reports.charts import bars, import_altair
+from ostrom.reports.marks import bars, import_altair
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.words import labels
 

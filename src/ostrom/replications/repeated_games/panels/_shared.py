@@ -10,8 +10,8 @@ import numpy as np
 from ostrom.analysis.rundata import RunData, quoted
 from ostrom.analysis.summary import bootstrap_interval
 from ostrom.reports.cells import varied
-from ostrom.reports.charts import MOST_PANELS, series_colours
 from ostrom.reports.layout import JOINT, cell_label
+from ostrom.reports.marks import MOST_PANELS, series_colours
 from ostrom.reports.theme import MOST_COLOURS
 from ostrom.reports.words import labels
 

@@ -15,7 +15,7 @@ from ostrom.replications.repeated_games.panels._shared import (
     match_means,
     placed,
 )
-from ostrom.reports.charts import curves, dots
+from ostrom.reports.marks import curves, dots
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 
 

@@ -9,8 +9,8 @@ from ostrom.errors import UsageError
 from ostrom.replications.repeated_games.pairs import acts, favourite_actions, pair_rates
 from ostrom.replications.repeated_games.panels._shared import block_columns, block_name, decisions
 from ostrom.reports.cells import agents
-from ostrom.reports.charts import MOST_PANELS
 from ostrom.reports.maps import side_by_side, tiles
+from ostrom.reports.marks import MOST_PANELS
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.words import labels
 

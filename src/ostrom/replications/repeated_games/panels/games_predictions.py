@@ -16,7 +16,7 @@ from ostrom.replications.repeated_games.panels._shared import (
     summarised,
 )
 from ostrom.replications.repeated_games.predictions import first_right_rounds, scored_predictions
-from ostrom.reports.charts import curves
+from ostrom.reports.marks import curves
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.words import Share
 

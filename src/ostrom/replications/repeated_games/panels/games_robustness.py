@@ -9,7 +9,7 @@ from ostrom.analysis.robustness import OUTCOMES, Conclusion, Robustness, run_rob
 from ostrom.analysis.rundata import RunData
 from ostrom.analysis.statistics import ends
 from ostrom.errors import UnknownName, UsageError
-from ostrom.reports.charts import dots
+from ostrom.reports.marks import dots
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MAIN, PALETTE
 from ostrom.reports.words import Share, listed, pretty

@@ -10,7 +10,7 @@ from ostrom.games.ordinal import FAMILIES
 from ostrom.replications.repeated_games.families import BEST_RANK, in_ranks, score_ratios, with_families
 from ostrom.replications.repeated_games.panels._shared import coloured, summarised
 from ostrom.reports.cells import agents
-from ostrom.reports.charts import dots
+from ostrom.reports.marks import dots
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MOST_COLOURS
 from ostrom.reports.words import listed, pretty

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ostrom.reports.theme import MAIN, SEQUENCE, SHAPES, colours
+from ostrom.reports.axes import SHARES, Ticks, ticks_for, whole_ticks
+from ostrom.reports.theme import DASHES, MAIN, SEQUENCE, SHAPES, colours
 
 Row = Mapping[str, Any]
 MOST_PANELS = 24
@@ -40,7 +41,11 @@ def dots(
         labels = list(dict.fromkeys(row["label"] for row in rows))
         lanes = max(len({row["series"] for row in rows if row["label"] == label}) for label in labels)
         step = 12 + 8 * lanes if total <= 60 else 8 + 6 * lanes
-        scale = alt.Scale(domain=list(domain)) if domain else alt.Scale(zero=False, nice=True, padding=8)
+        ticks = (
+            SHARES if domain else ticks_for(v for row in rows for v in (row["mean"], row["low"], row["high"]))
+        )
+        scale = alt.Scale(domain=list(ticks.domain), nice=False)
+        shown = alt.Axis(values=list(ticks.values), format=ticks.format)
         y = alt.Y("label:N", sort=labels, title=None, axis=alt.Axis(grid=lanes > 1, tickBand="extent"))
         colour = alt.Color(
             "series:N",
@@ -54,12 +59,10 @@ def dots(
         whiskers = (
             base.transform_filter("isValid(datum.low)")
             .mark_rule(strokeWidth=1.6)
-            .encode(
-                x=alt.X("low:Q", scale=scale, title=axis, axis=_ticks(alt, domain)), x2="high:Q", **shared
-            )
+            .encode(x=alt.X("low:Q", scale=scale, title=axis, axis=shown), x2="high:Q", **shared)
         )
         points = base.mark_point(filled=True, size=44, opacity=1).encode(
-            x=alt.X("mean:Q", scale=scale, title=axis, axis=_ticks(alt, domain)), **shared
+            x=alt.X("mean:Q", scale=scale, title=axis, axis=shown), **shared
         )
         hollow = (
             base.transform_filter("!isValid(datum.low)")
@@ -71,17 +74,6 @@ def dots(
     if len(charts) == 1:
         return charts[0]
     return alt.concat(*charts, columns=columns)
-
-
-def _ticks(alt: Any, domain: Sequence[float] | None) -> Any:
-    if domain is None:
-        return alt.Axis(tickCount=5)
-    return _shares(alt)
-
-
-def _shares(alt: Any) -> Any:
-    """An axis from 0 to 1."""
-    return alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f")
 
 
 def curves(
@@ -109,50 +101,73 @@ def curves(
             "x:Q",
             title=x,
             scale=alt.Scale(nice=False, zero=False),
-            axis=alt.Axis(grid=False, tickMinStep=1, tickCount=6),
+            axis=alt.Axis(grid=False, values=list(whole_ticks([row["x"] for row in rows]))),
         )
     else:
         across = alt.X(
             "x:O", title=x, sort=list(levels), scale=alt.Scale(type="point", padding=0.35),
             axis=alt.Axis(grid=False, labelOverlap=True),
         )  # fmt: skip
-    scale = alt.Scale(domain=list(domain)) if domain else alt.Scale(zero=False, nice=True)
-    ticks = _shares(alt) if domain else alt.Axis(tickCount=4)
     names = list(series)
     # A line of its own for what the colours mean; short names stand closer together.
     key = alt.Legend(title=legend, symbolOpacity=1, columns=8 if max(map(len, names)) <= 12 else 4)
-    colour = alt.Color(
-        "series:N",
-        scale=alt.Scale(domain=names, range=list(series.values())),
-        legend=key if len(names) > 1 else None,
-    )
-    base = alt.Chart().encode(x=across, color=colour)
-    layers = [
-        base.transform_filter("isValid(datum.low)")
-        .mark_area(opacity=0.16 if len(names) <= 3 else 0.08)
-        .encode(y=alt.Y("low:Q", scale=scale, axis=ticks, title=y), y2="high:Q"),
-        base.mark_line().encode(y=alt.Y("mean:Q", scale=scale, axis=ticks, title=y)),
-    ]
-    if points:
-        # Shapes repeat what colours say, for print in grey.
-        if 1 < len(names) <= len(SHAPES):
-            shape = alt.Shape(
-                "series:N",
-                scale=alt.Scale(domain=names, range=list(SHAPES[: len(names)])),
-                legend=key,
-            )
-            layers.append(
-                base.mark_point(filled=True, size=46, opacity=1).encode(y=alt.Y("mean:Q"), shape=shape)
-            )
-        else:
-            layers.append(base.mark_point(filled=True, size=46, opacity=1).encode(y=alt.Y("mean:Q")))
-    chart = alt.layer(*layers).properties(width=width, height=height)
-    data = alt.Data(values=[dict(row) for row in rows])
+    several = len(names) > 1
+    encoded = {
+        "x": across,
+        "color": alt.Color(
+            "series:N",
+            scale=alt.Scale(domain=names, range=list(series.values())),
+            legend=key if several else None,
+        ),
+    }
+    told_apart = 1 < len(names) <= len(SHAPES)
+
+    def layered(held: Ticks, **source: Any) -> Any:
+        """Bands, lines and points on one scale."""
+        scale = alt.Scale(domain=list(held.domain), nice=False)
+        ticks = alt.Axis(values=list(held.values), format=held.format)
+        base = alt.Chart(**source).encode(**encoded)
+        line = base.mark_line().encode(y=alt.Y("mean:Q", scale=scale, axis=ticks, title=y))
+        if told_apart:
+            # Dashes and shapes repeat what colours say, for print in grey and for every eye.
+            line = line.encode(strokeDash=_by_name(alt.StrokeDash, names, DASHES, None if points else key))
+        layers = [
+            base.transform_filter("isValid(datum.low)")
+            .mark_area(opacity=0.16 if len(names) <= 3 else 0.08)
+            .encode(y=alt.Y("low:Q", scale=scale, axis=ticks, title=y), y2="high:Q"),
+            line,
+        ]
+        if points:
+            dots = base.mark_point(filled=True, size=46, opacity=1).encode(y=alt.Y("mean:Q"))
+            layers.append(dots.encode(shape=_by_name(alt.Shape, names, SHAPES, key)) if told_apart else dots)
+        return alt.layer(*layers).properties(width=width, height=height)
+
+    def values(of: Sequence[Row]) -> Ticks:
+        if domain:
+            return SHARES
+        return ticks_for(v for row in of for v in (row["mean"], row["low"], row["high"]))
+
     if len(facets) <= 1:
         only = facets[0] if facets and facets[0] else None
-        return chart.properties(data=data, **({"title": only} if only else {}))
-    faceted = chart.facet(facet=alt.Facet("facet:N", sort=list(facets)), columns=columns, data=data)
-    return faceted if domain else faceted.resolve_scale(y="independent")
+        chart = layered(values(rows), data=alt.Data(values=[dict(row) for row in rows]))
+        return chart.properties(title=only) if only else chart
+    if domain:
+        data = alt.Data(values=[dict(row) for row in rows])
+        return layered(SHARES).facet(
+            facet=alt.Facet("facet:N", sort=list(facets)), columns=columns, data=data
+        )
+    apart = []
+    for facet in facets:
+        of = [dict(row) for row in rows if row["facet"] == facet]
+        apart.append(layered(values(of), data=alt.Data(values=of)).properties(title=facet))
+    return alt.concat(*apart, columns=columns)
+
+
+def _by_name(channel: Any, names: Sequence[str], looks: Sequence[Any], legend: Any) -> Any:
+    """A look for every series, in order."""
+    alt = import_altair()
+    scale = alt.Scale(domain=list(names), range=list(looks[: len(names)]))
+    return channel("series:N", scale=scale, legend=legend)
 
 
 def _columns(panels: int) -> int:
