@@ -163,6 +163,9 @@ def test_crossed_weights_are_products_and_nested_weights_keep_the_size_of_what_w
         resampling_plan(24, clusters=outer, crossed=inner, strata=outer // 2)
     with pytest.raises(BadSample, match="crossed: needs at least 2"):
         resampling_plan(24, clusters=outer, crossed=np.zeros(24, dtype=int))
+    held = resampling_plan(24, clusters=outer, strata=outer // 2)  # two clusters in each stratum are enough
+    (weights,) = list(held.weights(rng(1), 30))
+    assert set(weights[:, :2].sum(axis=1)) == set(weights[:, 2:].sum(axis=1)) == {2.0}
     single = resampling_plan(24, clusters=outer, nested=np.zeros(24, dtype=int))  # nothing to draw inside
     assert single.n_cells == 4
 
@@ -277,6 +280,12 @@ def test_shapley_values_of_the_glove_game_and_of_many_terms() -> None:
             return np.array([len(held) ** 2.0])
 
         assert np.concatenate(shapley_shares(game, count, generator)) == pytest.approx([float(count)] * count)
+    # A unanimity game of two of six terms: only these two have a share, whatever order is drawn.
+    pair = shapley_shares(lambda held: np.array([float({1, 4} <= held)]), 6, rng(0))
+    assert np.concatenate(pair) == pytest.approx([0, 0.5, 0, 0, 0.5, 0])
+    # Four terms of six must come together: exactly 1/4 each; 24 random orders would not give that.
+    four = shapley_shares(lambda held: np.array([float({0, 1, 2, 5} <= held)]), 6, rng(0))
+    assert np.concatenate(four) == pytest.approx([0.25, 0.25, 0.25, 0, 0, 0.25])
     calls: list[frozenset[int]] = []
 
     def noted(held: frozenset[int]) -> Array:

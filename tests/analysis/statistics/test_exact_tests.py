@@ -263,6 +263,8 @@ def test_all_rearrangements_are_listed_up_to_fifty_thousand() -> None:
     assert (many.exact, many.arrangements) == (True, math.comb(18, 9))
     more = permutation_two_sample(generator.random(9), generator.random(10), unit="m", rng=rng())
     assert (more.exact, more.arrangements, more.n) == (False, 9_999, (9, 10))
+    grouped = permutation_grouped(generator.random(20), np.arange(20) % 2, unit="m", rng=rng())
+    assert (grouped.exact, grouped.arrangements) == (False, 9_999)
     pairs = permutation_paired(generator.random(15), generator.random(15), unit="m", rng=rng())
     assert (pairs.exact, pairs.arrangements, pairs.n) == (True, 2**15, (15,))
     wide = permutation_paired(generator.random(16), generator.random(16), unit="m", rng=rng(), draws=99)
