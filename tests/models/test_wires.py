@@ -51,7 +51,8 @@ def test_what_ends_a_reply_on_the_openai_wire(reason: Any, finish: str) -> None:
 def test_a_refusal_is_filtered_and_a_tool_call_or_odd_content_is_malformed() -> None:
     refused = got({"content": "", "refusal": "I will not"})
     assert (refused.finish, refused.facts) == ("filter", {"refusal": "I will not"})
-    for message in ({"content": None, "tool_calls": [{}]}, {"content": 7}):
+    odd: list[dict[str, Any]] = [{"content": None, "tool_calls": [{}]}, {"content": 7}]
+    for message in odd:
         with pytest.raises(MalformedReply):
             got(message)
     with pytest.raises(ServerFailed):
@@ -131,7 +132,12 @@ def test_log_probabilities_of_the_first_token() -> None:
     endless = [{"token": "A", "logprob": -math.inf}] * 2
     none = openai_wire._first_token({"content": [{"top_logprobs": endless}]}, "m")
     assert none == {"A": -math.inf}
-    for wrong in (None, {"content": [{}]}, {"content": [{"top_logprobs": [{"token": 1, "logprob": 0}]}]}):
+    shapes: list[Any] = [
+        None,
+        {"content": [{}]},
+        {"content": [{"top_logprobs": [{"token": 1, "logprob": 0}]}]},
+    ]
+    for wrong in shapes:
         with pytest.raises(RequestRefused, match="gives no log-probabilities"):
             got({"content": "A"}, request, logprobs=wrong)
 
