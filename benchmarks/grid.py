@@ -13,7 +13,6 @@ from ostrom.engine.journal import Journal
 from ostrom.framing import Library
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.run import fingerprint
 from ostrom.studies.schema import StudyFile
 
 MODELS = 7
@@ -38,7 +37,7 @@ def write(folder: Path, plan: StudyPlan, *, missing_rounds: int) -> int:
     """Journal every match up to its last rounds; with none missing, the matches are done. Returns decisions."""
     home = Folder(folder)
     folder.mkdir(parents=True)
-    home.write_manifest(new_manifest(plan.resolved(), fingerprint(plan.library), prompts_folder=None))
+    home.write_manifest(new_manifest(plan.resolved(), plan.prompts, prompts_folder=None))
     Journal(home.journal, create=True).close()
     connection = sqlite3.connect(home.journal)
     rng, decisions = random.Random(0), 0

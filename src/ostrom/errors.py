@@ -24,6 +24,33 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that somebody most likely meant, or None.
+
+    >>> nearest("rouns", ["rounds", "noise"]), nearest("Skip_Match", ["fail", "skip-match"]), nearest("x", ["y"])
+    ('rounds', 'skip-match', None)
+    """
+    plain = {_plain(other): other for other in known}
+    near = get_close_matches(_plain(name), plain, n=1)
+    return plain[near[0]] if near else None
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "_")
+
+
+def unknown_key(name: str, known: Iterable[str], of: str = "") -> str:
+    """The complaint about a key that does not exist.
+
+    >>> unknown_key("rouns", ["rounds", "noise"], "mechanism repetition")
+    "unknown key 'rouns' of mechanism repetition, did you mean 'rounds'?"
+    """
+    near = nearest(name, known)
+    return (
+        f"unknown key {name!r}" + (f" of {of}" if of else "") + (f", did you mean {near!r}?" if near else "")
+    )
+
+
 class OstromError(Exception):
     """Root of all errors that are shown to a user as one line."""
 
@@ -53,14 +80,26 @@ class StudyError(UsageError):
         allowed: Iterable[str] | None = None,
     ) -> None:
         self.problem, self.file, self.key = problem, file, key
-        text = ": ".join(part for part in (file, key, problem) if part)
-        notes = []
+        self.notes = []
         if found is not None:
-            notes.append(f"found {_shown(found)}")
+            self.notes.append(f"found {_shown(found)}")
         if allowed is not None:
-            notes.append("allowed: " + ", ".join(allowed))
-        whole = f"{text} ({'; '.join(notes)})" if notes else text
-        super().__init__(" ".join(whole.split()))
+            self.notes.append("allowed: " + ", ".join(allowed))
+        super().__init__(self._line())
+
+    def _line(self) -> str:
+        text = ": ".join(part for part in (self.file, self.key, self.problem) if part)
+        return " ".join((f"{text} ({'; '.join(self.notes)})" if self.notes else text).split())
+
+    def moved(self, key: str) -> StudyError:
+        """The same complaint about another key.
+
+        >>> str(StudyError("is missing", file="s.yaml", key="agent.memory").moved("types.a.memory"))
+        's.yaml: types.a.memory: is missing'
+        """
+        self.key = key
+        self.args = (self._line(),)
+        return self
 
 
 def _shown(found: object) -> str:
@@ -86,12 +125,16 @@ class UnknownName(UsageError):
     "unknown strategy 'tit_for_tatt' (did you mean tit_for_tat? known: grim, tit_for_tat)"
     """
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], more: str = "") -> None:
         names = sorted(known)
-        near = get_close_matches(name, names, n=2)
+        plain = {_plain(other): other for other in names}
+        near = [plain[found] for found in get_close_matches(_plain(name), plain, n=2)]
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         listed = ", ".join(names) if len(names) <= 40 else f"{len(names)} names, see `ostrom list`"
-        super().__init__(f"unknown {kind} {name!r} ({hint}known: {listed})")
+        self.file: str | None = None
+        self.key: str | None = None
+        self.problem = f"unknown {kind} {name!r}{more} ({hint}known: {listed})"
+        super().__init__(self.problem)
 
     def at(self, file: str | None, key: str | None) -> UnknownName:
         """The same complaint, with the place in a file where the name stands.
@@ -99,8 +142,13 @@ class UnknownName(UsageError):
         >>> str(UnknownName("game", "chess", ["go"]).at("s.yaml", "game"))
         "s.yaml: game: unknown game 'chess' (known: go)"
         """
-        self.args = (": ".join(part for part in (file, key, str(self)) if part),)
+        self.file, self.key = file, key
+        self.args = (": ".join(part for part in (file, key, self.problem) if part),)
         return self
+
+    def moved(self, key: str) -> UnknownName:
+        """The same complaint about another key."""
+        return self.at(self.file, key)
 
 
 class ModelError(OstromError):

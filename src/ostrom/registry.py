@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -28,7 +28,7 @@ from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from typing import Any, Generic, TypeVar
 
-from ostrom.errors import StudyError, UnknownName
+from ostrom.errors import StudyError, UnknownName, unknown_key
 
 T = TypeVar("T")
 
@@ -152,14 +152,42 @@ class Registry(Generic[T]):
             raise error.at(file, key) from None
         try:
             bound = _signature(factory).bind(*args, **kwargs)
-        except TypeError as error:
-            raise StudyError(
-                f"{self.kind} {name}: {error}", key=key, file=file, allowed=self.parameters(name)
-            ) from None
+        except TypeError:
+            raise self._misfit(name, args, kwargs, key, file) from None
         try:
             return factory(*bound.args, **bound.kwargs)
         except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             raise StudyError(f"{self.kind} {name}: {error}", key=key, file=file) from error
+
+    def _misfit(
+        self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], key: str | None, file: str | None
+    ) -> StudyError:
+        """Why parameters do not fit a part."""
+        known = {
+            p.name: p
+            for p in self.parameters(name).values()
+            if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL, p.POSITIONAL_ONLY)
+        }
+        part, by_place = (
+            f"{self.kind} {name}",
+            [p.name for p in known.values() if p.kind is not p.KEYWORD_ONLY],
+        )
+        unknown = [k for k in kwargs if k not in known]
+        twice = [k for k in by_place[: len(args)] if k in kwargs]
+        missing = [
+            p.name
+            for p in known.values()
+            if p.default is p.empty and p.name not in kwargs and p.name not in by_place[: len(args)]
+        ]
+        if unknown:
+            text = unknown_key(str(unknown[0]), known, part)
+        elif len(args) > len(by_place):
+            text = f"{part} takes at most {len(by_place)} values without a name, found {len(args)}"
+        elif twice:
+            text = f"{part}: {twice[0]!r} is given twice, by its place and by its name"
+        else:
+            text = f"{part} needs {', '.join(map(repr, missing))}"
+        return StudyError(text, key=key, file=file, allowed=known or ("no parameters",))
 
 
 @lru_cache(maxsize=1024)

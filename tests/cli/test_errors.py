@@ -23,7 +23,7 @@ WRONG = {
     "no game": ("name: x\n", ["game: is missing"]),
     "unknown key": (GOOD + "gmae: x\n", ["gmae", "no such key", "allowed", "seating"]),
     "unknown game": (GOOD.replace("prisoners_dilemma", "prisoner_dilema"), ["study.yaml: game:", "did you mean"]),
-    "unknown strategy": (GOOD.replace("tit_for_tat", "tit_for_tatt"), ["study.yaml: agent.strategy:", "did you mean"]),
+    "unknown strategy": (GOOD.replace("tit_for_tat", "tit_for_tatt"), ["study.yaml: types.tft:", "did you mean"]),
     "unknown mechanism": (GOOD.replace("repetition", "repitition"), ["study.yaml: mechanism:", "did you mean"]),
     "rounds of zero": (GOOD.replace("rounds: 3", "rounds: 0"), ["mechanism", "rounds", "0"]),
     "rounds as text": (GOOD.replace("rounds: 3", "rounds: many"), ["mechanism", "rounds", "many"]),
@@ -39,27 +39,27 @@ WRONG = {
     "seat out of range": (GOOD + "seats: {3: {memory: 'window:2'}}\n", ["seats.3", "seats 1 to 2"]),
     "bad memory": (GOOD + "agent: {memory: 'window:-1'}\n", ["agent.memory", "-1"]),
     "unknown memory": (GOOD + "agent: {memory: windw}\n", ["study.yaml: agent.memory:", "did you mean window"]),
-    "unknown style": (GOOD.replace("tit_for_tat", "{model: a/b, style: loud}"), ["study.yaml: agent.style:", "direct"]),
+    "unknown style": (GOOD.replace("tit_for_tat", "{model: a/b, style: loud}"), ["types.tft.style:", "direct"]),
     "unknown story": (
         GOOD.replace("tit_for_tat", "{model: a/b, framing: {story: saga}}"),
-        ["study.yaml: agent.framing.story:", "'saga'", "neutral"],
+        ["study.yaml: types.tft.framing.story:", "'saga'", "neutral"],
     ),
     "noise as text": (GOOD.replace("rounds: 3", "rounds: 3, noise: loud"), ["mechanism", "noise", "loud"]),
     "a hot temperature": (
         GOOD.replace("tit_for_tat", "{model: a/b, params: {temperature: hot}}"),
-        ["study.yaml: agent.params.temperature:", "a number", "'hot'"],
+        ["study.yaml: types.tft.params.temperature:", "a number", "'hot'"],
     ),
     "no tokens": (
         GOOD.replace("tit_for_tat", "{model: a/b, params: {max_tokens: 0}}"),
-        ["study.yaml: agent.params.max_tokens:", "found 0"],
+        ["study.yaml: types.tft.params.max_tokens:", "found 0"],
     ),
     "extra that is no mapping": (
         GOOD.replace("tit_for_tat", "{model: a/b, params: {extra: 5}}"),
-        ["study.yaml: agent.params.extra:", "found 5"],
+        ["study.yaml: types.tft.params.extra:", "found 5"],
     ),
     "unknown persona": (
         GOOD.replace("tit_for_tat", "{model: a/b, persona: rolle}"),
-        ["study.yaml: agent.persona:", "did you mean role"],
+        ["study.yaml: types.tft.persona:", "did you mean role"],
     ),
     "key twice": (GOOD + "game: chicken\n", ["given twice", "line 6"]),
     "too many labels": (

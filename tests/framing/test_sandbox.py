@@ -202,12 +202,12 @@ def _linked(folder: Path) -> Path:
 
 def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     from ostrom.engine.executors.wire import prompt_files
-    from ostrom.framing.fingerprint import fingerprint
+    from ostrom.framing.fingerprint import hashes
 
     library = Library(_linked(tmp_path))
     for read in (
         lambda: library.fill("goals/x.txt", {}),
-        lambda: fingerprint(library),
+        lambda: hashes(library, ["goals/x.txt"]),
         lambda: prompt_files(library),
     ):
         with pytest.raises(StudyError, match="leads out of the folder of prompts"):

@@ -12,6 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ostrom.framing.config import Framing
 from ostrom.registry import write_spec
 
+NO_MODEL = (
+    "no model is named: give --model PROVIDER/MODEL (see `ostrom list models`), "
+    "or set 'model', 'strategy' or 'person' here"
+)
+
 
 class AgentConfig(BaseModel):
     """How a player decides: by a strategy, by a model or as a person. Its identity is the whole of it."""
@@ -47,10 +52,12 @@ class AgentConfig(BaseModel):
     def _one_way(self) -> AgentConfig:
         ways = [w for w in ("strategy", "model", "recorded") if getattr(self, w) is not None]
         ways += ["person"] * self.person
+        if not ways:
+            raise ValueError(NO_MODEL)
         if len(ways) != 1:
             raise ValueError(
                 "an agent decides in exactly one way: set 'model', 'strategy' or 'person' "
-                f"(found {', '.join(ways) or 'none of them'})"
+                f"(found {', '.join(ways)})"
             )
         return self
 

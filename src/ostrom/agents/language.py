@@ -16,7 +16,7 @@ from ostrom.errors import StudyError
 from ostrom.framing import Library, Prompt, Voice
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Memory, Note, NoteDue, Shown, memories
-from ostrom.models.base import Constraint, Message, Model, Reply, Request
+from ostrom.models.base import Abilities, Constraint, Message, Model, Reply, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,7 @@ class LanguageAgent:
         self.style: Style = styles.build(config.style, key="agent.style")
         self.memory: Memory = memories.build(config.memory, key="agent.memory")
         self._takes_notes = self.memory.takes_notes
-        lacking = self.style.lacks(model.abilities)
-        if lacking:
-            raise StudyError(f"style {config.style}: {model.name} does not {lacking}", key="agent.style")
-        if config.constrain == "always" and not (model.abilities.choices and model.abilities.schema):
-            raise StudyError(f"{model.name} cannot be bound to a form", key="agent.constrain")
+        refuse_unable(config, model.abilities, model.name)
 
     def reply(self, decision: Decision, desk: Desk) -> Answer:
         """A model takes its time."""
@@ -185,6 +181,15 @@ class LanguageAgent:
         rng = desk.draw("sample")
         drawn = keys[int(rng.choice(len(keys), p=[odds[key] for key in keys]))]
         return replace(mixed, value=drawn, probabilities=odds)
+
+
+def refuse_unable(config: AgentConfig, abilities: Abilities, name: str) -> None:
+    """Refuse a model that cannot be asked in the way that its configuration says."""
+    lacking = styles.build(config.style, key="agent.style").lacks(abilities)
+    if lacking:
+        raise StudyError(f"style {config.style}: {name} does not {lacking}", key="agent.style")
+    if config.constrain == "always" and not (abilities.choices and abilities.schema):
+        raise StudyError(f"{name} cannot be bound to a form", key="agent.constrain")
 
 
 def notes_at(desk: Desk) -> list[Note]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ostrom.answers import Answer, Choice, Form, Mixture, Record
-from ostrom.errors import InvalidAnswers, OstromError, StudyError
+from ostrom.errors import InvalidAnswers, OstromError, StudyError, nearest
 
 POLICIES = ("fail", "skip-match", "uniform", "default:<action>")
 
@@ -20,7 +20,9 @@ class SkipMatch(OstromError):
 def check_policy(policy: str) -> None:
     """Refuse a policy that does not exist."""
     if policy not in POLICIES[:3] and not (policy.startswith("default:") and len(policy) > 8):
-        raise StudyError("no such policy", key="invalid.policy", found=policy, allowed=POLICIES)
+        near = nearest(policy, POLICIES)
+        hint = f", did you mean {near!r}?" if near else ""
+        raise StudyError(f"there is no such policy{hint}", found=policy, allowed=POLICIES)
 
 
 def apply_policy(policy: str, form: Form, reason: str, rng: np.random.Generator) -> Answer:

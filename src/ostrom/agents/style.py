@@ -21,6 +21,8 @@ class Style(ABC):
     name: ClassVar[str]
     calls: ClassVar[int] = 1
     """Calls per decision when all goes well, for forecasts."""
+    questions: ClassVar[tuple[str, ...]] = ()
+    """Kinds of questions that the style asks besides those of the mechanism, each a choice."""
 
     def lacks(self, abilities: Abilities) -> str | None:  # noqa: ARG002
         """What the model would have to be able to do and is not, in words."""

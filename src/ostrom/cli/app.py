@@ -19,6 +19,7 @@ from ostrom.cli import (
     robust,
     running,
     transcribing,
+    validating,
 )
 from ostrom.terminal import write
 
@@ -36,7 +37,7 @@ models = typer.Typer(help="Language models: check one, fetch the embedded ones."
 app.command("run")(running.run)
 app.command("list")(catalog.list_parts)
 app.command("show")(catalog.show)
-app.command("validate")(catalog.validate_file)
+app.command("validate")(validating.validate_file)
 app.command("export")(data.export)
 app.command("report")(data.report)
 app.command("transcript")(transcribing.transcript)

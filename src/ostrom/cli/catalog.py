@@ -1,40 +1,50 @@
-"""`ostrom list`, `ostrom show`, `ostrom validate`: what there is, and whether a file is right."""
+"""`ostrom list` and `ostrom show`: what there is."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.options import AllowKey, say_allowed
-from ostrom.cli.output import print_json, print_record, print_table, say, write
-from ostrom.errors import UnknownName, UsageError
+from ostrom.cli.output import print_json, print_record, print_table, write
+from ostrom.errors import UsageError, nearest
 
-if TYPE_CHECKING:
-    from ostrom.studies.schema import ReportRule
+KINDS = {
+    "game": "games",
+    "strategy": "strategies",
+    "mechanism": "mechanisms",
+    "memory": "memories",
+    "style": "styles",
+    "model": "models",
+    "study": "studies",
+    "prompt": "prompts",
+    "mapping": "mappings",
+}
+"""Every kind of part in the singular and the plural: commands take both."""
 
-KINDS = (
-    "games",
-    "strategies",
-    "mechanisms",
-    "memories",
-    "styles",
-    "models",
-    "studies",
-    "prompts",
-    "mappings",
-)
+
+def kind_of(text: str) -> str:
+    """The kind that somebody names, in the singular.
+
+    >>> kind_of("games"), kind_of("Memory")
+    ('game', 'memory')
+    """
+    word = text.strip().lower()
+    for one, many in KINDS.items():
+        if word in (one, many):
+            return one
+    near = nearest(word, [*KINDS, *KINDS.values()])
+    hint = f", did you mean {near!r}?" if near else ""
+    raise UsageError(f"there is no kind of part called {text!r}{hint} (allowed: {', '.join(KINDS.values())})")
 
 
 def list_parts(
-    kind: Annotated[str, typer.Argument(help=" | ".join(KINDS))],
+    kind: Annotated[str, typer.Argument(help=" | ".join(KINDS.values()))],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List what can be used by name."""
-    rows = _rows(kind)
+    rows = _rows(KINDS[kind_of(kind)])
     if json:
         print_json(rows)
         return
@@ -100,11 +110,9 @@ def _registry(kind: str) -> Any:
         from ostrom.memory import memories
 
         return memories
-    if kind == "styles":
-        from ostrom.agents.style import styles
+    from ostrom.agents.style import styles
 
-        return styles
-    raise UsageError(f"cannot list {kind!r} (allowed: {', '.join(KINDS)})")
+    return styles
 
 
 def _first_line(part: Any) -> str:
@@ -120,42 +128,77 @@ def _parameters(registry: Any, name: str) -> str:
 
 
 def show(
-    kind: Annotated[str, typer.Argument(help="game | strategy | mechanism | memory | study | prompt")],
+    kind: Annotated[str, typer.Argument(help=" | ".join(KINDS))],
     name: Annotated[str, typer.Argument(help="Its name, with parameters after a colon: public_goods:n=4")],
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show one part in full."""
+    kind = kind_of(kind)
     if kind == "game":
         _show_game(name, json)
-    elif kind == "study":
+    elif kind in ("study", "mapping"):
+        _show_file(kind, name, json)
+    elif kind == "prompt":
+        text = _prompt(name)
+        print_json({"file": name, "text": text}) if json else write(text, end="")
+    else:
+        record = _model(name) if kind == "model" else _part(_registry(KINDS[kind]), name)
+        print_json(record) if json else print_record(record)
+
+
+def _show_file(kind: str, name: str, json: bool) -> None:
+    """A study or a mapping as it is written."""
+    if kind == "study":
         from ostrom.studies.load import read_study
 
         data = read_study(name)[0]
-        if json:
-            print_json(data)
-        else:
-            import yaml
-
-            write(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110), end="")
-    elif kind == "prompt":
-        from ostrom.framing import Library
-
-        library = Library()
-        path = next((f / name for f in library.folders if (f / name).is_file()), None)
-        if path is None:
-            raise UsageError(f"there is no prompt file {name!r} (see `ostrom list prompts`)")
-        text = path.read_text(encoding="utf-8")
-        print_json({"file": name, "text": text}) if json else write(text, end="")
     else:
-        plural = {"strategy": "strategies", "memory": "memories"}.get(kind, f"{kind}s")
-        registry = _registry(plural)
-        bare = name.partition(":")[0]
-        record = {
-            "name": bare,
-            "what": inspect.getdoc(registry.get(bare)) or "",
-            "parameters": _parameters(registry, bare),
-        }
-        print_json(record) if json else print_record(record)
+        from ostrom.studies.importing import load_mapping
+
+        data = load_mapping(name)[0].model_dump(mode="json", exclude_unset=True)
+    if json:
+        print_json(data)
+        return
+    import yaml
+
+    write(yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110), end="")
+
+
+def _prompt(name: str) -> str:
+    """The text of a prompt file, named with its folder: stories/cooking, answers/choice_direct.txt."""
+    from ostrom.framing import Library
+
+    library = Library()
+    known = sorted({p.relative_to(f).as_posix() for f in library.folders for p in f.rglob("*.txt")})
+    wanted = name if name in known else f"{name}.txt"
+    if wanted not in known:
+        ends = [file for file in known if file.removesuffix(".txt").endswith(f"/{name.removesuffix('.txt')}")]
+        near = ends[0] if ends else nearest(wanted, known)
+        hint = f", did you mean {near.removesuffix('.txt')!r}?" if near else ""
+        raise UsageError(f"there is no prompt file {name!r}{hint} (see `ostrom list prompts`)")
+    return next(f / wanted for f in library.folders if (f / wanted).is_file()).read_text(encoding="utf-8")
+
+
+def _model(name: str) -> dict[str, Any]:
+    """What a model of that name can be given."""
+    from ostrom.models import check_name, params_of
+
+    factory, _ = check_name(name, {})
+    settings = [p.name for p in inspect.signature(factory).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    params = params_of(name)
+    return {
+        "name": name,
+        "params": "whatever it takes" if params is None else ", ".join(params),
+        "settings": ", ".join(settings),
+    }
+
+
+def _part(registry: Any, name: str) -> dict[str, Any]:
+    bare = name.partition(":")[0]
+    what = inspect.getdoc(registry.get(bare)) or ""
+    if bare != name:
+        registry.build(name)  # parameters that do not fit are refused here as in a study
+    return {"name": bare, "what": what, "parameters": _parameters(registry, bare)}
 
 
 def _show_game(name: str, json: bool) -> None:
@@ -172,154 +215,3 @@ def _show_game(name: str, json: bool) -> None:
     rows = payoff_table(game)
     print_table(f"{game.title}: payoffs", list(rows[0]), [list(r) for r in rows[1:]])
     print_record(game_in_words(facts))
-
-
-def validate_file(
-    file: Annotated[
-        Path, typer.Argument(help="A study, game, scenario, cast, mapping, lexicon or motives file.")
-    ],
-    allow_key: AllowKey = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Check a file from end to end and say what it is."""
-    say_allowed(allow_key)
-    facts = check_file(file)
-    if json:
-        print_json(facts)
-    else:
-        print_record(facts)
-        say("valid")
-
-
-def check_file(file: Path) -> dict[str, Any]:
-    """What kind of file it is and the proof that it is right; errors name the key."""
-    if not file.exists():
-        raise UsageError(f"{file}: there is no such file")
-    if file.suffix == ".nfg":
-        from ostrom.games import build_game
-
-        game = build_game(str(file))
-        return {"file": str(file), "kind": "game", "name": game.name, "seats": game.seats}
-    if file.suffix == ".csv":
-        return _table_of_games(file)
-    from ostrom.studies.load import parse_yaml
-
-    try:
-        data = parse_yaml(file.read_text(encoding="utf-8"), str(file))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file}: cannot be read: {error}") from None
-    keys = set(data) if isinstance(data, dict) else set()
-    if "narrative" in keys:
-        return _scenario(file)
-    if "payoffs" in keys and "mechanism" not in keys:
-        from ostrom.games import build_game
-
-        game = build_game(str(file))
-        return {"file": str(file), "kind": "game", "name": game.name, "seats": game.seats}
-    if "game" in keys and {"seats", "players"} & keys and {"actions", "match"} & keys:
-        from ostrom.studies.importing import load_mapping
-
-        return {"file": str(file), "kind": "mapping", "columns": ", ".join(load_mapping(file)[0].needed())}
-    if "lexicons" in keys:
-        from ostrom.analysis.lexicons import load_lexicons
-
-        lists = load_lexicons(file)
-        return {"file": str(file), "kind": "lexicons", "lists": ", ".join(x.name for x in lists)}
-    if "roles" in keys:
-        return _cast(file)
-    if "motives" in keys:
-        return _motives(file)
-    return _study(file, data)
-
-
-def _table_of_games(file: Path) -> dict[str, Any]:
-    from ostrom.games.ordinal_table import check_table, read_table
-
-    rows, problems = len(read_table(file)), check_table(file)
-    if problems:
-        for line in problems:
-            say(f"{file}: {line}")
-        raise UsageError(f"{file}: {len(problems)} of {rows} games are wrong")
-    return {"file": str(file), "kind": "table of 2x2 games", "games": rows}
-
-
-def _scenario(file: Path) -> dict[str, Any]:
-    from ostrom.games.scenarios import load_scenario, prove
-
-    scenario = load_scenario(file)
-    lines = prove(scenario).lines()
-    return {"file": str(file), "kind": "scenario", "name": scenario.name, "proof": "; ".join(lines)}
-
-
-def _cast(file: Path) -> dict[str, Any]:
-    from ostrom.games.scenarios import load_cast
-
-    cast = load_cast(file)
-    roles = ", ".join(role.key for role in cast.roles)
-    taken = f"the scenarios beside it: ostrom validate {file.with_name('SCENARIO.yaml')}"
-    return {"file": str(file), "kind": "cast", "family": cast.family, "roles": roles, "taken by": taken}
-
-
-def _motives(file: Path) -> dict[str, Any]:
-    from ostrom.analysis.motives import load_motives
-
-    names = ", ".join(motive.name for motive in load_motives(file))
-    taken = f"ostrom judge RUN --motives {file}"
-    return {"file": str(file), "kind": "motives", "motives": names, "taken by": taken}
-
-
-def _study(file: Path, data: Any) -> dict[str, Any]:
-    from ostrom.studies.load import load_study, presets_of
-    from ostrom.studies.plan import StudyPlan
-
-    needs_model = not _has_agents(data)
-    changes = ["agent.model=embedded/smollm2-135m"] if needs_model else []
-    facts: dict[str, Any] = {"file": str(file), "kind": "study"}
-    for preset in [None, *presets_of(file)]:
-        study = load_study(str(file), preset=preset, changes=changes)
-        plan = StudyPlan(study, file=str(file))
-        _check_report(study.report, str(file))
-        for model in plan.models:
-            _check_model(model, plan.settings(model), str(file))
-        facts[preset or "as written"] = f"{plan.cells} cells, {len(plan)} matches"
-    if needs_model:
-        facts["models"] = "none named: give --model"
-    return facts
-
-
-def _check_model(name: str, settings: Mapping[str, Any], file: str) -> None:
-    """Refuse a model's name or settings now; whether there is a key and an answer only a call can tell."""
-    from ostrom.models import URL_SCHEMES, check_name
-
-    try:
-        factory, argument = check_name(name, settings)
-        if name.startswith(URL_SCHEMES):
-            factory(argument, **settings)  # reads the address and opens nothing
-    except UsageError as error:
-        raise UsageError(f"{file}: model {name}: {error}") from None
-
-
-def _check_report(report: ReportRule, file: str) -> None:
-    """Refuse panels and published figures that do not exist now, not after the run."""
-    from ostrom.registry import parse_spec
-    from ostrom.reports.panel import panels
-    from ostrom.studies.compare.figures import references
-
-    for spec in report.panels:
-        name = parse_spec(spec, key="report.panels", file=file)[0]
-        if name not in panels:
-            raise UnknownName("panel", name, panels).at(file, "report.panels")
-    if report.reference is not None and report.reference not in references:
-        raise UnknownName("reference", report.reference, references).at(file, "report.reference")
-
-
-def _has_agents(data: Any) -> bool:
-    if not isinstance(data, dict):
-        return True
-    agent, types, vary = data.get("agent") or {}, data.get("types"), data.get("vary") or {}
-    if not isinstance(agent, dict) or not isinstance(vary, dict):
-        return True
-    named = {"model", "strategy", "person"} & set(agent)
-    return bool(
-        named or types or any("model" in str(v) or "strategy" in str(v) for v in (*vary, *vary.values()))
-    )

@@ -31,6 +31,12 @@ Safe = Annotated[
         help="Put an apostrophe before texts in CSV files that a spreadsheet would run.",
     ),
 ]
+Models = Annotated[list[str] | None, typer.Option("--model", help="A model; may be given several times.")]
+Presets = Annotated[str | None, typer.Option("--preset", help="A preset of the study: paper, small, smoke.")]
+Sets = Annotated[
+    list[str] | None, typer.Option("--set", help="Change a field: key=value. May be given several times.")
+]
+Seeds = Annotated[int | None, typer.Option("--seeds", help="How many seeds.", min=1)]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
 
 

@@ -18,12 +18,16 @@ from ostrom.cli.options import (
     Cache,
     DryRun,
     MaxConnections,
+    Models,
+    Presets,
     Prices,
     Prompts,
-    price_table,
+    Seeds,
+    Sets,
     say_allowed,
 )
 from ostrom.cli.output import print_json, print_table, say
+from ostrom.cli.validating import budget_of
 
 if TYPE_CHECKING:
     from ostrom.engine.executors.cluster import Cluster
@@ -33,16 +37,14 @@ if TYPE_CHECKING:
 
 def run(
     study: Annotated[str, typer.Argument(help="A study file (YAML) or the name of a built-in study.")],
-    model: Annotated[list[str] | None, typer.Option(help="A model; may be given several times.")] = None,
-    preset: Annotated[str | None, typer.Option(help="A preset of the study: paper, small, smoke.")] = None,
-    set_: Annotated[
-        list[str] | None, typer.Option("--set", help="Change a field: key=value. May be given several times.")
-    ] = None,
+    model: Models = None,
+    preset: Presets = None,
+    set_: Sets = None,
     name: Annotated[
         str | None, typer.Option(help="The name of the run (default: that of the study).")
     ] = None,
     runs: Annotated[Path, RUNS] = Path("runs"),
-    seeds: Annotated[int | None, typer.Option(help="How many seeds.", min=1)] = None,
+    seeds: Seeds = None,
     limit: Annotated[int | None, typer.Option(help="Play at most so many matches now.", min=1)] = None,
     budget_usd: BudgetUsd = None,
     budget_calls: BudgetCalls = None,
@@ -72,44 +74,31 @@ def run(
     """
     from ostrom.cli.progress import watch_with
     from ostrom.engine.runner import Options
-    from ostrom.framing import Library
-    from ostrom.models import check_name
-    from ostrom.studies.load import load_study, read_study
-    from ostrom.studies.plan import StudyPlan
-    from ostrom.studies.run import play
+    from ostrom.studies.resolve import resolve
+    from ostrom.studies.run import play_plan
 
     say_allowed(allow_key, model, set_)
     cluster = _cluster(executor, ray_address, workers)
-    budget = {"usd": budget_usd, "calls": budget_calls, "tokens": budget_tokens}
-    loaded = load_study(
+    found = resolve(
         study,
         preset=preset,
         changes=set_ or (),
         models=model or (),
         seeds=seeds,
-        budget={k: v for k, v in budget.items() if v is not None},
+        budget=budget_of(budget_usd, budget_calls, budget_tokens),
+        prompts=prompts,
+        prices=prices,
     )
-    file = read_study(study)[1]
-    table = price_table(prices)
+    plan = found.plan
     if dry_run:
-        plan = StudyPlan(loaded, Library(prompts), file)
-        for each in plan.models:
-            check_name(each, plan.settings(each))
-        _forecast(plan, table, json)
+        _forecast(plan, found.prices, json)
         return
     options = Options(
-        max_connections=max_connections, limit=limit, cache=cache, prices=table, cluster=cluster
+        max_connections=max_connections, limit=limit, cache=cache, prices=found.prices, cluster=cluster
     )
-    result = play(
-        loaded,
-        name=name,
-        runs=runs,
-        prompts=prompts,
-        options=options,
-        watch=watch_with(json=json),
-        file=file,
-    )
-    folder = runs / (name or loaded.name)
+    name = name or plan.name
+    result = play_plan(plan, name=name, runs=runs, options=options, watch=watch_with(json=json))
+    folder = runs / name
     _finish(result, folder, json)
     drawn = True
     if report:

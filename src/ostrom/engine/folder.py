@@ -91,7 +91,7 @@ class Folder:
             raise RunError(f"{path}: cannot be written ({error.strerror})") from None
 
 
-def new_manifest(study: Mapping[str, Any], prompts: str, **more: Any) -> dict[str, Any]:
+def new_manifest(study: Mapping[str, Any], prompts: Mapping[str, str], **more: Any) -> dict[str, Any]:
     """What a run records about itself before it starts. No secrets, ever."""
     return {
         "study": study,

@@ -70,6 +70,11 @@ class Plan(Protocol):
     budget: Budget
     models: tuple[str, ...]
 
+    @property
+    def prompts(self) -> Mapping[str, str]:
+        """The prompt files that the plan uses, with a hash of each."""
+        ...
+
     def resolved(self) -> dict[str, Any]:
         """The study as resolved: plain data, complete, no secrets."""
         ...

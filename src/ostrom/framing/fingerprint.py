@@ -1,21 +1,33 @@
-"""A hash of prompts: two runs, or two machines, that agree on it put the same words to the same views."""
+"""Hashes of prompt files: two runs, or two machines, that agree on them put the same words to the same views."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Mapping
 
 from ostrom.framing.library import Library
 
 
-def fingerprint(library: Library) -> str:
-    """A hash of every prompt file that a run can use."""
-    digest = hashlib.blake2b(digest_size=12)
-    seen: set[str] = set()
-    for folder in library.folders:
-        for path in sorted(folder.rglob("*.txt")):
-            relative = path.relative_to(folder).as_posix()
-            if relative in seen:
-                continue
-            seen.add(relative)
-            digest.update(relative.encode() + b"\0" + library.read(path) + b"\0")
-    return digest.hexdigest()
+def hashes(library: Library, files: Iterable[str]) -> dict[str, str]:
+    """A hash of every one of these files, in the folder from which the library takes it; absent ones have none."""
+    found = {}
+    for file in sorted(files):
+        for folder in library.folders:
+            if (folder / file).is_file():
+                found[file] = hashlib.blake2b(library.read(folder / file), digest_size=12).hexdigest()
+                break
+    return found
+
+
+def difference(old: Mapping[str, str], new: Mapping[str, str]) -> str | None:
+    """What differs between two sets of hashed files, in words; None where nothing does.
+
+    >>> difference({"a.txt": "1", "b.txt": "2"}, {"a.txt": "1", "b.txt": "3", "c.txt": "4"})
+    'b.txt was changed, c.txt was added'
+    """
+    how = [f"{file} was changed" for file in old if file in new and old[file] != new[file]]
+    how += [f"{file} is gone" for file in old if file not in new]
+    how += [f"{file} was added" for file in new if file not in old]
+    if not how:
+        return None
+    return ", ".join(how[:3]) + (f" and {len(how) - 3} more" if len(how) > 3 else "")

@@ -13,13 +13,17 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 from ostrom.errors import StudyError, UnknownName
 from ostrom.models.base import Abilities, Constraint, Message, Model, Reply, Request, Usage
 from ostrom.models.grants import allow_key, check_settings
+from ostrom.models.guess import full_name
+from ostrom.models.settings import check_values
 from ostrom.registry import Registry
 
 __all__ = [
@@ -32,8 +36,10 @@ __all__ = [
     "Request",
     "Usage",
     "allow_key",
+    "check_model",
     "model_names",
     "open_model",
+    "params_of",
 ]
 
 PROVIDERS: Registry[Model] = Registry(
@@ -71,8 +77,41 @@ def check_name(name: str, settings: Mapping[str, Any]) -> tuple[Callable[..., Mo
         raise StudyError(
             f"{name.partition('/')[0]} models have no such setting", found=unknown[0], allowed=allowed
         )
+    check_values(settings)
     check_settings(name, settings)
     return factory, argument
+
+
+def check_model(name: str, settings: Mapping[str, Any]) -> Abilities | None:
+    """Refuse a name and settings that could not be opened; return what the model can do, where that is known.
+
+    Whether there is a key and an answer only a call tells. A provider's module may offer ``check(argument)``
+    and ``abilities(name, settings)`` for what it knows without opening the model.
+    """
+    factory, argument = check_name(name, settings)
+    home = _home(factory)
+    if (check := getattr(home, "check", None)) is not None:
+        check(argument)
+    told: Callable[..., Abilities] | None = getattr(home, "abilities", None)
+    return None if told is None else told(name, settings)
+
+
+def _home(factory: Callable[..., Model]) -> ModuleType | None:
+    """The module that a model's client stands in."""
+    own = factory.func if isinstance(factory, partial) else factory
+    return sys.modules.get(own.__module__)
+
+
+def params_of(name: str) -> tuple[str, ...] | None:
+    """The sampling parameters that a model's client takes; None where it does not say.
+
+    A provider's module says so in a constant ``PARAMS`` beside its ``PROVIDER``.
+
+    >>> params_of("anthropic/claude-sonnet-4-5")
+    ('temperature', 'top_p', 'max_tokens', 'stop', 'seed', 'extra')
+    """
+    found: tuple[str, ...] | None = getattr(_home(_factory(name)[0]), "PARAMS", None)
+    return found
 
 
 def _factory(name: str) -> tuple[Callable[..., Model], str]:
@@ -84,8 +123,12 @@ def _factory(name: str) -> tuple[Callable[..., Model], str]:
         return open_url, name
     provider, slash, rest = name.partition("/")
     if not slash or not rest:
+        guess = full_name(name)
         raise StudyError(
-            "a model is named provider/model or http://host:port/v1#model", key="model", found=name
+            "a model is named provider/model or http://host:port/v1#model"
+            + (f", did you mean {guess!r}?" if guess else ""),
+            key="model",
+            found=name,
         )
     if provider in PROVIDERS:
         return PROVIDERS.get(provider), rest

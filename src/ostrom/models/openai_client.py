@@ -13,10 +13,12 @@ from ostrom.models.dialects import DIALECTS, Dialect, abilities_of
 from ostrom.models.grants import key_for
 from ostrom.models.keys import checked_url, first_set, origin
 from ostrom.models.numbers import at_least_one, positive
-from ostrom.models.openai_wire import decode, encode, is_reasoning_model
+from ostrom.models.openai_wire import PARAMS, decode, encode, is_reasoning_model
 from ostrom.models.sending import Leave
 from ostrom.models.services import SERVICES, home_of
 from ostrom.models.transport import Posting, Transport
+
+__all__ = ["PARAMS", "OpenAIModel", "abilities", "check", "open_service", "open_url"]
 
 
 class OpenAIModel:
@@ -34,19 +36,14 @@ class OpenAIModel:
         connections: int = 16,
         abilities: Iterable[str] | None = None,
     ) -> None:
-        if dialect not in DIALECTS:
-            raise StudyError("unknown dialect", key="dialect", found=dialect, allowed=sorted(DIALECTS))
         if not model:
             raise UsageError(f"{name}: no model is named")
         self.name, self.connections = name, at_least_one(connections, "connections")
         self._model, self._base_url, self._dialect_name = model, base_url, dialect
+        self.abilities: Abilities = abilities_for(model, dialect, abilities, who=name)
         self._dialect: Dialect = DIALECTS[dialect]
-        self.abilities: Abilities = abilities_of(self._dialect, abilities, who=name)
-        self._token_word = "max_tokens"
-        if dialect == "openai" and is_reasoning_model(model):
-            self._token_word = "max_completion_tokens"
-            if abilities is None:
-                self.abilities = replace(self.abilities, logprobs=False)
+        reasons = dialect == "openai" and is_reasoning_model(model)
+        self._token_word = "max_completion_tokens" if reasons else "max_tokens"
         self._transport = Transport(
             f"{base_url}/chat/completions",
             {"Authorization": f"Bearer {key}"} if key else {},
@@ -83,6 +80,34 @@ class OpenAIModel:
             "abilities": asdict(self.abilities),
             "client": {"timeout": self._transport.timeout, "connections": self.connections},
         }
+
+
+def check(argument: str) -> None:
+    """Refuse a URL that is none or that names no model; the models of a service have any name."""
+    if "://" in argument:
+        address, _, model = argument.partition("#")
+        checked_url(address, source="model name")
+        if not model:
+            raise UsageError(f"{argument}: name the model after a #, as in http://host:port/v1#model")
+
+
+def abilities_for(model: str, dialect: str, wanted: Iterable[str] | None, *, who: str) -> Abilities:
+    """What a model behind a dialect can be asked for."""
+    if dialect not in DIALECTS:
+        raise StudyError("unknown dialect", key="dialect", found=dialect, allowed=sorted(DIALECTS))
+    found = abilities_of(DIALECTS[dialect], wanted, who=who)
+    if dialect == "openai" and is_reasoning_model(model) and wanted is None:
+        return replace(found, logprobs=False)
+    return found
+
+
+def abilities(name: str, settings: Mapping[str, Any]) -> Abilities:
+    """What a model of a service or behind a URL can be asked for, known without its key."""
+    service, _, model = name.partition("/")
+    usual = SERVICES[service].dialect if service in SERVICES else "plain"
+    if service not in SERVICES:
+        model = name.partition("#")[2]
+    return abilities_for(model, settings.get("dialect") or usual, settings.get("abilities"), who=name)
 
 
 def open_service(
@@ -131,10 +156,9 @@ def open_url(
     abilities: Iterable[str] | None = None,
 ) -> OpenAIModel:
     """The model behind ``http://host:port/v1#model``."""
-    address, mark, model = name.partition("#")
+    check(name)
+    address, _, model = name.partition("#")
     base_url = checked_url(address, source="model name")
-    if not mark or not model:
-        raise UsageError(f"{name}: name the model after a #, as in http://host:port/v1#model")
     home = first_set(("OPENAI_BASE_URL",))
     homes = [checked_url(home, source="OPENAI_BASE_URL")] if home else []
     key = key_for(base_url, homes, ("OPENAI_API_KEY",), named=key_variable, who=f"{base_url}#{model}")

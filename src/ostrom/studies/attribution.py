@@ -24,6 +24,7 @@ from ostrom.mechanisms.protocol import Decision
 from ostrom.models import open_model
 from ostrom.models.base import Model
 from ostrom.registry import write_spec
+from ostrom.studies.checks import check_memory
 from ostrom.studies.counterfactuals import AS_IT_WAS, Edit, edits, remembered
 from ostrom.studies.factors import Factor, Level
 from ostrom.studies.fork import Answers, ForkPlan, Origin, Point, copy_answers, point_of, rules_of
@@ -90,7 +91,7 @@ class AttributionPlan(ForkPlan):
         if edit is not None:
             data["memory"] = edit.applied(config.memory)
         changed = self._agent(orjson.dumps(data).decode())
-        self._check_memory(changed, self.parent.game)
+        check_memory(changed, self.parent.game, self.file)
         return Seated(self.seated.name, changed)
 
     def unit(self, index: int) -> Unit:

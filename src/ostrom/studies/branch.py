@@ -18,6 +18,7 @@ from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.fork import Branched
 from ostrom.models.base import Model
 from ostrom.studies.changes import ROUNDS, changed_agent, described, read_changes, relabelled
+from ostrom.studies.checks import check_memory
 from ostrom.studies.factors import Factor, Level
 from ostrom.studies.fork import ForkPlan, Origin, Point, copy_answers, point_of
 from ostrom.studies.plan import StudyPlan
@@ -64,7 +65,7 @@ class BranchPlan(ForkPlan):
 
     def _changed(self, seated: Seated, changes: Mapping[str, Any]) -> Seated:
         config = self._build_agent(orjson.dumps(changed_agent(seated.config, changes)).decode())
-        self._check_memory(config, self.parent.game)
+        check_memory(config, self.parent.game, self.file)
         return Seated(seated.name, config)
 
     def rules(self, index: int, changes: Mapping[str, Any]) -> Mechanism:  # noqa: ARG002

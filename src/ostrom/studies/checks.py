@@ -5,26 +5,115 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ostrom.agents.cast import check_persona
+from ostrom.agents.config import AgentConfig
 from ostrom.agents.strategies import strategies
 from ostrom.engine.plan import Seated
-from ostrom.errors import StudyError
+from ostrom.errors import StudyError, UnknownName, UsageError, unknown_key
+from ostrom.framing import Library
 from ostrom.games.game import Game
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.protocol import View
+from ostrom.memory import memories
+from ostrom.models import params_of
+from ostrom.models.guess import full_name
+from ostrom.registry import parse_spec
 
 RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "temperature": ("must be a number of at least 0", lambda v: _is_number(v) and v >= 0),
     "top_p": ("must be a number from 0 to 1", lambda v: _is_number(v) and 0 <= v <= 1),
+    "min_p": ("must be a number from 0 to 1", lambda v: _is_number(v) and 0 <= v <= 1),
+    "top_k": ("must be a whole number of at least 0", lambda v: _is_number(v) and v >= 0 and v % 1 == 0),
     "max_tokens": ("must be a whole number of at least 1", lambda v: _is_number(v) and v >= 1 and v % 1 == 0),
+    "seed": ("must be a whole number", lambda v: isinstance(v, int) and not isinstance(v, bool)),
+    "stop": ("must be a text or a list of texts", lambda v: isinstance(v, str) or _are_texts(v)),
+    "reasoning_effort": ("must be a text", lambda v: isinstance(v, str)),
     "extra": ("must map names to values", lambda v: isinstance(v, dict)),
 }
+"""What the sampling parameters that some client takes may be."""
 
 
-def check_params(params: Mapping[str, Any], file: str | None) -> None:
-    """Refuse what no server could take; which parameters a model knows, its client says."""
+def check_params(config: AgentConfig, file: str | None) -> None:
+    """Refuse parameters that the model's client does not take, and values that no server could."""
+    for name in config.params:
+        known = _known_params(config.model)
+        if known is not None and name not in known:
+            of = f"{config.model.partition('/')[0]} models" if config.model else "models"
+            text = unknown_key(name, known, f"the parameters of {of}")
+            allowed = [
+                k if k != "extra" else "extra (a mapping of what only this server takes)" for k in known
+            ]
+            raise StudyError(text, file=file, key=f"agent.params.{name}", allowed=allowed)
     for name, (rule, holds) in RULES.items():
-        if params.get(name) is not None and not holds(params[name]):
-            raise StudyError(rule, file=file, key=f"agent.params.{name}", found=params[name])
+        if config.params.get(name) is not None and not holds(config.params[name]):
+            raise StudyError(rule, file=file, key=f"agent.params.{name}", found=config.params[name])
+
+
+def _known_params(model: str | None) -> Iterable[str] | None:
+    """The parameters of a model; without one, those that any client takes; None where nobody knows."""
+    if model is None:
+        return RULES
+    try:
+        return params_of(model)
+    except UsageError:  # an unknown provider is another complaint, made when models are checked
+        return RULES
+
+
+def check_strategy_name(spec: str | Mapping[str, Any], file: str | None) -> None:
+    """Build a strategy; the name of a model in its place is told apart."""
+    try:
+        strategies.build(spec, key="agent.strategy", file=file)
+    except UnknownName as error:
+        name = parse_spec(spec)[0]
+        guess = full_name(name)
+        if guess is None:
+            raise
+        problem = f"{name!r} is no strategy but looks like a model: write {guess!r}"
+        raise StudyError(problem, file=file, key=error.key) from None
+
+
+def check_prompts(config: AgentConfig, library: Library, file: str | None) -> None:
+    """Refuse names that no prompt file bears, and say where they stand."""
+    framing = config.framing
+    names = {
+        "payoffs": ("payoffs", framing.payoffs),
+        "history": ("history", framing.history),
+        "goal": ("goals", framing.goal),
+        "hint": ("hints", framing.hint),
+        "story": ("stories", framing.story),
+    }
+    for key, (kind, name) in names.items():
+        if name is not None:
+            try:
+                library.need(kind, name)
+            except UnknownName as error:
+                raise error.at(file, f"agent.framing.{key}") from None
+    library.story(framing.story)
+    try:
+        check_persona(config.persona, library)
+    except UnknownName as error:
+        raise error.at(file, "agent.persona") from None
+
+
+def check_memory(config: AgentConfig, game: Game, file: str | None) -> None:
+    """Refuse a memory that has no meaning in the game."""
+    memory = memories.build(config.memory, key="agent.memory", file=file)
+    lacking = memory.lacks(game)
+    if lacking:
+        raise StudyError(
+            f"memory {memory.name}: {lacking}", file=file, key="agent.memory", found=config.memory
+        )
+
+
+def check_policy_action(policy: str, game: Game, file: str | None) -> None:
+    """Refuse 'default:ACTION' where no seat of the game has that action."""
+    kind, _, action = policy.partition(":")
+    if kind == "default" and not any(action in names for names in game.actions):
+        allowed = dict.fromkeys(name for names in game.actions for name in names)
+        raise StudyError(
+            f"game {game.name} has no such action", file=file, key="invalid.policy", found=policy,
+            allowed=[f"default:{name}" for name in allowed],
+        )  # fmt: skip
 
 
 def check_strategies(
@@ -47,6 +136,10 @@ def check_strategies(
             strategy.odds(View(game, seat, mechanism.name))
         except StudyError as error:
             raise StudyError(str(error), file=file, key="strategy", found=spec) from None
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _is_number(value: object) -> bool:

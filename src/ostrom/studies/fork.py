@@ -13,17 +13,18 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer
 from ostrom.engine.entries import Place
 from ostrom.engine.journal import Journal
 from ostrom.engine.match import replay
 from ostrom.engine.plan import Budget, Unit
 from ostrom.errors import UsageError
-from ostrom.framing.fingerprint import fingerprint
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.protocol import Decision
 from ostrom.studies.factors import Factor
 from ostrom.studies.plan import StudyPlan
+from ostrom.studies.prompts import refuse_other_prompts
 from ostrom.studies.run import Run
 
 Answers = Mapping[Place, tuple[Answer, int]]
@@ -76,8 +77,7 @@ def point_of(run: Run, match: int) -> Point:
     if ended is None or ended[0] != "done":
         how = "is not finished" if ended is None else f"{ended[0]}: {ended[1]}"
         raise UsageError(f"{run.name}: match {match} {how}; only finished matches can be forked")
-    if run.manifest.get("prompts") != fingerprint(run.plan.library):
-        raise UsageError(f"{run.name}: its prompts were other ones than now, so it cannot be gone on with")
+    refuse_other_prompts(run.manifest.get("prompts"), run.plan.prompts, run.name, "it cannot be gone on with")
     given = None
     if unit.needs:
         prepared = [run.journal.ended(index) for index in unit.needs]
@@ -101,7 +101,13 @@ class ForkPlan(StudyPlan):
         self.base = base
         self.parent = base.unit(origin.match)
         self.budget = budget or Budget()
-        self._count_of_units = 0
+        self._count_of_units = self.preparations = 0
+        self.__dict__.pop("prompts", None)  # a fork's agents may be told other words
+
+    def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
+        """The questions of the match that it is a fork of, to the players of the fork."""
+        last = self.unit(len(self) - 1)
+        yield self.parent, [seated.config for seated in (*last.players, *self.parent.players)]
 
     def _ready(self, count: int, *factors: Factor) -> None:
         """To be called at the end of the making: how many units there are, and what varies over them."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -26,6 +27,7 @@ from ostrom.engine.plan import Budget, Seated, Unit
 from ostrom.engine.runner import Options, Result
 from ostrom.errors import RunError, UsageError
 from ostrom.framing import Framing, Library
+from ostrom.framing.fingerprint import hashes
 from ostrom.games.game import Game
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
@@ -115,6 +117,18 @@ def label_form(motives: Sequence[Motive]) -> Record:
     )
 
 
+FILES = (
+    "answers/correction.txt",
+    "answers/record_direct.txt",
+    "mechanisms/judging.txt",
+    "records/motives.txt",
+    "stories/neutral.txt",
+    "turn.txt",
+    "turns/judge.txt",
+)
+"""The prompt files of a judge."""
+
+
 class JudgePrompts(Library):
     """The library for judges, who are told their task alone: the game's rules are in what they read."""
 
@@ -178,6 +192,11 @@ class JudgePlan:
     def settings(self, model: str) -> Mapping[str, Any]:  # noqa: ARG002
         """Judges are opened as their names say."""
         return {}
+
+    @cached_property
+    def prompts(self) -> dict[str, str]:
+        """The prompt files that judges are shown, with a hash of each."""
+        return hashes(self.library, FILES)
 
     def __len__(self) -> int:
         return len(self.corpus) * len(self.judges)

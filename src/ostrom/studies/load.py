@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from ostrom.errors import StudyError, UnknownName
+from ostrom.errors import StudyError, UnknownName, nearest
 from ostrom.plain_yaml import check_plain, read_yaml
 from ostrom.registry import replication_files
 from ostrom.studies.paths import merge, put
@@ -71,15 +71,7 @@ def load_study(
     budget: Mapping[str, Any] | None = None,
 ) -> StudyFile:
     """A study with a preset and changes applied, checked from end to end."""
-    raw, file = read_study(source)
-    data = apply_preset(raw, preset, file)
-    for change in changes:
-        path, equals, text = change.partition("=")
-        if not equals or not path.strip():
-            raise StudyError("write it as key=value", key="--set", found=change)
-        put(data, path.strip(), parse_yaml(text, "--set"))
-    if isinstance(data.get("vary"), dict):  # --set vary.style=null takes a factor out
-        data["vary"] = {name: levels for name, levels in data["vary"].items() if levels is not None}
+    data, file = merged(source, preset, changes)
     if models:
         data["types"] = {
             **_scripted(_mapping(data.get("types"), file, "types")),
@@ -90,6 +82,22 @@ def load_study(
     if budget:
         data["budget"] = {**_mapping(data.get("budget"), file, "budget"), **budget}
     return validate(StudyFile, data, file)
+
+
+def merged(
+    source: str | Path | Mapping[str, Any], preset: str | None, changes: Sequence[str]
+) -> tuple[dict[str, Any], str]:
+    """The content of a study with a preset and changes applied, and what to call its source."""
+    raw, file = read_study(source)
+    data = apply_preset(raw, preset, file)
+    for change in changes:
+        path, equals, text = change.partition("=")
+        if not equals or not path.strip():
+            raise StudyError("write it as key=value", key="--set", found=change)
+        put(data, path.strip(), parse_yaml(text, "--set"))
+    if isinstance(data.get("vary"), dict):  # --set vary.style=null takes a factor out
+        data["vary"] = {name: levels for name, levels in data["vary"].items() if levels is not None}
+    return data, file
 
 
 def apply_preset(raw: Mapping[str, Any], preset: str | None, file: str) -> dict[str, Any]:
@@ -154,8 +162,10 @@ def problem(error: ValidationError, schema: type[BaseModel], file: str, prefix: 
     found = first.get("input")
     text = first["msg"].removeprefix("Value error, ")
     if first["type"] == "extra_forbidden":
-        text, found = "there is no such key", None
-        allowed = sorted(_fields_at(schema, path[:-1]))
+        allowed, found = sorted(_fields_at(schema, path[:-1])), None
+        text = "there is no such key"
+        if near := nearest(path[-1], allowed):
+            text += f", did you mean {near!r}?"
     elif first["type"] == "missing":
         text, found = "is missing", None
     if isinstance(found, dict | list) and len(str(found)) > 80:

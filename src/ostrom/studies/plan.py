@@ -6,10 +6,10 @@ Units are numbered replicate by replicate, cell by cell, seating by seating, so 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement, product
 from math import prod
 from typing import Any
@@ -17,21 +17,28 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from ostrom.agents.cast import check_persona
 from ostrom.agents.config import AgentConfig
-from ostrom.agents.strategies import strategies
 from ostrom.agents.style import styles
 from ostrom.engine.plan import Budget, Seated, Unit
-from ostrom.errors import GameError, StudyError, UnknownName
+from ostrom.errors import GameError, StudyError
 from ostrom.framing import Library, Voice
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.memory import memories
-from ostrom.studies.checks import check_params, check_strategies
+from ostrom.studies.checks import (
+    check_memory,
+    check_params,
+    check_policy_action,
+    check_prompts,
+    check_strategies,
+    check_strategy_name,
+)
 from ostrom.studies.factors import Factor, read_factors
 from ostrom.studies.load import problem, validate
 from ostrom.studies.paths import on_top, put
+from ostrom.studies.places import placed, spelled_out
+from ostrom.studies.prompts import prompts_of
 from ostrom.studies.schema import StudyFile
 
 VARIED = ("game", "mechanism", "agent", "types", "seats", "seating", "observers")
@@ -102,7 +109,7 @@ class StudyPlan:
 
     def _count(self) -> list[int]:
         """Where each cell's units begin within a replicate; sizes depend on few fields, so they are kept."""
-        sizes: dict[tuple[int, ...], int] = {}
+        sizes: dict[tuple[int, ...], tuple[int, int]] = {}
         relevant = [
             any(
                 path.split(".")[0] in ("game", "mechanism", "types", "seating", "observers")
@@ -111,18 +118,25 @@ class StudyPlan:
             )
             for f in self.factors
         ]
-        starts, total = [], 0
+        starts, total, self.preparations = [], 0, 0
         for number, levels in enumerate(product(*(range(len(f.levels)) for f in self.factors))):
             key = tuple(level for level, counts in zip(levels, relevant, strict=True) if counts)
             if key not in sizes:
-                sizes[key] = self._cell(number).size
+                cell = self._cell(number)
+                sizes[key] = cell.size, len(cell.preparations)
             starts.append(total)
-            total += sizes[key]
+            total += sizes[key][0]
+            self.preparations += sizes[key][1] * self.study.seeds
         self._per_replicate = total
         return starts
 
     def __len__(self) -> int:
         return self._per_replicate * self.study.seeds
+
+    @property
+    def matches(self) -> int:
+        """How many units are matches; the others prepare something for them."""
+        return len(self) - self.preparations
 
     def unit(self, index: int) -> Unit:
         """One unit by its index."""
@@ -185,6 +199,26 @@ class StudyPlan:
         key = _key(cell.labels, [p.name for p in players])
         return Unit(index, key, seed, cell.columns, cell.game, mechanism, players, needs)
 
+    def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
+        """Units that together ask every question, with the configurations that are asked there (see prompts)."""
+        met: set[tuple[int, int]] = set()
+        for number, cell in self._sample():
+            for place in range(cell.size):
+                if place < len(cell.preparations):
+                    configs = [self._seated(cell, *cell.preparations[place]).config]
+                    pairs = {(id(config), -1 - id(cell.mechanism)) for config in configs}
+                else:
+                    configs = [seated.config for seated in cell.seatings[place - len(cell.preparations)]]
+                    pairs = {(id(config), id(cell.mechanism)) for config in configs}
+                if not pairs <= met:
+                    met |= pairs
+                    yield self._unit(0, number, place), configs
+
+    @cached_property
+    def prompts(self) -> dict[str, str]:
+        """The prompt files that the study uses, with a hash of each."""
+        return prompts_of(self)
+
     # -- cells ---------------------------------------------------------------------------------------
 
     def _levels(self, number: int) -> list[int]:
@@ -215,7 +249,8 @@ class StudyPlan:
         named = data["types"] or {"": {}}
         types = {}
         for name, spec in named.items():
-            config = self._agent(_json(on_top(data["agent"], _spec(spec))))
+            with placed(f"types.{name}" if name else "agent", spec):
+                config = self._agent(_json(on_top(data["agent"], spelled_out(spec))))
             types[name or config.label] = config
         seats = {int(k): v for k, v in (data["seats"] or {}).items()}
         for seat in seats:
@@ -302,7 +337,8 @@ class StudyPlan:
         config = cell.types[name]
         over = cell.seats.get(seat + 1)
         if over:
-            config = self._agent(_json(on_top(config.model_dump(exclude_unset=True), over)))
+            with placed(f"seats.{seat + 1}", over):
+                config = self._agent(_json(on_top(config.model_dump(exclude_unset=True), over)))
         return Seated(name, config)
 
     # -- parts ---------------------------------------------------------------------------------------
@@ -319,11 +355,11 @@ class StudyPlan:
         except ValidationError as error:
             raise problem(error, AgentConfig, self.file, "agent") from None
         if config.strategy is not None:
-            strategies.build(config.strategy, key="agent.strategy", file=self.file)
-        else:
-            styles.build(config.style, key="agent.style", file=self.file)
-            self._check_prompts(config)
-            check_params(config.params, self.file)
+            check_strategy_name(config.strategy, self.file)
+        # A script needs no words, but a name that nothing bears is a mistake wherever it stands.
+        styles.build(config.style, key="agent.style", file=self.file)
+        check_prompts(config, self.library, self.file)
+        check_params(config, self.file)
         memory = memories.build(config.memory, key="agent.memory", file=self.file)
         if config.kind not in memory.readers:
             raise StudyError(
@@ -332,37 +368,17 @@ class StudyPlan:
             )  # fmt: skip
         return config
 
-    def _check_prompts(self, config: AgentConfig) -> None:
-        """Refuse names that no prompt file bears, and say where they stand."""
-        framing, library = config.framing, self.library
-        names = {
-            "payoffs": ("payoffs", framing.payoffs),
-            "history": ("history", framing.history),
-            "goal": ("goals", framing.goal),
-            "hint": ("hints", framing.hint),
-            "story": ("stories", framing.story),
-        }
-        for key, (kind, name) in names.items():
-            if name is not None:
-                try:
-                    library.need(kind, name)
-                except UnknownName as error:
-                    raise error.at(self.file, f"agent.framing.{key}") from None
-        library.story(framing.story)
-        try:
-            check_persona(config.persona, library)
-        except UnknownName as error:
-            raise error.at(self.file, "agent.persona") from None
-
     def _check(self) -> None:
         """Find mistakes before the first match: every cell of a small grid, every level of a large one."""
-        for cell in self._sample():
+        agents: dict[str, AgentConfig] = {}
+        for _, cell in self._sample():
             for config in cell.types.values():
-                self._check_memory(config, cell.game)
+                check_memory(config, cell.game, self.file)
             # Every configuration once: types that differ only by seat are different ones.
             players = {id(seated.config): seated.config for seating in cell.seatings for seated in seating}
             for config in players.values():
-                self._check_memory(config, cell.game)
+                agents.setdefault(config.identity, config)
+                check_memory(config, cell.game, self.file)
                 for names in cell.game.actions:
                     try:
                         config.framing.labels_for(names)
@@ -372,6 +388,8 @@ class StudyPlan:
                         ) from None
                 self._check_words(config, cell.game)
             check_strategies(cell.game, cell.mechanism, cell.seatings, self.file)
+            check_policy_action(self.policy, cell.game, self.file)
+        self.agents = tuple(agents.values())
 
     def _check_words(self, config: AgentConfig, game: Game) -> None:
         """Refuse a framing that tells a story which the game does not carry; each pair is looked at once."""
@@ -383,27 +401,20 @@ class StudyPlan:
         if lacking:
             raise StudyError(f"game {game.name}: {lacking}", file=self.file, key="agent.framing")
 
-    def _check_memory(self, config: AgentConfig, game: Game) -> None:
-        memory = memories.build(config.memory, key="agent.memory", file=self.file)
-        lacking = memory.lacks(game)
-        if lacking:
-            raise StudyError(
-                f"memory {memory.name}: {lacking}", file=self.file, key="agent.memory", found=config.memory
-            )
-
-    def _sample(self) -> Iterator[Cell]:
+    def _sample(self) -> Iterator[tuple[int, Cell]]:
         if self.cells <= CHECK_ALL:
-            yield from (self._build_cell(number) for number in range(self.cells))
+            yield from ((number, self._build_cell(number)) for number in range(self.cells))
             return
         stride = 1
         for factor in reversed(self.factors):
-            yield from (self._build_cell(level * stride) for level in range(len(factor.levels)))
+            for number in range(0, len(factor.levels) * stride, stride):
+                yield number, self._build_cell(number)
             stride *= len(factor.levels)
 
     def _find_models(self) -> tuple[dict[str, dict[str, Any]], tuple[str, ...]]:
         """All models of the study; one model with two sets of client settings is refused."""
         found: dict[str, dict[str, Any]] = {}
-        for cell in self._sample():
+        for _, cell in self._sample():
             for seating in cell.seatings:
                 for seated in seating:
                     config = seated.config
@@ -415,13 +426,6 @@ class StudyPlan:
                             key="agent.settings",
                         )  # fmt: skip
         return found, tuple(found)
-
-
-def _spec(spec: Mapping[str, Any] | str) -> Mapping[str, Any]:
-    """A type written as one word is a model if it looks like one, else a strategy."""
-    if isinstance(spec, str):
-        return {"model": spec} if "/" in spec else {"strategy": spec}
-    return spec
 
 
 def _json(data: Any) -> str:

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Protocol
 
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
-from ostrom.engine.plan import Plan, Unit
+from ostrom.engine.plan import Unit
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.protocol import Decision, Outcome
 
 MOST_STEPS = 200
 
 
-def rehearse(plan: Plan, unit: Unit, enough: int) -> dict[int, list[Decision]]:
+class HasUnits(Protocol):
+    """Anything whose units can be asked for by index."""
+
+    def unit(self, index: int) -> Unit:
+        """One unit."""
+        ...
+
+
+def rehearse(plan: HasUnits, unit: Unit, enough: int) -> dict[int, list[Decision]]:
     """What each player of a unit is asked when all play at random: its first ``enough`` decisions, or all."""
     asked: dict[int, list[Decision]] = {player: [] for player in range(len(unit.players))}
     for step, decisions in enumerate(_steps(unit, _prepared(plan, unit))):
@@ -27,7 +36,7 @@ def rehearse(plan: Plan, unit: Unit, enough: int) -> dict[int, list[Decision]]:
     return {player: known[:enough] for player, known in asked.items()}
 
 
-def _prepared(plan: Plan, unit: Unit) -> Mechanism:
+def _prepared(plan: HasUnits, unit: Unit) -> Mechanism:
     """The rules of a unit, given what its preparations come to when scripts make them."""
     if not unit.needs:
         return unit.mechanism

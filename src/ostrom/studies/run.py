@@ -15,11 +15,11 @@ from ostrom.engine.rows import Rows
 from ostrom.engine.runner import Options, Result, Runner
 from ostrom.errors import RunError, UsageError
 from ostrom.framing import Library
-from ostrom.framing.fingerprint import fingerprint
 from ostrom.models import open_model
 from ostrom.models.base import Model
 from ostrom.studies.load import validate
 from ostrom.studies.plan import StudyPlan
+from ostrom.studies.prompts import refuse_other_prompts
 from ostrom.studies.schema import StudyFile
 
 FREE_TO_CHANGE = ("budget", "report", "title", "about", "citation")
@@ -179,7 +179,7 @@ def _prepare(folder: Folder, plan: StudyPlan, extra: Mapping[str, Any]) -> None:
     if not folder.exists:
         _no_orphan(folder)
         more = {"prompts_folder": plan.library.folder, "loop": loop.loop_name(), **extra}
-        folder.write_manifest(new_manifest(study, fingerprint(plan.library), **more))
+        folder.write_manifest(new_manifest(study, plan.prompts, **more))
         return
     try:
         old = check_same(folder, plan, extra)
@@ -209,10 +209,9 @@ def check_same(folder: Folder, plan: StudyPlan, extra: Mapping[str, Any] | None 
     if changes:
         shown = "; ".join(changes[:5]) + (f"; and {len(changes) - 5} more" if len(changes) > 5 else "")
         raise RunError(f"{folder.path}: holds another study: {shown} (choose another --name to keep both)")
-    if old.get("prompts") != fingerprint(plan.library):
-        raise RunError(
-            f"{folder.path}: its prompts were other ones than now (choose another --name to keep both)"
-        )
+    refuse_other_prompts(
+        old.get("prompts"), plan.prompts, str(folder.path), "choose another --name to keep both"
+    )
     return old
 
 

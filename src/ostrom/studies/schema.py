@@ -24,7 +24,7 @@ class InvalidRule(BaseModel):
         try:
             check_policy(value)
         except StudyError as error:
-            raise ValueError(error.problem + f" (found {value!r})") from None
+            raise ValueError(str(error)) from None
         return value
 
 

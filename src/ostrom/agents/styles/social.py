@@ -23,6 +23,7 @@ class Social(Style):
 
     name: ClassVar[str] = "social"
     calls: ClassVar[int] = 2
+    questions: ClassVar[tuple[str, ...]] = ("predict",)
 
     async def answer(self, agent: LanguageAgent, decision: Decision, desk: Desk) -> Answer:
         """One call per other player, and one for the choice."""

@@ -34,6 +34,7 @@ def entry_of(
         "cell": dict(tournament.cell),
         "types": list(tournament.types),
         "matches": len(tournament.matches),
+        "matches_of": tournament.matches_of(),
         "unfinished": tournament.unfinished,
         "society": tournament.society,
         "mean": tournament.means(),
@@ -54,7 +55,7 @@ def result_rows(entries: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             yield {
                 **entry["cell"],
                 "type": kind,
-                "matches": entry["matches"],
+                "matches": entry["matches_of"].get(kind, 0),
                 "mean": entry["mean"].get(kind),
                 **{name: entry.get(name, {}).get(kind) for name in met},
             }

@@ -37,6 +37,10 @@ class Tournament:
         found = mean_scores(self.matches)
         return {name: found[name] for name in self.types if name in found}
 
+    def matches_of(self) -> dict[str, int]:
+        """In how many matches every type sat."""
+        return {name: sum(name in match.types for match in self.matches) for name in self.types}
+
     def tensor(self) -> PayoffTensor:
         """The payoff tensor, or the reason why there is none (UsageError)."""
         if self.society:

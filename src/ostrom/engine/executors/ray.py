@@ -28,7 +28,6 @@ from ostrom.engine.match import Replies
 from ostrom.engine.plan import Plan, Tally
 from ostrom.errors import OstromError, RunError
 from ostrom.framing import Library
-from ostrom.framing.fingerprint import fingerprint
 from ostrom.models.base import Model
 from ostrom.models.grants import said
 
@@ -82,7 +81,7 @@ class RayExecutor:
         self._cache = cache
         self._charter = Charter(
             __version__,
-            fingerprint(library),
+            dict(plan.prompts),
             prompt_files(library),
             {name: dict(plan.settings(name)) for name in plan.models},
             said(),

@@ -29,8 +29,8 @@ class Charter:
     """All that a worker has to know before it can play units of a run."""
 
     version: str
-    prompts: str
-    """The fingerprint of the driver's prompts: a worker with other ones is refused."""
+    prompts: Mapping[str, str]
+    """Hashes of the prompt files that the plan uses: a worker with other ones is refused."""
     files: Mapping[str, bytes] | None
     """The folder of prompts that the user gave, file by file."""
     models: Mapping[str, Mapping[str, Any]]

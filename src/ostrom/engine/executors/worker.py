@@ -20,7 +20,7 @@ from ostrom.engine.executors.wire import Batch, Charter, Failure, Opened, Report
 from ostrom.engine.plan import Tally
 from ostrom.errors import OstromError, RunError
 from ostrom.framing import Library
-from ostrom.framing.fingerprint import fingerprint
+from ostrom.framing.fingerprint import difference, hashes
 from ostrom.models import open_model
 from ostrom.models.base import Model
 from ostrom.models.grants import restore
@@ -106,9 +106,11 @@ class Worker:
                 f"{here}: has ostrom {__version__}, the driver has {self.charter.version}; "
                 "install the same version on every machine"
             )
-        if fingerprint(self._library) != self.charter.prompts:
+        how = difference(self.charter.prompts, hashes(self._library, self.charter.prompts))
+        if how is not None:
             raise RunError(
-                f"{here}: its prompts differ from the driver's; install the same packages on every machine"
+                f"{here}: its prompts differ from the driver's: {how}; "
+                "install the same packages on every machine"
             )
 
     def _open(self, name: str, settings: Mapping[str, Any]) -> Model:

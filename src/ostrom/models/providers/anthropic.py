@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ostrom.errors import AccessRefused, UsageError
-from ostrom.models.anthropic_wire import DEFAULT_MAX_TOKENS, abilities_of, decode, encode
+from ostrom.models.anthropic_wire import DEFAULT_MAX_TOKENS, PARAMS, abilities_of, decode, encode
 from ostrom.models.asking import refuse_beyond
 from ostrom.models.base import Abilities, Reply, Request
 from ostrom.models.grants import ANTHROPIC_HOME as HOME
@@ -18,6 +18,7 @@ from ostrom.models.sending import Leave
 from ostrom.models.transport import Posting, Transport
 
 VERSION = "2023-06-01"
+__all__ = ["PARAMS", "PROVIDER", "AnthropicModel"]
 
 
 class AnthropicModel:
@@ -90,6 +91,11 @@ class AnthropicModel:
             "abilities": asdict(self.abilities),
             "client": {"timeout": self._transport.timeout, "connections": self.connections},
         }
+
+
+def abilities(name: str, settings: Mapping[str, Any]) -> Abilities:  # noqa: ARG001
+    """What a model of that name can be asked for."""
+    return abilities_of(name.partition("/")[2])
 
 
 PROVIDER = AnthropicModel

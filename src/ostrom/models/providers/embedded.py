@@ -5,10 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import get_args
 
-from ostrom.errors import StudyError, UsageError
-from ostrom.models.embedded.model import EmbeddedModel, Mode
+from ostrom.errors import StudyError, UnknownName, UsageError
+from ostrom.models.embedded.model import PARAMS, EmbeddedModel, Mode
 from ostrom.models.embedded.progress import bar
 from ostrom.models.embedded.weights import WEIGHTS, fetch
+
+__all__ = ["PARAMS", "PROVIDER", "check"]
+
+
+def check(model: str) -> None:
+    """Refuse a name that has no weights, and a file that is not there."""
+    if model.endswith(".gguf"):
+        if not Path(model).expanduser().is_file():
+            raise UsageError(f"embedded/{model}: there is no such file")
+    elif model not in WEIGHTS:
+        raise UnknownName("embedded model", model, WEIGHTS)
 
 
 def _open(
@@ -24,10 +35,9 @@ def _open(
         raise StudyError("unknown mode", key="mode", found=mode, allowed=get_args(Mode))
     if mode == "reproducible" and slots not in (None, 1):
         raise StudyError("mode reproducible has one slot; mode fast has more", key="slots", found=slots)
+    check(model)
     if model.endswith(".gguf"):
         path, sha256 = Path(model).expanduser(), None
-        if not path.is_file():
-            raise UsageError(f"embedded/{model}: there is no such file")
     else:
         with bar(f"fetching embedded/{model}") as progress:
             path = fetch(model, progress)

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
+from importlib.util import find_spec
 from typing import Any
 
 from ostrom.errors import (
@@ -32,6 +33,14 @@ _FINISH: dict[str, Finish] = {
     "model_length": "length",
     "content_filter": "filter",
 }
+
+
+def check(model: str) -> None:
+    """Refuse a name without its provider, and all names where Inspect AI is not installed."""
+    if find_spec("inspect_ai") is None:
+        raise UsageError(f"inspect/{model} needs Inspect AI: pip install 'ostrom[inspect]'")
+    if "/" not in model:
+        raise UsageError(f"inspect/{model}: name the provider too, as in inspect/google/gemini-2.0-flash")
 
 
 class InspectModel:

@@ -95,9 +95,14 @@ def registered() -> list[str]:
     return sorted(_SCRIPTS)
 
 
-def _open(model: str, *, connections: int = 16) -> ScriptedModel:
+def check(model: str) -> None:
+    """Refuse a name that nothing was registered under."""
     if model not in _SCRIPTS:
         raise UnknownName("scripted model", model, _SCRIPTS)
+
+
+def _open(model: str, *, connections: int = 16) -> ScriptedModel:
+    check(model)
     return ScriptedModel(f"scripted/{model}", _SCRIPTS[model], connections=connections)
 
 

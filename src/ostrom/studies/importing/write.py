@@ -15,8 +15,6 @@ from ostrom.answers import Answer
 from ostrom.engine.folder import Folder, check_name, new_manifest
 from ostrom.engine.journal import Journal
 from ostrom.errors import RunError, StudyError
-from ostrom.framing import Library
-from ostrom.framing.fingerprint import fingerprint
 from ostrom.mechanisms.scoring import match_score
 from ostrom.studies.importing.check import Played
 from ostrom.studies.importing.mapping import Mapping, canonical, load_mapping
@@ -187,9 +185,7 @@ def write_run(
             stale.unlink()
         digest = write_units(folder.path, units)
         journal(folder)
-        manifest = new_manifest(
-            study.model_dump(mode="json"), fingerprint(Library()), imported={**imported, "digest": digest}
-        )
+        manifest = new_manifest(study.model_dump(mode="json"), {}, imported={**imported, "digest": digest})
         # The manifest comes last: a folder without one is no run, so a broken import leaves none behind.
         folder.write_manifest(manifest)
     finally:

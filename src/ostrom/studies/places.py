@@ -1,0 +1,34 @@
+"""Where in a study file an agent's fields stand: below 'agent', in a type, or at a seat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from ostrom.errors import StudyError, UnknownName
+
+
+def spelled_out(spec: Mapping[str, Any] | str) -> Mapping[str, Any]:
+    """A type written as one word is a model if it has a slash, else a strategy.
+
+    >>> spelled_out("grim"), spelled_out("openai/gpt-4o")
+    ({'strategy': 'grim'}, {'model': 'openai/gpt-4o'})
+    """
+    if isinstance(spec, str):
+        return {"model": spec} if "/" in spec else {"strategy": spec}
+    return spec
+
+
+@contextmanager
+def placed(where: str, spec: Mapping[str, Any] | str) -> Iterator[None]:
+    """Name a type's or a seat's key in a complaint about a field that stands there."""
+    try:
+        yield
+    except (StudyError, UnknownName) as error:
+        if error.key == "agent":
+            raise error.moved(where) from None
+        path = (error.key or "").removeprefix("agent.")
+        if path == error.key or path.partition(".")[0] not in spelled_out(spec):
+            raise
+        raise error.moved(where if isinstance(spec, str) else f"{where}.{path}") from None

@@ -1,0 +1,172 @@
+"""The prompt files that a plan uses: what a run is bound to, and what is tried out before it is played."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from ostrom.agents.config import AgentConfig
+from ostrom.agents.explained import explained
+from ostrom.agents.style import styles
+from ostrom.answers import Choice, Form, Mixture, Record, Text
+from ostrom.engine.plan import Unit
+from ostrom.errors import RunError, StudyError
+from ostrom.framing import Library, Voice
+from ostrom.framing.fingerprint import difference, hashes
+from ostrom.mechanisms.protocol import Decision
+from ostrom.memory import Shown, memories
+from ostrom.studies.rehearsal import MOST_STEPS, rehearse
+
+_INCLUDED = re.compile(r"""\{%-?\s*(?:include|import|from|extends)\s+(?:["']([^"']+)["'])?""")
+
+
+class Asking(Protocol):
+    """A plan that knows which of its units show everything that is asked."""
+
+    library: Library
+
+    def unit(self, index: int) -> Unit: ...
+
+    def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
+        """Units that together ask every kind of question, with the configurations that answer each of them."""
+        ...
+
+
+def prompts_of(plan: Asking) -> dict[str, str]:
+    """Every prompt file that the models and persons of a plan may be shown, with a hash of its content.
+
+    A file that no question of the study leads to has no part in it: adding or changing it changes nothing.
+    """
+    files: set[str] = set()
+    for unit, configs in plan.asked():
+        speaking = [config for config in configs if config.kind in ("model", "person")]
+        if not speaking:
+            continue
+        decisions = _decisions(plan, unit)
+        for config in speaking:
+            files |= set(_files(plan.library, config, unit.mechanism.name, decisions))
+    return hashes(plan.library, _with_included(plan.library, files))
+
+
+def try_prompts(plan: Asking) -> None:
+    """Fill in one prompt for every kind of question; what cannot be filled in is refused now."""
+    for unit, configs in plan.asked():
+        speaking = [config for config in configs if config.kind in ("model", "person")]
+        if not speaking:
+            continue
+        decisions = _decisions(plan, unit)
+        for config in speaking:
+            voice = Voice(config.framing, plan.library, config.style, config.persona)
+            for decision in decisions:
+                voice.prompt(_formed(decision, config), _shown(config, decision), None, config.facts)
+            voice.correction("no answer", "")
+
+
+def refuse_other_prompts(old: object, new: Mapping[str, str], where: str, so: str) -> None:
+    """Refuse a run whose prompts were other ones than now; ``so`` says what to do."""
+    if not isinstance(old, Mapping):
+        raise RunError(
+            f"{where}: was played by an older version, which did not record its prompts one by one ({so})"
+        )
+    how = difference(old, new)
+    if how is not None:
+        raise RunError(f"{where}: its prompts were other ones than now: {how} ({so})")
+
+
+def _decisions(plan: Asking, unit: Unit) -> list[Decision]:
+    """One decision of every kind and form that a match of scripts comes to."""
+    found: dict[tuple[Any, ...], Decision] = {}
+    for asked in rehearse(plan, unit, enough=MOST_STEPS).values():
+        for decision in asked:
+            form = decision.form
+            key = (
+                decision.view.mechanism,
+                decision.kind,
+                type(form),
+                getattr(form, "name", None),
+                bool(decision.view.facts.get("observer")),
+                bool(decision.view.history),
+            )
+            found.setdefault(key, decision)
+    return list(found.values())
+
+
+def _files(library: Library, config: AgentConfig, mechanism: str, decisions: list[Decision]) -> Iterator[str]:
+    framing, style, memory = config.framing, styles.build(config.style), memories.build(config.memory)
+    yield from ("setup.txt", "turn.txt", "answers/correction.txt", "stories/neutral.txt")
+    yield f"stories/{framing.story}.txt"
+    yield from (
+        f"{kind}/{name}.txt" for kind, name in (("goals", framing.goal), ("hints", framing.hint)) if name
+    )
+    if config.persona is not None and library.has(f"personas/{config.persona}.txt"):
+        yield f"personas/{config.persona}.txt"
+    if memory.takes_notes:
+        yield from _question(library, config, mechanism, "note", Text())
+    for kind in style.questions:
+        yield from _question(library, config, mechanism, kind, Choice(("a", "b")))
+    for decision in decisions:
+        view = decision.view
+        yield f"mechanisms/{view.mechanism}.txt"
+        observer = bool(view.facts.get("observer"))
+        if observer:
+            yield "observer/setup.txt"
+        if framing.payoffs is not None:
+            yield "observer/payoffs.txt" if observer else f"payoffs/{framing.payoffs}.txt"
+        if view.facts.get("repeated"):
+            yield from ("past.txt", "observer/line.txt" if observer else f"history/{framing.history}.txt")
+            if _shown(config, decision).counts is not None:
+                yield from ("count.txt", "counts.txt")
+        yield from _question(library, config, view.mechanism, decision.kind, _formed(decision, config).form)
+
+
+def _question(library: Library, config: AgentConfig, mechanism: str, kind: str, form: Form) -> Iterator[str]:
+    own = f"turns/{mechanism}_{kind}.txt"
+    yield own if library.has(own) else f"turns/{kind}.txt"
+    name = type(form).__name__.lower()
+    answer = f"answers/{name}_{config.style}.txt"
+    yield answer if library.has(answer) else f"answers/{name}_direct.txt"
+    if isinstance(form, Record):
+        yield f"records/{form.name}.txt"
+
+
+def _formed(decision: Decision, config: AgentConfig) -> Decision:
+    """The decision in the form in which an agent is asked for it."""
+    if isinstance(decision.form, Choice) and config.kind == "model":
+        if config.answer == "mixture":
+            return replace(decision, form=Mixture(decision.form.options))
+        if config.answer == "explained":
+            return replace(decision, form=explained(decision.form, config.framing.words))
+    return decision
+
+
+def _shown(config: AgentConfig, decision: Decision) -> Shown:
+    """What memory shows of the past when it has to draw nothing in particular."""
+    memory = memories.build(config.memory)
+    return memory.show(decision.view, lambda number, _: np.random.default_rng(number), ())
+
+
+def _with_included(library: Library, files: Iterable[str]) -> set[str]:
+    """The files and all that they include; one that includes by a computed name may include anything."""
+    todo, found = list(files), set[str]()
+    while todo:
+        file = todo.pop()
+        if file in found:
+            continue
+        found.add(file)
+        path = next((f / file for f in library.folders if (f / file).is_file()), None)
+        if path is None:
+            continue
+        try:
+            text = library.read(path).decode("utf-8")
+        except UnicodeDecodeError:
+            raise StudyError("is not a text file in UTF-8", file=str(path)) from None
+        for name in _INCLUDED.findall(text):
+            if name:
+                todo.append(name)
+            else:
+                todo += [p.relative_to(f).as_posix() for f in library.folders for p in f.rglob("*.txt")]
+    return found
