@@ -15,6 +15,7 @@ from ostrom.answers import (
     Text,
     check_labels,
     check_schema,
+    constraint_of,
     last_object,
     read,
     read_choice,
@@ -206,3 +207,25 @@ def test_every_keyword_is_known_where_it_belongs_and_nowhere_else(kind: str, wor
 def test_values_of_keywords_that_would_not_be_obeyed_are_refused(schema: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         check_schema(schema)
+
+
+def test_a_label_that_would_stand_for_two_things_is_named() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string", "enum": ["C", "D", "delegate"]}}}
+    with pytest.raises(UsageError, match="'delegate' would stand for two things in the enum"):
+        read_record("{}", schema, {"D": "delegate"})
+
+
+def test_a_mixture_is_held_to_all_its_options_and_no_other() -> None:
+    found = constraint_of(Mixture(("C", "D"), {"C": 60}), LABELS)
+    share = {"type": "integer", "minimum": 0, "maximum": 100}
+    assert found == {
+        "schema": {
+            "type": "object",
+            "properties": {"A0": {**share, "maximum": 60}, "A1": share},
+            "required": ["A0", "A1"],
+            "additionalProperties": False,
+        },
+        "name": "mixture",
+    }
+    with pytest.raises(UsageError, match="option 'D' has none"):
+        constraint_of(Mixture(("C", "D")), {"C": "A0"})

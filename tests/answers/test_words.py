@@ -194,3 +194,51 @@ def test_the_list_of_labels_is_short() -> None:
     assert twelve.listed().endswith("[L10] or [L11]")
     assert Labels({"a": "x", "b": "y", "c": "z"}).listed() == "[x], [y] or [z]"
     assert Labels({"a": "x", "b": "y"}).listed() == "[x] or [y]"
+
+
+WORDS = {"C": "cooperate", "D": "defect"}
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        "[]",
+        "()",
+        "{}",
+        "<>",
+        '""',
+        "''",
+        "``",
+        "**",
+        "__",
+        "“”",
+        "‘’",
+        "«»",
+        "「」",
+        "『』",
+        "【】",
+        "［］",
+        "（）",
+        "><",
+    ],
+)
+def test_a_word_in_marks_is_named_wherever_it_stands(marks: str) -> None:
+    assert chosen(f"Today {marks[0]}defect{marks[1]} seems fair", WORDS) == "D"
+    assert chosen(f"Today {marks[0]}defect.{marks[1]}", WORDS) == "D"
+    assert read_choice(f"{marks[0]}defect{marks[1]}", WORDS) == Answer(
+        "D", "loose" if marks == "><" else "exact"
+    )
+    assert isinstance(read_choice(f"Today {marks[0]}defect seems fair", WORDS), Invalid)
+
+
+@pytest.mark.parametrize("marks", ["[]", "()", "{}", "``"])
+def test_marks_may_stand_a_space_away_on_both_sides(marks: str) -> None:
+    assert chosen(f"Today {marks[0]} defect {marks[1]} seems fair", WORDS) == "D"
+    assert isinstance(read_choice(f"Today {marks[0]} defect  seems fair", WORDS), Invalid)
+    assert isinstance(read_choice(f"Today {marks[0]}{marks[0]}defect {marks[1]} it is", WORDS), Invalid)
+
+
+@pytest.mark.parametrize("mark", [".", ",", "!"])
+def test_a_mark_of_punctuation_may_stand_within_quotes(mark: str) -> None:
+    assert chosen(f'Today I say "defect{mark}"', WORDS) == "D"
+    assert isinstance(read_choice('Today I say "defect;"', WORDS), Invalid)

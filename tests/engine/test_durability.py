@@ -53,10 +53,15 @@ class Slow:
         if self.part:
             settled = await desk.settle(self.part, self._work)
             self.log.append(f"used {settled.value}")
+            again = await desk.settle(self.part, self._never)
+            assert again == settled and desk.settled(self.part)[-1] == settled and not desk.settled("other")
         return Answer("cooperate")
 
     async def _work(self) -> Answer:
         return Answer("thought")
+
+    async def _never(self) -> Answer:
+        raise AssertionError("a question that was settled was asked again")
 
 
 def match(log: Log, agents: list[Slow]) -> Match:
