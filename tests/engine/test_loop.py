@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from ostrom.engine.journal import Journal
+from ostrom.engine.limits import Limiter
 from ostrom.engine.loop import VARIABLE, loop_name, run
-from ostrom.errors import UsageError
+from ostrom.errors import OstromError, UsageError
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
 from ostrom.testing.server import LoopbackServer
@@ -95,3 +96,37 @@ def test_signals_stop_a_run_on_every_loop(name: str, tmp_path: Path) -> None:
         _, messages = process.communicate(timeout=60)
     assert process.returncode == 130, messages
     assert "the same command goes on" in messages and "Traceback" not in messages
+
+
+class Caller:
+    dropped = False
+
+    def __init__(self) -> None:
+        self.gone = asyncio.Event()
+
+    def go(self, era: int) -> None:
+        self.gone.set()
+
+    def refuse(self, error: OstromError) -> None:
+        raise error
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_pause_shorter_than_a_millisecond_can_be_made_longer(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A uvloop timer of less than a millisecond does not know when it is due."""
+
+    async def paused() -> None:
+        limiter, first, second = Limiter(2, 2, lambda: None), Caller(), Caller()
+        limiter.troubled(0, retry_after=0.0004)
+        limiter.ask(first)
+        limiter.troubled(1, retry_after=0.01)
+        limiter.ask(second)
+        async with asyncio.timeout(30):
+            await first.gone.wait()
+            limiter.left()
+            await second.gone.wait()
+
+    monkeypatch.setenv(VARIABLE, name)
+    run(paused())

@@ -42,6 +42,7 @@ class Limiter:
         self._era = 0
         self._pause_until = 0.0
         self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_at = 0.0
 
     def ask(self, waiter: Waiter) -> None:
         """Ask for a place. It is had at once or later: whoever gives a place back sends the next one off."""
@@ -105,10 +106,12 @@ class Limiter:
         if self._pause_until <= loop.time():
             self._pause_until = 0.0
             return False
-        if self._alarm is None or self._alarm.when() < self._pause_until:
+        if self._alarm is None or self._alarm_at < self._pause_until:
             if self._alarm is not None:
                 self._alarm.cancel()
-            self._alarm = loop.call_at(self._pause_until, self._go_on)
+            # Kept beside the timer: not every event loop's timer can say when it is due.
+            self._alarm_at = self._pause_until
+            self._alarm = loop.call_at(self._alarm_at, self._go_on)
         return True
 
     def _go_on(self) -> None:
