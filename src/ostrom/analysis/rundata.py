@@ -21,6 +21,7 @@ from ostrom.engine.plan import Unit
 from ostrom.engine.rows import Rows
 from ostrom.errors import RunError, UnknownName, UsageError
 from ostrom.games.game import Game
+from ostrom.whole_files import write_whole
 
 FRESHNESS = "tables.json"
 SQL_TYPES: Mapping[type, str] = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", str: "VARCHAR"}
@@ -239,10 +240,8 @@ def _recorded(folder: Path) -> dict[str, Any] | None:
 
 def _record(folder: Path, data: Mapping[str, Any]) -> None:
     path = folder / FRESHNESS
-    draft = path.with_name(f".{FRESHNESS}.tmp")
     try:
-        draft.write_bytes(orjson.dumps(data, option=orjson.OPT_INDENT_2))
-        draft.replace(path)
+        write_whole(path, orjson.dumps(data, option=orjson.OPT_INDENT_2))
     except OSError as error:
         raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
 

@@ -14,6 +14,7 @@ import orjson
 from ostrom.analysis.spreadsheet import safe_rows
 from ostrom.engine.rows import Row, Rows
 from ostrom.errors import OstromError, RunError, UsageError
+from ostrom.whole_files import draft_of
 
 TABLES = ("matches", "decisions", "calls")
 BATCH = 2048
@@ -27,8 +28,8 @@ VECTOR = 2048
 
 TYPES: Mapping[str, type] = {
     **dict.fromkeys(
-        "match seed player seat target rounds_played step round complaints policies try id tokens_in tokens_out "
-        "tokens_cached tokens_reasoning status".split(),
+        "match seed player seat target rounds_played step round complaints policies refusals try id "
+        "tokens_in tokens_out tokens_cached tokens_reasoning status".split(),
         int,
     ),
     **dict.fromkeys(
@@ -59,7 +60,7 @@ def export_rows(rows: Rows, format: str, out: Path, *, safe: bool = False) -> di
         out.mkdir(parents=True, exist_ok=True)
         for name in TABLES:
             path = out / f"{name}.{format}"
-            draft = path.with_name(f".{path.name}.tmp")
+            draft = draft_of(path)
             table: Iterable[Row] = getattr(rows, name)()
             count = writers[format](draft, safe_rows(table) if safe else table, types)
             draft.replace(path)

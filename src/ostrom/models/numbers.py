@@ -16,6 +16,19 @@ def at_least_one(value: object, key: str) -> int:
     return value
 
 
+MOST_TOKENS = 1_000_000_000
+"""No call takes more; the sum over a run stays far below what a journal can add up."""
+
+
+def token_count(value: object) -> int | None:
+    """A number of tokens as a server reports it; None where what it says cannot be one.
+
+    >>> [token_count(v) for v in (12, 0, -1, 2**62, 3.0, True, "7", None)]
+    [12, 0, None, None, None, None, None, None]
+    """
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
+
+
 def positive(value: object, key: str) -> float:
     """A number above 0.
 

@@ -21,6 +21,7 @@ from ostrom.reports.files import as_csv, as_markdown, file_name
 from ostrom.reports.page import Section, ShownFigure, render_page, shown_table
 from ostrom.reports.panel import Drawn, Table, panels
 from ostrom.reports.words import pretty
+from ostrom.whole_files import refuse_link, write_whole
 
 
 @dataclass(frozen=True)
@@ -116,12 +117,14 @@ class _Desk:
 
     def write(self, page: str) -> Path:
         """Write everything; the page comes last, so an old page never points to missing files for long."""
-        folder = self.data.folder / "report"
+        folder = refuse_link(self.data.folder / "report")
         study = yaml.safe_dump(self.data.study, sort_keys=False, allow_unicode=True)
         try:
             folder.mkdir(exist_ok=True)
             for kind in ("figures", "tables"):
                 draft = folder / f".{kind}.tmp"
+                for place in (draft, folder / kind):
+                    refuse_link(place)
                 shutil.rmtree(draft, ignore_errors=True)
                 draft.mkdir()
                 for name, content in self.files.items():
@@ -137,9 +140,7 @@ class _Desk:
 
 
 def _write(path: Path, content: str | bytes) -> None:
-    draft = path.with_name(f".{path.name}.tmp")
-    draft.write_bytes(content.encode("utf-8", errors="replace") if isinstance(content, str) else content)
-    draft.replace(path)
+    write_whole(path, content.encode("utf-8", errors="replace") if isinstance(content, str) else content)
 
 
 def _name_of(spec: str | Mapping[str, Any]) -> str:

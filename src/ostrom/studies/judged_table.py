@@ -11,6 +11,7 @@ from ostrom.analysis.tables import TYPES, factor_types, write_parquet
 from ostrom.engine.journal import Journal
 from ostrom.errors import RunError
 from ostrom.studies.judging import JudgePlan
+from ostrom.whole_files import draft_of
 
 
 def judged_rows(plan: JudgePlan, journal: Journal) -> Iterator[dict[str, Any]]:
@@ -20,7 +21,7 @@ def judged_rows(plan: JudgePlan, journal: Journal) -> Iterator[dict[str, Any]]:
     for index in sorted({*ended, *open_units}):
         row, judge = plan.place(index)
         state, reason = ended.get(index, ("open", None))
-        answer, complaints = journal.answers(index).get((0, 0, ""), (None, 0))
+        answer, complaints, _ = journal.answers(index).get((0, 0, ""), (None, 0, None))
         value = answer.value if answer is not None and state == "done" else None
         labels = None if value is None else [m.name for m in plan.motives if m.name in value["labels"]]
         yield {
@@ -50,7 +51,7 @@ def write_judged(rows: Sequence[Mapping[str, Any]], plan: JudgePlan, folder: Pat
         "confidence": float,
     }
     path = folder / JUDGED
-    draft = path.with_name(f".{JUDGED}.tmp")
+    draft = draft_of(path)
     try:
         write_parquet(draft, [dict(row) for row in rows], kinds)
         draft.replace(path)

@@ -13,6 +13,7 @@ from ostrom.analysis.dynamics.tournament import Tournament
 from ostrom.analysis.spreadsheet import safe_rows
 from ostrom.analysis.tables import write_csv, write_parquet
 from ostrom.errors import RunError, UsageError
+from ostrom.whole_files import draft_of, write_whole
 
 RESULTS = ("long_run", "final", "mass", "rating", "rank", "expected")
 """Results per type that the dynamics give, in the order of columns."""
@@ -77,10 +78,15 @@ def write_evolution(
     try:
         out.mkdir(parents=True, exist_ok=True)
         text = orjson.dumps(report, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str)
-        (out / "evolution.json").write_bytes(text + b"\n")
-        results, paths = result_rows(report["tournaments"]), path_rows(tournaments, evolved)
-        writer(out / f"evolution.{format}", safe_rows(results) if safe else results, kinds)
-        writer(out / f"trajectories.{format}", safe_rows(paths) if safe else paths, kinds)
+        write_whole(out / "evolution.json", text + b"\n")
+        for name, rows in (
+            ("evolution", result_rows(report["tournaments"])),
+            ("trajectories", path_rows(tournaments, evolved)),
+        ):
+            path = out / f"{name}.{format}"
+            draft = draft_of(path)
+            writer(draft, safe_rows(rows) if safe else rows, kinds)
+            draft.replace(path)
     except OSError as error:
         raise RunError(f"{out}: cannot be written ({error.strerror or error})") from None
 

@@ -34,6 +34,7 @@ from ostrom.analysis.rundata import BATCH, FRESHNESS, RunData, literal, quoted
 from ostrom.analysis.span import span_of
 from ostrom.analysis.tables import import_polars
 from ostrom.errors import RunError, UsageError
+from ostrom.whole_files import write_whole
 
 TABLE, RECORD = "traces.parquet", "traces.json"
 PART_ROWS = 50_000
@@ -86,9 +87,7 @@ def trace_table(data: RunData, lexicons: Sequence[Lexicon] | None = None) -> Tra
         try:
             counted = _write(data, lists, ratios, path)
             record = {"state": state, **counted}
-            draft = data.folder / f".{RECORD}.tmp"
-            draft.write_bytes(orjson.dumps(record, option=orjson.OPT_INDENT_2))
-            draft.replace(data.folder / RECORD)
+            write_whole(data.folder / RECORD, orjson.dumps(record, option=orjson.OPT_INDENT_2))
         except OSError as error:
             raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
     return TraceTable(path, record["rows"], record["replies"], names, ratios)
