@@ -6,10 +6,12 @@ import random
 import sqlite3
 from pathlib import Path
 
-from ostrom.engine.entries import ANSWER, UNIT, dump
+from ostrom.answers import Answer
+from ostrom.engine.entries import ANSWER, QUESTION, UNIT, dump, load
 from ostrom.engine.folder import Folder, new_manifest
 from ostrom.engine.integrity import sealed
-from ostrom.engine.journal import Journal
+from ostrom.engine.match import replay
+from ostrom.engine.questions import asked
 from ostrom.framing import Library
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
@@ -38,24 +40,35 @@ def write(folder: Path, plan: StudyPlan, *, missing_rounds: int) -> int:
     home = Folder(folder)
     folder.mkdir(parents=True)
     home.write_manifest(new_manifest(plan.resolved(), plan.prompts, prompts_folder=None))
-    Journal(home.journal, create=True).close()
+    home.open_journal(create=True).close()
     connection = sqlite3.connect(home.journal)
     rng, decisions = random.Random(0), 0
+    questions: dict[str, int] = {}
+
+    def number_of(text: str) -> int:
+        return questions.setdefault(text, len(questions) + 1)
+
     for index in range(len(plan)):
         unit = plan.unit(index)
         options = [[dump(name) for name in names] for names in unit.game.actions]
         rounds = unit.mechanism.most_decisions(unit.game) // unit.game.seats - missing_rounds
+        asks = [number_of(asked(d)) for d in next(unit.mechanism.play(unit.game, unit.streams))]
         rows = [
-            sealed((index, step, seat, "", rng.choice(options[seat]), "exact", None, None, None, 0))
+            sealed(
+                (index, step, seat, "", rng.choice(options[seat]), "exact", None, None, None, 0, asks[seat])
+            )
             for step in range(rounds)
             for seat in range(unit.game.seats)
         ]
         connection.executemany(ANSWER, rows)
         decisions += len(rows)
         if not missing_rounds:
-            scores = dump([0.0] * unit.game.seats)
-            connection.execute(UNIT, sealed((index, "done", None, rounds, scores, None)))
-    entries = decisions + (0 if missing_rounds else len(plan))
+            given = {(row[1], row[2], ""): (Answer(load(row[4]), "exact"), 0, None) for row in rows}
+            _, outcome = replay(unit, unit.mechanism.play(unit.game, unit.streams), given)
+            assert outcome is not None
+            connection.execute(UNIT, sealed((index, "done", None, rounds, dump(outcome.scores), None)))
+    connection.executemany(QUESTION, [sealed((number, text)) for text, number in questions.items()])
+    entries = decisions + len(questions) + (0 if missing_rounds else len(plan))
     connection.execute("UPDATE meta SET value=? WHERE key='entries'", (entries,))
     connection.commit()
     connection.close()

@@ -12,7 +12,10 @@ OstromError
 │   ├── ConnectionFailed      nobody there, or the line broke
 │   ├── MalformedReply        a reply that is not what the wire format promises
 │   ├── AccessRefused         wrong or missing key
-│   └── RequestRefused        the server understood and declined (400, 404, 422)
+│   ├── RequestRefused        the server understood and declined (400, 404, 422)
+│   │   └── ContextExceeded   the prompt is longer than the model can read
+│   └── ContentRefused        a filter or the model declined what the prompt is about
+├── ModelGivenUp              a model that cannot be used: its matches are not played, others are
 ├── RunError                  the run folder or its journal cannot be used
 ├── BudgetSpent               the budget of the run is used up
 └── InvalidAnswers            a match failed because a player never gave a valid answer
@@ -202,6 +205,18 @@ class AccessRefused(ModelError):
 
 class RequestRefused(ModelError):
     """The server understood the request and declined it."""
+
+
+class ContextExceeded(RequestRefused):
+    """The prompt is longer than the model can read: this match cannot go on, others can."""
+
+
+class ContentRefused(ModelError):
+    """A content filter or the model itself declined to answer: the study's policy ``refused`` decides."""
+
+
+class ModelGivenUp(OstromError):
+    """No more calls are made to a model that cannot be used; matches of other models go on."""
 
 
 class RunError(OstromError):

@@ -28,7 +28,16 @@ class Log:
     def __init__(self) -> None:
         self.events: list[str] = []
 
-    def answer(self, unit: int, step: int, player: int, part: str, answer: Answer, complaints: int) -> None:
+    def answer(
+        self,
+        unit: int,
+        step: int,
+        player: int,
+        part: str,
+        answer: Answer,
+        complaints: int,
+        asked: str | None = None,
+    ) -> None:
         self.events.append(f"queued {step}.{player}{part}")
 
     async def flush(self) -> None:
@@ -180,7 +189,7 @@ def test_files_that_a_journal_is_checked_against_are_synced_before_they_count(
     folder = Folder(tmp_path)
     folder.write_manifest({"study": {}})
     name, data, replaced = synced.pop()
-    assert name == "run.tmp" and data == (tmp_path / "run.json").read_bytes() and not replaced
+    assert name == ".run.json.tmp" and data == (tmp_path / "run.json").read_bytes() and not replaced
 
     async def main() -> None:
         journal = Journal(tmp_path / "journal.db", create=True)

@@ -40,8 +40,8 @@ def journal_of(path: Path, *records: CallRecord, answers: tuple[tuple[Any, ...],
         journal.start()
         for one in records:
             journal.call(one)
-        for unit, step, player, part, answer, complaints in answers:
-            journal.answer(unit, step, player, part, answer, complaints)
+        for entry in answers:
+            journal.answer(*entry)
         await journal.flush()
         journal.close()
 
@@ -111,7 +111,7 @@ def test_what_was_spent_is_the_sum_of_what_was_journaled(tmp_path: Path) -> None
     )
     assert journal.spent() == {
         "calls": 4, "tokens_in": 18, "tokens_out": 8, "usd": 0.125, "failed_tries": 1, "unpriced": 1, "cached": 1,
-        "decisions": 2, "complaints": 6, "policies": 2,
+        "refused": 0, "decisions": 2, "complaints": 6, "policies": 2,
     }  # fmt: skip
 
 
@@ -119,9 +119,9 @@ def test_answers_come_back_with_all_they_carry(tmp_path: Path) -> None:
     full = Answer({"C": 40, "D": 60}, "exact", {"C": 0.4, "D": 0.6}, "a note", {"order": ["D", "C"]})
     plain = Answer('a "quoted" \\ word', "exact")
     journal = journal_of(
-        tmp_path, answers=((0, 1, 0, "", full, 4), (0, 0, 1, "p", plain, 0), (1, 0, 0, "", plain, 0))
+        tmp_path, answers=((0, 1, 0, "", full, 4, "asked"), (0, 0, 1, "p", plain, 0), (1, 0, 0, "", plain, 0))
     )
-    assert journal.answers(0) == {(0, 1, "p"): (plain, 0), (1, 0, ""): (full, 4)}
+    assert journal.answers(0) == {(0, 1, "p"): (plain, 0, None), (1, 0, ""): (full, 4, "asked")}
     assert list(journal.answers(0)) == [(0, 1, "p"), (1, 0, "")]  # in the order of steps
 
 
@@ -162,8 +162,8 @@ def test_endings_come_back(tmp_path: Path) -> None:
 def test_a_tally_counts_what_workers_send() -> None:
     tally = Tally()
     for entry in (
-        (0, 0, 0, "", Answer("C", "exact"), 2),
-        (0, 0, 0, "plan", Answer("x", "policy"), 1),
+        (0, 0, 0, "", Answer("C", "exact"), 2, None),
+        (0, 0, 0, "plan", Answer("x", "policy"), 1, None),
         record(source="cache", reply=WHOLE, usd=0.0),
         record(error="x"),
         record(reply=WHOLE, usd=0.5),

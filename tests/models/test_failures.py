@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from ostrom.errors import (
     AccessRefused,
     ConnectionFailed,
+    ContextExceeded,
     MalformedReply,
     ModelError,
     RateLimited,
@@ -109,7 +110,7 @@ def test_a_server_that_does_not_speak_http_is_malformed(ask: Ask) -> None:
     [
         (400, RequestRefused, False), (401, AccessRefused, False), (402, AccessRefused, False),
         (403, AccessRefused, False), (404, RequestRefused, False), (408, TimedOut, True),
-        (413, RequestRefused, False), (422, RequestRefused, False), (429, RateLimited, True),
+        (413, ContextExceeded, False), (422, RequestRefused, False), (429, RateLimited, True),
         (500, ServerFailed, True), (502, ServerFailed, True), (503, ServerFailed, True),
         (504, ServerFailed, True), (529, ServerFailed, True),
     ],

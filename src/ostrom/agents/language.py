@@ -9,7 +9,7 @@ from typing import Any
 from ostrom.agents.base import Desk
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.explained import explained, is_explained, taken
-from ostrom.agents.policy import apply_policy
+from ostrom.agents.policy import Declined, apply_policy
 from ostrom.agents.style import Style, styles
 from ostrom.answers import Answer, Choice, Form, Invalid, Mixture, Text, constraint_of, read
 from ostrom.errors import StudyError
@@ -17,6 +17,7 @@ from ostrom.framing import Library, Prompt, Voice
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Memory, Note, NoteDue, Shown, memories
 from ostrom.models.base import Abilities, Constraint, Message, Model, Reply, Request
+from ostrom.models.failures import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class Invalidity:
 
     retries: int = 3
     policy: str = "fail"
+    refused: str = "fail"
+    """What happens when a filter or the model itself declines: it is not asked again."""
 
 
 class LanguageAgent:
@@ -76,9 +79,12 @@ class LanguageAgent:
         messages = [Message("user", prompt.text)]
         reason = ""
         for attempt in range(self.invalidity.retries + 1):
-            text, result = await self._once(
-                messages, prompt, decision.form, desk, think, f"{part}try{attempt}"
-            )
+            try:
+                text, result = await self._once(
+                    messages, prompt, decision.form, desk, think, f"{part}try{attempt}"
+                )
+            except Declined as refusal:
+                return self.give_up(decision, desk, str(refusal), refused=True)
             if isinstance(result, Answer):
                 return self.with_facts(result, prompt)
             reason = result.reason
@@ -97,9 +103,9 @@ class LanguageAgent:
         bound = self._constraint(form, prompt.labels)
         params = self.params(desk, part)
         if bound is not None and not think:
-            reply = await desk.call(self.model, Request(tuple(messages), params, constraint=bound), part)
+            reply = await self.call(desk, Request(tuple(messages), params, constraint=bound), part)
             return reply.text, self._read(reply, prompt, form, constrained=True)
-        reply = await desk.call(self.model, Request(tuple(messages), params), part)
+        reply = await self.call(desk, Request(tuple(messages), params), part)
         result = self._read(reply, prompt, form)
         if isinstance(result, Answer) and result.reading == "exact":
             return reply.text, result
@@ -109,8 +115,16 @@ class LanguageAgent:
         more = Request(
             (*messages, Message("assistant", begun)), {**params, "max_tokens": 300}, constraint=bound
         )
-        end = await desk.call(self.model, more, f"{part}.end")
+        end = await self.call(desk, more, f"{part}.end")
         return begun + end.text, self._read(end, prompt, form, constrained=True)
+
+    async def call(self, desk: Desk, request: Request, part: str) -> Reply:
+        """One call; a reply that is a refusal is raised as Declined."""
+        reply = await desk.call(self.model, request, part)
+        if reply.finish == "filter":
+            said = str(reply.facts.get("refusal") or reply.text).strip()
+            raise Declined(one_line(said) or "the reply was stopped by a content filter")
+        return reply
 
     def _constraint(self, form: Form, labels: Mapping[str, str]) -> Constraint | None:
         abilities = self.model.abilities
@@ -163,14 +177,15 @@ class LanguageAgent:
         facts = {**answer.facts, **prompt.facts} if answer.facts else prompt.facts
         return Answer(answer.value, answer.reading, answer.probabilities, answer.note, facts)
 
-    def give_up(self, decision: Decision, desk: Desk, reason: str) -> Answer:
-        """Apply the study's policy for answers that never came."""
+    def give_up(self, decision: Decision, desk: Desk, reason: str, *, refused: bool = False) -> Answer:
+        """Apply the study's policy for answers that never came, or for those that were refused."""
+        policy = self.invalidity.refused if refused else self.invalidity.policy
         if is_explained(decision.form):
             # A policy speaks about the action; it has no reasons to give.
             choice = Choice(decision.form.options)
-            answer = apply_policy(self.invalidity.policy, choice, reason, desk.draw("policy"))
+            answer = apply_policy(policy, choice, reason, desk.draw("policy"), refused=refused)
             return replace(answer, value={"action": answer.value, "rationale": ""})
-        return apply_policy(self.invalidity.policy, decision.form, reason, desk.draw("policy"))
+        return apply_policy(policy, decision.form, reason, desk.draw("policy"), refused=refused)
 
     def _drawn(self, mixed: Answer, desk: Desk) -> Answer:
         """An action drawn from a stated mixed strategy."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,6 +17,10 @@ class SkipMatch(OstromError):
     """The match is given up and marked as skipped."""
 
 
+class Declined(Exception):
+    """A reply that is a refusal, on its way to the policy for refusals."""
+
+
 def check_policy(policy: str) -> None:
     """Refuse a policy that does not exist."""
     if policy not in POLICIES[:3] and not (policy.startswith("default:") and len(policy) > 8):
@@ -25,24 +29,31 @@ def check_policy(policy: str) -> None:
         raise StudyError(f"there is no such policy{hint}", found=policy, allowed=POLICIES)
 
 
-def apply_policy(policy: str, form: Form, reason: str, rng: np.random.Generator) -> Answer:
-    """The answer that the policy puts in place of an invalid one, or the error that ends the match."""
+def apply_policy(
+    policy: str, form: Form, reason: str, rng: np.random.Generator, *, refused: bool = False
+) -> Answer:
+    """The answer that the policy puts in place of a missing one, or the error that ends the match.
+
+    An answer is missing because no reply could be read, or because the model declined (``refused``).
+    """
+    said = f"refused: {reason}" if refused else f"no valid answer: {reason}"
     if policy == "fail":
-        raise InvalidAnswers(f"no valid answer: {reason}")
+        raise InvalidAnswers(said)
     if policy == "skip-match":
-        raise SkipMatch(f"no valid answer: {reason}")
+        raise SkipMatch(said)
+    reading: Literal["refused", "policy"] = "refused" if refused else "policy"
     note = f"{policy}: {reason}"
     if policy == "uniform":
         if isinstance(form, Choice):
             value: Any = form.options[int(rng.integers(len(form.options)))]
-            return Answer(value, "policy", {o: 1 / len(form.options) for o in form.options}, note)
-        return Answer(_random_value(form, rng), "policy", None, note)
+            return Answer(value, reading, {o: 1 / len(form.options) for o in form.options}, note)
+        return Answer(_random_value(form, rng), reading, None, note)
     wanted = policy.partition(":")[2]
     if isinstance(form, Choice) and wanted in form.options:
-        return Answer(wanted, "policy", None, note)
+        return Answer(wanted, reading, None, note)
     if isinstance(form, Mixture) and wanted in form.options:
-        return Answer({o: 100 * (o == wanted) for o in form.options}, "policy", None, note)
-    raise InvalidAnswers(f"no valid answer: {reason}; and the policy {policy} gives none for this question")
+        return Answer({o: 100 * (o == wanted) for o in form.options}, reading, None, note)
+    raise InvalidAnswers(f"{said}; and the policy {policy} gives none for this question")
 
 
 def _random_value(form: Form, rng: np.random.Generator) -> Any:

@@ -16,7 +16,7 @@ MATCHES = (
     "state reason player seat role "
     + AGENT
     + " opponents rounds_played score expected_score cooperation complaints "
-    "policies facts"
+    "policies refusals facts"
 )
 DECISIONS = (
     "state step round player seat "

@@ -114,7 +114,7 @@ def judged_designs(plan: Plan, journal: Journal) -> Iterator[JudgedDesign]:
             state,
             made,
             None if made is None else quality(rules.rules, unit.game, made),
-            any(answer.reading == "policy" for answer, _ in journal.answers(index).values()),
+            any(answer.reading in ("policy", "refused") for answer, *_ in journal.answers(index).values()),
         )
 
 

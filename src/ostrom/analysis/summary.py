@@ -13,7 +13,7 @@ from ostrom.streams import Streams
 
 NOT_FACTORS = frozenset(
     "run match unit seed state reason player seat role agent agent_id model strategy agent_memory "
-    "agent_style opponents rounds_played score expected_score cooperation complaints policies facts".split()
+    "agent_style opponents rounds_played score expected_score cooperation complaints policies refusals facts".split()
 )
 RESAMPLES = 2000
 MANY = 10_000

@@ -8,7 +8,9 @@ from typing import Any, Literal
 
 from ostrom.values import value
 
-Reading = Literal["exact", "loose", "constrained", "logprob", "scripted", "person", "policy", "imported"]
+Reading = Literal[
+    "exact", "loose", "constrained", "logprob", "scripted", "person", "policy", "refused", "imported"
+]
 
 
 @value

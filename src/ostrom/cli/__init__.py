@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -33,6 +34,9 @@ def main() -> None:
             sys.exit(130)
         if isinstance(error, SystemExit) or os.environ.get("OSTROM_DEBUG"):
             raise
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+            _complain("too many open files: raise the limit (ulimit -n 1024) or use --max-connections")
+            sys.exit(1)
         text = " ".join(str(error).split())
         _complain(f"internal error: {type(error).__name__}: {text} (OSTROM_DEBUG=1 shows where)")
         sys.exit(70)

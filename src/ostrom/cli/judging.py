@@ -68,8 +68,7 @@ def judge(
     from ostrom.analysis.motives import load_motives
     from ostrom.analysis.motives.judged import corpus_of
     from ostrom.cli.progress import watch_with
-    from ostrom.engine.folder import check_name
-    from ostrom.engine.journal import Journal
+    from ostrom.engine.folder import Folder, check_name
     from ostrom.engine.plan import Budget
     from ostrom.engine.runner import Options
     from ostrom.studies.judged_corpus import collect, read_corpus
@@ -99,7 +98,7 @@ def judge(
             _forecast(plan, options, folder, json)
             return
         result = judge_run(plan, options=options, watch=watch_with(json=json))
-        journal = Journal(folder / "journal.db")
+        journal = Folder(folder).open_journal()
         try:
             rows = list(judged_rows(plan, journal))
         finally:

@@ -13,6 +13,11 @@ from ostrom.engine.plan import Tally
 from ostrom.engine.runner import Runner
 from ostrom.terminal import console, say, visible
 
+LONG_WAIT = 5.0
+"""Seconds that a server may ask for without a word about it."""
+TROUBLE = 120
+"""Characters of what went wrong that fit on the line."""
+
 
 def watch_with(*, json: bool = False) -> Callable[[Runner], Coroutine[Any, Any, None]]:
     """A watcher for a run: shows progress and turns Ctrl-C into a clean stop."""
@@ -47,8 +52,10 @@ def _catch_interrupts(runner: Runner, playing: asyncio.Task[Any] | None) -> None
             say("left; the same command goes on and asks again what was under way")
             playing.cancel()
 
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, interrupt)
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # nohup has SIGHUP ignored, and that is what whoever uses it wants.
+        if name != signal.SIGHUP or signal.getsignal(name) is not signal.SIG_IGN:
+            loop.add_signal_handler(name, interrupt)
 
 
 def describe(tally: Tally, rate: float, left: float | None) -> str:
@@ -63,10 +70,17 @@ def describe(tally: Tally, rate: float, left: float | None) -> str:
         parts.append(f"{tally.invalid} unreadable")
     if tally.retries:
         parts.append(f"{tally.retries} retries")
+    if tally.refused:
+        parts.append(f"{tally.refused} refused")
     if tally.failed or tally.skipped:
         parts.append(f"{tally.failed} failed, {tally.skipped} skipped")
     if left is not None:
         parts.append(f"{_duration(left)} left")
+    waiting = tally.wait_until - time.monotonic()
+    if waiting > LONG_WAIT:
+        parts.append(f"waiting {waiting:.0f} s: server asked")
+    if tally.trouble is not None:
+        parts.append(f"last try: {tally.trouble[:TROUBLE]}")
     return " · ".join(parts)
 
 

@@ -161,6 +161,7 @@ def _finish(result: Result, folder: Path, json: bool) -> None:
                 },
                 **spent_data(tally),
                 "policy_answers": tally.policies,
+                "refusals": tally.refused,
                 "failed_tries": tally.retries,
                 "lost_workers": tally.lost_workers,
                 "cells": [cell.as_dict() for cell in cells],
@@ -187,6 +188,7 @@ def _say_end(result: Result, folder: Path) -> None:
         + (f", {tally.failed} failed" if tally.failed else "")
         + f"; {spent(tally)}; "
         f"{tally.invalid} unreadable replies, {tally.policies} answers by policy, {tally.retries} failed tries"
+        + (f", {tally.refused} refusals" if tally.refused else "")
         + (
             f"; {tally.lost_workers} workers lost, their matches handed to others"
             if tally.lost_workers

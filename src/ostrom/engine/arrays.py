@@ -18,7 +18,9 @@ from ostrom.agents.automaton import Automaton
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer
+from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.plan import Unit
+from ostrom.engine.questions import ReplayDiffers
 from ostrom.games.game import Game
 from ostrom.mechanisms.arrays import ArrayRules
 from ostrom.mechanisms.scoring import match_score
@@ -104,24 +106,36 @@ class ArrayPlayer:
             packed = np.packbits(moves.intended[:length, :, m]).tobytes()
             yield Played(unit, length, packed, (scores[0][m], scores[1][m]))
 
-    def answers(
-        self, unit: Unit, rounds: int, intended: bytes
-    ) -> dict[tuple[int, int, str], tuple[Answer, int]]:
+    def answers(self, unit: Unit, rounds: int, intended: bytes) -> dict[Place, Journaled]:
         """The answers behind packed moves, as the journal of a match played by itself would hold them."""
+        if rounds < 0 or len(intended) != -(-2 * rounds // 8):
+            raise ReplayDiffers(
+                f"match {unit.index}: {len(intended)} bytes of moves do not make {rounds} rounds"
+            )
         moves = np.unpackbits(np.frombuffer(intended, dtype=np.uint8), count=2 * rounds).reshape(rounds, 2)
-        found: dict[tuple[int, int, str], tuple[Answer, int]] = {}
+        found: dict[Place, Journaled] = {}
         for seat, player in enumerate(unit.players):
             options, c = unit.game.actions[seat], unit.game.cooperative[seat]
             machine = self.automaton(player.config, unit.game, seat)
-            assert machine is not None and c is not None
+            if machine is None or c is None or unit.mechanism.array_rules(unit.game) is None:
+                raise ReplayDiffers(
+                    f"match {unit.index}, player {seat + 1}: was journaled as moves of a finite-state strategy in "
+                    "plain repetition, and is none any more"
+                )
             odds = _odds_along(unit, machine, seat, moves)
             made: dict[tuple[bool, float], Answer] = {}
             for step, p in enumerate(odds):
                 key = (bool(moves[step, seat]), p)
+                if p == (0.0 if key[0] else 1.0):
+                    took, now = (options[c], options[1 - c]) if key[0] else (options[1 - c], options[c])
+                    raise ReplayDiffers(
+                        f"match {unit.index}, step {step}, player {seat + 1}: the strategy decides otherwise than it "
+                        f"did: journaled {took!r}, rebuilt {now!r}"
+                    )
                 if key not in made:
                     chances = {options[c]: p, options[1 - c]: 1.0 - p}
                     made[key] = Answer(options[c if key[0] else 1 - c], "scripted", chances)
-                found[step, seat, ""] = (made[key], 0)
+                found[step, seat, ""] = (made[key], 0, None)
         return found
 
 

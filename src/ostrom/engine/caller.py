@@ -15,8 +15,8 @@ from ostrom.engine.entries import CallRecord
 from ostrom.engine.gate import Gate, Stopped
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.retries import Patience
-from ostrom.errors import ModelError
-from ostrom.models.base import Model, Reply, Request
+from ostrom.errors import AccessRefused, ContentRefused, ContextExceeded, ModelError
+from ostrom.models.base import Model, Reply, Request, Usage
 from ostrom.models.prices import price_of
 from ostrom.models.sending import Prepare, preparing
 from ostrom.streams import key_of
@@ -82,16 +82,32 @@ class Caller:
             try:
                 gate.ask(name, sending)
                 reply = await sending.reply()
+            except (ContentRefused, ContextExceeded) as error:
+                # The server is well: it read the prompt and will say the same again.
+                gate.succeeded(name, Usage(), 0.0)
+                sending.leave()
+                declined = isinstance(error, ContentRefused)
+                kept = Reply("", finish="filter", facts={"refusal": str(error)}) if declined else None
+                told = f"{type(error).__name__}: {error}"
+                self.journal.call(
+                    record(attempt, "live", sending.begun, sending.latency, kept, 0.0, told, error.status)
+                )
+                if kept is None:
+                    raise
+                self.tally.refused += 1
+                return kept
             except ModelError as error:
                 told = f"{type(error).__name__}: {error}"
                 self.journal.call(
                     record(attempt, "live", sending.begun, sending.latency, error=told, status=error.status)
                 )
                 again = error.retryable and self.patience.allows(error.retry_after)
+                self.tally.trouble = told
                 if again:
-                    gate.troubled(name, sending.era, error.retry_after)
+                    last = attempt == self.patience.tries
+                    gate.troubled(name, sending.era, error.retry_after, last)
                 else:
-                    gate.refused(name)
+                    gate.refused(name, isinstance(error, AccessRefused))
                 sending.leave()
                 if not again or attempt == self.patience.tries:
                     raise
@@ -107,6 +123,8 @@ class Caller:
             usd = price_of(name, reply.usage, self.prices)
             gate.succeeded(name, reply.usage, usd)
             sending.leave()
+            self.tally.trouble = None
+            self.tally.refused += reply.finish == "filter"
             self.journal.call(record(attempt, "live", sending.begun, sending.latency, reply, usd))
             if self.cache is not None:
                 self.cache.put(key, reply)

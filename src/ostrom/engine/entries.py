@@ -13,7 +13,8 @@ from ostrom.engine.integrity import sealed
 from ostrom.models.base import Reply, Usage
 from ostrom.values import value
 
-ANSWER = "INSERT INTO answers VALUES (?,?,?,?,?,?,?,?,?,?,?)"
+ANSWER = "INSERT INTO answers VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
+QUESTION = "INSERT INTO questions VALUES (?,?,?)"
 CALL = "INSERT INTO calls VALUES (NULL" + ",?" * 27 + ")"
 PROMPTS = "INSERT INTO prompts VALUES (?,?,?)"
 PLAY = "INSERT INTO plays VALUES (?,?,?,?)"
@@ -28,6 +29,8 @@ TOGETHER = 256
 Row = tuple[Any, ...]
 Place = tuple[int, int, str]
 """Step, player, part."""
+Journaled = tuple[Answer, int, str | None]
+"""An answer, the complaints before it, and what was asked where that is known (see ``questions``)."""
 
 
 @value

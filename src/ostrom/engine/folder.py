@@ -17,7 +17,11 @@ from typing import Any
 import orjson
 
 from ostrom import __version__
+from ostrom.engine.integrity import check_format
+from ostrom.engine.journal import Journal
+from ostrom.engine.manifest import identity, read, written
 from ostrom.errors import RunError, UsageError
+from ostrom.whole_files import refuse_link, write_whole
 
 JOURNAL = "journal.db"
 MANIFEST = "run.json"
@@ -44,7 +48,8 @@ class Folder:
         """Take the run for this process, or say who has it."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+            # A link of that name in a stranger's folder must not lead to a file of ours.
+            handle = os.open(refuse_link(self.path / "lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         except OSError as error:
             raise RunError(f"{self.path}: cannot be written to ({error.strerror})") from None
         try:
@@ -68,27 +73,29 @@ class Folder:
         """The manifest as written."""
         path = self.path / MANIFEST
         try:
-            data = orjson.loads(path.read_bytes())
+            raw = path.read_bytes()
         except FileNotFoundError:
             raise RunError(f"{self.path}: there is no run here (no {MANIFEST})") from None
-        except (OSError, orjson.JSONDecodeError) as error:
-            raise RunError(f"{path}: cannot be read: {error}") from None
-        if not isinstance(data, dict) or "study" not in data:
-            raise RunError(f"{path}: is not the manifest of a run")
-        return data
+        except OSError as error:
+            raise RunError(f"{path}: cannot be read: {error.strerror}") from None
+        try:
+            return read(raw, path)
+        except RunError:
+            # Earlier versions wrote other manifests too: say which version it is, not that it was changed.
+            check_format(self.journal)
+            raise
 
     def write_manifest(self, data: Mapping[str, Any]) -> None:
         """Write the manifest whole or not at all. The order of keys is kept: matches are numbered by it."""
         path = self.path / MANIFEST
-        draft = path.with_suffix(".tmp")
         try:
-            with draft.open("wb") as file:
-                file.write(orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS))
-                file.flush()
-                os.fsync(file.fileno())  # a journal without its manifest is refused
-            draft.replace(path)
+            write_whole(path, written(data), sync=True)  # a journal without its manifest is refused
         except OSError as error:
             raise RunError(f"{path}: cannot be written ({error.strerror})") from None
+
+    def open_journal(self, manifest: Mapping[str, Any] | None = None, *, create: bool = False) -> Journal:
+        """The journal of this run: the only way to it, so that none is read beside another study's manifest."""
+        return Journal(self.journal, create=create, identity=identity(manifest or self.manifest()))
 
 
 def new_manifest(study: Mapping[str, Any], prompts: Mapping[str, str], **more: Any) -> dict[str, Any]:

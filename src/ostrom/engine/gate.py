@@ -6,16 +6,17 @@ A run has one gate, wherever its matches are played: in this process, or as the 
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass
 from typing import Protocol
 
 from ostrom.engine.limits import Limiter, Waiter
 from ostrom.engine.plan import Budget, Tally
-from ostrom.errors import BudgetSpent, OstromError
+from ostrom.errors import BudgetSpent, ModelGivenUp, OstromError
 from ostrom.models.base import Usage
 
 BREAKER = 20
-"""So many failed calls in a row to one model, each tried to exhaustion, and the run stops."""
+"""So many failed calls in a row to one model, each tried to exhaustion, and it is given up."""
 
 
 class Stopped(OstromError):
@@ -41,12 +42,12 @@ class Gate(Protocol):
         """The call came back well, and this is what it took."""
         ...
 
-    def troubled(self, model: str, era: int, retry_after: float | None) -> None:
-        """The call met a limit, a failure or a timeout."""
+    def troubled(self, model: str, era: int, retry_after: float | None, last: bool = False) -> None:
+        """The call met a limit, a failure or a timeout; ``last``: it is not tried again."""
         ...
 
-    def refused(self, model: str) -> None:
-        """The server understood the call and declined."""
+    def refused(self, model: str, for_good: bool = False) -> None:
+        """The server understood the call and declined; ``for_good``: it will decline every other one."""
         ...
 
     def abandoned(self, model: str) -> None:
@@ -59,6 +60,12 @@ class _Door:
     limiter: Limiter
     successes: int = 0
     failures_in_a_row: int = 0
+    exhausted: bool = False
+    """Whether some call to it ended without a reply."""
+    closed: ModelGivenUp | None = None
+    """Set when no more calls go to this model."""
+    useless: bool = False
+    """Whether the server said that no call will do: a wrong key, an empty account."""
 
 
 class RunGate:
@@ -84,11 +91,16 @@ class RunGate:
         return sum(int(door.limiter.limit) for door in self._doors.values())
 
     def ask(self, model: str, waiter: Waiter) -> None:
-        self._doors[model].limiter.ask(waiter)
+        door = self._doors[model]
+        if door.closed is not None:
+            waiter.refuse(door.closed)
+        else:
+            door.limiter.ask(waiter)
 
     def take(self, model: str) -> int | None:
         """A place if one is free at once, else None; raises Stopped or BudgetSpent."""
-        return self._doors[model].limiter.take()
+        door = self._doors[model]
+        return None if door.closed is not None else door.limiter.take()
 
     def _admit(self) -> None:
         if self.stopping.is_set():
@@ -122,22 +134,38 @@ class RunGate:
             tally.usd += usd
         door.limiter.succeeded()
 
-    def troubled(self, model: str, era: int, retry_after: float | None) -> None:
-        self._failed(model).limiter.troubled(era, retry_after)
+    def troubled(self, model: str, era: int, retry_after: float | None, last: bool = False) -> None:
+        door = self._failed(model)
+        door.exhausted = door.exhausted or last
+        door.limiter.troubled(era, retry_after)
+        if retry_after is not None:
+            self.tally.wait_until = max(self.tally.wait_until, time.monotonic() + retry_after)
 
-    def refused(self, model: str) -> None:
-        self._failed(model)
+    def refused(self, model: str, for_good: bool = False) -> None:
+        door = self._failed(model)
+        door.exhausted = True
+        door.useless = door.useless or for_good
 
     def abandoned(self, model: str) -> None:  # noqa: ARG002
         self.reserved -= 1
 
-    def hopeless(self, tries: int) -> bool:
-        """Whether some model fails so steadily that going on would only waste calls."""
-        return any(
-            not door.successes or door.failures_in_a_row >= BREAKER * tries
-            for door in self._doors.values()
-            if door.failures_in_a_row
-        )
+    def hopeless(self, tries: int) -> set[str]:
+        """The models that fail so steadily that going on would only waste calls."""
+        return {
+            model
+            for model, door in self._doors.items()
+            if door.closed is not None
+            or door.useless
+            or (door.exhausted and not door.successes)
+            or door.failures_in_a_row >= BREAKER * tries
+        }
+
+    def give_up(self, model: str, why: str) -> None:
+        """Make no more calls to a model; those under way come to their end."""
+        door = self._doors[model]
+        if door.closed is None:
+            door.closed = ModelGivenUp(why)
+            door.limiter.turn_away(door.closed)
 
     def _failed(self, model: str) -> _Door:
         self.reserved -= 1

@@ -14,14 +14,15 @@ from zlib import crc32
 
 from ostrom.errors import RunError
 
-FORMAT = 3
+FORMAT = 4
 """Goes up when the tables change; kept in the database itself."""
 
 # A damaged name of a table makes a message that Python cannot read.
 DAMAGE = (sqlite3.Error, UnicodeDecodeError)
 
 COLUMNS = {
-    "answers": "unit, step, player, part, value, reading, probabilities, note, facts, complaints",
+    "answers": "unit, step, player, part, value, reading, probabilities, note, facts, complaints, question",
+    "questions": "id, asked",
     "calls": (
         "unit, step, player, part, try, at, model, key, prompt, nth, params, reply, reasoning, reasoning_kind, finish, "
         "tokens_in, tokens_out, tokens_cached, tokens_reasoning, usd, logprobs, version, latency, source, error, status"
@@ -62,9 +63,7 @@ def _check(connection: sqlite3.Connection, path: Path, tally: Path, acknowledged
     problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if problem != "ok":
         raise RunError(f"{path}: the journal is damaged: {' '.join(str(problem).split())}")
-    found = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found != FORMAT:
-        raise RunError(f"{path}: is no journal of this version (format {found}, this one reads {FORMAT})")
+    _check_format(connection, path)
     meta = dict(connection.execute("SELECT key, value FROM meta"))
     entries, closed = meta.get("entries"), meta.get("closed")
     if type(entries) is not int or closed not in (0, 1):
@@ -77,6 +76,25 @@ def _check(connection: sqlite3.Connection, path: Path, tally: Path, acknowledged
             f"{path}: the journal is damaged: it holds {held} entries and counted {entries}; {missing}"
         )
     return entries
+
+
+def check_format(path: Path) -> None:
+    """Refuse a journal of another format, if there is a journal that can be opened."""
+    if not path.is_file():
+        return
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    try:
+        _check_format(connection, path)
+    except sqlite3.Error:
+        return
+    finally:
+        connection.close()
+
+
+def _check_format(connection: sqlite3.Connection, path: Path) -> None:
+    found = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found != FORMAT:
+        raise RunError(f"{path}: is no journal of this version (format {found}, this one reads {FORMAT})")
 
 
 def _acknowledged(tally: Path) -> int | None:

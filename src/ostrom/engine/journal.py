@@ -14,13 +14,16 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from ostrom import __version__
 from ostrom.answers import Answer
 from ostrom.engine.entries import (
     ANSWER,
     CALL,
     PLAY,
+    QUESTION,
     UNIT,
     CallRecord,
+    Journaled,
     Place,
     Row,
     answer_columns,
@@ -32,14 +35,21 @@ from ostrom.engine.integrity import DAMAGE, FORMAT, check, explain
 from ostrom.engine.writer import Writer
 from ostrom.errors import RunError
 from ostrom.models.base import Reply, Usage
+from ostrom.whole_files import refuse_link
 
 
 class Journal:
-    """The database of one run. Open it for reading, or ``start`` it inside an event loop for writing."""
+    """The database of one run. Open it for reading, or ``start`` it inside an event loop for writing.
 
-    def __init__(self, path: Path, *, create: bool = False) -> None:
+    ``identity`` is that of the study that it answers: a new journal keeps it, and one that keeps another is
+    refused. ``Folder.open_journal`` knows it; only a journal on its own, as in a test, has none.
+    """
+
+    def __init__(self, path: Path, *, create: bool = False, identity: str | None = None) -> None:
         self.path = path
         self.tally_path = path.with_name(path.name + ".tally")
+        for suffix in ("", "-wal", "-shm", ".tally"):
+            refuse_link(path.with_name(path.name + suffix))
         if not create and not path.exists():
             raise RunError(f"{path}: there is no journal")
         try:
@@ -48,15 +58,32 @@ class Journal:
                 # All or nothing: a process that is killed here leaves an empty file, not half a journal.
                 schema = files("ostrom.engine").joinpath("schema.sql").read_text()
                 meta = (
-                    f"INSERT INTO meta VALUES ('entries', 0), ('closed', 1);\nPRAGMA user_version={FORMAT};"
+                    f"INSERT INTO meta VALUES ('entries', 0), ('closed', 1), ('study', '{identity or ''}'), "
+                    f"('ostrom', '{__version__}');\nPRAGMA user_version={FORMAT};"
                 )
                 self._read.executescript(f"BEGIN IMMEDIATE;\n{schema}\n{meta}\nCOMMIT;")
             self._entries = check(self._read, path, self.tally_path)
+            self._check_identity(identity)
+            self._questions: dict[str, int] = {
+                text: number for number, text in self._read.execute("SELECT id, asked FROM questions")
+            }
         except DAMAGE as error:
             raise RunError(explain(path, error)) from None
+        self._asked = {number: text for text, number in self._questions.items()}
         self._writer: Writer | None = None
         self._texts: dict[int, tuple[Answer, Row]] = {}
         self._package = lru_cache(maxsize=64)(self._unpacked)
+
+    def _check_identity(self, identity: str | None) -> None:
+        kept = dict(self._read.execute("SELECT key, value FROM meta WHERE key IN ('study', 'ostrom')"))
+        self.versions: list[str] = [v for v in str(kept.get("ostrom") or "").split(" ") if v]
+        """The versions of the package that have written to it, oldest first."""
+        if identity is not None and kept.get("study") != identity:
+            self._read.close()
+            raise RunError(
+                f"{self.path}: belongs to another study than run.json beside it "
+                "(put back the run.json or the journal.db that belongs here)"
+            )
 
     @property
     def entries(self) -> int:
@@ -91,11 +118,32 @@ class Journal:
 
     def start(self) -> None:
         """Start the writer; call inside the event loop that will wait for it."""
+        if __version__ not in self.versions:
+            self.versions.append(__version__)
+            with self._read:
+                told = " ".join(self.versions)
+                self._read.execute("INSERT OR REPLACE INTO meta VALUES ('ostrom', ?)", (told,))
         self._writer = Writer(self.path, self.tally_path, self._entries, self._connect)
 
-    def answer(self, unit: int, step: int, player: int, part: str, answer: Answer, complaints: int) -> None:
-        """Queue an answer. It is durable after the next ``flush``."""
-        self._put(ANSWER, (unit, step, player, part, *self._encoded(answer), complaints))
+    def answer(
+        self,
+        unit: int,
+        step: int,
+        player: int,
+        part: str,
+        answer: Answer,
+        complaints: int,
+        asked: str | None = None,
+    ) -> None:
+        """Queue an answer and what was asked. It is durable after the next ``flush``."""
+        question = None if asked is None else self._questions.get(asked) or self._question(asked)
+        self._put(ANSWER, (unit, step, player, part, *self._encoded(answer), complaints, question))
+
+    def _question(self, asked: str) -> int:
+        number = self._questions[asked] = len(self._questions) + 1
+        self._asked[number] = asked
+        self._put(QUESTION, (number, asked))
+        return number
 
     def _encoded(self, answer: Answer) -> Row:
         """The columns of an answer; scripts give the same answer object again and again."""
@@ -131,6 +179,16 @@ class Journal:
     def backlog(self) -> int:
         """How many entries wait to be written."""
         return 0 if self._writer is None else self._writer.backlog
+
+    @property
+    def failed(self) -> bool:
+        """Whether nothing more can be written."""
+        return self._writer is not None and self._writer.failed
+
+    def check_place(self) -> None:
+        """Raise where the file is no longer at its path."""
+        if self._writer is not None:
+            self._writer.check_place()
 
     async def flush(self) -> None:
         """Wait until everything queued so far is on the disk."""
@@ -174,16 +232,29 @@ class Journal:
         query = "SELECT DISTINCT unit FROM {} WHERE unit NOT IN (SELECT unit FROM units WHERE state='done')"
         return {row[0] for table in ("answers", "calls") for row in self._rows(query.format(table))}
 
-    def answers(self, unit: int) -> dict[Place, tuple[Answer, int]]:
-        """All answers of a unit with the number of complaints before each."""
+    def answers(self, unit: int) -> dict[Place, Journaled]:
+        """All answers of a unit with the number of complaints before each and what was asked."""
         query = (
-            "SELECT step, player, part, value, reading, probabilities, note, facts, complaints "
+            "SELECT step, player, part, value, reading, probabilities, note, facts, complaints, question "
             "FROM answers WHERE unit=? ORDER BY step, player, part"
         )
+        asked = self._asked.get
         return {
-            (step, player, part): (Answer(load(value), reading, load(odds), note, load(facts)), complaints)
-            for step, player, part, value, reading, odds, note, facts, complaints in self._rows(query, unit)
+            (step, player, part): (
+                Answer(load(value), reading, load(odds), note, load(facts)),
+                complaints,
+                asked(question),
+            )
+            for step, player, part, value, reading, odds, note, facts, complaints, question in self._rows(
+                query, unit
+            )
         }
+
+    @property
+    def played_by(self) -> str:
+        """The versions involved, in words: those that wrote the journal and the one that reads it."""
+        wrote = ", ".join(self.versions) or "unknown"
+        return f"journaled by ostrom {wrote}, read by ostrom {__version__}"
 
     def play(self, unit: int) -> tuple[int, bytes] | None:
         """Rounds and packed moves of a match that was played as arrays."""
@@ -195,11 +266,19 @@ class Journal:
         """Replies that arrived, by place and key: on resume they are not asked for again."""
         query = (
             "SELECT step, player, part, key, reply, reasoning, reasoning_kind, finish, tokens_in, tokens_out, "
-            "tokens_cached, tokens_reasoning, logprobs, version FROM calls WHERE unit=? AND error IS NULL"
+            "tokens_cached, tokens_reasoning, logprobs, version, error FROM calls "
+            "WHERE unit=? AND (error IS NULL OR finish='filter')"
         )
         return {
             (row[0], row[1], row[2], row[3]): Reply(
-                row[4], row[5], row[6], row[7], Usage(*row[8:12]), load(row[12]), row[13]
+                row[4],
+                row[5],
+                row[6],
+                row[7],
+                Usage(*row[8:12]),
+                load(row[12]),
+                row[13],
+                facts={} if row[14] is None else {"refusal": row[14].partition(": ")[2]},
             )
             for row in self._rows(query, unit)
         }
@@ -236,21 +315,27 @@ class Journal:
         )
         return list(self._rows(query, unit, step, player))
 
+    def refusals(self) -> dict[tuple[int, int], int]:
+        """How many calls were declined by a content filter or the model, by unit and player."""
+        query = "SELECT unit, player, count(*) FROM calls WHERE finish='filter' GROUP BY unit, player"
+        return {(unit, player): count for unit, player, count in self._rows(query)}
+
     def spent(self) -> dict[str, float]:
         """Totals over all calls: calls, tokens, money, retries, unpriced calls, unreadable replies."""
         row = next(
             self._rows(
                 "SELECT count(*), coalesce(sum(tokens_in),0), coalesce(sum(tokens_out),0), coalesce(sum(usd),0), "
-                "coalesce(sum(error IS NOT NULL),0), coalesce(sum(error IS NULL AND usd IS NULL),0), "
-                "coalesce(sum(source='cache'),0) FROM calls"
+                "coalesce(sum(error IS NOT NULL AND finish IS NULL),0), "
+                "coalesce(sum(error IS NULL AND usd IS NULL),0), coalesce(sum(source='cache'),0), "
+                "coalesce(sum(finish='filter'),0) FROM calls"
             )
         )
-        names = ("calls", "tokens_in", "tokens_out", "usd", "failed_tries", "unpriced", "cached")
+        names = ("calls", "tokens_in", "tokens_out", "usd", "failed_tries", "unpriced", "cached", "refused")
         totals = dict(zip(names, row, strict=True))
         answers = next(
             self._rows(
-                "SELECT coalesce(sum(part=''),0), coalesce(sum(complaints),0), coalesce(sum(reading='policy'),0) "
-                "FROM answers"
+                "SELECT coalesce(sum(part=''),0), coalesce(sum(complaints),0), "
+                "coalesce(sum(reading IN ('policy', 'refused')),0) FROM answers"
             )
         )
         return totals | dict(zip(("decisions", "complaints", "policies"), answers, strict=True))

@@ -10,9 +10,9 @@ import numpy as np
 
 from ostrom.agents.base import Agent
 from ostrom.answers import Answer
-from ostrom.engine.entries import Place
+from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.plan import Tally, Unit
-from ostrom.errors import RunError
+from ostrom.engine.questions import ReplayDiffers, asked, compare, compare_count
 from ostrom.mechanisms.protocol import Decision, Outcome, Play
 from ostrom.models.base import Model, Reply, Request
 from ostrom.streams import Streams
@@ -24,8 +24,17 @@ Replies = Mapping[tuple[int, int, str, bytes], Reply]
 class Answers(Protocol):
     """Where answers become durable: the journal, or the way to it."""
 
-    def answer(self, unit: int, step: int, player: int, part: str, answer: Answer, complaints: int) -> None:
-        """Queue an answer."""
+    def answer(
+        self,
+        unit: int,
+        step: int,
+        player: int,
+        part: str,
+        answer: Answer,
+        complaints: int,
+        asked: str | None = None,
+    ) -> None:
+        """Queue an answer and what was asked."""
         ...
 
     async def flush(self) -> None:
@@ -58,12 +67,13 @@ class Match:
         journal: Answers,
         calls: Calls,
         tally: Tally,
-        known: dict[Place, tuple[Answer, int]] | None = None,
+        known: dict[Place, Journaled] | None = None,
         replies: Replies | None = None,
     ) -> None:
         self.unit, self.play, self.agents = unit, play, agents
         self.journal, self.calls, self.tally = journal, calls, tally
-        self.known: dict[Place, tuple[Answer, int]] = known or {}
+        self.known: dict[Place, Journaled] = known or {}
+        self._held, self._used = _decided(self.known), 0
         self.replies: Replies = replies or {}
         self.streams: Streams = unit.streams
         self.step = unit.first
@@ -83,17 +93,20 @@ class Match:
                 decisions = self.play.send(answers)
         except StopIteration as stop:
             outcome: Outcome = stop.value
-            return outcome
+        compare_count(self.unit.index, self.step, self._used, self._held)
+        return outcome
 
     def _instant(self, decision: Decision) -> Answer:
         """A script's answer depends on nothing but the past and the seed: it need not wait for the disk."""
         answer = self.agents[decision.player].reply(decision, _Desk(self, decision.player))
-        self.journal.answer(self.unit.index, self.step, decision.player, "", answer, 0)
+        self.journal.answer(self.unit.index, self.step, decision.player, "", answer, 0, asked(decision))
         return answer
 
     async def _answers(self, decisions: Sequence[Decision]) -> list[Answer]:
         answers: list[Answer | None] = []
         live: list[tuple[int, Coroutine[Any, Any, Answer]]] = []
+        if self._used < self._held:
+            self._compare(decisions)
         for place, decision in enumerate(decisions):
             known = self.known.get((self.step, decision.player, ""))
             if known is not None:
@@ -109,12 +122,26 @@ class Match:
             await self.journal.flush()
         return [answer for answer in answers if answer is not None]
 
+    def _compare(self, decisions: Sequence[Decision]) -> None:
+        """Hold what the rules ask now against what was journaled, before anybody is asked."""
+        unit, used = self.unit.index, 0
+        for decision in decisions:
+            known = self.known.get((self.step, decision.player, ""))
+            if known is not None:
+                used += 1
+                compare(unit, self.step, decision, known[2])
+        self._used += used
+        if used < len(decisions):
+            compare_count(unit, self.step, self._used, self._held)
+
     async def _live(self, decision: Decision) -> Answer:
         desk = _Desk(self, decision.player)
         answer = await self.agents[decision.player].answer(decision, desk)
-        if answer.reading == "policy":
+        if answer.reading in ("policy", "refused"):
             self.tally.policies += 1
-        self.journal.answer(self.unit.index, self.step, decision.player, "", answer, desk.complaints)
+        self.journal.answer(
+            self.unit.index, self.step, decision.player, "", answer, desk.complaints, asked(decision)
+        )
         return answer
 
 
@@ -154,9 +181,9 @@ class _Desk:
         answer = await work()
         # What was unreadable here belongs to this question alone, not to the decision around it too.
         self.complaints, complaints = before, self.complaints - before
-        if answer.reading == "policy":
+        if answer.reading in ("policy", "refused"):
             match.tally.policies += 1
-        match.known[self.step, self.player, part] = (answer, complaints)
+        match.known[self.step, self.player, part] = (answer, complaints, None)
         match.journal.answer(match.unit.index, self.step, self.player, part, answer, complaints)
         await match.journal.flush()
         return answer
@@ -164,7 +191,7 @@ class _Desk:
     def settled(self, part: str) -> list[Answer]:
         return [
             answer
-            for (_, player, name), (answer, _) in self.match.known.items()
+            for (_, player, name), (answer, *_) in self.match.known.items()
             if player == self.player and name == part
         ]
 
@@ -195,25 +222,41 @@ async def _all(works: Sequence[Coroutine[Any, Any, Answer]]) -> list[Answer]:
 
 
 def replay(
-    unit: Unit, play: Play, answers: dict[Place, tuple[Answer, int]]
+    unit: Unit, play: Play, answers: Mapping[Place, Journaled]
 ) -> tuple[list[list[Decision]], Outcome | None]:
-    """Send journaled answers through the rules: the decisions step by step, and the outcome if there is one."""
+    """Send journaled answers through the rules: the decisions step by step, and the outcome if there is one.
+
+    Rules that ask anything else than was journaled are refused with the first difference.
+    """
     steps: list[list[Decision]] = []
+    outcome: Outcome | None = None
+    used, step = 0, unit.first
     try:
         decisions = next(play)
         while True:
-            sent = [answers.get((unit.first + len(steps), d.player, "")) for d in decisions]
-            if any(a is None for a in sent):
-                if any(a is not None for a in sent):
-                    steps.append(decisions)
-                return steps, None
-            steps.append(decisions)
-            decisions = play.send([a[0] for a in sent if a is not None])
+            sent = []
+            for decision in decisions:
+                known = answers.get((step, decision.player, ""))
+                if known is not None:
+                    compare(unit.index, step, decision, known[2])
+                    sent.append(known[0])
+            used += len(sent)
+            if sent or not decisions:
+                steps.append(decisions)
+            if len(sent) < len(decisions):
+                break
+            step += 1
+            decisions = play.send(sent)
     except StopIteration as stop:
-        outcome: Outcome = stop.value
-        return steps, outcome
-    except (KeyError, ValueError, TypeError) as error:
-        raise RunError(
-            f"match {unit.index}: the journaled answers do not fit the rules ({error}); "
-            "was the study or the package changed?"
+        outcome = stop.value
+    except (KeyError, ValueError, TypeError, IndexError) as error:
+        raise ReplayDiffers(
+            f"match {unit.index}, step {step}: the journaled answers do not fit the rules ({error!r})"
         ) from None
+    compare_count(unit.index, step, used, _decided(answers))
+    return steps, outcome
+
+
+def _decided(answers: Mapping[Place, Journaled]) -> int:
+    """How many answers are decisions, and not questions within one."""
+    return sum(not part for _, _, part in answers)

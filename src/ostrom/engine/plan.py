@@ -67,6 +67,8 @@ class Plan(Protocol):
     name: str
     retries: int
     policy: str
+    refused: str
+    """What happens when a model declines to answer."""
     budget: Budget
     models: tuple[str, ...]
 
@@ -114,6 +116,12 @@ class Tally:
     invalid: int = 0
     retries: int = 0
     policies: int = 0
+    refused: int = 0
+    """Calls that a content filter or the model itself declined."""
+    trouble: str | None = None
+    """What went wrong with the last call, until one succeeds."""
+    wait_until: float = 0.0
+    """Until when (monotonic clock) a server asked to be left alone."""
     cached: int = 0
     lost_workers: int = 0
     """Workers of a cluster that died; what they had under way was handed to others."""

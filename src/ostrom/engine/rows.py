@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ostrom.answers import Answer
 from ostrom.engine.arrays import ArrayPlayer
-from ostrom.engine.entries import Place, dump
+from ostrom.engine.entries import Journaled, Place, dump
 from ostrom.engine.journal import Journal
 from ostrom.engine.match import replay
 from ostrom.engine.plan import Plan, Seated, Unit
+from ostrom.engine.questions import ReplayDiffers, compare_end
 from ostrom.errors import RunError
 from ostrom.mechanisms.protocol import Decision, Outcome, Round
 
@@ -43,8 +43,9 @@ class Rows:
 
     def matches(self) -> Iterator[Row]:
         """One row per match and player: its score and how the match went."""
+        refusals = self.journal.refusals()
         for unit, state, reason in self.played():
-            _, outcome, answers = self._replayed(unit)
+            _, outcome, answers = self.replayed(unit)
             rounds = outcome.rounds if outcome else []
             for player, seated in enumerate(unit.players):
                 seat = None if seated.observes else (unit.seat + player) % unit.game.seats
@@ -63,17 +64,20 @@ class Rows:
                     "score": outcome.scores[player] if outcome and player < len(outcome.scores) else None,
                     **_expected(rounds, player),
                     **_cooperation(unit, rounds, player),
-                    "complaints": sum(c for (_, p, _), (_, c) in answers.items() if p == player),
+                    "complaints": sum(c for (_, p, _), (_, c, _) in answers.items() if p == player),
                     "policies": sum(
-                        a.reading == "policy" for (_, p, _), (a, _) in answers.items() if p == player
+                        a.reading in ("policy", "refused")
+                        for (_, p, _), (a, *_) in answers.items()
+                        if p == player
                     ),
+                    "refusals": refusals.get((unit.index, player), 0),
                     "facts": dump(dict(outcome.facts)) if outcome and outcome.facts else None,
                 }
 
     def decisions(self, match: int | None = None) -> Iterator[Row]:
         """One row per decision (of one match), questions within a decision included."""
         for unit, state, _ in self.played(match):
-            steps, outcome, answers = self._replayed(unit)
+            steps, outcome, answers = self.replayed(unit)
             played = _played(outcome, steps)
             head = {**self._head(unit), "state": state}
             who = [_agent(seated) for seated in unit.players]
@@ -92,21 +96,38 @@ class Rows:
         """One row per try at a call (of one match), as journaled, without what was asked."""
         yield from self.journal.call_rows(self.run, match)
 
-    def answers(self, unit: Unit) -> dict[Place, tuple[Answer, int]]:
+    def answers(self, unit: Unit) -> dict[Place, Journaled]:
         """The answers of a unit, whichever way it was played."""
         packed = self.journal.play(unit.index)
         return self.journal.answers(unit.index) if packed is None else self._arrays.answers(unit, *packed)
 
-    def _replayed(self, unit: Unit) -> tuple[list[list[Decision]], Outcome | None, Mapping[Any, Any]]:
-        answers = self.answers(unit)
-        mechanism = unit.mechanism
-        if unit.needs:
-            facts = [self.journal.ended(index) for index in unit.needs]
-            if any(f is None or f[0] != "done" for f in facts):
-                return [], None, answers
-            mechanism = mechanism.given([f[3] for f in facts if f is not None])
-        steps, outcome = replay(unit, mechanism.play(unit.game, unit.streams), answers)
+    def replayed(self, unit: Unit) -> tuple[list[list[Decision]], Outcome | None, Mapping[Place, Journaled]]:
+        """The decisions of a unit step by step, its outcome if it has one, and its answers.
+
+        What the rules make of the answers is held against the journal; any difference is refused.
+        """
+        try:
+            answers = self.answers(unit)
+            mechanism = unit.mechanism
+            if unit.needs:
+                facts = [self.journal.ended(index) for index in unit.needs]
+                if any(f is None or f[0] != "done" for f in facts):
+                    return [], None, answers
+                mechanism = mechanism.given([f[3] for f in facts if f is not None])
+            steps, outcome = replay(unit, mechanism.play(unit.game, unit.streams), answers)
+            self._compare(unit, outcome)
+        except ReplayDiffers as error:
+            raise RunError(f"{self.journal.path}: {error} ({self.journal.played_by})") from None
         return steps, outcome, answers
+
+    def _compare(self, unit: Unit, outcome: Outcome | None) -> None:
+        ended = self.journal.ended(unit.index)
+        if ended is None or ended[0] != "done" or ended[2] is None:
+            return  # it is not at its end, or it is a beginning that was copied from another run
+        if outcome is None:
+            raise ReplayDiffers(f"match {unit.index}: is journaled as done, and the rules now ask for more")
+        compare_end(unit.index, "scores", ended[2], list(outcome.scores))
+        compare_end(unit.index, "facts", ended[3], dict(outcome.facts))
 
     def _head(self, unit: Unit) -> Row:
         return {
@@ -130,7 +151,7 @@ class Rows:
         answers: Mapping[Any, Any],
         played: Mapping[tuple[int, int], Round],
     ) -> Row:
-        answer, complaints = answers[step, decision.player, part]
+        answer, complaints, _ = answers[step, decision.player, part]
         view, seat = decision.view, decision.view.seat
         facts = answer.facts or {}
         target = facts.get("target", None if part else view.facts.get("target"))
@@ -154,7 +175,7 @@ class Rows:
             "probabilities": None if answer.probabilities is None else dump(answer.probabilities),
             "p_cooperate": None,
             "reading": answer.reading,
-            "invalid": answer.reading == "policy",
+            "invalid": answer.reading in ("policy", "refused"),
             "complaints": complaints,
             "note": answer.note,
             "rationale": (answer.facts or {}).get("rationale"),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ostrom import __version__
 from ostrom.agents.policy import SkipMatch
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.executors.base import Assignment, Ended, Executor, Manner, Session
@@ -19,8 +21,10 @@ from ostrom.engine.folder import Folder
 from ostrom.engine.gate import Stopped
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Plan, Tally, Unit
+from ostrom.engine.questions import ReplayDiffers
 from ostrom.engine.retries import Patience
-from ostrom.errors import BudgetSpent, InvalidAnswers, ModelError, OstromError
+from ostrom.engine.rows import Rows
+from ostrom.errors import BudgetSpent, InvalidAnswers, ModelError, ModelGivenUp, OstromError, RunError
 from ostrom.framing import Library
 from ostrom.models.base import Model
 
@@ -28,6 +32,8 @@ OpenModel = Callable[[str, Mapping[str, Any]], Model]
 """Opens a model by its name and settings."""
 LOOK = 0.25
 """Seconds after which the runner looks again whether more matches should be under way."""
+VERIFIED = 16
+"""Finished matches that a resumed session replays first, to see whether the rules are still the same."""
 ARRAY_BATCH = 4096
 """Matches that are played as arrays at a time."""
 
@@ -83,6 +89,11 @@ class Runner:
         self._error: OstromError | None = None
         self._interrupted = False
         self._ended: dict[int, asyncio.Event] = {}
+        self._lost: ModelError | None = None
+        self._given_up: dict[str, str] = {}
+        """Models that cannot be used, and why."""
+        self._unplayed: Counter[str] = Counter()
+        """Matches that were not played because of them."""
 
     def _executor(self, models: Mapping[str, Model], open_models: OpenModel | None) -> Executor:
         options = self.options
@@ -110,10 +121,11 @@ class Runner:
 
     async def run(self) -> Result:
         """Play until the plan is done, the budget is spent or someone stops it."""
-        journal = Journal(self.folder.journal, create=True)
+        journal = self.folder.open_journal(create=True)
         try:
-            journal.start()
             self._take_stock(journal)
+            self._verify(journal)
+            journal.start()
             await self.executor.start(Session(self.plan, journal, self.tally))
             self._describe()
             with _few_collections():
@@ -124,6 +136,13 @@ class Runner:
         if self._error is not None:
             raise self._error
         tally = self.tally
+        if self._lost is not None and self._all_given_up and not tally.done:
+            raise self._lost
+        if self._given_up:
+            self._why = self._why or "; ".join(
+                f"{self._unplayed[model]} matches of {model} could not be played: {why}"
+                for model, why in self._given_up.items()
+            )
         if tally.done + tally.skipped >= tally.matches:  # whoever wanted to stop it came too late
             return Result(tally, complete=True)
         return Result(tally, False, self._why, self._interrupted)
@@ -143,6 +162,16 @@ class Runner:
         tally.unpriced, tally.cached = int(spent["unpriced"]), int(spent["cached"])
         tally.retries = int(spent["failed_tries"])
         tally.invalid, tally.policies = int(spent["complaints"]), int(spent["policies"])
+        tally.refused = int(spent["refused"])
+
+    def _verify(self, journal: Journal) -> None:
+        """Replay finished matches before money is spent on more of them: all if another version played some."""
+        done = [index for index, state in sorted(self._states.items()) if state == "done"]
+        if set(journal.versions) <= {__version__}:
+            done = done[:: max(1, len(done) // VERIFIED)][:VERIFIED]
+        rows = Rows(self.plan, journal, self.folder.path.name)
+        for index in done:
+            rows.replayed(self.plan.unit(index))
 
     def _final(self, states: dict[int, str]) -> dict[int, str]:
         """The states that stand: what was skipped only because a preparation failed is tried again with it."""
@@ -202,7 +231,10 @@ class Runner:
             for unit in units:
                 if self.stopping.is_set():
                     break
-                await self._conclude(unit, await self._play(unit, journal), journal)
+                if (given_up := self._unplayable(unit)) is None:
+                    await self._conclude(unit, await self._play(unit, journal), journal)
+                elif not self._all_given_up:
+                    self._failed(unit, journal, 0, given_up)
                 if busy > self.executor.room():
                     break  # there are fewer places than there were; the others go on
             else:
@@ -220,7 +252,9 @@ class Runner:
                 playing -= done
                 for task in done:
                     task.result()
-        except asyncio.CancelledError:
+                journal.check_place()
+        except (asyncio.CancelledError, RunError):
+            # Nothing that arrives now could be kept, or whoever plays wants to leave: do not wait for it.
             for task in playing:
                 task.cancel()
             await asyncio.gather(*playing, return_exceptions=True)
@@ -260,11 +294,36 @@ class Runner:
             return
         elif isinstance(error, BudgetSpent):
             self.stop(str(error))
-        elif isinstance(error, ModelError) and not await self.executor.hopeless():
-            self._failed(unit, journal, ended.steps, f"{type(error).__name__}: {error}")
+        elif isinstance(error, ReplayDiffers):
+            self._error = self._error or RunError(f"{journal.path}: {error} ({journal.played_by})")
+            self.stop(str(error))
+        elif isinstance(error, ModelGivenUp):
+            self._failed(unit, journal, ended.steps, self._unplayable(unit) or str(error))
+        elif isinstance(error, ModelError):
+            told = f"{type(error).__name__}: {error}"
+            for model in models_of(unit) & await self.executor.hopeless() - self._given_up.keys():
+                self._given_up[model] = told
+                self.executor.give_up(model, told)
+                self._lost = self._lost or error
+            self._unplayable(unit)
+            self._failed(unit, journal, ended.steps, told)
         else:
             self._error = self._error or error
             self.stop(str(error))
+            if journal.failed:
+                raise error
+
+    @property
+    def _all_given_up(self) -> bool:
+        """Whether no model is left; then only matches of scripts are played."""
+        return self._given_up.keys() >= set(self.plan.models)
+
+    def _unplayable(self, unit: Unit) -> str | None:
+        """Why a unit cannot be played, if a model of it was given up; counted for the summary."""
+        for model in sorted(models_of(unit) & self._given_up.keys()):
+            self._unplayed[model] += 1
+            return f"{model} cannot be used: {self._given_up[model]}"
+        return None
 
     async def _prepared(self, unit: Unit, journal: Journal) -> list[Mapping[str, Any]] | None:
         """What the units came to that this one needs; None where it needs none."""
@@ -300,6 +359,11 @@ class Runner:
         """Keep the first reasons for people to read; all of them are in the journal."""
         if len(self.tally.failures) < 100:
             self.tally.failures.append(f"match {unit.index}: {reason}")
+
+
+def models_of(unit: Unit) -> set[str]:
+    """The models that take part in a unit."""
+    return {seated.config.model for seated in unit.players if seated.config.model is not None}
 
 
 @contextmanager

@@ -22,9 +22,16 @@ CREATE TABLE IF NOT EXISTS answers (
   note TEXT,
   facts TEXT,                   -- JSON object
   complaints INTEGER NOT NULL,  -- replies that could not be read before this answer
+  question INTEGER,             -- what was asked, in questions; NULL for a question within a decision
   seal INTEGER NOT NULL,        -- checksum of the row
   PRIMARY KEY (unit, step, player, part)
 ) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS questions (
+  id INTEGER PRIMARY KEY,
+  asked TEXT NOT NULL UNIQUE,   -- kind and form of a decision: a replay that asks anything else is refused
+  seal INTEGER NOT NULL
+);
 
 CREATE TABLE IF NOT EXISTS calls (
   id INTEGER PRIMARY KEY,

@@ -37,6 +37,8 @@ class Writer:
         self._stop = False
         self._failed: RunError | None = None
         self._packages = 0
+        there = path.stat()
+        self._inode = (there.st_dev, there.st_ino)
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._write_forever, name="journal", daemon=True)
         self._thread.start()
@@ -76,7 +78,7 @@ class Writer:
     def _write_forever(self) -> None:
         try:
             connection = self._connect()
-            tally = os.open(self._tally_path, os.O_CREAT | os.O_WRONLY, 0o644)
+            tally = os.open(self._tally_path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o644)
             os.pwrite(tally, b"%020d\n" % self.entries, 0)
             os.fsync(tally)
             # From here on the database alone says that it may lack something: a copy of it without its log
@@ -105,8 +107,10 @@ class Writer:
             if entries:
                 self._commit(connection, entries)
                 os.pwrite(tally, b"%020d\n" % self.entries, 0)
+                self.check_place()
         except Exception as error:  # whatever it is: those who wait must hear of it
-            self._fail(RunError(explain(self._path, error)), waiting)
+            failure = error if isinstance(error, RunError) else RunError(explain(self._path, error))
+            self._fail(failure, waiting)
             return False
         if waiting:
             self._loop.call_soon_threadsafe(_release, waiting, None)
@@ -132,6 +136,22 @@ class Writer:
                 connection.executemany(statement, rows)
             connection.execute("UPDATE meta SET value=? WHERE key='entries'", (total,))
         self.entries, self._packages = total, packages
+
+    @property
+    def failed(self) -> bool:
+        """Whether nothing more can be written."""
+        return self._failed is not None
+
+    def check_place(self) -> None:
+        """Refuse to go on where the journal is no longer at its path: what is written would be lost."""
+        try:
+            found = self._path.stat()
+        except OSError:
+            found = None
+        if found is None or (found.st_dev, found.st_ino) != self._inode:
+            raise RunError(
+                f"{self._path}: is gone: the run folder was removed or replaced while it was played"
+            )
 
     def _mark(self, connection: sqlite3.Connection, *, closed: bool) -> None:
         with connection:

@@ -10,6 +10,7 @@ import orjson
 from ostrom.errors import MalformedReply, RequestRefused
 from ostrom.models.base import Abilities, Finish, ReasoningKind, Reply, Request, Usage
 from ostrom.models.failures import from_error_object, one_line
+from ostrom.models.numbers import token_count
 
 PARAMS = ("temperature", "top_p", "max_tokens", "stop", "seed", "extra")
 # The wire demands a bound on the reply; this one holds where the study gives none, and the manifest says so.
@@ -120,16 +121,12 @@ def _joined(blocks: list[dict[str, Any]], kind: str, who: str) -> str:
 def _usage(usage: object) -> Usage:
     if type(usage) is not dict:
         return Usage()
-    fresh, output = _count(usage.get("input_tokens")), _count(usage.get("output_tokens"))
-    cached = _count(usage.get("cache_read_input_tokens"))
-    written = _count(usage.get("cache_creation_input_tokens"))
+    fresh, output = token_count(usage.get("input_tokens")), token_count(usage.get("output_tokens"))
+    cached = token_count(usage.get("cache_read_input_tokens"))
+    written = token_count(usage.get("cache_creation_input_tokens"))
     return Usage(
         # Here the wire leaves out what came from the cache or went into it; we count the whole prompt.
         input=None if fresh is None else fresh + (cached or 0) + (written or 0),
         output=output,
         cached=cached,
     )
-
-
-def _count(value: object) -> int | None:
-    return value if type(value) is int and 0 <= value < 2**60 else None

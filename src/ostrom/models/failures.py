@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Iterable, Mapping
 from email.utils import parsedate_to_datetime
@@ -12,6 +13,8 @@ import orjson
 
 from ostrom.errors import (
     AccessRefused,
+    ContentRefused,
+    ContextExceeded,
     ModelError,
     RateLimited,
     RequestRefused,
@@ -21,6 +24,21 @@ from ostrom.errors import (
 from ostrom.models.redaction import redact
 
 LONGEST = 300
+_CONTENT = re.compile(
+    r"content[ _-]?(filter|policy|management|exists risk|moderation)|responsible ?ai|moderation_blocked|"
+    r"data_?inspection_?failed|invalid_prompt|usage polic|flagged|moderation|safety (system|polic|filter)",
+    re.IGNORECASE,
+)
+"""How services say that a filter stopped a prompt or a reply."""
+_CONTEXT = re.compile(
+    r"context[ _-]?(length|window|size)|(prompt|input|request|messages?) (is|are) too (long|large)|"
+    r"too many (input )?tokens|string_above_max_length|request_too_large|maximum (input|prompt) length",
+    re.IGNORECASE,
+)
+"""How services say that a prompt is longer than the model can read."""
+_PARAMETER = re.compile(
+    r"(unknown|unsupported|missing|invalid)_(parameter|value|type|field)|param", re.IGNORECASE
+)
 
 
 def from_status(
@@ -57,6 +75,10 @@ def make(
         kind, what = RateLimited, "asks for patience"
         if retry_after is not None:
             what += f" of {retry_after:,.6g} s"
+    elif status in (400, 403, 422, 451) and _is_about(_CONTENT, code, said):
+        kind, what = ContentRefused, "refused the content"
+    elif status in (400, 413, 422) and (status == 413 or _is_about(_CONTEXT, code, said)):
+        kind, what = ContextExceeded, "cannot read a prompt this long"
     elif status in (401, 403):
         kind, what = AccessRefused, "refused the key"
     elif status == 402:
@@ -70,6 +92,13 @@ def make(
     else:
         kind, what = RequestRefused, "refused the request"
     return kind(f"{who} {what} ({status}){tail}", status=status, retry_after=retry_after)
+
+
+def _is_about(pattern: re.Pattern[str], code: str | None, said: str) -> bool:
+    """Whether a refusal is of a kind: by its code, or by its words unless the code blames a parameter."""
+    if code is not None and pattern.search(code):
+        return True
+    return bool(pattern.search(said)) and not (code is not None and _PARAMETER.search(code))
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:

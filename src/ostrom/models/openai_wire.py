@@ -14,6 +14,7 @@ from ostrom.models.base import Finish, ReasoningKind, Reply, Request, Usage
 from ostrom.models.dialects import Dialect
 from ostrom.models.embedded.grammar import choice_grammar
 from ostrom.models.failures import from_error_object, one_line
+from ostrom.models.numbers import token_count
 from ostrom.models.reasoning import of_message, split_thinking
 
 PARAMS = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning_effort", "extra")
@@ -119,6 +120,7 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
     finish = _FINISH.get(_text(choice.get("finish_reason")), "other")
     if message.get("refusal"):
         finish, facts["refusal"] = "filter", str(message["refusal"])
+        text = text or facts["refusal"]
     if fingerprint := _text(document.get("system_fingerprint")):
         facts["fingerprint"] = fingerprint
     if request.messages and request.messages[-1].role == "assistant":
@@ -178,10 +180,10 @@ def _usage(usage: object) -> Usage:
     cached = prompt.get("cached_tokens") if type(prompt) is dict else get("prompt_cache_hit_tokens")
     thought = completion.get("reasoning_tokens") if type(completion) is dict else None
     return Usage(
-        _count(get("prompt_tokens")),
-        _count(get("completion_tokens")),
-        None if cached is None else _count(cached),
-        None if thought is None else _count(thought),
+        token_count(get("prompt_tokens")),
+        token_count(get("completion_tokens")),
+        None if cached is None else token_count(cached),
+        None if thought is None else token_count(thought),
     )
 
 
@@ -192,9 +194,10 @@ def _first_token(logprobs: object, who: str) -> Mapping[str, float]:
         top = tokens[0]["top_logprobs"] if tokens else []
         found: dict[str, float] = {}
         for entry in top:
-            token, value = entry["token"], float(entry["logprob"])
-            if type(token) is not str:
+            token, value = entry["token"], entry["logprob"]
+            if type(token) is not str or type(value) not in (int, float) or not value <= 0:
                 raise TypeError
+            value = float(value)
             found[token] = _log_sum(found[token], value) if token in found else value
     except (KeyError, IndexError, TypeError, ValueError):
         # Asking again would not help: this server does not give them.
@@ -205,10 +208,6 @@ def _first_token(logprobs: object, who: str) -> Mapping[str, float]:
 def _log_sum(a: float, b: float) -> float:
     high, low = max(a, b), min(a, b)
     return high + math.log1p(math.exp(low - high)) if math.isfinite(high) else high
-
-
-def _count(value: object) -> int | None:
-    return value if type(value) is int and 0 <= value < 2**63 else None
 
 
 def _text(value: object) -> str | None:

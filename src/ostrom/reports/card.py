@@ -35,6 +35,7 @@ def card(data: RunData) -> list[tuple[str, str]]:
         ("Matches done", f"{number(found.get('done', 0))} of {number(data.planned)}"),
         ("Models", ", ".join(models) or "none"),
         ("Invalid answers", _rule(study)),
+        ("Refused answers", str(study.get("refused") or "fail")),
         ("Begun", str(manifest.get("created") or "unknown")),
         ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
         ("Git commit", str(manifest.get("git") or "none")[:12]),

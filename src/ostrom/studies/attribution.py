@@ -168,7 +168,7 @@ def attribute(
         watch=watch,
         open_models=opening,
         extra={"parent": origin.model_dump(mode="json")},
-        begin=lambda journal: copy_answers(journal, {0: {**prefix, **notes}, **copies}, [0]),
+        begin=lambda folder: copy_answers(folder, {0: {**prefix, **notes}, **copies}, [0]),
     )
     return result, Path(runs) / label
 

@@ -145,7 +145,7 @@ def branch(
         watch=watch,
         open_models=open_models,
         extra={"parent": origin.model_dump(mode="json")},
-        begin=lambda journal: copy_answers(journal, dict.fromkeys(range(seeds), prefix)),
+        begin=lambda folder: copy_answers(folder, dict.fromkeys(range(seeds), prefix)),
     )
     return BranchResult(result, Path(runs) / label, origin)
 

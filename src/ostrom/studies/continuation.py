@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ostrom.engine.match import replay
 from ostrom.mechanisms.protocol import Round
 from ostrom.studies.branch import BranchOf
 from ostrom.studies.fork import point_of
@@ -49,12 +48,7 @@ def continuations(parent: Run, made: Run, origin: BranchOf) -> list[Continuation
 
 
 def _rounds(run: Run, match: int) -> Sequence[Round]:
-    unit = run.plan.unit(match)
-    mechanism = unit.mechanism
-    if unit.needs:
-        ended = [run.journal.ended(index) for index in unit.needs]
-        mechanism = mechanism.given([found[3] for found in ended if found is not None])
-    _, outcome = replay(unit, mechanism.play(unit.game, unit.streams), dict(run.rows.answers(unit)))
+    _, outcome, _ = run.rows.replayed(run.plan.unit(match))
     return outcome.rounds if outcome is not None else ()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from ostrom.agents.config import AgentConfig
@@ -45,7 +46,7 @@ def remembered(
     """The rounds that the player was shown when it decided."""
     notes = [
         Note(str(answer.value), int((answer.facts or {})["covers"]))
-        for (_, player, part), (answer, _) in sorted(answers.items())
+        for (_, player, part), (answer, *_) in sorted(answers.items(), key=itemgetter(0))
         if player == decision.player and part == "note"
     ]
     memory = memories.build(config.memory)

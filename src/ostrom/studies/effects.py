@@ -101,7 +101,7 @@ def _chance(plan: AttributionPlan, answers: Sequence[Answer | None], level: floa
     cooperative = game.cooperative[seat]
     assert cooperative is not None
     name = game.actions[seat][cooperative]
-    valid = [a for a in answers if a is not None and a.reading != "policy"]
+    valid = [a for a in answers if a is not None and a.reading not in ("policy", "refused")]
     invalid = len(answers) - len(valid)
     if plan.origin.measure != "sample":
         odds = [a.probabilities.get(name, 0.0) for a in valid if a.probabilities is not None]

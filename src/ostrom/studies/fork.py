@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer
-from ostrom.engine.entries import Place
-from ostrom.engine.journal import Journal
-from ostrom.engine.match import replay
+from ostrom.engine.entries import Journaled, Place
+from ostrom.engine.folder import Folder
 from ostrom.engine.plan import Budget, Unit
 from ostrom.errors import UsageError
 from ostrom.mechanisms import Mechanism
@@ -27,7 +25,7 @@ from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import refuse_other_prompts
 from ostrom.studies.run import Run
 
-Answers = Mapping[Place, tuple[Answer, int]]
+Answers = Mapping[Place, Journaled]
 
 
 class Origin(BaseModel):
@@ -63,7 +61,7 @@ class Point:
                 return step
         return None
 
-    def before(self, step: int) -> dict[Place, tuple[Answer, int]]:
+    def before(self, step: int) -> dict[Place, Journaled]:
         """The answers up to a step, those of the step left out."""
         return {place: answer for place, answer in self.answers.items() if place[0] < step}
 
@@ -82,8 +80,7 @@ def point_of(run: Run, match: int) -> Point:
     if unit.needs:
         prepared = [run.journal.ended(index) for index in unit.needs]
         given = tuple(found[3] for found in prepared if found is not None)
-    answers = dict(run.rows.answers(unit))
-    steps, outcome = replay(unit, rules_of(unit, given).play(unit.game, unit.streams), answers)
+    steps, outcome, answers = run.rows.replayed(unit)
     assert outcome is not None, "a finished match has an outcome"
     return Point(unit, answers, steps, len({r.number for r in outcome.rounds}), given)
 
@@ -135,18 +132,18 @@ class ForkPlan(StudyPlan):
         return index
 
 
-async def copy_answers(path: Path, copies: Mapping[int, Answers], finished: Iterable[int] = ()) -> None:
+async def copy_answers(folder: Folder, copies: Mapping[int, Answers], finished: Iterable[int] = ()) -> None:
     """Begin a journal with answers of another one, each marked as copied. Doing it twice changes nothing."""
-    journal = Journal(path, create=True)
+    journal = folder.open_journal(create=True)
     try:
         journal.start()
         states = journal.states()
         for unit, answers in copies.items():
             there = journal.answers(unit)
-            for (step, player, part), (answer, _) in answers.items():
+            for (step, player, part), (answer, _, asked) in answers.items():
                 if (step, player, part) not in there:
                     # What was unreadable before this answer was counted where the calls are.
-                    journal.answer(unit, step, player, part, marked(answer), 0)
+                    journal.answer(unit, step, player, part, marked(answer), 0, asked)
         for unit in finished:
             if unit not in states:
                 journal.finish(unit, "done", None, len({step for step, _, _ in copies[unit]}))

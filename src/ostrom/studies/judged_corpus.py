@@ -13,6 +13,7 @@ import orjson
 from ostrom.errors import RunError
 from ostrom.streams import key_of
 from ostrom.studies.run import Run
+from ostrom.whole_files import write_whole
 
 SHORTEST = 80
 """Replies with fewer characters hold an answer but no reasons (Tewolde et al. 2026)."""
@@ -48,12 +49,7 @@ def collect(run: Run, known: Sequence[Mapping[str, Any]], shortest: int = SHORTE
     places = {(row["match"], row["step"], row["player"]) for row in known}
     fresh = []
     for row in run.rows.decisions():
-        if (
-            row["state"] != "done"
-            or row["kind"] != "act"
-            or row["model"] is None
-            or row["reading"] == "policy"
-        ):
+        if row["state"] != "done" or row["kind"] != "act" or row["model"] is None or row["invalid"]:
             continue
         place = (row["match"], row["step"], row["player"])
         if place in places or row.get("copied"):
@@ -79,9 +75,7 @@ def read_corpus(folder: Path) -> list[dict[str, Any]]:
 def write_corpus(folder: Path, corpus: Sequence[Mapping[str, Any]]) -> None:
     """Write the list whole or not at all."""
     path = folder / CORPUS
-    draft = path.with_name(f".{CORPUS}.tmp")
     try:
-        draft.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in corpus))
-        draft.replace(path)
+        write_whole(path, b"".join(orjson.dumps(row) + b"\n" for row in corpus))
     except OSError as error:
         raise RunError(f"{path}: cannot be written ({error.strerror})") from None

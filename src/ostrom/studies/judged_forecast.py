@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ostrom.engine.folder import Folder
-from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Seated, Unit
 from ostrom.framing import Voice
 from ostrom.memory import Shown
@@ -39,10 +38,10 @@ def _ended(plan: JudgePlan) -> set[int]:
     folder = Folder(plan.run.folder.path / plan.name)
     if not folder.exists:
         return set()
-    check_same(folder, plan)  # type: ignore[arg-type]  # a plan of its own kind, as for play_plan
+    manifest = check_same(folder, plan)  # type: ignore[arg-type]  # a plan of its own kind, as for play_plan
     if not folder.journal.exists():
         return set()
-    journal = Journal(folder.journal)
+    journal = folder.open_journal(manifest)
     try:
         return {unit for unit, state in journal.states().items() if state in ("done", "skipped")}
     finally:

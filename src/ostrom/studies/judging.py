@@ -23,6 +23,7 @@ from ostrom.agents.config import AgentConfig
 from ostrom.agents.policy import check_policy
 from ostrom.analysis.motives import Motive
 from ostrom.answers import Record
+from ostrom.engine.folder import Folder
 from ostrom.engine.plan import Budget, Seated, Unit
 from ostrom.engine.runner import Options, Result
 from ostrom.errors import RunError, UsageError
@@ -164,6 +165,7 @@ class JudgePlan:
         self.corpus, self.shortest = list(corpus), shortest
         self.library = JudgePrompts(prompts)
         self.retries, self.policy, self.budget = retries, policy, budget or Budget()
+        self.refused = policy  # labels are never made up, whatever they are missing for
         self.models = tuple(dict.fromkeys(judge.model for judge in judges))
         self.params = {"temperature": 0.0, "max_tokens": max_tokens}
 
@@ -259,8 +261,8 @@ def judge_run(
     """Judge, or go on judging; what failed in an earlier session is asked for again."""
     plan.check()
 
-    async def begin(journal: Path) -> None:
-        write_corpus(journal.parent, plan.corpus)
+    async def begin(folder: Folder) -> None:
+        write_corpus(folder.path, plan.corpus)
 
     return play_plan(
         plan,  # type: ignore[arg-type]  # a plan of its own kind; it has all that playing asks for

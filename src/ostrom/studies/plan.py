@@ -44,6 +44,8 @@ from ostrom.studies.schema import StudyFile
 VARIED = ("game", "mechanism", "agent", "types", "seats", "seating", "observers")
 """Parts of a study that factors can vary."""
 
+MOST_UNITS = 2**53
+"""Numbers of matches stay exact wherever tables are read."""
 CHECK_ALL = 2000
 """Up to so many cells every one is checked before the first match; beyond, every level is, once."""
 
@@ -81,7 +83,7 @@ class StudyPlan:
         self.study, self.file = study, file or study.name
         self.library = library or Library()
         self.name = study.name
-        self.retries, self.policy = study.invalid.retries, study.invalid.policy
+        self.retries, self.policy, self.refused = study.invalid.retries, study.invalid.policy, study.refused
         self.budget = Budget(**study.budget.model_dump())
         self.factors: tuple[Factor, ...] = read_factors(study.vary, self.file)
         self.cells = prod(len(f.levels) for f in self.factors)
@@ -128,6 +130,11 @@ class StudyPlan:
             total += sizes[key][0]
             self.preparations += sizes[key][1] * self.study.seeds
         self._per_replicate = total
+        if total * self.study.seeds > MOST_UNITS:
+            raise StudyError(
+                f"makes {total * self.study.seeds} matches, more than can be numbered (at most {MOST_UNITS})",
+                file=self.file, key="seeds", found=self.study.seeds,
+            )  # fmt: skip
         return starts
 
     def __len__(self) -> int:

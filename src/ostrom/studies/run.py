@@ -10,7 +10,9 @@ from typing import Any
 
 from ostrom.engine import loop
 from ostrom.engine.folder import Folder, check_name, differences, new_manifest
+from ostrom.engine.integrity import check_format
 from ostrom.engine.journal import Journal
+from ostrom.engine.manifest import FREE_TO_CHANGE, MAY_BE_DECIDED, MAY_GROW
 from ostrom.engine.rows import Rows
 from ostrom.engine.runner import Options, Result, Runner
 from ostrom.errors import RunError, UsageError
@@ -21,9 +23,7 @@ from ostrom.studies.load import validate
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import refuse_other_prompts
 from ostrom.studies.schema import StudyFile
-
-FREE_TO_CHANGE = ("budget", "report", "title", "about", "citation")
-"""Parts of a study that may change between sessions of one run: they change nothing that is played."""
+from ostrom.whole_files import refuse_link
 
 Watch = Callable[[Runner], Coroutine[Any, Any, None]]
 
@@ -62,23 +62,29 @@ def open_run(path: str | Path, runs: str | Path = "runs") -> Run:
     """Open a run by its folder or by its name in the folder of runs."""
     folder = find_run(path, runs)
     manifest = folder.manifest()
-    study = validate(StudyFile, manifest["study"], str(folder.path / "run.json"), "study")
+    journal = folder.open_journal(manifest)
+    try:
+        return Run(folder, manifest, _plan_of(folder, manifest, journal), journal)
+    except BaseException:
+        journal.close()
+        raise
+
+
+def _plan_of(folder: Folder, manifest: Mapping[str, Any], journal: Journal) -> StudyPlan:
+    """The plan that a run was played by."""
+    file = str(folder.path / "run.json")
+    study = validate(StudyFile, manifest["study"], file, "study")
     if manifest.get("imported"):
         from ostrom.studies.importing.plan import imported_plan
 
         plan: StudyPlan = imported_plan(folder.path, manifest, study)
     else:
-        plan = StudyPlan(study, Library(manifest.get("prompts_folder")), str(folder.path / "run.json"))
-    journal = Journal(folder.journal)
+        plan = StudyPlan(study, Library(manifest.get("prompts_folder")), file)
     if manifest.get("parent"):
         from ostrom.studies.forked import forked_plan
 
-        try:
-            plan = forked_plan(plan, manifest["parent"], journal)
-        except BaseException:
-            journal.close()
-            raise
-    return Run(folder, manifest, plan, journal)
+        plan = forked_plan(plan, manifest["parent"], journal)
+    return plan
 
 
 def find_run(path: str | Path, runs: str | Path = "runs") -> Folder:
@@ -125,7 +131,7 @@ def play_plan(
     watch: Watch | None = None,
     open_models: Callable[[str, Mapping[str, Any]], Model] | None = None,
     extra: Mapping[str, Any] | None = None,
-    begin: Callable[[Path], Awaitable[None]] | None = None,
+    begin: Callable[[Folder], Awaitable[None]] | None = None,
 ) -> Result:
     """Play a plan into ``runs/<name>``; ``begin`` may write the beginning of its journal."""
     folder = Folder(Path(runs) / check_name(name))
@@ -143,7 +149,7 @@ def play_plan(
             folder.lock()
             _prepare(folder, plan, extra or {})
             if begin is not None:
-                await begin(folder.journal)
+                await begin(folder)
             return await _watched(runner, watch)
         finally:
             if runner is not None:
@@ -185,8 +191,7 @@ def _prepare(folder: Folder, plan: StudyPlan, extra: Mapping[str, Any]) -> None:
         old = check_same(folder, plan, extra)
     except RunError:
         # A journal of an older format was played with older prompts too: what it is comes before what differs.
-        if folder.journal.exists():
-            Journal(folder.journal, create=True).close()
+        check_format(folder.journal)
         raise
     new = {**old, "study": study, **({"parent": extra["parent"]} if "parent" in extra else {})}
     if old != new:
@@ -195,7 +200,7 @@ def _prepare(folder: Folder, plan: StudyPlan, extra: Mapping[str, Any]) -> None:
 
 def _no_orphan(folder: Folder) -> None:
     """Refuse a journal without its manifest: another study would take its answers for its own."""
-    if folder.journal.exists():
+    if refuse_link(folder.journal).exists():
         raise RunError(
             f"{folder.path}: holds a journal but no run.json, which says what study it answers "
             "(put run.json back; a new run needs another --name)"
@@ -216,10 +221,13 @@ def check_same(folder: Folder, plan: StudyPlan, extra: Mapping[str, Any] | None 
 
 
 def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """What differs between two studies in a way that matters; more seeds than before are no difference."""
+    """What differs between two studies in a way that matters: neither more seeds nor a policy instead of fail."""
     left = {k: v for k, v in old.items() if k not in FREE_TO_CHANGE}
     right = {k: v for k, v in new.items() if k not in FREE_TO_CHANGE}
-    for more in ("seeds", "samples"):
+    for more in MAY_GROW:
         if left.get(more, 1) < right.get(more, 1):
             left[more] = right[more]
+    for policy in MAY_BE_DECIDED:
+        if left.get(policy, "fail") == "fail" and policy in right:
+            left[policy] = right[policy]
     return differences(left, right)

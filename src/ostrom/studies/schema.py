@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from ostrom.agents.policy import check_policy
 from ostrom.errors import StudyError
 
+MOST_SEEDS = 1_000_000_000
+"""More replicates than anybody can play; matches are numbered by 64-bit integers."""
+
 
 class InvalidRule(BaseModel):
     """What happens to answers that cannot be read."""
@@ -21,11 +24,15 @@ class InvalidRule(BaseModel):
     @field_validator("policy")
     @classmethod
     def _known(cls, value: str) -> str:
-        try:
-            check_policy(value)
-        except StudyError as error:
-            raise ValueError(str(error)) from None
-        return value
+        return _policy(value)
+
+
+def _policy(value: str) -> str:
+    try:
+        check_policy(value)
+    except StudyError as error:
+        raise ValueError(str(error)) from None
+    return value
 
 
 class BudgetRule(BaseModel):
@@ -76,8 +83,18 @@ class StudyFile(BaseModel):
         "scripts), all, or a list of types; every seating is played once for each",
     )
     vary: dict[str, list[Any] | dict[str, Any]] = Field(default_factory=dict)
-    seeds: int = Field(default=1, ge=1)
-    seed: int = Field(default=0, ge=0)
+    seeds: int = Field(default=1, ge=1, le=MOST_SEEDS)
+    seed: int = Field(default=0, ge=0, le=2**53)
     invalid: InvalidRule = Field(default_factory=InvalidRule)
+    refused: str = Field(
+        default="fail",
+        description="what happens when a content filter or the model itself declines to answer: fail, "
+        "skip-match, uniform or default:<action>; it is not asked again",
+    )
     budget: BudgetRule = Field(default_factory=BudgetRule)
     report: ReportRule = Field(default_factory=ReportRule)
+
+    @field_validator("refused")
+    @classmethod
+    def _known(cls, value: str) -> str:
+        return _policy(value)

@@ -25,7 +25,7 @@ from ostrom.testing.faults import Faults, Latency
 from ostrom.testing.http1 import Connection, Received, response
 from ostrom.testing.replies import answer, anthropic_document, openai_document
 
-Respond = Callable[[dict[str, Any]], "str | dict[str, Any]"]
+Respond = Callable[[dict[str, Any]], str | dict[str, Any] | tuple[int, dict[str, Any]]]
 """From the body of a chat call to the text of the reply, or to the whole document."""
 
 DRIP_BYTES, DRIP_SECONDS = 16, 0.02
@@ -215,6 +215,8 @@ class LoopbackServer:
             return response(404, b'{"error": {"message": "no such page"}}')
         body = orjson.loads(received.body)
         said = self.respond(body)
+        if isinstance(said, tuple):
+            return response(said[0], orjson.dumps(said[1]))
         if isinstance(said, dict):
             return response(200, orjson.dumps(said))
         finish = "stop"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from ostrom.agents.policy import Declined
 from ostrom.agents.style import Style
 from ostrom.answers import Answer, Choice, Invalid
 from ostrom.answers.logprob import read_logprobs
@@ -47,7 +48,10 @@ class Logprob(Style):
             {**agent.params(desk, "logprob"), "temperature": 1.0, "max_tokens": 1},
             top_logprobs=20,
         )
-        reply = await desk.call(agent.model, request, "logprob")
+        try:
+            reply = await agent.call(desk, request, "logprob")
+        except Declined as refusal:
+            return agent.give_up(decision, desk, str(refusal), refused=True)
         read = read_logprobs(reply.logprobs or {}, prompt.labels)
         if isinstance(read, Invalid):
             desk.complain(read.reason)

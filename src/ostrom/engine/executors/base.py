@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ostrom.engine.entries import Place
+from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.journal import Journal
 from ostrom.engine.match import Replies
 from ostrom.engine.plan import Plan, Tally, Unit
@@ -26,7 +26,7 @@ class Assignment:
     again: bool = False
     """Answers that were accepted stand, but what was not accepted is asked for anew."""
 
-    def known(self, journal: Journal) -> tuple[dict[Place, tuple[Any, int]], Replies]:
+    def known(self, journal: Journal) -> tuple[dict[Place, Journaled], Replies]:
         """The answers and replies that an earlier attempt left."""
         if not self.resume:
             return {}, {}
@@ -75,8 +75,12 @@ class Executor(Protocol):
         """Play one unit; every error that a user may see comes back in the ending."""
         ...
 
-    async def hopeless(self) -> bool:
-        """Whether some model fails so steadily that the run should stop."""
+    async def hopeless(self) -> set[str]:
+        """The models that fail so steadily that calls to them are wasted."""
+        ...
+
+    def give_up(self, model: str, why: str) -> None:
+        """Make no more calls to a model."""
         ...
 
     def stop(self) -> None:

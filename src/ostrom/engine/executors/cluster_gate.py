@@ -35,11 +35,11 @@ class ClusterGate:
     def succeeded(self, model: str, usage: Usage, usd: float | None) -> None:
         self._say(Word(model, "succeeded", (usage, usd)))
 
-    def troubled(self, model: str, era: int, retry_after: float | None) -> None:
-        self._say(Word(model, "troubled", (era, retry_after)))
+    def troubled(self, model: str, era: int, retry_after: float | None, last: bool = False) -> None:
+        self._say(Word(model, "troubled", (era, retry_after, last)))
 
-    def refused(self, model: str) -> None:
-        self._say(Word(model, "refused"))
+    def refused(self, model: str, for_good: bool = False) -> None:
+        self._say(Word(model, "refused", (for_good,)))
 
     def abandoned(self, model: str) -> None:
         self._say(Word(model, "abandoned"))

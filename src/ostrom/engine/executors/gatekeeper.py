@@ -11,7 +11,7 @@ from ostrom.engine.cache import Cache
 from ostrom.engine.executors.wire import Failure, Word
 from ostrom.engine.gate import RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally
-from ostrom.errors import BudgetSpent, OstromError
+from ostrom.errors import BudgetSpent, ModelGivenUp, OstromError
 from ostrom.models.base import Reply
 
 
@@ -55,7 +55,7 @@ class Gatekeeper:
             eras.append(await place.era)
             while len(eras) < wanted and (era := self._gate.take(model)) is not None:
                 eras.append(era)
-        except (Stopped, BudgetSpent) as error:
+        except (Stopped, BudgetSpent, ModelGivenUp) as error:
             if not eras:
                 return Failure.of(error)
         if worker in self._lost:
@@ -88,9 +88,13 @@ class Gatekeeper:
         """Calls under way in the whole cluster."""
         return self._gate.tally.in_flight
 
-    async def hopeless(self, tries: int) -> bool:
-        """Whether some model fails steadily."""
+    async def hopeless(self, tries: int) -> set[str]:
+        """The models that fail steadily."""
         return self._gate.hopeless(tries)
+
+    async def give_up(self, model: str, why: str) -> None:
+        """Let no more calls through to a model."""
+        self._gate.give_up(model, why)
 
     async def get(self, key: bytes) -> Reply | None:
         """A reply kept from another run."""

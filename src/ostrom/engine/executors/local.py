@@ -14,6 +14,7 @@ from ostrom.engine.caller import Caller
 from ostrom.engine.executors.base import Assignment, Ended, Manner, Session, matches_at_once, most_calls
 from ostrom.engine.executors.player import UnitPlayer
 from ostrom.engine.gate import RunGate
+from ostrom.engine.open_files import connections_left
 from ostrom.framing import Library
 from ostrom.models.base import Model
 
@@ -35,6 +36,7 @@ class LocalExecutor:
 
     async def open(self) -> None:
         """Open the cache; the models are open."""
+        self._left = connections_left() if self.models else 0
         if self._cache_path is not None:
             self._cache = Cache(self._cache_path)
 
@@ -50,9 +52,10 @@ class LocalExecutor:
         ceilings = [getattr(model, "most_connections", None) for model in self.models.values()]
         for model, ceiling in zip(self.models.values(), ceilings, strict=True):
             most = most_calls(model.connections, ceiling, manner.max_connections)
+            most = max(1, min(most, self._left // len(self.models)))
             gate.open(model.name, manner.start_connections or model.connections, most)
             caller.open(model)
-        company = Company(self.models, self.library, Invalidity(plan.retries, plan.policy))
+        company = Company(self.models, self.library, Invalidity(plan.retries, plan.policy, plan.refused))
         self._player = UnitPlayer(company, session.journal, caller, session.tally)
         self._seats = max(1, plan.unit(0).game.seats) if len(plan) else 1
         self._in_process = all(ceiling is not None for ceiling in ceilings)
@@ -67,9 +70,13 @@ class LocalExecutor:
         known, replies = assignment.known(self._journal)
         return await self._player.play(assignment.unit, assignment.facts, known, replies)
 
-    async def hopeless(self) -> bool:
-        """Whether some model fails steadily."""
+    async def hopeless(self) -> set[str]:
+        """The models that fail steadily."""
         return self._gate.hopeless(self.manner.patience.tries)
+
+    def give_up(self, model: str, why: str) -> None:
+        """Close the gate to a model."""
+        self._gate.give_up(model, why)
 
     def stop(self) -> None:
         """Begin no more calls."""

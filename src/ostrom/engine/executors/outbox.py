@@ -25,10 +25,19 @@ class Outbox:
         self._sent = self._written = 0
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
 
-    def answer(self, unit: int, step: int, player: int, part: str, answer: Answer, complaints: int) -> None:
-        """Queue an answer."""
+    def answer(
+        self,
+        unit: int,
+        step: int,
+        player: int,
+        part: str,
+        answer: Answer,
+        complaints: int,
+        asked: str | None = None,
+    ) -> None:
+        """Queue an answer and what was asked."""
         self.complaints[unit] += complaints
-        self._entries.append((unit, step, player, part, answer, complaints))
+        self._entries.append((unit, step, player, part, answer, complaints, asked))
         self._some.set()
 
     def call(self, record: CallRecord) -> None:

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ostrom.agents.cast import Company
-from ostrom.answers import Answer
-from ostrom.engine.entries import Place
+from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.executors.base import Ended
 from ostrom.engine.match import Answers, Calls, Match, Replies
 from ostrom.engine.plan import Tally, Unit
@@ -24,7 +23,7 @@ class UnitPlayer:
         self,
         unit: Unit,
         facts: Sequence[Mapping[str, Any]] | None,
-        known: dict[Place, tuple[Answer, int]],
+        known: dict[Place, Journaled],
         replies: Replies,
     ) -> Ended:
         """Play a unit, given what its preparations came to and what an earlier attempt left."""

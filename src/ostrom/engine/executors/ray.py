@@ -88,6 +88,7 @@ class RayExecutor:
             open_models,
             plan.retries,
             plan.policy,
+            plan.refused,
             manner.patience,
             manner.prices,
             cache is not None,
@@ -178,13 +179,17 @@ class RayExecutor:
             for post in self._crew.posts:
                 post.actor.stop.remote()
 
-    async def hopeless(self) -> bool:
-        """Whether some model fails steadily, over the whole cluster."""
+    async def hopeless(self) -> set[str]:
+        """The models that fail steadily, over the whole cluster."""
         try:
-            found: bool = await self._keeper.hopeless.remote(self.manner.patience.tries)
+            found: set[str] = await self._keeper.hopeless.remote(self.manner.patience.tries)
         except self._ray.exceptions.RayActorError:
-            return True  # without its gate a run cannot go on
+            return set(self._charter.models)  # without its gate a run cannot go on
         return found
+
+    def give_up(self, model: str, why: str) -> None:
+        """Close the gate to a model for all workers."""
+        self._keeper.give_up.remote(model, why)
 
     async def close(self) -> None:
         """Dismiss the workers, and leave the cluster if this run joined it."""

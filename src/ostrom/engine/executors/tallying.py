@@ -10,17 +10,19 @@ from ostrom.engine.plan import Tally
 def count_entry(tally: Tally, entry: AnswerEntry | CallRecord) -> None:
     """Count what is journaled, so that the numbers of a run agree with its journal whoever died."""
     if not isinstance(entry, CallRecord):
-        _, _, _, part, answer, complaints = entry
+        _, _, _, part, answer, complaints, _ = entry
         tally.decisions += not part
         tally.invalid += complaints
-        tally.policies += answer.reading == "policy"
+        tally.policies += answer.reading in ("policy", "refused")
     elif entry.source == "cache":
         tally.cached += 1
     else:
         tally.calls += 1
+        tally.trouble = entry.error
         if entry.reply is None:
             tally.retries += 1
             return
+        tally.refused += entry.reply.finish == "filter"
         tally.tokens_in += entry.reply.usage.input or 0
         tally.tokens_out += entry.reply.usage.output or 0
         if entry.usd is None:

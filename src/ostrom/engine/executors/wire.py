@@ -10,18 +10,19 @@ from typing import Any, Literal
 from ostrom import errors
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
-from ostrom.engine.entries import CallRecord, Place
+from ostrom.engine.entries import CallRecord, Journaled, Place
 from ostrom.engine.executors.base import Ended
 from ostrom.engine.gate import Gate, Stopped
 from ostrom.engine.match import Replies
 from ostrom.engine.plan import Unit
+from ostrom.engine.questions import ReplayDiffers
 from ostrom.engine.retries import Patience
 from ostrom.errors import OstromError
 from ostrom.framing import Library
 from ostrom.models.base import Model
 
-AnswerEntry = tuple[int, int, int, str, Answer, int]
-"""Unit, step, player, part, the answer, and the complaints before it."""
+AnswerEntry = tuple[int, int, int, str, Answer, int, str | None]
+"""Unit, step, player, part, the answer, the complaints before it, and what was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class Charter:
     open_models: Callable[[str, Mapping[str, Any]], Model] | None
     retries: int
     policy: str
+    refused: str
     patience: Patience
     prices: Mapping[str, Any] | None
     cache: bool
@@ -61,7 +63,7 @@ class Work:
 
     unit: Unit
     facts: Sequence[Mapping[str, Any]] | None
-    known: dict[Place, tuple[Answer, int]]
+    known: dict[Place, Journaled]
     replies: Replies
 
 
@@ -83,7 +85,12 @@ class Failure:
         >>> Failure.of(errors.StudyError("is wrong", file="s.yaml")).error()
         StudyError('s.yaml: is wrong')
         """
-        known: dict[str, type[OstromError]] = {"SkipMatch": SkipMatch, "Stopped": Stopped, **vars(errors)}
+        known: dict[str, type[OstromError]] = {
+            "SkipMatch": SkipMatch,
+            "Stopped": Stopped,
+            "ReplayDiffers": ReplayDiffers,
+            **vars(errors),
+        }
         kind = known.get(self.kind, OstromError)
         made = kind.__new__(kind)
         Exception.__init__(made, self.text)

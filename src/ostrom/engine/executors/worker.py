@@ -61,7 +61,9 @@ class Worker:
         )
         for model in self._models.values():
             self._caller.open(model)
-        self._company = Company(self._models, self._library, Invalidity(charter.retries, charter.policy))
+        self._company = Company(
+            self._models, self._library, Invalidity(charter.retries, charter.policy, charter.refused)
+        )
 
     async def play(self, work: Work) -> Report:
         """Play a unit. All that was asked and answered is durable before its end is reported."""

@@ -23,7 +23,7 @@ from ostrom.models.base import Abilities, Finish, ReasoningKind, Reply, Request,
 from ostrom.models.failures import make, one_line
 from ostrom.models.grants import INSPECT, require
 from ostrom.models.keys import checked_url
-from ostrom.models.numbers import at_least_one, positive
+from ostrom.models.numbers import at_least_one, positive, token_count
 from ostrom.models.redaction import redactor
 
 PARAMS = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning_effort", "extra")
@@ -151,7 +151,10 @@ class InspectModel:
             reasoning_kind=kind,
             finish=_FINISH.get(choice.stop_reason, "other"),
             usage=Usage(
-                usage.input_tokens, usage.output_tokens, usage.input_tokens_cache_read, usage.reasoning_tokens
+                token_count(usage.input_tokens),
+                token_count(usage.output_tokens),
+                token_count(usage.input_tokens_cache_read),
+                token_count(usage.reasoning_tokens),
             )
             if usage
             else Usage(),

@@ -20,6 +20,7 @@ KINDS = {
     "imported": "#E69F00",
     "scripted": "#b9c0c8",
     "policy": "#D55E00",
+    "refused": "#7A1F00",
 }
 """Kinds of readings and their colours; what no agent chose stands out."""
 
@@ -34,7 +35,8 @@ class Readings(Panel):
         who = agents(data)
         if not who:
             return Drawn(notes=["No match has begun, so no answer was read."])
-        tables = [t for t in (_answers(data, who), _unfinished(data), _failed_tries(data)) if t is not None]
+        made = (_answers(data, who), _refusals(data), _unfinished(data), _failed_tries(data))
+        tables = [table for table in made if table is not None]
         notes = policy_warnings(data)
         origin = data.manifest.get("imported") or {}
         if bad := _bad_rows(origin):
@@ -68,7 +70,8 @@ def _figure(counts: list[dict[str, Any]], who: list[str]) -> Figure:
     caption = (
         "How answers were read: exact (the label alone at the end), loose (the only label named in the last "
         "sentence), constrained (held to a form while writing), logprob (the likeliest option), policy (no "
-        "readable answer after all retries; the study's policy decided)."
+        "readable answer after all retries; the study's policy decided), refused (a content filter or the model "
+        "declined; the study's policy for refusals decided)."
     )
     return Figure("readings", chart, caption, "Stacked bars: how the answers of every agent were read.")
 
@@ -113,6 +116,23 @@ def _bad_rows(origin: Mapping[str, Any]) -> Table | None:
     return Table("bad_rows", ["what is wrong", "how many", "of", "done", "where", "note"], rows, caption, 50)
 
 
+def _refusals(data: RunData) -> Table | None:
+    rows = data.records(
+        "SELECT c.model, count(*) AS n, count(DISTINCT c.match) AS matches, "
+        "count(DISTINCT c.match) FILTER (m.state <> 'done') AS without, "
+        "min(coalesce(c.error, c.reply)) AS example FROM calls c "
+        "JOIN (SELECT DISTINCT match, state FROM matches) m ON c.match = m.match "
+        "WHERE c.finish = 'filter' GROUP BY c.model ORDER BY c.model"
+    )
+    if not rows:
+        return None
+    listed = [[r["model"], r["n"], r["matches"], r["without"], (r["example"] or "")[:200]] for r in rows]
+    columns = ["model", "refusals", "matches with one", "not in the results", "example"]
+    return Table(
+        "refusals", columns, listed, "Calls that a content filter or the model itself declined to answer.", 50
+    )
+
+
 def _unfinished(data: RunData) -> Table | None:
     rows = data.records(
         "SELECT state, coalesce(reason, '') AS reason, count(DISTINCT match) AS n FROM matches "
@@ -129,7 +149,8 @@ def _unfinished(data: RunData) -> Table | None:
 def _failed_tries(data: RunData) -> Table | None:
     rows = data.records(
         "SELECT model, split_part(error, ':', 1) AS kind, status, count(*) AS n, min(error) AS example "
-        "FROM calls WHERE error IS NOT NULL GROUP BY model, kind, status ORDER BY model, n DESC, kind, status"
+        "FROM calls WHERE error IS NOT NULL AND finish IS NULL GROUP BY model, kind, status "
+        "ORDER BY model, n DESC, kind, status"
     )
     if not rows:
         return None

@@ -28,8 +28,11 @@ from ostrom.streams import Streams
 from ostrom.studies.factors import Factor, Level
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.schema import StudyFile
+from ostrom.whole_files import write_whole
 
 UNITS = "imported.json"
+PAID_ONLY = {"recorded": "payoffs"}
+"""The facts of a match of which only the payoffs are on record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ def as_scored(rules: Mechanism, payoffs: Sequence[Sequence[float]], scores: Sequ
 
     def play(game: Game, streams: Streams) -> Play:  # noqa: ARG001
         rounds = [Round(n, (), tuple(map(float, paid))) for n, paid in enumerate(payoffs, 1)]
-        return Outcome(rounds, tuple(scores), {"recorded": "payoffs"})
+        return Outcome(rounds, tuple(scores), PAID_ONLY)
         yield []  # a generator, as every play is
 
     scored = copy(rules)
@@ -109,7 +112,7 @@ class ImportedPlan(StudyPlan):
     ) -> None:
         self.study, self.file, self.name = study, file, study.name
         self.library = Library()
-        self.retries, self.policy = study.invalid.retries, study.invalid.policy
+        self.retries, self.policy, self.refused = study.invalid.retries, study.invalid.policy, study.refused
         self.budget = Budget()
         self.models: tuple[str, ...] = ()
         self._units = units
@@ -199,7 +202,7 @@ def write_units(folder: Path, units: Sequence[ImportedUnit]) -> str:
         ]
     )  # fmt: skip
     try:
-        (folder / UNITS).write_bytes(data)
+        write_whole(folder / UNITS, data)
     except OSError as error:
         raise RunError(f"{folder / UNITS}: cannot be written ({error.strerror})") from None
     return hashlib.blake2b(data, digest_size=16).hexdigest()

@@ -14,12 +14,11 @@ from ostrom.analysis.dynamics.foreign import ForeignTournament, parse_tournament
 from ostrom.analysis.dynamics.foreign_json import load_json
 from ostrom.analysis.dynamics.foreign_seats import Seats
 from ostrom.analysis.dynamics.payoff_files import Discount, looks_like_payoffs
-from ostrom.engine.folder import Folder
 from ostrom.engine.journal import Journal
 from ostrom.errors import StudyError, UsageError
 from ostrom.games import build_game
 from ostrom.games.game import Game
-from ostrom.studies.importing.plan import ImportedUnit
+from ostrom.studies.importing.plan import PAID_ONLY, ImportedUnit
 from ostrom.studies.importing.problems import Disagreement
 from ostrom.studies.importing.tournament_mapping import (
     About,
@@ -101,8 +100,8 @@ def import_tournaments(
         "notes": list(notes),
     }
 
-    def journal(at: Folder) -> None:
-        asyncio.run(_journal(at, units))
+    def journal(new: Journal) -> None:
+        asyncio.run(_journal(new, units))
 
     write_run(folder, units, _study(name, rule, units), imported, journal)
     return replace(done, folder=folder.path)
@@ -219,12 +218,11 @@ def _study(name: str, rule: TournamentMapping, units: Sequence[ImportedUnit]) ->
     return validate(StudyFile, dict(data), "mapping")
 
 
-async def _journal(folder: Folder, units: Sequence[ImportedUnit]) -> None:
-    journal = Journal(folder.journal, create=True)
+async def _journal(journal: Journal, units: Sequence[ImportedUnit]) -> None:
     try:
         journal.start()
         for index, unit in enumerate(units):
-            journal.finish(index, "done", None, 0, unit.scores)
+            journal.finish(index, "done", None, 0, unit.scores, PAID_ONLY)
             if journal.backlog > 20_000:
                 await journal.flush()
         await journal.flush()

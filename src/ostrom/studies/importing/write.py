@@ -114,8 +114,8 @@ def import_rounds(
     }
     ready = reader.as_numbers(ready)
 
-    def journal(at: Folder) -> None:
-        asyncio.run(_journal(at, ready, reader.columns))
+    def journal(new: Journal) -> None:
+        asyncio.run(_journal(new, ready, reader.columns))
 
     write_run(folder, [match.unit for match in ready], _study(name, rule, ready), imported, journal)
     return replace(done, folder=folder.path)
@@ -176,7 +176,7 @@ def write_run(
     units: Sequence[ImportedUnit],
     study: StudyFile,
     imported: dict[str, Any],
-    journal: Callable[[Folder], None],
+    journal: Callable[[Journal], None],
 ) -> None:
     """Write an imported run: its units, its journal and, last, its manifest."""
     folder.lock()
@@ -184,16 +184,15 @@ def write_run(
         for stale in folder.path.glob("journal.db*"):
             stale.unlink()
         digest = write_units(folder.path, units)
-        journal(folder)
         manifest = new_manifest(study.model_dump(mode="json"), {}, imported={**imported, "digest": digest})
+        journal(folder.open_journal(manifest, create=True))
         # The manifest comes last: a folder without one is no run, so a broken import leaves none behind.
         folder.write_manifest(manifest)
     finally:
         folder.unlock()
 
 
-async def _journal(folder: Folder, ready: Sequence[Ready], columns: dict[str, str]) -> None:
-    journal = Journal(folder.journal, create=True)
+async def _journal(journal: Journal, ready: Sequence[Ready], columns: dict[str, str]) -> None:
     known: dict[Any, Answer] = {}
     try:
         journal.start()
