@@ -224,7 +224,7 @@ def plain_climb(
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_the_climb_is_the_plain_one_to_the_last_bit(seed: int) -> None:
+def test_the_climb_ends_where_the_plain_one_ends_and_never_lower(seed: int) -> None:
     rng = np.random.default_rng(seed)
     names = list(STRATEGIES)[: 3 + seed % 3]
     played = play(MIXTURE, matches=20 + 10 * seed, error=0.05 + 0.05 * seed, rng=rng, names=names)
@@ -233,12 +233,14 @@ def test_the_climb_is_the_plain_one_to_the_last_bit(seed: int) -> None:
         counts = table.only(keep).counts
         load = np.vstack([np.ones(len(counts)), rng.integers(0, 4, size=(2, len(counts)))]).astype(float)
         start = np.full((3, len(keep)), 1 / len(keep))
-        for most in (1, 7, 400):
-            given = (counts, table.chances, load, start, np.array(STARTS))
-            for ours, plain in zip(
-                climb(*given, tolerance=1e-8, most=most), plain_climb(*given, 1e-8, most), strict=True
-            ):
-                assert np.array_equal(ours, plain)
+        given = (counts, table.chances, load, start, np.array(STARTS))
+        ours, plain = climb(*given, tolerance=1e-9, most=3_000), plain_climb(*given, 1e-9, 20_000)
+        assert np.all(ours[2] >= plain[2] - 1e-6)
+        assert np.allclose(ours[2], plain[2], atol=1e-4)
+        # A few cycles are never lower than as many plain steps: every jump that lowers is taken back.
+        for most in (1, 3, 9):
+            few = climb(*given, tolerance=1e-9, most=most)[2]
+            assert np.all(few >= plain_climb(*given, 1e-9, most)[2] - 1e-9)
 
 
 def test_candidate_sets_are_ranked_by_evidence() -> None:

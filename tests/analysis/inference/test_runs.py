@@ -161,7 +161,13 @@ def test_levels_can_be_estimated_apart(tmp_path: Path) -> None:
     ("study", "words"),
     [
         ({"game": "public_goods", "types": {"a": "cooperator"}}, "players, not by two"),
-        ({"game": "battle_of_the_sexes", "types": {"a": "favourite"}}, "defines no cooperative action"),
+        (
+            {
+                "game": {"actions": ["a", "b", "c"], "payoffs": [[[1, 0]] * 3, [[0, 1]] * 3, [[1, 1]] * 3]},
+                "types": {"a": "random"},
+            },
+            "defines no cooperative action and has more than two actions",
+        ),
         ({"mechanism": "none", "types": {"a": "cooperator"}}, "a single round was played"),
     ],
 )
@@ -170,6 +176,29 @@ def test_runs_without_such_matches_are_refused_with_the_reason(
 ) -> None:
     with played(tmp_path, **study) as data, pytest.raises(UsageError, match=words):
         infer_strategies(data, resamples=100)
+
+
+def test_games_without_a_cooperative_action_are_inferred_over_their_actions(tmp_path: Path) -> None:
+    """In the Battle of the Sexes the alternator and who always plays the first action are found again."""
+    study = {"game": "battle_of_the_sexes", "types": {"a": "alternator", "b": "favourite"}, "seeds": 3}
+    with played(tmp_path, **study) as data:
+        found = infer_strategies(data, agents=["a"], resamples=100, compare=False)
+    (estimate,) = found.estimates
+    assert estimate.frequencies is not None
+    assert estimate.frequencies["alternator"].weight == pytest.approx(1, abs=1e-6)
+    assert any(
+        "battle_of_the_sexes defines no cooperative action" in note and "C is opera, D is match" in note
+        for note in found.notes
+    )
+
+
+def test_what_is_about_actions_is_never_pooled_over_games(tmp_path: Path) -> None:
+    vary = {"game": ["prisoners_dilemma", "battle_of_the_sexes"]}
+    with played(tmp_path, types={"a": "alternator"}, vary=vary, seeds=2) as data:
+        found = infer_strategies(data, resamples=100, compare=False)
+    assert [dict(e.within) for e in found.estimates] == [
+        {"game": "prisoners_dilemma"}, {"game": "battle_of_the_sexes"},
+    ]  # fmt: skip
 
 
 def test_a_single_match_gives_responses_but_no_shares(tmp_path: Path) -> None:

@@ -76,8 +76,12 @@ def prescribed_moves(
     *,
     mechanism: str = "repetition",
     told: Mapping[str, Any] = NOTHING,
+    original: Game | None = None,
 ) -> dict[str, tuple[float, ...]]:
     """Per candidate its chance of cooperating in every round, given the rounds before it (``seat`` from 0).
+
+    Where ``game`` takes an action of the ``original`` game for cooperation, candidates that need none are
+    shown the game as it is.
 
     >>> from ostrom.games import build_game
     >>> pd = build_game("prisoners_dilemma")
@@ -89,9 +93,15 @@ def prescribed_moves(
     if cooperative is None:
         raise UsageError(f"game {game.name} defines no cooperative action for seat {seat + 1}")
     past = list(rounds)
-    views = [View(game, seat, mechanism, n + 1, History(past, n), told) for n in range(len(past))]
+
+    def seen(as_shown: Game) -> list[View]:
+        return [View(as_shown, seat, mechanism, n + 1, History(past, n), told) for n in range(len(past))]
+
+    coded = seen(game)
+    plain = coded if original is None else seen(original)
     found = {}
     for name, strategy in candidates.items():
         strategy.forget()
+        views = coded if strategy.needs_cooperation else plain
         found[name] = tuple(float(strategy.odds(view)[cooperative]) for view in views)
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -28,6 +28,13 @@ class RepeatedMatch:
     noise: float
     """The chance with which the mechanism itself changes a move."""
     within: Mapping[str, Any]
+    original: Game | None = None
+    """The game itself, where it has no cooperative action and ``game`` takes its first action for it."""
+
+    @property
+    def coded(self) -> bool:
+        """Whether the first action stands for the cooperative one."""
+        return self.original is not None
 
     def moves(self, seat: int) -> tuple[int, ...]:
         """What a seat (from 0) did: 1 is cooperation."""
@@ -61,8 +68,19 @@ def repeated_matches(data: RunData, by: Sequence[str] = ()) -> RepeatedMatches:
     if not kept:
         told = "; ".join(f"{reason} ({count} matches)" for reason, count in why.items())
         raise UsageError(f"{data.name}: has no finished repeated match to infer strategies from: {told}")
-    notes = tuple(f"{count} matches are left out: {reason}" for reason, count in why.items())
-    return RepeatedMatches(tuple(kept), notes)
+    if "game" not in by and any(m.coded for m in kept) and len({m.game.name for m in kept}) > 1:
+        # An action of one game is no action of another: what is about actions is never pooled over games.
+        return repeated_matches(data, (*by, "game"))
+    notes = [f"{count} matches are left out: {reason}" for reason, count in why.items()]
+    coded = {m.game.name: m.game for m in kept if m.coded}
+    for name, game in coded.items():
+        first = " and ".join(dict.fromkeys(names[0] for names in game.actions))
+        second = " and ".join(dict.fromkeys(names[1] for names in game.actions))
+        notes.append(
+            f"game {name} defines no cooperative action: strategies and responses are about its actions, C is "
+            f"{first}, D is {second}"
+        )
+    return RepeatedMatches(tuple(kept), tuple(notes))
 
 
 def _match(data: RunData, match: int, rows: list[dict[str, Any]], by: Sequence[str]) -> RepeatedMatch | str:
@@ -71,8 +89,11 @@ def _match(data: RunData, match: int, rows: list[dict[str, Any]], by: Sequence[s
     game, players = unit.game, sum(not player.observes for player in unit.players)
     if game.seats != 2 or players != 2:
         return f"game {game.name} was played by {max(game.seats, players)} players, not by two"
+    original = None
     if None in game.cooperative or None in game.defective:
-        return f"game {game.name} defines no cooperative action"
+        if any(len(names) != 2 for names in game.actions):
+            return f"game {game.name} defines no cooperative action and has more than two actions"
+        original, game = game, by_actions(game)
     rounds = tuple(_rounds(game, rows))
     if len(rounds) < 2:
         return "a single round was played"
@@ -82,8 +103,25 @@ def _match(data: RunData, match: int, rows: list[dict[str, Any]], by: Sequence[s
     mechanism = unit.mechanism
     return RepeatedMatch(
         match, game, mechanism.name, getattr(mechanism, "told", NOTHING), (first[1], first[2]), rounds,
-        float(getattr(mechanism, "noise", 0.0)), {name: rows[0][name] for name in by},
+        float(getattr(mechanism, "noise", 0.0)), {name: rows[0][name] for name in by}, original,
     )  # fmt: skip
+
+
+_CODED: dict[int, tuple[Game, Game]] = {}
+
+
+def by_actions(game: Game) -> Game:
+    """A game of two actions without a cooperative one, its first action taken for it.
+
+    Strategies about cooperation are then strategies about actions: tit for tat repeats the other's last
+    action, the cooperator always plays the first one, the defector the second.
+    """
+    known = _CODED.get(id(game))
+    if known is None or known[0] is not game:
+        if len(_CODED) > 1000:
+            _CODED.clear()
+        known = _CODED[id(game)] = (game, replace(game, cooperative=(0, 0), defective=(1, 1)))
+    return known[1]
 
 
 def _rounds(game: Game, rows: list[dict[str, Any]]) -> Iterator[Round]:

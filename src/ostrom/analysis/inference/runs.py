@@ -140,7 +140,7 @@ def infer_strategies(
         key = (id(m.game), seat.seat, repr(m.told), tuple(r.actions for r in m.rounds))
         if key not in known:
             known[key] = prescribed_moves(
-                built, m.game, seat.seat, m.rounds, mechanism=m.mechanism, told=m.told
+                built, m.game, seat.seat, m.rounds, mechanism=m.mechanism, told=m.told, original=m.original
             )
         who = seat.agent if unit == "player" else seat.seat
         return PlayedMatch(m.match, who, m.moves(seat.seat), known[key])
