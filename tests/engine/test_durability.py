@@ -6,8 +6,9 @@ import asyncio
 import os
 import sqlite3
 from collections.abc import Generator
+from contextlib import closing
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -211,5 +212,5 @@ def test_queued_entries_are_written_when_the_journal_is_closed(tmp_path: Path) -
         assert journal.entries == 700
 
     asyncio.run(main())
-    found: Any = Journal(tmp_path / "journal.db")
-    assert found.entries == 700 == len(found.answers(0))
+    with closing(Journal(tmp_path / "journal.db")) as found:
+        assert found.entries == 700 == len(found.answers(0))

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,7 @@ def test_what_is_flushed_is_there(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "journal.db")
     assert len(journal.answers(0)) == journal.entries == 10
     assert journal.answers(0)[3, 0, ""][0].value == "cooperate"
+    journal.close()
 
 
 def test_a_second_answer_to_the_same_decision_is_refused_by_the_database(tmp_path: Path) -> None:
@@ -276,7 +278,8 @@ def test_a_database_without_its_log_and_its_tally_is_not_taken_for_the_whole(tmp
         with pytest.raises(RunError, match=r"was not closed, and journal\.db\.tally is missing"):
             Journal(path, create=create)
     path.with_name("journal.db.tally").write_text("0")  # as the message says: somebody decides to go on
-    assert Journal(path).entries == 0
+    with closing(Journal(path)) as journal:
+        assert journal.entries == 0
 
 
 @pytest.mark.parametrize("tally", [None, "", "\0" * 21, "garbage", "-1"])
@@ -288,7 +291,8 @@ def test_a_lost_tally_matters_only_where_entries_may_be_missing(tmp_path: Path, 
     if tally is not None:
         (tmp_path / "journal.db.tally").write_text(tally)
         crashed.with_name("journal.db.tally").write_text(tally)
-    assert Journal(tmp_path / "journal.db").entries == 10
+    with closing(Journal(tmp_path / "journal.db")) as journal:
+        assert journal.entries == 10
     with pytest.raises(
         RunError, match=r"it holds 10 \(to go on with these, write 10 into journal.db.tally\)"
     ):
@@ -305,8 +309,8 @@ def test_a_unit_that_ends_twice_counts_twice_and_stands_once(tmp_path: Path) -> 
         journal.close()
 
     asyncio.run(again())
-    journal = Journal(tmp_path / "journal.db")
-    assert (journal.entries, journal.states()) == (2, {0: "done"})
+    with closing(Journal(tmp_path / "journal.db")) as journal:
+        assert (journal.entries, journal.states()) == (2, {0: "done"})
 
 
 def test_an_entry_that_the_database_cannot_hold_fails_those_who_wait(tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ def test_every_column_of_a_call_comes_back(tmp_path: Path) -> None:
     )  # fmt: skip
     assert journal.prompt(first["id"]) == journal.prompt(second["id"]) == [["user", "hi"]]
     assert journal.prompt(999) is None
+    journal.close()
 
 
 def test_replies_that_arrived_are_known_by_place_and_key(tmp_path: Path) -> None:
@@ -94,6 +95,7 @@ def test_replies_that_arrived_are_known_by_place_and_key(tmp_path: Path) -> None
     assert [row[1:] for row in journal.asked(3, 2, 1)] == [("plan", "[A0]", "because")]
     assert journal.asked(3, 2, 0) == [] and journal.begun() == {3, 5}
     assert [row["match"] for row in journal.call_rows("r", 5)] == [5]
+    journal.close()
 
 
 def test_what_was_spent_is_the_sum_of_what_was_journaled(tmp_path: Path) -> None:
@@ -113,6 +115,7 @@ def test_what_was_spent_is_the_sum_of_what_was_journaled(tmp_path: Path) -> None
         "calls": 4, "tokens_in": 18, "tokens_out": 8, "usd": 0.125, "failed_tries": 1, "unpriced": 1, "cached": 1,
         "refused": 0, "decisions": 2, "complaints": 6, "policies": 2,
     }  # fmt: skip
+    journal.close()
 
 
 def test_answers_come_back_with_all_they_carry(tmp_path: Path) -> None:
@@ -123,6 +126,7 @@ def test_answers_come_back_with_all_they_carry(tmp_path: Path) -> None:
     )
     assert journal.answers(0) == {(0, 1, "p"): (plain, 0, None), (1, 0, ""): (full, 4, "asked")}
     assert list(journal.answers(0)) == [(0, 1, "p"), (1, 0, "")]  # in the order of steps
+    journal.close()
 
 
 def test_prompts_are_packed_by_the_hundred_and_found_one_by_one(tmp_path: Path) -> None:
@@ -135,6 +139,7 @@ def test_prompts_are_packed_by_the_hundred_and_found_one_by_one(tmp_path: Path) 
     (packages,) = raw.execute("SELECT count(*) FROM prompts").fetchone()
     raw.close()
     assert packages >= 3 and journal.entries == 600 + packages
+    journal.close()
 
 
 def test_endings_come_back(tmp_path: Path) -> None:
@@ -157,6 +162,7 @@ def test_endings_come_back(tmp_path: Path) -> None:
     assert journal.play(2) == (6, b"\x01\x02") and journal.play(0) is None
     assert journal.begun() == {1}  # a done match has not merely begun, a failed one has
     assert journal.backlog == 0 and journal.entries == 5
+    journal.close()
 
 
 def test_a_tally_counts_what_workers_send() -> None:

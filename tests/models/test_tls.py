@@ -41,14 +41,16 @@ class Authority:
         self.folder = folder
         self.root = folder / "root.pem"
         self._openssl(
-            "req", "-x509", *self._key("root"), "-out", self.root, "-days", "2", "-subj", "/CN=test root"
-        )
+            "req", "-x509", *self._key("root"), "-out", self.root, "-days", "2", "-subj", "/CN=test root",
+            # Python 3.13 and later refuse an authority that does not say what its key is for.
+            "-addext", "keyUsage=critical,keyCertSign,cRLSign",
+        )  # fmt: skip
 
     def context(self, name: str, host: str, *, expired: bool = False) -> ssl.SSLContext:
         """A server that proves to be this host."""
         request, signed = self.folder / f"{name}.csr", self.folder / f"{name}.pem"
         names = self.folder / f"{name}.ext"
-        names.write_text(f"subjectAltName=DNS:{host}\n")
+        names.write_text(f"subjectAltName=DNS:{host}\nauthorityKeyIdentifier=keyid\n")
         self._openssl("req", "-new", *self._key(name), "-out", request, "-subj", f"/CN={host}")
         sign = ("x509", "-req", "-in", request, "-CA", self.root, "-CAkey", self.folder / "root.key",
                 "-CAcreateserial", "-out", signed, "-extfile", names)  # fmt: skip

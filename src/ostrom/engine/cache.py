@@ -63,12 +63,16 @@ class Cache:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, timeout=30)
+        except (sqlite3.Error, OSError) as error:
+            raise RunError(f"{path}: the cache cannot be opened: {error}") from None
+        try:
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.execute(
                 "CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply TEXT) WITHOUT ROWID"
             )
         except (sqlite3.Error, OSError) as error:
+            self._db.close()
             raise RunError(f"{path}: the cache cannot be opened: {error}") from None
 
     async def get(self, key: bytes) -> Reply | None:

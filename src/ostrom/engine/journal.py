@@ -54,21 +54,18 @@ class Journal:
             raise RunError(f"{path}: there is no journal")
         try:
             self._read = self._connect() if create else self._connect_to_read()
-            if create and self._is_new():
-                # All or nothing: a process that is killed here leaves an empty file, not half a journal.
-                schema = files("ostrom.engine").joinpath("schema.sql").read_text()
-                meta = (
-                    f"INSERT INTO meta VALUES ('entries', 0), ('closed', 1), ('study', '{identity or ''}'), "
-                    f"('ostrom', '{__version__}');\nPRAGMA user_version={FORMAT};"
-                )
-                self._read.executescript(f"BEGIN IMMEDIATE;\n{schema}\n{meta}\nCOMMIT;")
-            self._entries = check(self._read, path, self.tally_path)
-            self._check_identity(identity)
+        except DAMAGE as error:
+            raise RunError(explain(path, error)) from None
+        try:
+            self._entries = self._checked(create, identity)
             self._questions: dict[str, int] = {
                 text: number for number, text in self._read.execute("SELECT id, asked FROM questions")
             }
-        except DAMAGE as error:
-            raise RunError(explain(path, error)) from None
+        except BaseException as error:
+            self._read.close()
+            if isinstance(error, DAMAGE):
+                raise RunError(explain(path, error)) from None
+            raise
         self._asked = {number: text for text, number in self._questions.items()}
         self._writer: Writer | None = None
         self._texts: dict[int, tuple[Answer, Row]] = {}
@@ -90,17 +87,19 @@ class Journal:
         """How many entries the journal holds."""
         return self._entries if self._writer is None else self._writer.entries
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, *and_then: str) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, check_same_thread=False, timeout=10)
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=FULL")
+        try:
+            for statement in ("PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", *and_then):
+                connection.execute(statement).fetchone()
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def _connect_to_read(self) -> sqlite3.Connection:
         try:
-            connection = self._connect()
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            return connection
+            return self._connect("SELECT count(*) FROM sqlite_master")
         except sqlite3.OperationalError:
             log = self.path.with_name(self.path.name + "-wal")
             if log.exists() and log.stat().st_size:
@@ -109,6 +108,20 @@ class Journal:
             return sqlite3.connect(
                 f"{self.path.resolve().as_uri()}?immutable=1", uri=True, check_same_thread=False
             )
+
+    def _checked(self, create: bool, identity: str | None) -> int:
+        """How many entries a sound journal of this study holds; a new one is given its tables first."""
+        if create and self._is_new():
+            # All or nothing: a process that is killed here leaves an empty file, not half a journal.
+            schema = files("ostrom.engine").joinpath("schema.sql").read_text()
+            meta = (
+                f"INSERT INTO meta VALUES ('entries', 0), ('closed', 1), ('study', '{identity or ''}'), "
+                f"('ostrom', '{__version__}');\nPRAGMA user_version={FORMAT};"
+            )
+            self._read.executescript(f"BEGIN IMMEDIATE;\n{schema}\n{meta}\nCOMMIT;")
+        entries = check(self._read, self.path, self.tally_path)
+        self._check_identity(identity)
+        return entries
 
     def _is_new(self) -> bool:
         row = self._read.execute("SELECT count(*) FROM sqlite_master WHERE name='meta'").fetchone()
