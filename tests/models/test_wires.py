@@ -18,10 +18,22 @@ from ostrom.errors import (
     ServerFailed,
     StudyError,
     TimedOut,
+    UsageError,
 )
-from ostrom.models import Message, Reply, Request, Usage, anthropic_wire, open_model, openai_wire
+from ostrom.models import (
+    Message,
+    Reply,
+    Request,
+    Usage,
+    anthropic_wire,
+    grants,
+    open_model,
+    openai_client,
+    openai_wire,
+)
 from ostrom.models.dialects import DIALECTS
 from ostrom.models.failures import LONGEST, from_error_object, from_status, make, one_line, retry_after
+from ostrom.models.http1 import ResponseReader
 from ostrom.models.keys import is_local, origin
 from ostrom.models.numbers import at_least_one, positive
 from ostrom.models.reasoning import of_message, split_thinking
@@ -303,3 +315,35 @@ def test_a_place_is_left_once_and_the_latency_stands_still_when_the_reply_is_her
     sending.leave()
     sending.drop()
     assert left == [1] and sending.dropped
+
+
+@pytest.mark.parametrize("field", ["message", "msg", "type", "code"])
+def test_the_words_of_a_server_wherever_it_puts_them(field: str) -> None:
+    body = orjson.dumps({"error": {field: "no model x"}})
+    assert str(from_status(404, {}, body, who="m")) == "m refused the request (404): no model x"
+
+
+def test_a_response_has_begun_with_its_first_byte() -> None:
+    reader = ResponseReader()
+    assert not reader.begun
+    for byte in (b"H", b"TT", b"P/1.1 200 OK\r\n"):
+        assert reader.feed(byte) is None and reader.begun
+
+
+def test_what_a_service_can_do_is_known_without_its_key() -> None:
+    known = openai_client.abilities("mistral/m", {})
+    assert (known.schema, known.prefill, known.logprobs) == (True, True, False)
+    assert not openai_client.abilities("http://h/v1#m", {}).schema
+    assert openai_client.abilities("http://h/v1#m", {"dialect": "vllm"}).choices
+    assert (
+        not openai_client.abilities("openai/o3", {}).logprobs
+        and openai_client.abilities("openai/gpt-4o", {}).logprobs
+    )
+    assert openai_client.abilities("http://h/v1#m", {"abilities": ["schema"]}).schema
+
+
+def test_a_refused_key_is_called_by_its_variable() -> None:
+    with pytest.raises(UsageError, match="the environment variable LAB_KEY would be sent to https://h"):
+        grants.require("LAB_KEY", "https://h.example/v1", who="m")
+    with pytest.raises(UsageError, match="the key of a provider would be sent to https://h"):
+        grants.require(grants.INSPECT, "https://h.example/v1", who="m")

@@ -74,7 +74,7 @@ def main() -> int:
         counts[room] = Counter(mutants=len(mutants))
         for mutant, verdict in _try(mutants[: arguments.sample], reached, begun + share, arguments.jobs):
             tried.add(mutant.name)
-            if verdict == "survived" and mutant.name in judged:
+            if verdict in ("survived", "unreached") and mutant.name in judged:
                 verdict = "judged"
             elif verdict in ("survived", "unreached"):
                 new.append(mutant.name)
