@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from ostrom.errors import ModelError, RateLimited
-from ostrom.models import Message, Reply, Request, Usage, open_model
+from ostrom.models import Message, Reply, Request, Usage
 from ostrom.models.providers.scripted import ScriptedModel
 
 Ask = Callable[..., Reply]
@@ -41,5 +41,5 @@ def test_a_function_sees_the_request_and_may_wait(ask: Ask) -> None:
 
 
 def test_a_scripted_model_is_known_by_its_name() -> None:
-    described = open_model("scripted/mute").describe()
-    assert (described["name"], described["wire"]) == ("scripted/mute", "scripted")
+    described = ScriptedModel("scripted/one", ["[A0]"]).describe()
+    assert (described["name"], described["wire"]) == ("scripted/one", "scripted")
