@@ -184,6 +184,45 @@ def test_play_asks_on_stderr_so_that_json_is_alone(ostrom: Call) -> None:
     assert done.err.count("] > ") == 2
 
 
+def test_designs_are_no_matches(ostrom: Call, tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(
+        "name: own\ngame: prisoners_dilemma\nmechanism: mediation\ntypes: {a: tit_for_tat, b: grim}\n"
+    )
+    done = ostrom("run", "own.yaml", "--limit", "3", "--json")
+    assert done.code == 1 and json.loads(done.out)["matches"]["planned"] == 2
+    done = ostrom("run", "own.yaml", "--json")
+    told = json.loads(done.out)
+    assert told["matches"] == {"planned": 2, "done": 2, "skipped": 0, "failed": 0}, done
+    assert told["designs"] == {"planned": 4, "done": 4, "skipped": 0, "failed": 0}
+    assert "2 of 2 matches done; 4 of 4 designs done;" in done.err
+    assert json.loads(ostrom("validate", "own.yaml", "--json").out)["as written"] == "1 cells, 2 matches"
+    told = json.loads(ostrom("run", "own.yaml", "--dry-run", "--json").out)
+    assert (told["matches"], told["designs"]) == (2, 4)
+
+
+def test_a_dry_run_says_whether_the_budget_suffices(ostrom: Call, tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(GOOD.replace("tit_for_tat", MODEL))
+    dry = ("run", "own.yaml", "--dry-run")
+    told = json.loads(ostrom(*dry, "--json").out)
+    assert told["calls"] == 4 and told["tokens_out"] == 4 * 2000 and told["budget"] == []
+    assert told["likely_tokens_out"] == 4 * 8 and 0 < told["likely_usd"] < told["usd"]
+    between = (told["usd"] + told["likely_usd"]) / 2
+    for usd, verdict in ((5.0, "suffices"), (between, "likely suffices"), (1e-9, "does not suffice")):
+        done = ostrom(*dry, "--budget-usd", f"{usd:.12f}")
+        assert done.code == 0 and f"USD: {verdict} (at most " in done.err, done.err
+    for usd, verdict in ((5.0, "suffices"), (1e-9, "does not suffice")):
+        done = ostrom(*dry, "--budget-usd", f"{usd:.12f}", "--json")
+        assert [v["verdict"] for v in json.loads(done.out)["budget"]] == [verdict]
+    assert "budget of 3 calls: does not suffice" in ostrom(*dry, "--budget-calls", "3").err
+    assert "tokens: suffices" in ostrom(*dry, "--budget-tokens", "90000").err
+    unknown = ostrom(*dry, "--model", "openai/unheard-of", "--budget-usd", "5")
+    assert "the price is not known" in unknown.err
+    one = json.loads(ostrom(*dry, "--json", "--set", "types.tft.style=logprob").out)
+    assert one["tokens_out"] == 4, "the log-probabilities of one token are asked for"
+    free = ostrom(*dry, "--set", "agent.params={temperature: 0}", "--budget-usd", "5")
+    assert "set agent.params.max_tokens" in free.err and "no bound" in free.out
+
+
 def test_evolve_counts_the_matches_of_a_type(ostrom: Call, tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(
         GOOD.replace(

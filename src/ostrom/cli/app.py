@@ -16,6 +16,7 @@ from ostrom.cli import (
     judging,
     model_commands,
     playing,
+    resuming,
     robust,
     running,
     transcribing,
@@ -35,6 +36,7 @@ app = typer.Typer(
 models = typer.Typer(help="Language models: check one, fetch the embedded ones.", no_args_is_help=True)
 
 app.command("run")(running.run)
+app.command("resume")(resuming.resume)
 app.command("list")(catalog.list_parts)
 app.command("show")(catalog.show)
 app.command("validate")(validating.validate_file)

@@ -8,8 +8,19 @@ from typing import TYPE_CHECKING, Any
 from ostrom.cli.output import say
 
 if TYPE_CHECKING:
-    from ostrom.engine.plan import Tally
+    from ostrom.engine.plan import Counted, Tally
     from ostrom.engine.runner import Result
+
+
+def counted(units: Counted, what: str) -> str:
+    """How many of the planned units ended, and how.
+
+    >>> from ostrom.engine.plan import Counted
+    >>> counted(Counted(4, 3, 0, 1), "matches")
+    '3 of 4 matches done, 1 failed'
+    """
+    more = [f"{n} {how}" for n, how in ((units.skipped, "skipped"), (units.failed, "failed")) if n]
+    return ", ".join([f"{units.done} of {units.planned} {what} done", *more])
 
 
 def spent(tally: Tally) -> str:
@@ -28,14 +39,14 @@ def spent_data(tally: Tally) -> dict[str, Any]:
     }
 
 
-def say_trouble(result: Result, more: str = "") -> None:
-    """The first failures, what stopped it, and that the same command goes on."""
+def say_trouble(result: Result, more: str = "", again: str = "the same command") -> None:
+    """The first failures, what stopped it, and what command goes on."""
     for line in result.tally.failures[:5]:
         say(f"  {line}")
     if result.why:
         say(f"stopped: {result.why}")
     if not result.complete:
-        say(f"the same command goes on from here{more}")
+        say(f"{again} goes on from here{more}")
 
 
 def leave(result: Result) -> None:

@@ -115,17 +115,18 @@ def judge(
 
 
 def _forecast(plan: JudgePlan, options: Options, folder: Path, json: bool) -> None:
-    from ostrom.cli.forecasting import print_forecast
+    from ostrom.cli.forecasting import forecast_data, print_forecast
     from ostrom.studies.judged_forecast import forecast_judging
 
     bound = forecast_judging(plan, options.prices, options.limit)
     if json:
-        cost = {k: v for k, v in bound.as_dict().items() if k not in ("cells", "matches", "decisions")}
+        told = forecast_data(bound, plan.budget)
+        cost = {k: v for k, v in told.items() if k not in ("cells", "matches", "designs", "decisions")}
         judgements = {"planned": len(plan), "due": bound.matches}
         print_json({"corpus": str(folder), "decisions": len(plan.corpus), "judgements": judgements, **cost})
         return
     counted = {"decisions": len(plan.corpus), "judgements": len(plan), "due now": bound.matches}
-    print_forecast(folder.name, counted, bound)
+    print_forecast(folder.name, counted, bound, plan.budget)
 
 
 def _report(

@@ -58,6 +58,10 @@ def _catch_interrupts(runner: Runner, playing: asyncio.Task[Any] | None) -> None
             loop.add_signal_handler(name, interrupt)
 
 
+def _units(tally: Tally) -> str:
+    return "matches and designs" if tally.preparations else "matches"
+
+
 def describe(tally: Tally, rate: float, left: float | None) -> str:
     """The numbers of a run in one line."""
     parts = [f"{rate:.1f} decisions/s"]
@@ -113,7 +117,7 @@ async def _bar(runner: Runner) -> None:
         TextColumn("{task.description}", style="bold", markup=False),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
-        TextColumn("matches · {task.fields[text]}", markup=False),
+        TextColumn(_units(tally) + " · {task.fields[text]}", markup=False),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=console(stderr=True), transient=False) as progress:
@@ -134,7 +138,7 @@ async def _lines(runner: Runner, every: float) -> None:
     while True:
         await asyncio.sleep(every)
         done = tally.done + tally.skipped
-        say(f"{done}/{tally.matches} matches · {describe(tally, *pace.tick())}")
+        say(f"{done}/{tally.matches} {_units(tally)} · {describe(tally, *pace.tick())}")
 
 
 def _duration(seconds: float) -> str:

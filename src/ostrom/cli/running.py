@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ostrom.cli.data import RUNS
-from ostrom.cli.ending import leave, say_trouble, spent, spent_data
+from ostrom.cli.ending import counted, leave, say_trouble, spent, spent_data
 from ostrom.cli.options import (
     AllowKey,
     BudgetCalls,
@@ -31,8 +32,10 @@ from ostrom.cli.validating import budget_of
 
 if TYPE_CHECKING:
     from ostrom.engine.executors.cluster import Cluster
-    from ostrom.engine.runner import Result
+    from ostrom.engine.folder import Folder
+    from ostrom.engine.runner import Options, Result
     from ostrom.studies.plan import StudyPlan
+    from ostrom.studies.resolve import Resolved
 
 
 def run(
@@ -68,17 +71,16 @@ def run(
     report: Annotated[bool, typer.Option(help="Write the HTML report at the end.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Play a study against models; the same command resumes it.
+    """Play a study against models; the same command or `ostrom resume RUN` goes on with it.
 
     Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
-    from ostrom.cli.progress import watch_with
     from ostrom.engine.runner import Options
     from ostrom.studies.resolve import resolve
-    from ostrom.studies.run import play_plan
+    from ostrom.studies.session import Session
 
     say_allowed(allow_key, model, set_)
-    cluster = _cluster(executor, ray_address, workers)
+    cluster = cluster_of(executor, ray_address, workers)
     found = resolve(
         study,
         preset=preset,
@@ -89,16 +91,38 @@ def run(
         prompts=prompts,
         prices=prices,
     )
-    plan = found.plan
     if dry_run:
-        _forecast(plan, found.prices, json)
+        forecast_plan(found.plan, found.prices, json)
         return
     options = Options(
         max_connections=max_connections, limit=limit, cache=cache, prices=found.prices, cluster=cluster
     )
-    name = name or plan.name
-    result = play_plan(plan, name=name, runs=runs, options=options, watch=watch_with(json=json))
-    folder = runs / name
+    session = Session.of(
+        prompts=prompts, prices=prices, cache=cache, max_connections=max_connections,
+        executor=executor, ray_address=ray_address, workers=workers,
+    )  # fmt: skip
+    play_and_tell(
+        replace(found, session=session), runs / (name or found.plan.name), options, report=report, json=json
+    )
+
+
+def play_and_tell(found: Resolved, folder: Path, options: Options, *, report: bool, json: bool) -> None:
+    """Play a plan into a folder, say how it ended, and leave with the exit code that says so too."""
+    from ostrom.cli.progress import watch_with
+    from ostrom.studies.run import play_plan
+    from ostrom.studies.session import save_session
+
+    async def begin(home: Folder) -> None:
+        save_session(home.path, found.session)
+
+    result = play_plan(
+        found.plan,
+        name=folder.name,
+        runs=folder.parent,
+        options=options,
+        watch=watch_with(json=json),
+        begin=begin,
+    )
     _finish(result, folder, json)
     drawn = True
     if report:
@@ -112,7 +136,8 @@ def run(
     leave(result)
 
 
-def _cluster(executor: str, address: str | None, workers: int | None) -> Cluster | None:
+def cluster_of(executor: str, address: str | None, workers: int | None) -> Cluster | None:
+    """The Ray cluster that options name; None: this process."""
     from ostrom.engine.executors.cluster import Cluster
     from ostrom.errors import UsageError
 
@@ -128,16 +153,19 @@ def _cluster(executor: str, address: str | None, workers: int | None) -> Cluster
     return None
 
 
-def _forecast(plan: StudyPlan, prices: Any, json: bool) -> None:
-    from ostrom.cli.forecasting import print_forecast
+def forecast_plan(plan: StudyPlan, prices: Any, json: bool) -> None:
+    """Say what a plan takes and whether its budget suffices."""
+    from ostrom.cli.forecasting import forecast_data, print_forecast
     from ostrom.studies.forecast import forecast
 
     bound = forecast(plan, prices)
     if json:
-        print_json({"study": plan.name, **bound.as_dict()})
+        print_json({"study": plan.name, **forecast_data(bound, plan.budget)})
         return
-    counted = {"cells": bound.cells, "matches": bound.matches, "decisions": bound.decisions}
-    print_forecast(plan.name, counted, bound)
+    units = {"cells": bound.cells, "matches": bound.matches}
+    if bound.designs:
+        units["designs"] = bound.designs
+    print_forecast(plan.name, {**units, "decisions": bound.decisions}, bound, plan.budget)
 
 
 def _finish(result: Result, folder: Path, json: bool) -> None:
@@ -153,12 +181,8 @@ def _finish(result: Result, folder: Path, json: bool) -> None:
                 "run": str(folder),
                 "complete": result.complete,
                 "why": result.why,
-                "matches": {
-                    "planned": tally.matches,
-                    "done": tally.done,
-                    "skipped": tally.skipped,
-                    "failed": tally.failed,
-                },
+                "matches": asdict(tally.of_matches()),
+                **({"designs": asdict(tally.of_preparations())} if tally.preparations else {}),
                 **spent_data(tally),
                 "policy_answers": tally.policies,
                 "refusals": tally.refused,
@@ -182,11 +206,9 @@ def _finish(result: Result, folder: Path, json: bool) -> None:
 
 def _say_end(result: Result, folder: Path) -> None:
     tally = result.tally
+    designs = f"; {counted(tally.of_preparations(), 'designs')}" if tally.preparations else ""
     say(
-        f"{tally.done} of {tally.matches} matches done"
-        + (f", {tally.skipped} skipped" if tally.skipped else "")
-        + (f", {tally.failed} failed" if tally.failed else "")
-        + f"; {spent(tally)}; "
+        f"{counted(tally.of_matches(), 'matches')}{designs}; {spent(tally)}; "
         f"{tally.invalid} unreadable replies, {tally.policies} answers by policy, {tally.retries} failed tries"
         + (f", {tally.refused} refusals" if tally.refused else "")
         + (
@@ -195,5 +217,5 @@ def _say_end(result: Result, folder: Path) -> None:
             else ""
         )
     )
-    say_trouble(result)
+    say_trouble(result, again=f"`ostrom resume {folder}` or the same command")
     say(f"run: {folder}    report: ostrom report {folder}")

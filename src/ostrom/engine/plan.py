@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -96,9 +97,19 @@ class Plan(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many units of one kind are planned and how they ended."""
+
+    planned: int
+    done: int
+    skipped: int
+    failed: int
+
+
 @dataclass(slots=True)
 class Tally:
-    """The numbers a run shows while it goes on."""
+    """The numbers a run shows while it goes on. The first four count all units, preparations included."""
 
     matches: int = 0
     done: int = 0
@@ -126,3 +137,21 @@ class Tally:
     lost_workers: int = 0
     """Workers of a cluster that died; what they had under way was handed to others."""
     failures: list[str] = field(default_factory=list)
+    preparations: int = 0
+    """How many of the units are preparations, such as designs, and no matches."""
+    prepared: Counter[str] = field(default_factory=Counter)
+    """How preparations ended: done, skipped, failed."""
+
+    def of_preparations(self) -> Counted:
+        """The preparations alone."""
+        return Counted(self.preparations, *(self.prepared[state] for state in ("done", "skipped", "failed")))
+
+    def of_matches(self) -> Counted:
+        """The matches alone."""
+        other = self.of_preparations()
+        return Counted(
+            self.matches - other.planned,
+            self.done - other.done,
+            self.skipped - other.skipped,
+            self.failed - other.failed,
+        )

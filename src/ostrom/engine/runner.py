@@ -81,7 +81,7 @@ class Runner:
     ) -> None:
         self.plan, self.folder, self.library = plan, folder, library
         self.options = options or Options()
-        self.tally = Tally(matches=len(plan))
+        self.tally = Tally(matches=len(plan), preparations=getattr(plan, "preparations", 0))
         self.stopping = asyncio.Event()
         self.executor = self._executor(models, open_models)
         self._arrays = ArrayPlayer()
@@ -157,6 +157,9 @@ class Runner:
         tally.done = sum(state == "done" for state in self._states.values())
         tally.skipped = sum(state == "skipped" for state in self._states.values())
         tally.resumed = tally.done + tally.skipped
+        if tally.preparations:
+            ended = ((index, state) for index, state in self._states.items() if state != "failed")
+            tally.prepared.update(s for index, s in ended if self.plan.unit(index).kind == "preparation")
         tally.calls, tally.usd = int(spent["calls"]), float(spent["usd"])
         tally.tokens_in, tally.tokens_out = int(spent["tokens_in"]), int(spent["tokens_out"])
         tally.unpriced, tally.cached = int(spent["unpriced"]), int(spent["cached"])
@@ -281,11 +284,13 @@ class Runner:
         if error is None:
             journal.finish(unit.index, "done", None, ended.steps, ended.scores, ended.facts)
             self.tally.done += 1
+            self.tally.prepared["done"] += unit.kind == "preparation"
             self._ended.setdefault(unit.index, asyncio.Event()).set()
             await (journal.flush() if journal.backlog > 2000 else asyncio.sleep(0))
         elif isinstance(error, SkipMatch):
             journal.finish(unit.index, "skipped", str(error), ended.steps)
             self.tally.skipped += 1
+            self.tally.prepared["skipped"] += unit.kind == "preparation"
             self._tell(unit, f"skipped: {error}")
             self._ended.setdefault(unit.index, asyncio.Event()).set()
         elif isinstance(error, InvalidAnswers):
@@ -352,13 +357,15 @@ class Runner:
     def _failed(self, unit: Unit, journal: Journal, steps: int, reason: str) -> None:
         journal.finish(unit.index, "failed", reason, steps)
         self.tally.failed += 1
+        self.tally.prepared["failed"] += unit.kind == "preparation"
         self._tell(unit, reason)
         self._ended.setdefault(unit.index, asyncio.Event()).set()
 
     def _tell(self, unit: Unit, reason: str) -> None:
         """Keep the first reasons for people to read; all of them are in the journal."""
         if len(self.tally.failures) < 100:
-            self.tally.failures.append(f"match {unit.index}: {reason}")
+            what = "design" if unit.kind == "preparation" else unit.kind
+            self.tally.failures.append(f"{what} {unit.index}: {reason}")
 
 
 def models_of(unit: Unit) -> set[str]:

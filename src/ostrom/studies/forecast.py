@@ -1,19 +1,24 @@
-"""What a study will take: cells, matches, and an upper bound of calls, tokens and money."""
+"""What a study will take: cells, matches, and bounds of calls, tokens and money; whether a budget suffices."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
+from ostrom.agents.config import AgentConfig
+from ostrom.agents.explained import is_explained
 from ostrom.agents.style import styles
-from ostrom.engine.plan import Seated, Unit
+from ostrom.answers import Form
+from ostrom.answers.length import TOKENS_PER_WORD, answer_tokens
+from ostrom.engine.plan import Budget, Seated, Unit
 from ostrom.framing import Voice
 from ostrom.memory import Shown, memories
 from ostrom.models.base import Usage
 from ostrom.models.prices import price_of
 from ostrom.studies.plan import StudyPlan
+from ostrom.studies.prompts import formed
 from ostrom.studies.rehearsal import rehearse
 
 CHARACTERS_PER_TOKEN = 3.5
@@ -22,18 +27,35 @@ QUESTIONS = 3
 """So many questions to a player are looked at for the length of its prompts."""
 
 
+@dataclass(frozen=True, slots=True)
+class PerCall:
+    """What one call of a player takes: its prompt, a usual reply, and the longest one that is possible."""
+
+    tokens_in: float
+    likely_out: float
+    most_out: float | None
+
+
 @dataclass(slots=True)
 class Forecast:
-    """Upper bounds; replies that have to be asked for again come on top, as the retries say."""
+    """What a study takes at most and, for replies of the usual length, likely.
+
+    Replies that have to be asked for again come on top, as the retries say.
+    """
 
     cells: int = 0
     matches: int = 0
+    designs: int = 0
     decisions: int = 0
     calls: int = 0
     tokens_in: int = 0
-    tokens_out: int = 0
+    tokens_out: int | None = 0
     usd: float | None = 0.0
+    likely_tokens_out: int = 0
+    likely_usd: float | None = 0.0
     unpriced: tuple[str, ...] = ()
+    unbounded: tuple[str, ...] = ()
+    """Models whose replies nothing bounds: their params set no max_tokens."""
     retries_per_decision: int = 0
 
     def as_dict(self) -> dict[str, Any]:
@@ -43,48 +65,63 @@ class Forecast:
 
 def forecast(plan: StudyPlan, prices: Mapping[str, Any] | None = None) -> Forecast:
     """Bound a study without playing it: one unit of each seating is looked at, seeds multiply."""
-    total = Forecast(cells=plan.cells, matches=len(plan), retries_per_decision=plan.retries)
+    total = Forecast(
+        cells=plan.cells,
+        matches=plan.matches,
+        designs=plan.preparations,
+        retries_per_decision=plan.retries,
+    )
     units = (plan.unit(index) for index in range(len(plan) // plan.study.seeds))
-    return add_up(total, units, partial(_tokens, plan), prices, times=plan.study.seeds)
+    return add_up(total, units, partial(_per_call, plan), prices, times=plan.study.seeds)
 
 
 def add_up(
     total: Forecast,
     units: Iterable[Unit],
-    tokens_of: Callable[[Unit, Seated, int], float],
+    per_call: Callable[[Unit, Seated, int], PerCall],
     prices: Mapping[str, Any] | None = None,
     times: int = 1,
 ) -> Forecast:
-    """Add what units take, each so many times; ``tokens_of`` a unit, a player and its number is a prompt's length."""
+    """Add what units take, each so many times; ``per_call`` of a unit, a player and its number is one call."""
     unpriced: dict[str, None] = {}
-    usd = 0.0
+    unbounded: dict[str, None] = {}
+    usd, likely_usd, tokens_out = 0.0, 0.0, 0
     for unit in units:
         decisions = unit.mechanism.most_decisions(unit.game)
         total.decisions += decisions * times
         for player, seated in enumerate(unit.players):
-            if seated.config.model is None:
+            model = seated.config.model
+            if model is None:
                 continue
-            per_call = tokens_of(unit, seated, player)
+            call = per_call(unit, seated, player)
             notes = memories.build(seated.config.memory).most_notes(unit.mechanism.longest_history(unit.game))
             asked = unit.mechanism.decisions_of(unit.game, player, len(unit.players))
             calls = asked * styles.build(seated.config.style).calls + notes
-            tokens_in = calls * per_call
-            tokens_out = calls * int(seated.config.params.get("max_tokens", 2000))
+            tokens_in, likely = calls * call.tokens_in, calls * call.likely_out
             total.calls += round(calls * times)
             total.tokens_in += round(tokens_in * times)
-            total.tokens_out += round(tokens_out * times)
-            price = price_of(seated.config.model, Usage(round(tokens_in), round(tokens_out)), prices)
-            if price is None:
-                unpriced[seated.config.model] = None
+            total.likely_tokens_out += round(likely * times)
+            if call.most_out is None:
+                unbounded[model] = None
+            most = calls * (call.likely_out if call.most_out is None else call.most_out)
+            tokens_out += round(most * times)
+            prices_of = [
+                price_of(model, Usage(round(tokens_in), round(out)), prices) for out in (most, likely)
+            ]
+            if prices_of[0] is None or prices_of[1] is None:
+                unpriced[model] = None
             else:
-                usd += price * times
-    total.unpriced = tuple(unpriced)
-    total.usd = None if unpriced else usd
+                usd += prices_of[0] * times
+                likely_usd += prices_of[1] * times
+    total.unpriced, total.unbounded = tuple(unpriced), tuple(unbounded)
+    total.tokens_out = None if unbounded else tokens_out
+    total.usd = None if unpriced or unbounded else usd
+    total.likely_usd = None if unpriced else likely_usd
     return total
 
 
-def _tokens(plan: StudyPlan, unit: Unit, seated: Seated, player: int) -> float:
-    """Mean prompt length over a match: the fixed part plus the lines that memory shows, which grow.
+def _per_call(plan: StudyPlan, unit: Unit, seated: Seated, player: int) -> PerCall:
+    """A mean prompt over a match: the fixed part plus the lines that memory shows, which grow.
 
     The fixed part is that of the player's first questions in a match that scripts play.
     """
@@ -97,4 +134,71 @@ def _tokens(plan: StudyPlan, unit: Unit, seated: Seated, player: int) -> float:
     rounds = unit.mechanism.longest_history(unit.game)
     lines = sum(memory.most_lines(t) for t in range(rounds + 1)) / (rounds + 1) if rounds else 0
     line = 12 + 9 * unit.game.seats + 8
-    return (sum(map(len, texts)) / len(texts) + lines * line) / CHARACTERS_PER_TOKEN
+    tokens_in = (sum(map(len, texts)) / len(texts) + lines * line) / CHARACTERS_PER_TOKEN
+    replies = [reply_of(config, formed(decision, config).form) for decision in questions]
+    bounds = [most for _, most in replies if most is not None]
+    return PerCall(
+        tokens_in,
+        sum(likely for likely, _ in replies) / len(replies),
+        sum(bounds) / len(replies) if len(bounds) == len(replies) else None,
+    )
+
+
+def reply_of(config: AgentConfig, form: Form) -> tuple[int, int | None]:
+    """Tokens of a usual reply to a question, and of the longest one that is possible."""
+    style, allowed = styles.build(config.style), config.params.get("max_tokens")
+    most = style.most_tokens(form, None if allowed is None else int(allowed))
+    answer = answer_tokens(form)
+    if is_explained(form):
+        answer += round(TOKENS_PER_WORD * config.framing.words)
+    likely = style.likely_tokens(answer, config.framing.words)
+    return (likely, None) if most is None else (min(likely, most), most)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a budget suffices, as far as that can be known before the first call."""
+
+    of: str
+    budget: float
+    likely: float | None
+    most: float | None
+    verdict: Literal["suffices", "likely suffices", "does not suffice", "unknown"]
+
+    def __str__(self) -> str:
+        unit = {"usd": "USD", "calls": "calls", "tokens": "tokens"}[self.of]
+        if self.verdict == "unknown":
+            return f"budget of {self.budget:g} {unit}: the price is not known, so nobody can say whether it suffices"
+        most = "no bound" if self.most is None else f"at most {_short(self.most)}"
+        needed = f"{most}, likely {_short(self.likely or 0)}, before retries"
+        return f"budget of {self.budget:g} {unit}: {self.verdict} ({needed})"
+
+
+def verdicts(bound: Forecast, budget: Budget) -> list[Verdict]:
+    """What a forecast says about every bound of a budget."""
+    most_tokens = None if bound.tokens_out is None else bound.tokens_in + bound.tokens_out
+    needs: dict[str, tuple[float | None, float | None]] = {
+        "usd": (bound.likely_usd, bound.usd),
+        "calls": (bound.calls, bound.calls),
+        "tokens": (bound.tokens_in + bound.likely_tokens_out, most_tokens),
+    }
+    found = []
+    for of, (likely, most) in needs.items():
+        allowed = getattr(budget, of)
+        if allowed is not None:
+            found.append(Verdict(of, allowed, likely, most, _verdict(allowed, likely, most)))
+    return found
+
+
+def _verdict(
+    allowed: float, likely: float | None, most: float | None
+) -> Literal["suffices", "likely suffices", "does not suffice", "unknown"]:
+    if likely is None:
+        return "unknown"
+    if most is not None and most <= allowed:
+        return "suffices"
+    return "likely suffices" if likely <= allowed else "does not suffice"
+
+
+def _short(value: float) -> str:
+    return f"{value:.2f}" if value != int(value) else str(int(value))

@@ -9,7 +9,7 @@ from ostrom.engine.folder import Folder
 from ostrom.engine.plan import Seated, Unit
 from ostrom.framing import Voice
 from ostrom.memory import Shown
-from ostrom.studies.forecast import CHARACTERS_PER_TOKEN, Forecast, add_up
+from ostrom.studies.forecast import CHARACTERS_PER_TOKEN, Forecast, PerCall, add_up, reply_of
 from ostrom.studies.judging import JudgePlan, Judging
 from ostrom.studies.run import check_same
 
@@ -23,14 +23,15 @@ def forecast_judging(
     left = [index for index in range(len(plan)) if index not in ended][:limit]
     total = Forecast(matches=len(left), retries_per_decision=plan.retries)
 
-    def tokens(unit: Unit, seated: Seated, seat: int) -> float:  # noqa: ARG001
+    def per_call(unit: Unit, seated: Seated, seat: int) -> PerCall:  # noqa: ARG001
         assert isinstance(unit.mechanism, Judging)
         config = seated.config
         voice = Voice(config.framing, plan.library, config.style)
-        text = voice.prompt(unit.mechanism.question(unit.game), Shown(), None, config.facts).text
-        return len(text) / CHARACTERS_PER_TOKEN
+        question = unit.mechanism.question(unit.game)
+        text = voice.prompt(question, Shown(), None, config.facts).text
+        return PerCall(len(text) / CHARACTERS_PER_TOKEN, *reply_of(config, question.form))
 
-    return add_up(total, map(plan.unit, left), tokens, prices)
+    return add_up(total, map(plan.unit, left), per_call, prices)
 
 
 def _ended(plan: JudgePlan) -> set[int]:

@@ -62,7 +62,7 @@ def try_prompts(plan: Asking) -> None:
         for config in speaking:
             voice = Voice(config.framing, plan.library, config.style, config.persona)
             for decision in decisions:
-                voice.prompt(_formed(decision, config), _shown(config, decision), None, config.facts)
+                voice.prompt(formed(decision, config), _shown(config, decision), None, config.facts)
             voice.correction("no answer", "")
 
 
@@ -120,7 +120,7 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
             yield from ("past.txt", "observer/line.txt" if observer else f"history/{framing.history}.txt")
             if _shown(config, decision).counts is not None:
                 yield from ("count.txt", "counts.txt")
-        yield from _question(library, config, view.mechanism, decision.kind, _formed(decision, config).form)
+        yield from _question(library, config, view.mechanism, decision.kind, formed(decision, config).form)
 
 
 def _question(library: Library, config: AgentConfig, mechanism: str, kind: str, form: Form) -> Iterator[str]:
@@ -133,7 +133,7 @@ def _question(library: Library, config: AgentConfig, mechanism: str, kind: str, 
         yield f"records/{form.name}.txt"
 
 
-def _formed(decision: Decision, config: AgentConfig) -> Decision:
+def formed(decision: Decision, config: AgentConfig) -> Decision:
     """The decision in the form in which an agent is asked for it."""
     if isinstance(decision.form, Choice) and config.kind == "model":
         if config.answer == "mixture":

@@ -6,21 +6,23 @@ Everything is checked here that can be known without asking a model: what `valid
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import refuse_unable
-from ostrom.errors import StudyError, UnknownName, UsageError
+from ostrom.errors import RunError, StudyError, UnknownName, UsageError
 from ostrom.framing import Library
 from ostrom.models import Abilities, check_model
 from ostrom.models.prices import Rates, load_prices
 from ostrom.registry import parse_spec
-from ostrom.studies.load import load_study, read_study
+from ostrom.studies.load import load_study, read_study, validate
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import try_prompts
-from ostrom.studies.schema import ReportRule
+from ostrom.studies.run import check_same, find_run, prompts_folder
+from ostrom.studies.schema import ReportRule, StudyFile
+from ostrom.studies.session import Session, load_session
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,9 @@ class Resolved:
 
     plan: StudyPlan
     prices: Mapping[str, Rates] | None = None
+    session: Session = field(default_factory=Session)
+    folder: Path = Path()
+    """Where a run lies that is to be resumed."""
 
 
 def resolve(
@@ -47,6 +52,53 @@ def resolve(
     plan = StudyPlan(study, Library(prompts), read_study(source)[1])
     check_plan(plan)
     return Resolved(plan, None if prices is None else load_prices(prices))
+
+
+def resolve_run(
+    run: str | Path,
+    runs: str | Path = "runs",
+    *,
+    given: Session = Session(),
+    seeds: int | None = None,
+    budget: Mapping[str, Any] | None = None,
+) -> Resolved:
+    """The plan of a run on disk, as it was begun; what is given replaces what was kept."""
+    home = find_run(run, runs)
+    manifest, file = home.manifest(), str(home.path / "run.json")
+    _refuse_unplayable(manifest, home.path)
+    changed = {
+        name: value for name, value in asdict(given).items() if value is not None and name != "executor"
+    }
+    session = replace(load_session(home.path, changed), **changed)
+    data = dict(manifest["study"])
+    if seeds is not None:
+        data["seeds"] = seeds
+    if budget:
+        data["budget"] = {**(data.get("budget") or {}), **budget}
+    study = validate(StudyFile, data, file, "study")
+    prompts = prompts_folder({"prompts_folder": session.prompts} if session.prompts else manifest, home.path)
+    plan = StudyPlan(study, Library(prompts), file)
+    check_plan(plan)
+    check_same(home, plan)
+    if session.prices is not None and not Path(session.prices).is_file():
+        raise RunError(
+            f"{home.path}: its prices were in {session.prices}, which is gone (give --prices FILE)"
+        )
+    prices = None if session.prices is None else load_prices(Path(session.prices))
+    return Resolved(plan, prices, session, home.path)
+
+
+def _refuse_unplayable(manifest: Mapping[str, Any], path: Path) -> None:
+    """Refuse what is no run of a study: it has a command of its own."""
+    parent = manifest.get("parent") or {}
+    if manifest.get("imported"):
+        raise UsageError(f"{path}: was imported, so there is nothing to play")
+    if parent:
+        how = {"branch": "ostrom branch", "attribution": "ostrom attribute"}.get(str(parent.get("kind")))
+        again = f"`{how} {parent.get('run')}` with its options" if how else "the command that began it"
+        raise UsageError(f"{path}: is a fork of {parent.get('run')}; {again} goes on with it")
+    if "game" not in manifest["study"]:
+        raise UsageError(f"{path}: is no run of a study; a judged corpus is gone on with by `ostrom judge`")
 
 
 def check_plan(plan: StudyPlan) -> None:

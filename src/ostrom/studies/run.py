@@ -79,7 +79,7 @@ def _plan_of(folder: Folder, manifest: Mapping[str, Any], journal: Journal) -> S
 
         plan: StudyPlan = imported_plan(folder.path, manifest, study)
     else:
-        plan = StudyPlan(study, Library(manifest.get("prompts_folder")), file)
+        plan = StudyPlan(study, Library(prompts_folder(manifest, folder.path)), file)
     if manifest.get("parent"):
         from ostrom.studies.forked import forked_plan
 
@@ -184,7 +184,7 @@ def _prepare(folder: Folder, plan: StudyPlan, extra: Mapping[str, Any]) -> None:
     study = plan.resolved()
     if not folder.exists:
         _no_orphan(folder)
-        more = {"prompts_folder": plan.library.folder, "loop": loop.loop_name(), **extra}
+        more = {"prompts_folder": _absolute(plan.library.folder), "loop": loop.loop_name(), **extra}
         folder.write_manifest(new_manifest(study, plan.prompts, **more))
         return
     try:
@@ -193,9 +193,30 @@ def _prepare(folder: Folder, plan: StudyPlan, extra: Mapping[str, Any]) -> None:
         # A journal of an older format was played with older prompts too: what it is comes before what differs.
         check_format(folder.journal)
         raise
-    new = {**old, "study": study, **({"parent": extra["parent"]} if "parent" in extra else {})}
+    home = _absolute(plan.library.folder) or old.get("prompts_folder")
+    new = {
+        **old,
+        "study": study,
+        "prompts_folder": home,
+        **({"parent": extra["parent"]} if "parent" in extra else {}),
+    }
     if old != new:
         folder.write_manifest(new)
+
+
+def _absolute(folder: str | None) -> str | None:
+    """A folder as any other command finds it, wherever that is called."""
+    return None if folder is None else str(Path(folder).absolute())
+
+
+def prompts_folder(manifest: Mapping[str, Any], path: Path) -> str | None:
+    """Where a run's own prompts lie; refused where that folder is gone."""
+    home: str | None = manifest.get("prompts_folder")
+    if home is not None and not Path(home).is_dir():
+        raise RunError(
+            f"{path}: its prompts were in {home}, which is no folder now (ostrom resume --prompts DIR)"
+        )
+    return home
 
 
 def _no_orphan(folder: Folder) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ostrom.agents.policy import Declined
 from ostrom.agents.style import Style
-from ostrom.answers import Answer, Choice, Invalid
+from ostrom.answers import Answer, Choice, Form, Invalid
 from ostrom.answers.logprob import read_logprobs
 from ostrom.mechanisms.protocol import Decision
 from ostrom.models.base import Abilities, Message, Request
@@ -33,6 +33,10 @@ class Logprob(Style):
     def lacks(self, abilities: Abilities) -> str | None:
         """Needs log-probabilities."""
         return None if abilities.logprobs else "report log-probabilities"
+
+    def most_tokens(self, form: Form, most: int | None) -> int | None:
+        """One token for a choice."""
+        return 1 if isinstance(form, Choice) else most
 
     async def answer(self, agent: LanguageAgent, decision: Decision, desk: Desk) -> Answer:
         """One call; questions that are no choice are asked directly."""

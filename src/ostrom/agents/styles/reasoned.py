@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ostrom.agents.style import Style
 from ostrom.answers import Answer
+from ostrom.answers.length import TOKENS_PER_WORD
 from ostrom.mechanisms.protocol import Decision
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ class Reasoned(Style):
 
     name: ClassVar[str] = "reasoned"
     calls: ClassVar[int] = 1
+
+    def likely_tokens(self, answer: int, words: int) -> int:
+        """Reasons as long as was asked for, then the answer."""
+        return answer + round(TOKENS_PER_WORD * words)
 
     async def answer(self, agent: LanguageAgent, decision: Decision, desk: Desk) -> Answer:
         """One call, or two where the end is forced."""

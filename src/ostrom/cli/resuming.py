@@ -1,0 +1,75 @@
+"""`ostrom resume`: go on with a run as it was begun."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ostrom.cli.data import RUNS
+from ostrom.cli.options import (
+    AllowKey,
+    BudgetCalls,
+    BudgetTokens,
+    BudgetUsd,
+    Cache,
+    DryRun,
+    MaxConnections,
+    Prices,
+    Prompts,
+    Seeds,
+    say_allowed,
+)
+from ostrom.cli.running import cluster_of, forecast_plan, play_and_tell
+from ostrom.cli.validating import budget_of
+
+
+def resume(
+    run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
+    runs: Annotated[Path, RUNS] = Path("runs"),
+    seeds: Seeds = None,
+    limit: Annotated[int | None, typer.Option(help="Play at most so many matches now.", min=1)] = None,
+    budget_usd: BudgetUsd = None,
+    budget_calls: BudgetCalls = None,
+    budget_tokens: BudgetTokens = None,
+    max_connections: MaxConnections = None,
+    prompts: Prompts = None,
+    prices: Prices = None,
+    cache: Cache = None,
+    allow_key: AllowKey = None,
+    dry_run: DryRun = False,
+    report: Annotated[bool, typer.Option(help="Write the HTML report at the end.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Go on with a run where it stopped, with the study and the options that it was begun with.
+
+    Options given here replace the kept ones: a higher budget, more seeds, a folder that was moved. Keys and
+    --allow-key are never kept. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
+    """
+    from ostrom.engine.runner import Options
+    from ostrom.studies.resolve import resolve_run
+    from ostrom.studies.session import Session
+
+    say_allowed(allow_key)
+    given = Session.of(prompts=prompts, prices=prices, cache=cache, max_connections=max_connections)
+    found = resolve_run(
+        run,
+        runs,
+        given=given,
+        seeds=seeds,
+        budget=budget_of(budget_usd, budget_calls, budget_tokens),
+    )
+    session = found.session
+    if dry_run:
+        forecast_plan(found.plan, found.prices, json)
+        return
+    options = Options(
+        max_connections=session.max_connections,
+        limit=limit,
+        cache=None if session.cache is None else Path(session.cache),
+        prices=found.prices,
+        cluster=cluster_of(session.executor, session.ray_address, session.workers),
+    )
+    play_and_tell(replace(found, session=session), found.folder, options, report=report, json=json)
