@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ostrom.analysis.measure import Measure
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.studies.load import load_study, parse_yaml
 from ostrom.studies.plan import StudyPlan
-from ostrom.testing.check_game import check_game
+from ostrom.testing import check_game, check_measure
 
 TEXT = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
@@ -46,3 +47,9 @@ def test_every_room_is_in_the_plan_of_the_house() -> None:
     source = Path(__file__).parents[2] / "src" / "ostrom"
     rooms = {p.name for p in source.iterdir() if p.is_dir() and p.name != "__pycache__"}
     assert all(re.search(rf"^    .*\b{room}\b", TEXT, re.MULTILINE) for room in rooms), rooms
+
+
+def test_the_measure_is_one() -> None:
+    names: dict[str, Measure] = {}
+    exec(block("python", "last_action"), names)
+    check_measure(names["MEASURE"])

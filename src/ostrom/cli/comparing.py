@@ -117,9 +117,9 @@ def traces(
 
     Writes the counts of every trace to traces.parquet in the run's folder.
     """
-    from ostrom.analysis.measures.traces import trace_lexicons, trace_table
-    from ostrom.analysis.measures.traces_summary import default_groups, trace_summary, unfinished
     from ostrom.analysis.rundata import run_data
+    from ostrom.analysis.traces.summary import default_groups, trace_summary, unfinished
+    from ostrom.analysis.traces.table import trace_lexicons, trace_table
     from ostrom.studies.run import open_run
 
     with warnings.catch_warnings(record=True) as caught:

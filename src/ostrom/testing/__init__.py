@@ -7,9 +7,10 @@ A check raises with a clear message if a part breaks its contract::
 """
 
 from ostrom.testing.check_game import check_game
+from ostrom.testing.check_measure import check_measure
 from ostrom.testing.check_mechanism import check_mechanism
 from ostrom.testing.check_memory import check_memory
 from ostrom.testing.check_model import check_model
 from ostrom.testing.check_strategy import check_strategy
 
-__all__ = ["check_game", "check_mechanism", "check_memory", "check_model", "check_strategy"]
+__all__ = ["check_game", "check_measure", "check_mechanism", "check_memory", "check_model", "check_strategy"]

@@ -1,1 +1,1 @@
-"""What is measured on the tables of a run, one idea per file."""
+"""The catalogue of measures, one file each (constant ``MEASURE``); found by name in ``ostrom.analysis.measure``."""

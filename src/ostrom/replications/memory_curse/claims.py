@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ostrom.analysis.lexicons import RATIOS
-from ostrom.analysis.measures.traces import trace_table
-from ostrom.analysis.measures.traces_summary import trace_summary
 from ostrom.analysis.rundata import RunData
+from ostrom.analysis.traces.summary import trace_summary
+from ostrom.analysis.traces.table import trace_table
 from ostrom.games import build_game
 from ostrom.replications.memory_curse.episodes import Episode, episodes, grouped, wholly_by_policy
 from ostrom.replications.memory_curse.estimates import Estimate, estimate

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ostrom.analysis.lexicons import Ratio
-from ostrom.analysis.measures.traces import TraceTable, trace_table
-from ostrom.analysis.measures.traces_summary import DONE, source
 from ostrom.analysis.rundata import RunData, quoted
 from ostrom.analysis.statistics import StatisticsError, cluster_bootstrap, ends
 from ostrom.analysis.summary import draws
+from ostrom.analysis.traces.summary import DONE, source
+from ostrom.analysis.traces.table import TraceTable, trace_table
 
 CELL = ("agent", "agent_style", "game", "history_length")
 RESAMPLES = 2000

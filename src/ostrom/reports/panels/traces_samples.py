@@ -8,9 +8,9 @@ from typing import Any
 from markupsafe import Markup
 
 from ostrom.analysis.lexicons import Lexicon, Span, highlight
-from ostrom.analysis.measures.traces import TraceTable, key_columns, trace_lexicons, trace_texts
-from ostrom.analysis.measures.traces_summary import DONE, source
 from ostrom.analysis.rundata import RunData, quoted
+from ostrom.analysis.traces.summary import DONE, source
+from ostrom.analysis.traces.table import TraceTable, key_columns, trace_lexicons, trace_texts
 from ostrom.reports.panel import Drawn, Panel
 from ostrom.reports.panels._traces_shared import table_or_note
 from ostrom.reports.words import pretty

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ostrom.analysis.lexicons import RATIOS
-from ostrom.analysis.measures.traces_summary import source
 from ostrom.analysis.rundata import RunData
+from ostrom.analysis.traces.summary import source
 from ostrom.replications.memory_curse.episodes import grouped
 from ostrom.replications.memory_curse.estimates import estimate
 from ostrom.replications.memory_curse.forward import ForwardLink, forward_link

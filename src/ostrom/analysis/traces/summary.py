@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ostrom.analysis.measures.traces import TraceTable
 from ostrom.analysis.rundata import RunData, literal, quoted
+from ostrom.analysis.traces.table import TraceTable
 from ostrom.errors import UnknownName
 
 DONE = "state = 'done'"

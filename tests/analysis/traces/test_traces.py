@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostrom.analysis.lexicons import Lexicon, count_batches, summarize
-from ostrom.analysis.measures.traces import key_columns, trace_lexicons, trace_table, trace_texts
-from ostrom.analysis.measures.traces_summary import default_groups, trace_summary, unfinished
-from ostrom.analysis.measures.traces_text import reasoning_of, without_answer
 from ostrom.analysis.rundata import RunData, run_data
+from ostrom.analysis.traces.summary import default_groups, trace_summary, unfinished
+from ostrom.analysis.traces.table import key_columns, trace_lexicons, trace_table, trace_texts
+from ostrom.analysis.traces.text import reasoning_of, without_answer
 from ostrom.errors import UnknownName, UsageError
 from ostrom.models.base import Reply, Request
 from ostrom.models.providers import scripted

@@ -29,10 +29,10 @@ from ostrom.analysis.lexicons import (
     load_lexicons,
     memory_curse,
 )
-from ostrom.analysis.measures.traces_text import reasoning_of
 from ostrom.analysis.rundata import BATCH, FRESHNESS, RunData, literal, quoted
 from ostrom.analysis.span import span_of
 from ostrom.analysis.tables import import_polars
+from ostrom.analysis.traces.text import reasoning_of
 from ostrom.errors import RunError, UsageError
 from ostrom.whole_files import write_whole
 

@@ -1,0 +1,318 @@
+"""One result with its uncertainty, and the three questions that give one: how much, how different, how steep.
+
+Which interval a result gets is decided in ``ostrom.analysis.intervals`` alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ostrom.analysis.intervals import Combination, Exact, Inference, Limits, mean_of, slope_of
+from ostrom.analysis.intervals.kinds import Log
+from ostrom.analysis.measure import Measure, measures
+from ostrom.analysis.pairing import compared
+from ostrom.analysis.units import (
+    Observation,
+    Observations,
+    Runs,
+    UnitValue,
+    Where,
+    bounds_of,
+    independent,
+    observations,
+    per_match,
+)
+from ostrom.errors import UsageError
+
+PLURAL = {"match": "matches", "person": "people"}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A figure, its confidence interval, and what both rest on.
+
+    >>> print(Estimate({"agent": "kind"}, 0.62, 0.55, 0.69, 12, "match", "bounded t"))
+    0.62 [0.55, 0.69], n = 12 matches
+    """
+
+    key: Mapping[str, Any]
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    """How many independent units."""
+    unit: str
+    method: str
+    note: str = ""
+    level: float = 0.95
+    inference: Inference | None = field(default=None, repr=False, compare=False)
+    """What gives the interval at another level."""
+
+    def at(self, level: float) -> Estimate:
+        """The same with the interval of another level of confidence."""
+        if self.inference is None:
+            raise UsageError("this estimate was read from a file: its interval is known at one level only")
+        found = self.inference.limits(level)
+        return replace(self, low=found.low, high=found.high, method=found.method, level=level)
+
+    def __contains__(self, value: float) -> bool:
+        """Whether the interval holds a value; without an interval nothing can be said, so it does not."""
+        return self.low is not None and self.high is not None and self.low <= value <= self.high
+
+    @property
+    def sample(self) -> str:
+        """What it rests on: ``n = 12 matches``."""
+        return f"n = {self.n} {self.unit if self.n == 1 else PLURAL.get(self.unit, self.unit + 's')}"
+
+    @property
+    def interval_text(self) -> str | None:
+        """The interval as a column of a table: ``0.550 to 0.690``, ``exact``, or None."""
+        if self.low is None or self.high is None:
+            return None
+        return "exact" if self.method == "exact" else f"{fixed(self.low, 3)} to {fixed(self.high, 3)}"
+
+    def text(self, digits: int = 2) -> str:
+        """Value, interval and n in one line."""
+        value = fixed(self.value, digits)
+        if self.low is None or self.high is None:
+            why = f" ({self.note})" if self.note else ""
+            return f"{value}, {self.sample}{why}"
+        if self.method == "exact":
+            return f"{value} (exact), {self.sample}"
+        return f"{value} [{fixed(self.low, digits)}, {fixed(self.high, digits)}], {self.sample}"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        key = ", ".join(f"{name}={value}" for name, value in self.key.items())
+        return f"Estimate({key + ': ' if key else ''}{self.text()})"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            **self.key,
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            "level": self.level,
+            "n": self.n,
+            "unit": self.unit,
+            "method": self.method,
+            "note": self.note,
+        }
+
+
+def fixed(value: float, digits: int = 2) -> str:
+    """A number with so many digits after the point, without a minus before zero.
+
+    >>> fixed(-0.001), fixed(2.5, 0), fixed(0.125)
+    ('0.00', '2', '0.12')
+    """
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def estimate(
+    data: Runs,
+    measure: str | Mapping[str, Any] | Measure,
+    by: Sequence[str] = (),
+    *,
+    where: Where = None,
+    balance: Sequence[str] = (),
+    level: float = 0.95,
+) -> list[Estimate]:
+    """The mean of a measure for every combination of the columns ``by``, in the order of the study.
+
+    Players of a group are averaged within a match first. Conditions that the design fixes (other factors,
+    games, opponents) are not resampled. ``balance`` names columns whose levels weigh the same, whatever was
+    played: ``["game", "agent"]`` averages over agents within games, then over games.
+    """
+    found = observations(data, measures.named(measure), where)
+    found.need(balance)
+    return [
+        _estimated(dict(zip(by, key, strict=True)), *_mean(found, rows, by, balance), level)
+        for key, rows in found.groups(by).items()
+    ]
+
+
+def contrast(
+    data: Runs,
+    measure: str | Mapping[str, Any] | Measure,
+    factor: str,
+    levels: str | tuple[Any, Any],
+    by: Sequence[str] = (),
+    *,
+    where: Where = None,
+    level: float = 0.95,
+) -> list[Estimate]:
+    """The mean at one level of a factor minus that at another: ``contrast(run, "cooperation", "k", "80 - 2")``.
+
+    Paired wherever units pair: in the same match, or in the same cell otherwise with the same seed.
+    """
+    found = observations(data, measures.named(measure), where)
+    found.need([factor])
+    first, second = _levels(found, factor, levels)
+    made = []
+    for key, rows in found.groups(by).items():
+        sides = [[row for row in rows if row[factor] == side] for side in (first, second)]
+        if all(sides):
+            inference, n, unit, note = compared(found, sides[0], sides[1], factor, by)
+            named = {**dict(zip(by, key, strict=True)), factor: f"{first} - {second}"}
+            made.append(_estimated(named, inference, n, unit, note, level))
+    return made
+
+
+def trend(
+    data: Runs,
+    measure: str | Mapping[str, Any] | Measure,
+    over: str,
+    by: Sequence[str] = (),
+    *,
+    log: Log = False,
+    where: Where = None,
+    level: float = 0.95,
+) -> list[Estimate]:
+    """The least-squares slope of a measure over a column of numbers, per unit of x (of ln x, of ln(1 + x)).
+
+    Groups with fewer than two levels have no slope and are left out.
+    """
+    found = observations(data, measures.named(measure), where)
+    found.need([over])
+    made = []
+    for key, rows in found.groups(by).items():
+        known = [row for row in rows if row[over] is not None]
+        levels = {_number(over, row[over]) for row in known}
+        if len(levels) > 1:
+            named = {**dict(zip(by, key, strict=True)), "over": over}
+            made.append(_estimated(named, *_slope(found, known, over, log, by), level))
+    return made
+
+
+def _estimated(
+    key: Mapping[str, Any], inference: Inference, n: int, unit: str, note: str, level: float
+) -> Estimate:
+    limits: Limits = inference.limits(level)
+    notes = "; ".join(part for part in (limits.note, note) if part)
+    return Estimate(
+        key, limits.value, limits.low, limits.high, n, unit, limits.method, notes, level, inference
+    )
+
+
+def _mean(
+    found: Observations, rows: Sequence[Observation], by: Sequence[str], balance: Sequence[str]
+) -> tuple[Inference, int, str, str]:
+    units = list(per_match(rows).values())
+    weights = _balanced(units, balance)
+    names = [independent(found.measure, unit) for unit in units]
+    unit = "match" if found.measure.unit == "decision" else found.measure.unit
+    n, note = len(set(names)), _pooled(units, by)
+    values = [u.value for u in units]
+    total = math.fsum(weights)
+    known = [i for i, u in enumerate(units) if u.exact]
+    exact = math.fsum(weights[i] * values[i] for i in known) / total
+    drawn = [i for i, u in enumerate(units) if not u.exact]
+    if not drawn:
+        return Exact(exact), n, unit, note
+    clustered = found.measure.unit not in ("match", "decision")
+    made = mean_of(
+        [values[i] for i in drawn],
+        bounds=bounds_of(rows),
+        weights=[weights[i] for i in drawn],
+        clusters=[names[i] for i in drawn] if clustered else None,
+        strata=None if clustered else [_stratum(found, units[i], by) for i in drawn],
+        unit=unit,
+    )
+    if not known:
+        return made, n, unit, note
+    share = math.fsum(weights[i] for i in drawn) / total
+    scaled = tuple(share * a for a in made.coefficients)
+    fixed_part = f"{len(known)} of {len(units)} matches are deterministic and have no sampling error"
+    return (
+        replace(made, coefficients=scaled, offset=exact),
+        n, unit, "; ".join(part for part in (fixed_part, note) if part),
+    )  # fmt: skip
+
+
+def _slope(
+    found: Observations, rows: Sequence[Observation], over: str, log: Log, by: Sequence[str]
+) -> tuple[Inference, int, str, str]:
+    units = list(per_match(rows).values())
+    names = [independent(found.measure, unit) for unit in units]
+    unit = "match" if found.measure.unit == "decision" else found.measure.unit
+    clustered = found.measure.unit not in ("match", "decision")
+    made = slope_of(
+        [_number(over, u.rows[0][over]) for u in units],
+        [u.value for u in units],
+        bounds=bounds_of(rows),
+        log=log,
+        clusters=names if clustered else None,
+        strata=None if clustered else [_stratum(found, u, (*by, over)) for u in units],
+        unit=unit,
+    )
+    inference: Inference = Exact(made.value) if all(u.exact for u in units) else made
+    return inference, len(set(names)), unit, ""
+
+
+def _stratum(found: Observations, unit: UnitValue, by: Sequence[str]) -> tuple[Any, ...]:
+    return tuple(sorted({found.cell(row, by) for row in unit.rows}, key=repr))
+
+
+def _balanced(units: Sequence[UnitValue], balance: Sequence[str]) -> list[float]:
+    """Weights that make the levels of each column count the same within those of the columns before it."""
+    weights = [unit.weight for unit in units]
+    for depth in range(len(balance), 0, -1):
+        outer = [tuple(u.rows[0][name] for name in balance[: depth - 1]) for u in units]
+        inner = [tuple(u.rows[0][name] for name in balance[:depth]) for u in units]
+        mass: dict[Any, float] = {}
+        for weight, cell in zip(weights, inner, strict=True):
+            mass[cell] = mass.get(cell, 0.0) + weight
+        count: dict[Any, set[Any]] = {}
+        for cell, around in zip(inner, outer, strict=True):
+            count.setdefault(around, set()).add(cell)
+        weights = [
+            weight / mass[cell] / len(count[around])
+            for weight, cell, around in zip(weights, inner, outer, strict=True)
+        ]
+    return weights
+
+
+def _pooled(units: Sequence[UnitValue], by: Sequence[str]) -> str:
+    """A word on players of one match that count as one agent although they are configured differently."""
+    if "agent" not in by or "agent_memory" in by or "agent_id" in by:
+        return ""
+    mixed = any(
+        len({row.columns.get("agent_memory") for row in unit.rows}) > 1
+        for unit in units
+        if len(unit.rows) > 1
+    )
+    return "pools players with different memories (agent_memory)" if mixed else ""
+
+
+def _levels(found: Observations, factor: str, wanted: str | tuple[Any, Any]) -> tuple[Any, Any]:
+    """Two levels of a factor from ``a - b``; a level may itself contain a hyphen."""
+    met = list(dict.fromkeys(row[factor] for row in found.rows))
+    known = {str(level): level for level in met}
+    pairs = [wanted] if isinstance(wanted, tuple) else []
+    if isinstance(wanted, str):
+        pieces = wanted.split("-")
+        pairs = [("-".join(pieces[:i]).strip(), "-".join(pieces[i:]).strip()) for i in range(1, len(pieces))]
+    for first, second in pairs:
+        if str(first) in known and str(second) in known:
+            return known[str(first)], known[str(second)]
+    raise UsageError(
+        f"contrast {wanted!r} of {factor}: must be two of its levels, 'a - b' (levels: {', '.join(known)})"
+    )
+
+
+def _number(column: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise UsageError(f"a trend needs numbers in {column} (found {value!r})") from None
+
+
+__all__ = ["Combination", "Estimate", "contrast", "estimate", "fixed", "trend"]

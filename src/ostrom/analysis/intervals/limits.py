@@ -1,0 +1,238 @@
+"""The one interval of Ostrom: confidence limits of a linear combination of group means.
+
+A mean is a combination of one group, a difference of two, a slope of one group per level. Each limit is the
+root of a sum of squares of two distances from the value:
+
+* *Sampling*: Student's t with Welch-Satterthwaite degrees of freedom. In groups with known bounds the variance
+  is scaled as the mean nears a bound (Wilson's score interval with an estimated dispersion), which bends
+  the interval away from the bound; groups are added as squared distances (MOVER, Zou & Donner 2008).
+* *What was not seen*: an outcome that did not occur in n matches may still have a chance of 1 - a^(1/n)
+  (a = 0.025 at 95 %; the exact limit of Clopper & Pearson 1934), and then lie at the far bound. This alone
+  gives the width where all matches are alike. Where values vary it counts as far as they pile up on one value
+  or against a bound, and otherwise at most ``REACH`` times the sampling distance.
+
+A single group of values that are all or nothing is a count and gets the exact limits of Clopper & Pearson.
+The constants were chosen by measured coverage and width (`make coverage`, docs/statistics.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ostrom.analysis.intervals.group import Group
+from ostrom.analysis.intervals.quantiles import exact_share, gamma_quantile, t_quantile
+from ostrom.analysis.statistics.samples import checked_level
+
+REACH = 1.8
+"""How far unseen outcomes count beyond the sampling distance, where values vary freely."""
+ENOUGH = 10.0
+"""From so many values on; with fewer it counts more, and soon in full."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """A value with its confidence limits; both are None where there is no honest interval, and a note says why."""
+
+    value: float
+    low: float | None
+    high: float | None
+    method: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """Sum of coefficient times group mean: can be asked for its limits at any level."""
+
+    groups: tuple[Group, ...]
+    coefficients: tuple[float, ...]
+    unit: str = "match"
+    method: str = "bounded t"
+    note: str = ""
+    df: float | None = None
+    """Degrees of freedom, where the groups share one estimate of their variance."""
+    offset: float = 0.0
+    """What is known exactly and added."""
+
+    @property
+    def value(self) -> float:
+        """The estimate."""
+        parts = (a * g.mean for a, g in zip(self.coefficients, self.groups, strict=True))
+        return math.fsum((self.offset, *parts))
+
+    def limits(self, level: float = 0.95) -> Limits:
+        """The value with its interval."""
+        checked_level(level)
+        problem = self._problem()
+        if problem:
+            return Limits(self.value, None, None, "none", problem)
+        down, up = self._reach(level)
+        value = self.value
+        least, most = self._bounds()
+        return Limits(value, max(value - down, least), min(value + up, most), self.method, self.note)
+
+    def _problem(self) -> str:
+        units = {"match": "matches"}.get(self.unit, f"{self.unit}s")
+        for group in self.groups:
+            if group.count < 2 and self.df is None:
+                return f"too few {units}: {group.count} says nothing about the spread"
+            if group.alike and (group.low is None or group.high is None):
+                return f"all {group.count} {units} are alike and the measure has no bounds: the spread is not known"
+            if self.df is None and group.df < 0.5 and (group.low is None or group.high is None):
+                return f"too few {units}: one of them has nearly all the weight"
+        return ""
+
+    def _bounds(self) -> tuple[float, float]:
+        least = most = self.offset
+        for a, g in zip(self.coefficients, self.groups, strict=True):
+            low = -math.inf if g.low is None else g.low
+            high = math.inf if g.high is None else g.high
+            least += min(a * low, a * high) if a else 0.0
+            most += max(a * low, a * high) if a else 0.0
+        return least, most
+
+    @staticmethod
+    def _welch(parts: Sequence[float], used: Sequence[tuple[float, Group]]) -> float:
+        """Degrees of freedom of a sum of variances (Satterthwaite 1946, Welch 1947)."""
+        shares = math.fsum(p * p / g.df for p, (_, g) in zip(parts, used, strict=True) if p)
+        return math.fsum(parts) ** 2 / shares
+
+    def _reach(self, level: float) -> tuple[float, float]:
+        """How far the limits are from the value: downwards and upwards."""
+        used = [(a, g) for a, g in zip(self.coefficients, self.groups, strict=True) if a]
+        if len(used) == 1 and used[0][1].successes is not None:
+            return _counted(*used[0], level)
+        parts = [a * a * g.variance for a, g in used]
+        total = math.fsum(parts)
+        t = 0.0
+        if total > 0:
+            t = t_quantile(0.5 + level / 2, max(self.df or self._welch(parts, used), 0.1))
+        worth, many = _worth(used)
+        if self.df is not None:
+            many = math.fsum(g.n for _, g in used)
+        reach, few = REACH / math.sqrt(worth), max(1.0, ENOUGH / many)
+        unseen = [_unseen(g, t, level, reach, few) for _, g in used]
+        raised, lowered = (
+            _sampling([(abs(a), g) for a, g in used if a * sign > 0], t, level, scaled=self.df is None)
+            for sign in (1, -1)
+        )
+        distances = []
+        for side in (0, 1):
+            missed = _joint(
+                [
+                    (abs(a) * both[side if a > 0 else 1 - side], g.n)
+                    for (a, g), both in zip(used, unseen, strict=True)
+                ],
+                level,
+            )
+            distances.append(math.hypot(raised[side], lowered[1 - side], missed))
+        return distances[0], distances[1]
+
+
+def _counted(a: float, group: Group, level: float) -> tuple[float, float]:
+    """The exact distances of a share of all-or-nothing values."""
+    low, high = exact_share(group.successes or 0, group.count, level)
+    below, above = group.room
+    width = below + above
+    down, up = below - low * width, high * width - below
+    return (a * down, a * up) if a > 0 else (-a * up, -a * down)
+
+
+def _sampling(
+    parts: Sequence[tuple[float, Group]], t: float, level: float, *, scaled: bool
+) -> tuple[float, float]:
+    """Student's distance below and above a sum of means with positive weights; 0 for no mean at all."""
+    if not parts:
+        return 0.0, 0.0
+    square = t * t * math.fsum(w * w * g.variance for w, g in parts)
+    below, above = (math.fsum(w * g.room[side] for w, g in parts) for side in (0, 1))
+    down, up = _bent(square, below, above) if scaled else (math.sqrt(square),) * 2
+    back = [(w * d, w * u) for w, g in parts for d, u in [_back(g, level)]]
+    return max(down, math.hypot(*(d for d, _ in back))), max(up, math.hypot(*(u for _, u in back)))
+
+
+def _bent(square: float, below: float, above: float) -> tuple[float, float]:
+    """Both distances where the variance shrinks in proportion as the mean nears a bound (Wilson 1927)."""
+    if (math.isinf(below) and math.isinf(above)) or min(below, above) <= 0:
+        return math.sqrt(square), math.sqrt(square)
+    if math.isinf(below) or math.isinf(above):
+        bend = square / min(below, above)
+        near, far = ((math.sqrt(bend * bend + 4 * square) + s * bend) / 2 for s in (-1, 1))
+        return (near, far) if below < above else (far, near)
+    share = square / (below * above)
+    centre = share * (above - below) / 2 / (1 + share)
+    half = math.sqrt(square + (share * (below + above) / 2) ** 2) / (1 + share)
+    return half - centre, half + centre
+
+
+def _back(group: Group, level: float) -> tuple[float, float]:
+    """How far the mean may lie towards the common value, where a few others moved it away from there.
+
+    Their true share may be much smaller than the one seen.
+    """
+    if not 0 < group.other < group.n / 2:
+        return 0.0, 0.0
+    back = abs(group.mean - group.common) * (1 - gamma_quantile(1 - level, group.other) / group.other)
+    return (back, 0.0) if group.common < group.mean else (0.0, back)
+
+
+def _unseen(group: Group, t: float, level: float, reach: float, few: float) -> tuple[float, float]:
+    """How far outcomes that did not occur could move the mean of this group alone: down and up."""
+    sampled = t * math.sqrt(group.variance)
+    below, above = group.room
+    if math.isinf(below) or math.isinf(above):
+        down, up = (reach * min(few, 2.0) * weight * sampled for weight in _tail(group))
+        return down, up
+    below, above = group.far or group.room
+    chance = _chance(group.n, level)
+    position = below / (below + above)
+    # A mean near a bound may have a long tail on the other side; with few values that weighs more.
+    reach *= few ** (2 * abs(2 * position - 1))
+    down, up = (
+        max(chance * room * group.piled, min(chance * room, reach * weight * sampled))
+        for room, weight in ((below, position), (above, 1 - position))
+    )
+    return down, up
+
+
+def _tail(group: Group) -> tuple[float, float]:
+    """Where the long tail of a group without two bounds is: away from its bound, or where it leans."""
+    if group.low is not None:
+        return 0.0, 1.0
+    if group.high is not None:
+        return 1.0, 0.0
+    up = 0.5 + 0.5 * math.tanh(group.skewness)
+    return 1 - up, up
+
+
+def _worth(used: Sequence[tuple[float, Group]]) -> tuple[float, float]:
+    """How many equally weighty groups the combination is worth, as their tails cancel out; and how many values."""
+    weights = [a * a / g.n for a, g in used]
+    total = math.fsum(weights)
+    worth = total**2 / math.fsum(w * w for w in weights)
+    return worth, worth * math.fsum(w * g.n for w, (_, g) in zip(weights, used, strict=True)) / total
+
+
+def _joint(parts: Sequence[tuple[float, float]], level: float) -> float:
+    """The largest shift by unseen outcomes in all groups together.
+
+    Each part is (shift at its own limit, n). The chances x maximise the sum of shifts where the chance of
+    having seen none of them, the product of (1 - x)^n, is still what the level allows.
+    """
+    allowed = -math.log((1 - level) / 2)
+    rates = sorted(((shift / _chance(n, level) / n, n) for shift, n in parts if shift > 0), reverse=True)
+    best = logs = mass = 0.0
+    for index, (rate, n) in enumerate(rates):
+        logs, mass = logs + n * math.log(rate), mass + n
+        price = math.exp((logs - allowed) / mass)
+        if index + 1 == len(rates) or price >= rates[index + 1][0]:
+            best = math.fsum(r * k * max(0.0, 1 - price / r) for r, k in rates[: index + 1])
+            break
+    return best
+
+
+def _chance(n: float, level: float) -> float:
+    """The largest chance of an outcome that did not occur in n units."""
+    return -math.expm1(math.log((1 - level) / 2) / n)

@@ -1,0 +1,202 @@
+"""The values of a measure, one per match and player, beside the columns of the match; and one per unit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from ostrom.analysis.determinism import Determinism
+from ostrom.analysis.intervals import Bounds
+from ostrom.analysis.measure import INDEPENDENT, Measure
+from ostrom.analysis.rundata import RunData
+from ostrom.errors import UnknownName, UsageError
+
+Runs: TypeAlias = RunData | Sequence[RunData]
+Where: TypeAlias = str | Mapping[str, Any] | None
+"""A condition in SQL on the table of matches, or columns with the value (or the list of values) they must have."""
+
+DONE = "state = 'done' AND unit = 'match'"
+"""Only finished matches enter a result."""
+LEFT_OUT = frozenset("state unit reason facts score expected_score cooperation complaints policies".split())
+SETTING = ("game", "mechanism", "opponents")
+"""What the design fixes beside its factors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One value and everything that is known of where it comes from."""
+
+    value: float
+    weight: float | None
+    bounds: Bounds
+    exact: bool
+    columns: Mapping[str, Any]
+
+    def __getitem__(self, column: str) -> Any:
+        return self.columns[column]
+
+
+@dataclass(frozen=True)
+class Observations:
+    """All values of a measure in one run or several."""
+
+    measure: Measure
+    rows: tuple[Observation, ...]
+    factors: tuple[str, ...]
+    levels: Mapping[str, Sequence[Any]]
+    columns: frozenset[str]
+
+    def need(self, names: Iterable[str]) -> None:
+        """Complain about a column that the values do not have."""
+        for name in names:
+            if name not in self.columns:
+                raise UnknownName("column", name, self.columns)
+
+    def groups(self, by: Sequence[str]) -> dict[tuple[Any, ...], list[Observation]]:
+        """The values of every combination of columns that occurs, in the order of the study."""
+        self.need(by)
+        found: dict[tuple[Any, ...], list[Observation]] = {}
+        for row in self.rows:
+            found.setdefault(tuple(row[name] for name in by), []).append(row)
+        order = [self._order(name) for name in by]
+        ranked = sorted(found, key=lambda key: [o[value] for o, value in zip(order, key, strict=True)])
+        return {key: found[key] for key in ranked}
+
+    def _order(self, column: str) -> dict[Any, int]:
+        """The values of a column: the levels of a factor in the order of the study, then others as they come."""
+        met = dict.fromkeys((*self.levels.get(column, ()), *(row[column] for row in self.rows)))
+        return {value: place for place, value in enumerate(met)}
+
+    def cell(self, row: Observation, without: Iterable[str]) -> tuple[Any, ...]:
+        """The conditions that the design fixes for a value, less some columns."""
+        left = set(without)
+        names = dict.fromkeys((*self.factors, *SETTING))
+        return tuple(row[name] for name in names if name in self.columns and name not in left)
+
+
+@dataclass(slots=True)
+class UnitValue:
+    """What one match (or scenario, or person) contributes to a group: the mean of its values."""
+
+    rows: list[Observation] = field(default_factory=list)
+
+    @property
+    def weight(self) -> float:
+        """1, unless the measure weighs its values."""
+        weights = [row.weight for row in self.rows]
+        return 1.0 if None in weights else math.fsum(w for w in weights if w is not None)
+
+    @property
+    def value(self) -> float:
+        """The mean over the values, which are those of the players of a match."""
+        if any(row.weight is None for row in self.rows):
+            return math.fsum(row.value for row in self.rows) / len(self.rows)
+        return math.fsum(row.value * (row.weight or 0.0) for row in self.rows) / self.weight
+
+    @property
+    def exact(self) -> bool:
+        """Whether it has no sampling error."""
+        return all(row.exact for row in self.rows)
+
+
+def per_match(rows: Iterable[Observation]) -> dict[tuple[Any, ...], UnitValue]:
+    """One value per match; matches are told apart by run and number."""
+    found: dict[tuple[Any, ...], UnitValue] = {}
+    for row in rows:
+        found.setdefault((row["run"], row["match"]), UnitValue()).rows.append(row)
+    return found
+
+
+def independent(measure: Measure, unit: UnitValue) -> tuple[Any, ...]:
+    """What the unit of analysis of a value is: its match, its scenario, or its player."""
+    return tuple(unit.rows[0][name] for name in INDEPENDENT[measure.unit])
+
+
+def bounds_of(rows: Iterable[Observation]) -> Bounds:
+    """The widest bounds of some values; None where one of them has none."""
+    lows, highs = zip(*(row.bounds for row in rows), strict=True)
+    return None if None in lows else min(lows), None if None in highs else max(highs)
+
+
+def observations(data: Runs, measure: Measure, where: Where = None) -> Observations:
+    """The values of a measure in all finished matches that meet a condition."""
+    runs = [data] if isinstance(data, RunData) else list(data)
+    if not runs:
+        raise UsageError("there is no run to take values from")
+    found: list[Observation] = []
+    factors: dict[str, None] = {}
+    levels: dict[str, dict[Any, None]] = {}
+    columns: set[str] = set()
+    for number, run in enumerate(runs):
+        factors.update(dict.fromkeys(run.factors))
+        for name, of in run.levels.items():
+            levels.setdefault(name, {}).update(dict.fromkeys(of))
+        rows = list(_of_run(run, measure, where, str(number) if _twice(runs, run) else None))
+        columns.update(name for row in rows[:1] for name in row.columns)
+        columns.update(set(run.columns("matches")) - LEFT_OUT)
+        found += rows
+    for at, row in enumerate(found):  # a column that only another run has is empty
+        if len(row.columns) < len(columns):
+            full: dict[str, Any] = {**dict.fromkeys(columns), **row.columns}
+            found[at] = Observation(row.value, row.weight, row.bounds, row.exact, full)
+    listed = {name: tuple(of) for name, of in levels.items()}
+    return Observations(measure, tuple(found), tuple(factors), listed, frozenset(columns))
+
+
+def _twice(runs: Sequence[RunData], run: RunData) -> bool:
+    return sum(other.name == run.name for other in runs) > 1
+
+
+def _of_run(run: RunData, measure: Measure, where: Where, mark: str | None) -> Iterable[Observation]:
+    condition = f" AND ({where})" if isinstance(where, str) and where.strip() else ""
+    played: dict[int, list[dict[str, Any]]] = {}
+    for player in run.records(f"SELECT * FROM matches WHERE {DONE}{condition} ORDER BY match, player"):
+        if mark is not None:
+            player["run"] = f"{player['run']} ({mark})"
+        played.setdefault(player["match"], []).append({k: v for k, v in player.items() if k not in LEFT_OUT})
+    bounds, exact = measure.bounds_of(run), Determinism(run.unit)
+    for row in measure.rows(run):
+        value, players = row.get("value"), played.get(row["match"])
+        if value is None or players is None:
+            continue
+        columns = _joined(row, players)
+        if columns is None or (isinstance(where, Mapping) and not _meets(columns, where)):
+            continue
+        weight = row.get("weight")
+        if weight is not None and weight <= 0:
+            continue
+        match = row["match"]
+        yield Observation(
+            float(value), None if weight is None else float(weight), bounds(match), exact(match), columns
+        )
+
+
+def _joined(row: Mapping[str, Any], players: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The columns of a value: those of its player, or of all players where it belongs to the match."""
+    own = {name: of for name, of in row.items() if name not in ("match", "value", "weight")}
+    if "player" in row:
+        for player in players:
+            if player["player"] == row["player"]:
+                return {**player, **own}
+        return None
+    seated = [player for player in players if player["seat"] is not None] or list(players)
+    shared = {name: _shared([player[name] for player in seated]) for name in seated[0]}
+    return {**shared, "opponents": " + ".join(str(p["agent"]) for p in seated), **own}
+
+
+def _shared(values: Sequence[Any]) -> Any:
+    """What all players have in common, or what each has, joined."""
+    different = list(dict.fromkeys(values))
+    return different[0] if len(different) == 1 else " + ".join(str(v) for v in different)
+
+
+def _meets(columns: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
+    for name, wanted in where.items():
+        if name not in columns:
+            raise UnknownName("column", name, columns)
+        allowed = wanted if isinstance(wanted, list | tuple | set | frozenset) else (wanted,)
+        if columns[name] not in allowed:
+            return False
+    return True

@@ -1,0 +1,153 @@
+"""Yes, no, or undecided at this size: what estimates say about a claim, with the error control named.
+
+A verdict needs an interval that lies wholly on one side. Where several comparisons are made at once, p-values
+that invert the intervals are corrected, by Holm's method unless another is asked for, so that the chance of any
+wrong yes or no stays at most 1 - level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ostrom.analysis.estimate import Estimate
+from ostrom.analysis.statistics.multiplicity import holm
+from ostrom.errors import UsageError
+
+Answer = Literal["yes", "no", "undecided"]
+Control = Literal["holm", "bonferroni", "none"]
+NAMES: Mapping[str, str] = {
+    "holm": "family-wise error controlled by Holm's method",
+    "bonferroni": "family-wise error controlled by Bonferroni's method",
+    "none": "each at its own level, not corrected for the number of comparisons",
+}
+FINEST = 1e-9
+"""P-values are not followed below this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer to one question about one estimate."""
+
+    answer: Answer
+    estimate: Estimate
+    p: float
+    """Of the hypothesis that the true value is the threshold; 1 where there is no interval."""
+    adjusted: float
+    """After correction for the number of comparisons."""
+
+    def __str__(self) -> str:
+        return "undecided at this size" if self.answer == "undecided" else self.answer
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**self.estimate.as_dict(), "answer": self.answer, "p": self.p, "adjusted_p": self.adjusted}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """The answers to one question about several estimates, in their order."""
+
+    question: str
+    verdicts: tuple[Verdict, ...]
+    control: str
+    """The error control in words, with the number of comparisons, to be printed beside the answers."""
+
+    def __iter__(self) -> Any:
+        return iter(self.verdicts)
+
+    def __len__(self) -> int:
+        return len(self.verdicts)
+
+
+def above(
+    estimates: Sequence[Estimate], threshold: float = 0.0, *, control: Control = "holm", level: float = 0.95
+) -> Verdicts:
+    """Is the true value above a threshold? No means that it is below."""
+    return _judged(estimates, threshold, 1, control, level, f"above {threshold:g}")
+
+
+def below(
+    estimates: Sequence[Estimate], threshold: float = 0.0, *, control: Control = "holm", level: float = 0.95
+) -> Verdicts:
+    """Is the true value below a threshold? No means that it is above."""
+    return _judged(estimates, threshold, -1, control, level, f"below {threshold:g}")
+
+
+def all_of(verdicts: Verdicts, level: float = 0.95) -> Answer:
+    """Whether the answer is yes for every estimate ("survives all framings").
+
+    All must be yes at the plain level, which needs no correction (an intersection-union test: Berger 1982);
+    one no after correction settles the opposite.
+
+    >>> all_of(above([], 0.5))
+    'undecided'
+    """
+    if any(v.answer == "no" for v in verdicts):
+        return "no"
+    surely = [v.answer == "yes" or (v.p <= 1 - level and _side(v, verdicts) > 0) for v in verdicts]
+    return "yes" if surely and all(surely) else "undecided"
+
+
+def largest(estimates: Sequence[Estimate], differences: Sequence[Estimate], **options: Any) -> Answer:
+    """Whether the largest of some estimates is surely so: its differences to all others are above 0.
+
+    ``differences`` are estimates of the largest one minus each of the others. The largest was picked by the
+    data, so every difference counts as a comparison.
+    """
+    if len(estimates) != len(differences) + 1:
+        raise UsageError(
+            f"{len(estimates)} estimates need {len(estimates) - 1} differences (found {len(differences)})"
+        )
+    verdicts = above(differences, 0.0, **options)
+    return "yes" if len(verdicts) and all(v.answer == "yes" for v in verdicts) else "undecided"
+
+
+def p_value(estimate: Estimate, threshold: float) -> float:
+    """1 minus the highest level at which the interval leaves a threshold out; 1 where there is no interval."""
+    if estimate.low is None or estimate.high is None:
+        return 1.0
+    if estimate.method == "exact":
+        return 1.0 if estimate.value == threshold else 0.0
+    low, high = FINEST, 1 - FINEST  # bounds of p
+    if threshold not in estimate.at(1 - low):
+        return 0.0
+    if threshold in estimate.at(1 - high):
+        return 1.0
+    for _ in range(40):
+        middle = (low * high) ** 0.5 if low < 1e-3 else (low + high) / 2
+        if threshold in estimate.at(1 - middle):
+            low = middle
+        else:
+            high = middle
+        if high - low < 1e-6 * high:
+            break
+    return high
+
+
+def _judged(
+    estimates: Sequence[Estimate], threshold: float, sign: int, control: Control, level: float, question: str
+) -> Verdicts:
+    if control not in NAMES:
+        raise UsageError(f"error control {control!r} (allowed: {', '.join(NAMES)})")
+    many = len(estimates)
+    ps = [p_value(estimate, threshold) for estimate in estimates]
+    if control == "holm" and ps:
+        adjusted = list(holm(ps).adjusted)
+    else:
+        adjusted = [min(1.0, p * (many if control == "bonferroni" else 1)) for p in ps]
+    made = []
+    for estimate, p, corrected in zip(estimates, ps, adjusted, strict=True):
+        answer: Answer = "undecided"
+        if corrected <= 1 - level:
+            answer = "yes" if (estimate.value - threshold) * sign > 0 else "no"
+        made.append(Verdict(answer, estimate, p, corrected))
+    comparisons = f"{many} comparison{'' if many == 1 else 's'}"
+    words = f"{comparisons} at {level:.0%}" + (f", {NAMES[control]}" if many > 1 else "")
+    return Verdicts(question, tuple(made), words)
+
+
+def _side(verdict: Verdict, verdicts: Verdicts) -> float:
+    direction, threshold = verdicts.question.split()
+    return (verdict.estimate.value - float(threshold)) * (1 if direction == "above" else -1)

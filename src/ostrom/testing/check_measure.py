@@ -1,0 +1,109 @@
+"""Conformance of a measure: run it over your own measures as we run it over ours.
+
+from ostrom.testing import check_measure
+check_measure("cooperation")
+check_measure(my_package.trust.MEASURE, data=my_run)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from ostrom.analysis.estimate import estimate
+from ostrom.analysis.measure import Measure, measures
+from ostrom.analysis.rundata import RunData, run_data
+from ostrom.engine.runner import Options
+from ostrom.studies.run import open_run, play
+from ostrom.studies.schema import StudyFile
+
+SMALL: Mapping[str, Any] = {
+    "name": "measured",
+    "game": "prisoners_dilemma",
+    "mechanism": {"name": "repetition", "rounds": 4},
+    "types": {"kind": "cooperator", "coin": "random:0.5", "reciprocal": "tit_for_tat"},
+    "vary": {"game": ["prisoners_dilemma", "stag_hunt"]},
+    "agent": {"strategy": "cooperator"},
+    "seeds": 2,
+}
+"""A run of scripted players, with and without chance."""
+
+
+def check_measure(
+    measure: str | Mapping[str, Any] | Measure, *, data: RunData | Sequence[RunData] | None = None
+) -> None:
+    """Raise AssertionError with one line if a measure breaks the contract.
+
+    ``measure`` is a name, a specification or the object. ``data`` are runs to try it on; by default a small one
+    of scripted players is played.
+    """
+    part = measures.named(measure)
+    check_declaration(part)
+    if data is not None:
+        for run in [data] if isinstance(data, RunData) else data:
+            check_values(part, run)
+        return
+    with TemporaryDirectory() as folder:
+        play(StudyFile.model_validate(dict(SMALL)), runs=Path(folder), options=Options())
+        with (
+            open_run(Path(folder) / "measured") as opened,
+            run_data(opened.rows, opened.folder.path, opened.manifest) as tables,
+        ):
+            check_values(part, tables)
+
+
+def check_declaration(part: Measure) -> None:
+    """The name can be typed, and title, definition and bounds say what a reader needs."""
+    assert isinstance(part, Measure), f"is a {type(part).__name__}, not a Measure"
+    assert part.name.isidentifier(), f"the measure's name {part.name!r} is not an identifier"
+    assert part.title.strip(), f"{part.name}: no title"
+    assert part.definition.strip().endswith("."), f"{part.name}: the definition is no sentence"
+    for need in part.needs:
+        assert need.count(".") == 1, f"{part.name}: needs {need!r} is not table.column"
+    if not callable(part.bounds) and part.bounds is not None:
+        low, high = part.bounds
+        assert low is None or high is None or low < high, (
+            f"{part.name}: bounds {part.bounds} are out of order"
+        )
+        if part.scale == "share":
+            assert part.bounds == (0.0, 1.0), f"{part.name}: a share lies between 0 and 1, not {part.bounds}"
+
+
+def check_values(part: Measure, data: RunData) -> None:
+    """One finite value per unit and player, within the bounds, the same every time."""
+    rows = [dict(row) for row in part.rows(data)]
+    assert rows == [dict(row) for row in part.rows(data)], f"{part.name}: asked again it gives other values"
+    bounds = part.bounds_of(data)
+    known = {(row["match"], row["player"]) for row in data.records("SELECT match, player FROM matches")}
+    matches = {match for match, _ in known}
+    seen: set[tuple[Any, ...]] = set()
+    for row in rows:
+        for column in ("match", "value"):
+            assert column in row, f"{part.name}: its rows have no column {column!r}"
+        match = row["match"]
+        assert match in matches, f"{part.name}: match {match!r} is not in the run"
+        if "player" in row:
+            place = (match, row["player"])
+            assert place in known, f"{part.name}: match {match} has no player {row['player']!r}"
+        rest = tuple(sorted((k, str(v)) for k, v in row.items() if k not in ("value", "weight")))
+        assert rest not in seen, f"{part.name}: two values for {dict(rest)}"
+        seen.add(rest)
+        value = row["value"]
+        if value is None:
+            continue
+        assert isinstance(value, int | float | Decimal) and math.isfinite(value), (
+            f"{part.name}: value {value!r} is not a finite number"
+        )
+        low, high = bounds(match)
+        value = float(value)
+        assert (low is None or value >= low - 1e-9) and (high is None or value <= high + 1e-9), (
+            f"{part.name}: {value:g} in match {match} lies beyond its bounds {(low, high)}"
+        )
+        weight = row.get("weight", 1.0)
+        assert weight is None or (math.isfinite(weight) and weight >= 0), f"{part.name}: weight {weight!r}"
+    for found in estimate(data, part, by=["game"]):
+        assert math.isfinite(found.value), f"{part.name}: no mean in {dict(found.key)}"

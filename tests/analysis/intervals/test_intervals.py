@@ -1,0 +1,255 @@
+"""What every interval must do, whatever the data."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from ostrom.analysis.intervals import (
+    Combination,
+    Exact,
+    Limits,
+    combination_of,
+    difference_of,
+    mean_of,
+    median_of,
+    paired_difference_of,
+    share_of,
+    slope_of,
+)
+from ostrom.analysis.intervals.group import group_of
+from ostrom.analysis.intervals.quantiles import gamma_quantile, t_quantile
+from ostrom.analysis.statistics.errors import BadSample, Undefined
+
+UNIT = (0.0, 1.0)
+shares = st.lists(st.integers(0, 20).map(lambda k: k / 20), min_size=2, max_size=12)
+numbers = st.lists(st.integers(-50, 50).map(float), min_size=2, max_size=12)
+
+
+def ends(limits: Limits) -> tuple[float, float]:
+    assert limits.low is not None and limits.high is not None, limits.note
+    return limits.low, limits.high
+
+
+@given(shares)
+def test_a_mean_of_shares_lies_within_its_interval_and_that_within_the_bounds(values: list[float]) -> None:
+    found = mean_of(values, bounds=UNIT).limits()
+    low, high = ends(found)
+    assert 0.0 <= low <= found.value <= high <= 1.0
+    assert high - low > 0.01  # also where all are alike
+
+
+@given(shares, st.integers(-3, 3), st.sampled_from([0.25, 3.0, 100.0]))
+def test_intervals_follow_the_scale(values: list[float], shift: int, factor: float) -> None:
+    data = np.array(values)
+    low, high = ends(mean_of(data, bounds=UNIT).limits())
+    moved = mean_of(data * factor + shift, bounds=(float(shift), shift + factor)).limits()
+    assert ends(moved) == pytest.approx((low * factor + shift, high * factor + shift), abs=1e-9 * factor)
+    mirrored = mean_of(1 - data, bounds=UNIT).limits()
+    assert ends(mirrored) == pytest.approx((1 - high, 1 - low), abs=1e-9)
+
+
+@given(numbers, st.integers(-3, 3))
+def test_intervals_without_bounds_follow_the_scale_too(values: list[float], shift: int) -> None:
+    data = np.array(values)
+    assume(len(set(values)) > 1)
+    low, high = ends(mean_of(data).limits())
+    assert ends(mean_of(2 * data + shift).limits()) == pytest.approx(
+        (2 * low + shift, 2 * high + shift), abs=1e-6
+    )
+    assert ends(mean_of(-data).limits()) == pytest.approx((-high, -low), abs=1e-6)
+    least = float(data.min())
+    half, mirrored = (
+        mean_of(data, bounds=(least, None)).limits(),
+        mean_of(-data, bounds=(None, -least)).limits(),
+    )
+    assert ends(mirrored) == pytest.approx((-ends(half)[1], -ends(half)[0]), abs=1e-6)
+
+
+@given(shares, st.randoms(use_true_random=False))
+def test_order_changes_no_digit(values: list[float], random: object) -> None:
+    mixed = list(values)
+    random.shuffle(mixed)  # type: ignore[attr-defined]
+    assert mean_of(mixed, bounds=UNIT).limits() == mean_of(values, bounds=UNIT).limits()
+    labels = [i % 3 for i in range(len(values))]
+    order = sorted(range(len(values)), key=lambda i: -i)
+    turned = mean_of([values[i] for i in order], bounds=UNIT, clusters=[labels[i] for i in order])
+    assert turned.limits() == mean_of(values, bounds=UNIT, clusters=labels).limits()
+
+
+@settings(max_examples=40)
+@given(shares, shares)
+def test_more_confidence_is_a_wider_interval(first: list[float], second: list[float]) -> None:
+    kinds: list[Combination] = [
+        mean_of(first, bounds=UNIT),
+        difference_of(first, second, bounds=UNIT),
+        slope_of([0] * len(first) + [1] * len(second), [*first, *second], bounds=UNIT),
+    ]
+    for kind in kinds:
+        made = [ends(kind.limits(level)) for level in (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)]
+        for (low, high), (lower, higher) in pairwise(made):
+            assert lower <= low + 1e-12 and high <= higher + 1e-12
+
+
+@given(shares, shares)
+def test_a_difference_turned_round_is_its_mirror_image(first: list[float], second: list[float]) -> None:
+    low, high = ends(difference_of(first, second, bounds=UNIT).limits())
+    assert ends(difference_of(second, first, bounds=UNIT).limits()) == pytest.approx((-high, -low), abs=1e-9)
+    assert -1 <= low < high <= 1
+    n = min(len(first), len(second))
+    paired = paired_difference_of(first[:n], second[:n], bounds=UNIT).limits()
+    turned = paired_difference_of(second[:n], first[:n], bounds=UNIT).limits()
+    assert ends(turned) == pytest.approx((-ends(paired)[1], -ends(paired)[0]), abs=1e-9)
+
+
+@given(shares, shares)
+def test_a_slope_over_two_levels_is_a_difference(first: list[float], second: list[float]) -> None:
+    slope = slope_of([1] * len(first) + [3] * len(second), [*first, *second], bounds=UNIT).limits()
+    half = difference_of(second, first, bounds=UNIT).limits()
+    assert ends(slope) == pytest.approx(tuple(end / 2 for end in ends(half)), abs=1e-9)
+
+
+@given(st.integers(2, 200), st.data())
+def test_a_share_is_the_mean_of_zeros_and_ones(n: int, data: st.DataObject) -> None:
+    k = data.draw(st.integers(0, n))
+    written = mean_of([1.0] * k + [0.0] * (n - k), bounds=UNIT).limits()
+    assert ends(share_of(k, n).limits()) == pytest.approx(ends(written), abs=1e-9)
+
+
+def test_all_alike_is_the_exact_limit_of_clopper_and_pearson() -> None:
+    assert ends(share_of(8, 8).limits()) == pytest.approx((0.025 ** (1 / 8), 1.0))
+    inside = ends(mean_of([0.6] * 8, bounds=UNIT).limits())
+    seen = 0.025 ** (1 / 8)
+    assert inside == pytest.approx((0.6 * seen, 0.6 + 0.4 * (1 - seen)))
+
+
+@given(shares)
+def test_the_same_values_seen_more_often_narrow_the_interval(values: list[float]) -> None:
+    made = [ends(mean_of(values * times, bounds=UNIT).limits()) for times in (1, 3, 10)]
+    widths = [high - low for low, high in made]
+    assert widths == sorted(widths, reverse=True)
+
+
+def test_pairing_uses_what_pairs_have_in_common() -> None:
+    rng = np.random.default_rng(2)
+    base = rng.random(20)
+    first, second = base * 0.9, base * 0.9 + rng.random(20) * 0.1
+    paired, apart = (
+        ends(of(first, second, bounds=UNIT).limits()) for of in (paired_difference_of, difference_of)
+    )
+    assert paired[1] - paired[0] < 0.25 * (apart[1] - apart[0])
+
+
+def test_conditions_that_the_design_fixes_are_no_sampling_error() -> None:
+    values, games = [0.1, 0.12, 0.08, 0.9, 0.92, 0.88], ["a"] * 3 + ["b"] * 3
+    fixed, drawn = mean_of(values, bounds=UNIT, strata=games), mean_of(values, bounds=UNIT)
+    assert fixed.value == pytest.approx(drawn.value)
+    (low, high), (lower, higher) = ends(fixed.limits()), ends(drawn.limits())
+    assert high - low < 0.5 * (higher - lower)
+    single = mean_of([*values, 0.5], bounds=UNIT, strata=[*games, "c"])
+    assert single.value == pytest.approx(3.5 / 7) and "pooled" in single.note
+
+
+def test_clusters_count_and_not_their_members() -> None:
+    means = [0.2, 0.5, 0.6, 0.9]
+    labels = [i for i in range(4) for _ in range(10)]
+    many = mean_of([m for m in means for _ in range(10)], bounds=UNIT, clusters=labels).limits()
+    assert ends(many) == pytest.approx(ends(mean_of(means, bounds=UNIT).limits()))
+    assert many.method == "bounded t over clusters"
+    weighted = mean_of([0.0, 1.0], bounds=UNIT, weights=[3.0, 1.0])
+    assert weighted.value == 0.25
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        (lambda: mean_of([0.4], bounds=UNIT), "too few matches"),
+        (lambda: mean_of([2.0, 2.0, 2.0]), "no bounds"),
+        (lambda: mean_of([0.0, 0.0, 0.0], bounds=(0.0, None)), "no bounds"),
+        (lambda: difference_of([0.4], [0.1, 0.2], bounds=UNIT), "too few matches"),
+        (
+            lambda: mean_of([0.1, 0.2, 0.3], bounds=UNIT, clusters=[1, 1, 1], unit="scenario"),
+            "too few scenarios",
+        ),
+        (lambda: slope_of([1, 2], [0.1, 0.2], bounds=UNIT), "too few matches"),
+        (lambda: median_of([1, 2, 3]), "too few values"),
+        (lambda: median_of([1] * 20), "alike"),
+    ],
+)
+def test_where_no_interval_is_honest_there_is_none(made: Callable[[], Combination], why: str) -> None:
+    found = made().limits()
+    assert (found.low, found.high, found.method) == (None, None, "none")
+    assert why in found.note
+
+
+def test_a_slope_with_single_units_assumes_a_line_and_says_so() -> None:
+    found = slope_of([1, 2, 4, 8], [0.1, 0.2, 0.35, 0.4], bounds=UNIT, log=True).limits()
+    assert found.low is not None and "straight line" in found.note
+    assert slope_of([0, 1, 3], [0.5, 0.4, 0.3], bounds=UNIT, log="1+x").value == pytest.approx(
+        -0.144, abs=1e-3
+    )
+
+
+def test_an_interaction_is_a_combination() -> None:
+    cells = [group_of(v, bounds=UNIT) for v in ([0.1, 0.2], [0.3, 0.4], [0.5, 0.6], [0.9, 1.0])]
+    assert combination_of(cells, [1, -1, -1, 1]).value == pytest.approx(0.2)
+
+
+def test_an_exact_value_has_no_width_at_any_level() -> None:
+    assert ends(Exact(0.5).limits(0.999)) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: mean_of([0.2, 1.4], bounds=UNIT),
+        lambda: mean_of([], bounds=UNIT),
+        lambda: mean_of([0.2, float("nan")], bounds=UNIT),
+        lambda: mean_of([0.2, 0.3], bounds=(1.0, 0.0)),
+        lambda: mean_of([0.2, 0.3], bounds=UNIT, weights=[1.0, 0.0]),
+        lambda: share_of(3, 2),
+        lambda: share_of(0, 0),
+        lambda: slope_of([0, 1, 2], [0.1, 0.2, 0.3], bounds=UNIT, log=True),
+        lambda: mean_of([0.2, 0.3], bounds=UNIT).limits(1.0),
+    ],
+)
+def test_bad_input_is_refused(wrong: Callable[[], object]) -> None:
+    with pytest.raises(BadSample):
+        wrong()
+
+
+def test_a_constant_x_has_no_slope() -> None:
+    with pytest.raises(Undefined):
+        slope_of([2, 2, 2], [0.1, 0.2, 0.3])
+
+
+@given(st.floats(0.3, 400), st.sampled_from([0.6, 0.9, 0.975, 0.9995]))
+def test_quantiles_agree_with_scipy(df: float, probability: float) -> None:
+    from scipy.special import stdtrit
+
+    assert t_quantile(probability, df) == pytest.approx(float(stdtrit(df, probability)), rel=1e-6)
+    assert t_quantile(1 - probability, df) == pytest.approx(-t_quantile(probability, df), rel=1e-6)
+
+
+def test_gamma_quantiles_are_near() -> None:
+    from scipy.special import gammaincinv
+
+    for shape in (1.0, 2.0, 5.0, 20.0):
+        assert gamma_quantile(0.05, shape) == pytest.approx(float(gammaincinv(shape, 0.05)), rel=0.25)
+
+
+def test_intervals_need_no_scipy() -> None:
+    code = (
+        "import sys\nfrom ostrom.analysis.intervals import mean_of\n"
+        "mean_of([0.2, 0.5, 0.6], bounds=(0, 1)).limits()\n"
+        "assert not [m for m in sys.modules if m.split('.')[0] in ('scipy', 'polars', 'duckdb')]"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,101 @@
+"""Every measure of the catalogue keeps the contract, and the check notices those that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.analysis.conftest import PlayedRun
+
+from ostrom.analysis.estimate import estimate
+from ostrom.analysis.measure import Measure, measures
+from ostrom.analysis.rundata import RunData
+from ostrom.errors import UnknownName, UsageError
+from ostrom.testing import check_measure
+
+
+@pytest.mark.parametrize("name", measures.names())
+def test_the_catalogue_conforms(name: str, small: RunData) -> None:
+    check_measure(name, data=small)
+    assert measures.named(name).name == name
+
+
+def test_the_check_plays_a_run_of_its_own() -> None:
+    check_measure("cooperation")
+
+
+def own(values: Any, **changes: Any) -> Measure:
+    told = {"name": "own", "title": "Own", "scale": "share", "definition": "A measure.", **changes}
+    return Measure(values=values, **told)
+
+
+GOOD = "SELECT match, player, cooperation AS value FROM matches"
+
+
+@pytest.mark.parametrize(
+    ("made", "says"),
+    [
+        (lambda: own(GOOD, name="my measure"), "is not an identifier"),
+        (lambda: own(GOOD, title=" "), "no title"),
+        (lambda: own(GOOD, definition="words"), "no sentence"),
+        (lambda: own(GOOD, needs=("cooperation",)), "is not table.column"),
+        (lambda: own(GOOD, bounds=(0.0, 2.0)), "a share lies between 0 and 1"),
+        (lambda: own(GOOD, scale="points", bounds=(2.0, 1.0)), "out of order"),
+        (lambda: own("SELECT match, player, 2 AS value FROM matches"), "beyond its bounds"),
+        (lambda: own("SELECT match, cooperation AS value FROM matches"), "two values for"),
+        (lambda: own("SELECT match, 'x' AS value FROM matches GROUP BY match"), "value 'x'"),
+        (lambda: own("SELECT match, 0.5 AS worth FROM matches GROUP BY match"), "no column 'value'"),
+        (lambda: own("SELECT match, 9 AS player, 0.5 AS value FROM matches GROUP BY match"), "no player 9"),
+        (lambda: own("SELECT -1 AS match, 0.5 AS value"), "not in the run"),
+        (lambda: own("SELECT match, 0.5 AS value, -1 AS weight FROM matches GROUP BY match"), "weight -1"),
+        (lambda: own("SELECT match, random() AS value FROM matches GROUP BY match"), "other values"),
+    ],
+)
+def test_the_check_notices(made: Callable[[], Measure], says: str, small: RunData) -> None:
+    with pytest.raises(AssertionError, match=says):
+        check_measure(made(), data=small)
+
+
+def test_measures_are_found_by_name_and_can_be_added(small: RunData) -> None:
+    assert {"cooperation", "joint_cooperation", "first_defection", "payoff"} <= set(measures.names())
+    with pytest.raises(UnknownName, match="did you mean cooperation"):
+        measures.named("coperation")
+    measures.add(
+        "halved", lambda by=2: own(f"SELECT match, player, cooperation / {by} AS value FROM matches")
+    )
+    try:
+        found = estimate(small, "halved:4", where={"agent": "kind"})
+        assert found[0].value == 0.25
+    finally:
+        measures.remove("halved")
+
+
+def test_a_column_that_the_run_lacks_is_named(small: RunData) -> None:
+    with pytest.raises(UnknownName, match="unknown column of decisions 'trust'"):
+        estimate(small, own(GOOD, needs=("decisions.trust",)))
+    with pytest.raises(UsageError, match="scale 'percent'"):
+        own(GOOD, scale="percent")
+    with pytest.raises(UsageError, match="unit 'round'"):
+        own(GOOD, unit="round")
+
+
+def values(data: RunData, name: str, agent: str) -> list[float]:
+    kept = {r["match"] for r in data.records("SELECT match FROM matches WHERE agent = ?", agent)}
+    return [row["value"] for row in measures.named(name).rows(data) if row["match"] in kept]
+
+
+def test_what_the_measures_say(play_run: PlayedRun) -> None:
+    run = play_run(
+        types={"kind": "cooperator", "hard": "defector", "turns": "alternator"},
+        vary={},
+        seeds=1,
+        mechanism={"name": "repetition", "rounds": 4},
+    )
+    assert values(run, "cooperation", "turns") == [0.5, 0.5]
+    assert values(run, "joint_cooperation", "turns") == [0.5]
+    assert values(run, "first_defection", "turns") == [0.25, 0.25]
+    assert values(run, "first_defection", "kind") == [1.0, 1.0]
+    assert values(run, "first_defection", "hard") == [0.0, 0.0]
+    assert values(run, "payoff", "kind") == [3.0, 3.0] and values(run, "payoff", "hard") == [1.0, 1.0]
+    assert values(run, "rounds", "kind") == [4] and values(run, "by_policy", "kind") == [0.0, 0.0]

@@ -1,0 +1,219 @@
+"""Estimates, contrasts and trends of real runs."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+from tests.analysis.conftest import PlayedRun
+
+from ostrom.analysis.estimate import Estimate, contrast, estimate, fixed, trend
+from ostrom.analysis.measure import Measure
+from ostrom.analysis.rundata import RunData
+from ostrom.errors import UnknownName, UsageError
+
+TOURNAMENT: dict[str, Any] = {
+    "seating": "unordered",
+    "types": {"kind": "cooperator", "coin": "random:0.5", "mostly": "random:0.9"},
+    "vary": {"k": {"set": "agent.memory.k", "to": [1, 4]}},
+}
+
+
+def by_agent(found: list[Estimate]) -> dict[str, Estimate]:
+    return {one.key["agent"]: one for one in found}
+
+
+def measure(sql: str, **changes: Any) -> Measure:
+    return Measure("own", "Own", changes.pop("scale", "share"), "A measure.", sql, **changes)
+
+
+def test_estimates_are_plain_means_over_matches_in_the_order_of_the_study(small: RunData) -> None:
+    found = estimate(small, "cooperation", ["agent", "game"])
+    assert [tuple(one.key.values()) for one in found][:3] == [
+        ("kind", "prisoners_dilemma"), ("kind", "stag_hunt"), ("coin", "prisoners_dilemma"),
+    ]  # fmt: skip
+    for one in found:
+        plain = small.records(
+            "SELECT avg(v) AS v, count(*) AS n FROM (SELECT avg(cooperation) AS v FROM matches "
+            "WHERE state = 'done' AND agent = ? AND game = ? GROUP BY match)",
+            *one.key.values(),
+        )[0]
+        assert one.value == pytest.approx(plain["v"]) and one.n == plain["n"] == 9
+
+
+def test_a_deterministic_player_is_exact_and_others_are_not(small: RunData) -> None:
+    found = by_agent(estimate(small, "cooperation", ["agent"]))
+    for agent in ("kind", "tft"):
+        one = found[agent]
+        assert (one.low, one.high, one.method) == (1.0, 1.0, "exact") and "deterministic" in one.note
+        assert str(one) == "1.00 (exact), n = 18 matches"
+    assert found["coin"].method == "bounded t within conditions"
+    assert found["coin"].low is not None and found["coin"].low < found["coin"].value
+    everyone = estimate(small, "cooperation")[0]
+    assert "36 of 72 matches are deterministic" in everyone.note
+    assert everyone.value == pytest.approx(sum(one.value for one in found.values()) / 4)
+    assert everyone.low is not None and everyone.high is not None
+    # Half of the matches are certain, so the interval is half as wide as that of the others.
+    assert everyone.high - everyone.low < 0.3
+
+
+def test_noise_or_a_length_by_chance_is_no_determinism(play_run: PlayedRun) -> None:
+    for rules in ({"noise": 0.1}, {"stopping": "geometric", "continuation": 0.9}):
+        mechanism = {"name": "repetition", "rounds": 10, **rules}
+        run = play_run(mechanism=mechanism, types={"kind": "cooperator"}, vary={}, seeds=3)
+        one = estimate(run, "cooperation")[0]
+        assert one.method != "exact" and one.low != one.high
+
+
+def test_all_alike_is_not_certainty_for_players_by_chance(play_run: PlayedRun) -> None:
+    run = play_run(
+        types={"nearly": "random:0.999"}, vary={}, seeds=8, mechanism={"name": "repetition", "rounds": 2}
+    )
+    one = estimate(run, "cooperation")[0]
+    assert one.value == 1.0 and one.high == 1.0
+    assert one.low is not None and one.low < 0.7
+
+
+def test_contrasts_are_paired_by_cell_and_seed(small: RunData) -> None:
+    found = by_agent(contrast(small, "cooperation", "k", "16 - 1", ["agent"]))
+    assert found["coin"].method == "paired bounded t within conditions" and found["coin"].n == 6
+    assert dict(found["coin"].key) == {"agent": "coin", "k": "16 - 1"}
+    assert found["kind"].method == "exact" and found["kind"].value == 0
+    levels = {
+        one.key["k"]: one.value for one in estimate(small, "cooperation", ["k"], where={"agent": "coin"})
+    }
+    assert found["coin"].value == pytest.approx(levels[16] - levels[1])
+    turned = by_agent(contrast(small, "cooperation", "k", (1, 16), ["agent"]))["coin"]
+    assert turned.value == pytest.approx(-found["coin"].value)
+    assert turned.low == pytest.approx(-(found["coin"].high or math.nan))
+
+
+def test_players_of_one_match_are_paired_in_it_and_opponents_are_not_resampled(play_run: PlayedRun) -> None:
+    run = play_run(**TOURNAMENT)
+    one = contrast(run, "cooperation", "agent", "mostly - coin")[0]
+    assert one.method.startswith("paired") and one.value == pytest.approx(0.4, abs=0.2)
+    exact_side = contrast(run, "cooperation", "agent", "kind - coin")[0]
+    assert "one side is deterministic" in exact_side.note or "paired" in exact_side.method
+    found = by_agent(estimate(run, "payoff", ["agent"]))["kind"]
+    # Against a coin and against itself a cooperator earns very differently: that is design, not error.
+    spread = [e.value for e in estimate(run, "payoff", ["opponents"], where={"agent": "kind"})]
+    assert max(spread) - min(spread) > 1
+    assert found.low is not None and found.high is not None and found.high - found.low < 1
+
+
+def test_sides_that_differ_in_more_than_the_factor_say_so(play_run: PlayedRun) -> None:
+    run = play_run()
+    where = "(game = 'stag_hunt' AND k IN (1, 4)) OR (game = 'prisoners_dilemma' AND k = 16)"
+    one = contrast(run, "cooperation", "game", ("stag_hunt", "prisoners_dilemma"), ["agent"], where=where)[1]
+    assert one.note == "the sides also differ in k"
+    assert one.method == "bounded t"
+
+
+def test_trends_are_least_squares_slopes(small: RunData) -> None:
+    found = by_agent(trend(small, "cooperation", "k", ["agent"], log=True))
+    rows = small.records(
+        "SELECT regr_slope(v, ln(k)) AS b FROM (SELECT k, avg(cooperation) AS v FROM matches "
+        "WHERE agent = 'coin' GROUP BY match, k)"
+    )
+    assert found["coin"].value == pytest.approx(rows[0]["b"])
+    assert found["coin"].method == "bounded t within levels"
+    assert found["kind"].method == "exact"
+    with pytest.raises(UsageError, match="needs numbers in game"):
+        trend(small, "cooperation", "game")
+    assert trend(small, "cooperation", "k", where={"k": 4}) == []
+
+
+def test_payoffs_have_the_bounds_of_their_game(small: RunData) -> None:
+    for one in estimate(small, "payoff", ["agent", "game"]):
+        assert one.low is not None and one.high is not None
+        assert 0 <= one.low <= one.value <= one.high <= 5
+        assert one.method in ("exact", "bounded t within conditions")
+
+
+def test_a_value_of_the_match_is_grouped_by_all_its_players(play_run: PlayedRun) -> None:
+    run = play_run(**TOURNAMENT)
+    found = estimate(run, "joint_cooperation", ["agent"])
+    assert {"kind", "coin", "mostly"} < {one.key["agent"] for one in found}
+    assert any(" + " in one.key["agent"] for one in found)
+
+
+def test_runs_are_taken_together(small: RunData, play_run: PlayedRun) -> None:
+    other = play_run(name="other", vary={"game": ["prisoners_dilemma"]})
+    both = by_agent(estimate([small, other], "cooperation", ["agent"]))
+    assert both["coin"].n == 18 + 3
+    per_run = estimate([small, other], "cooperation", ["run", "agent"])
+    assert {one.key["run"] for one in per_run} == {"small", "other"}
+    twice = estimate([small, small], "cooperation", ["agent"])
+    assert by_agent(twice)["coin"].n == 36  # two runs of one name are two runs
+
+
+def test_conditions_pick_matches(small: RunData) -> None:
+    by_sql = estimate(small, "cooperation", ["agent"], where="k = 4 AND game = 'stag_hunt'")
+    by_value = estimate(small, "cooperation", ["agent"], where={"k": [4], "game": "stag_hunt"})
+    assert by_sql == by_value and by_sql[0].n == 3
+    with pytest.raises(UnknownName, match="unknown column 'kk'"):
+        estimate(small, "cooperation", where={"kk": 4})
+    with pytest.raises(UnknownName, match="unknown column 'colour'"):
+        estimate(small, "cooperation", ["colour"])
+    with pytest.raises(UnknownName, match="unknown measure 'cooperatoin'"):
+        estimate(small, "cooperatoin")
+    with pytest.raises(UsageError, match="must be two of its levels"):
+        contrast(small, "cooperation", "k", "16 - 3")
+
+
+def test_unfinished_matches_do_not_count(play_run: PlayedRun) -> None:
+    run = play_run(limit=5, types={"coin": "random:0.5"})
+    assert estimate(run, "cooperation")[0].n == 5
+
+
+def test_balance_makes_levels_weigh_the_same(small: RunData, play_run: PlayedRun) -> None:
+    other = play_run(name="other", vary={"game": ["prisoners_dilemma"]}, seeds=9)
+    value = measure("SELECT match, (game = 'stag_hunt')::INTEGER AS value FROM matches GROUP BY match, game")
+    plain, even = (estimate([small, other], value, balance=balance)[0].value for balance in ((), ("game",)))
+    assert plain == pytest.approx(36 / 108) and even == pytest.approx(0.5)
+
+
+def test_weights_and_units_of_a_measure(small: RunData) -> None:
+    weighted = measure("SELECT match, player, (k = 1)::INTEGER AS value, k AS weight FROM matches")
+    assert estimate(small, weighted)[0].value == pytest.approx(1 / 21)
+    scenario = measure("SELECT match, player, cooperation AS value FROM matches", unit="scenario")
+    one = by_agent(estimate(small, scenario, ["agent"]))["coin"]
+    assert (one.n, one.unit, one.method) == (2, "scenario", "bounded t over clusters")
+    pair = by_agent(contrast(small, scenario, "k", "16 - 1", ["agent"]))["coin"]
+    assert (pair.n, pair.unit) == (2, "scenario") and pair.method.startswith("paired")
+    computed = Measure(
+        "twice", "Twice", "count", "Twice the rounds.",
+        lambda data: [{"match": r["match"], "value": 20} for r in data.records("SELECT match FROM matches")],
+    )  # fmt: skip
+    assert estimate(small, computed)[0].value == 20
+    single = measure("SELECT match, cooperation AS value FROM matches WHERE match = 6 GROUP BY ALL")
+    alone = estimate(small, single)[0]
+    assert alone.low is None or alone.method == "exact"
+
+
+def test_unequal_memories_of_one_agent_are_not_pooled_in_silence(play_run: PlayedRun) -> None:
+    run = play_run()
+    rows = measure(
+        "SELECT match, player, cooperation AS value, 'window:' || player AS agent_memory FROM matches"
+    )
+    found = by_agent(estimate(run, rows, ["agent"]))
+    assert "different memories" in found["coin"].note
+    apart = estimate(run, rows, ["agent", "agent_memory"])
+    assert len(apart) == 8 and not any("different" in one.note for one in apart)
+
+
+def test_an_estimate_in_words_and_as_data(small: RunData) -> None:
+    one = Estimate({"agent": "a"}, 0.625, 0.5, 0.75, 1, "person", "bounded t")
+    assert (str(one), one.text(1)) == ("0.62 [0.50, 0.75], n = 1 person", "0.6 [0.5, 0.8], n = 1 person")
+    assert repr(one) == "Estimate(agent=a: 0.62 [0.50, 0.75], n = 1 person)"
+    assert 0.5 in one and 0.4 not in one and fixed(-0.0001) == "0.00"
+    none = Estimate({}, 0.5, None, None, 1, "match", "none", "too few matches")
+    assert str(none) == "0.50, n = 1 match (too few matches)" and 0.5 not in none
+    with pytest.raises(UsageError, match="one level only"):
+        one.at(0.99)
+    real = estimate(small, "cooperation", ["agent"])[1]
+    wider = real.at(0.99)
+    assert wider.low is not None and real.low is not None and wider.low < real.low and wider.level == 0.99
+    assert json.loads(json.dumps(real.as_dict()))["unit"] == "match"

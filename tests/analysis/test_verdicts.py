@@ -1,0 +1,79 @@
+"""Verdicts: three answers, and an error control that is named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ostrom.analysis.estimate import Estimate
+from ostrom.analysis.intervals import Exact, Inference, mean_of, paired_difference_of
+from ostrom.analysis.verdicts import above, all_of, below, largest, p_value
+from ostrom.errors import UsageError
+
+
+def of(inference: Inference, n: int = 10) -> Estimate:
+    found = inference.limits()
+    return Estimate(
+        {}, found.value, found.low, found.high, n, "match", found.method, found.note, 0.95, inference
+    )
+
+
+def around(centre: float, n: int = 10) -> Estimate:
+    return of(mean_of(np.linspace(centre - 0.05, centre + 0.05, n), bounds=(0, 1)), n)
+
+
+def test_an_interval_on_one_side_decides_and_one_across_does_not() -> None:
+    answers = [v.answer for v in above([around(0.9), around(0.52), around(0.1)], 0.5)]
+    assert answers == ["yes", "undecided", "no"]
+    assert [v.answer for v in below([around(0.9), around(0.52), around(0.1)], 0.5)] == [
+        "no",
+        "undecided",
+        "yes",
+    ]
+    assert str(above([around(0.52)], 0.5).verdicts[0]) == "undecided at this size"
+
+
+def test_p_values_invert_the_interval() -> None:
+    one = around(0.62)
+    for threshold in (0.55, 0.58, 0.6, 0.66):
+        p = p_value(one, threshold)
+        assert threshold in one.at(1 - p * 0.98)
+        assert threshold not in one.at(1 - p * 1.02)
+    assert p_value(one, one.value) == 1.0
+    assert p_value(of(Exact(0.5)), 0.5) == 1.0 and p_value(of(Exact(0.5)), 0.4) == 0.0
+    assert p_value(replace(one, low=None, high=None), 0.0) == 1.0
+
+
+def test_many_comparisons_are_corrected_and_say_how() -> None:
+    close = next(e for c in np.arange(0.5, 0.7, 0.002) if 0.02 < p_value(e := around(float(c)), 0.5) < 0.05)
+    assert above([close], 0.5).verdicts[0].answer == "yes"
+    many = above([close] * 5, 0.5)
+    assert {v.answer for v in many} == {"undecided"}
+    assert many.control == "5 comparisons at 95%, family-wise error controlled by Holm's method"
+    assert {v.answer for v in above([close] * 5, 0.5, control="none")} == {"yes"}
+    assert "not corrected" in above([close] * 5, 0.5, control="none").control
+    assert above([close], 0.5).control == "1 comparison at 95%"
+    strong = above([around(0.95), close, close], 0.5, control="bonferroni")
+    assert [v.answer for v in strong] == ["yes", "undecided", "undecided"]
+    with pytest.raises(UsageError, match="error control 'fdr'"):
+        above([close], 0.5, control="fdr")  # type: ignore[arg-type]
+
+
+def test_all_need_a_yes_each_and_one_no_is_enough() -> None:
+    close = next(e for c in np.arange(0.5, 0.7, 0.002) if 0.02 < p_value(e := around(float(c)), 0.5) < 0.05)
+    assert all_of(above([around(0.9), close, close], 0.5)) == "yes"  # each at its own level is enough
+    assert all_of(above([around(0.9), around(0.51)], 0.5)) == "undecided"
+    assert all_of(above([around(0.9), around(0.1), around(0.51)], 0.5)) == "no"
+    assert all_of(below([around(0.1), around(0.05)], 0.5)) == "yes"
+
+
+def test_the_largest_is_so_only_if_all_differences_are() -> None:
+    groups = [np.linspace(c - 0.05, c + 0.05, 10) for c in (0.9, 0.3, 0.88)]
+    estimates = [of(mean_of(values, bounds=(0, 1))) for values in groups]
+    apart, near = (of(paired_difference_of(groups[0], other[::-1], bounds=(0, 1))) for other in groups[1:])
+    assert largest(estimates, [apart, near]) == "undecided"
+    assert largest(estimates[:2], [apart]) == "yes"
+    with pytest.raises(UsageError, match="3 estimates need 2 differences"):
+        largest(estimates, [apart])

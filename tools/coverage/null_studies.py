@@ -1,0 +1,69 @@
+"""Scripted null studies: real runs of players whose true rates are known, cut into studies of a few seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ostrom.analysis.estimate import Estimate, contrast, estimate, trend
+from ostrom.analysis.rundata import RunData, run_data
+from ostrom.engine.runner import Options
+from ostrom.studies.run import open_run, play
+from ostrom.studies.schema import StudyFile
+
+RATES = {"coin": 0.5, "mostly": 0.9, "nearly": 0.97}
+LENGTHS = (1, 4, 16)
+
+
+def null_study(seeds: int, rounds: int) -> StudyFile:
+    """Players that neither remember nor deliberate, at several history lengths in two games."""
+    return StudyFile.model_validate(
+        {
+            "name": "null",
+            "game": "prisoners_dilemma",
+            "mechanism": {"name": "repetition", "rounds": rounds},
+            "types": {name: f"random:{p}" for name, p in RATES.items()},
+            "vary": {
+                "game": ["prisoners_dilemma", "stag_hunt"],
+                "k": {"set": "agent.memory.k", "to": list(LENGTHS)},
+            },
+            "agent": {"memory": {"name": "window", "k": 1}},
+            "seeds": seeds,
+        }
+    )
+
+
+def excluded(studies: int, seeds: int, rounds: int) -> dict[str, tuple[int, int]]:
+    """How many intervals exclude the truth, and of how many, by question."""
+    counts: dict[str, tuple[int, int]] = {}
+    with TemporaryDirectory() as folder:
+        play(null_study(studies * seeds, rounds), runs=Path(folder), options=Options())
+        with (
+            open_run(Path(folder) / "null") as run,
+            run_data(run.rows, run.folder.path, run.manifest) as data,
+        ):
+            first = int(data.records("SELECT min(seed) AS s FROM matches")[0]["s"])
+            for number in range(studies):
+                start = first + number * seeds
+                where = f"seed >= {start} AND seed < {start + seeds}"
+                for question, found, truth in _questions(data, where):
+                    if found.low is not None:
+                        out, of = counts.get(question, (0, 0))
+                        counts[question] = out + (truth not in found), of + 1
+    return counts
+
+
+def _questions(data: RunData, where: str) -> Iterator[tuple[str, Estimate, float]]:
+    for found in estimate(data, "cooperation", ["agent", "game", "k"], where=where):
+        yield "level of a cell", found, RATES[found.key["agent"]]
+    for found in estimate(data, "cooperation", ["agent"], where=where):
+        yield "level over all cells", found, RATES[found.key["agent"]]
+    for found in contrast(data, "cooperation", "k", (16, 1), ["agent", "game"], where=where):
+        yield "difference of two cells", found, 0.0
+    for found in contrast(
+        data, "cooperation", "game", ("stag_hunt", "prisoners_dilemma"), ["agent"], where=where
+    ):
+        yield "difference over all cells", found, 0.0
+    for found in trend(data, "cooperation", "k", ["agent", "game"], log=True, where=where):
+        yield "slope over ln k", found, 0.0
