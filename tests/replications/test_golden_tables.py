@@ -13,9 +13,9 @@ import orjson
 import pytest
 
 from ostrom.analysis.rundata import run_data
-from ostrom.registry import parse_spec
+from ostrom.reports.chart import panel_name, panel_of
 from ostrom.reports.choose import chosen_panels
-from ostrom.reports.panel import Table, panels
+from ostrom.reports.panel import Table
 from ostrom.studies.compare import compare_run
 from ostrom.studies.load import builtin_names
 from ostrom.studies.run import open_run
@@ -42,8 +42,8 @@ def tables_of(folder: Path) -> dict[str, Any]:
     with open_run(folder) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         wanted = data.study["report"]["panels"]
         for spec in chosen_panels(wanted):
-            for table in panels.build(spec, key="report.panels").draw(data).tables:
-                name = f"{parse_spec(spec, key='x')[0]}/{table.name}"
+            for table in panel_of(spec).draw(data).tables:
+                name = f"{panel_name(spec)}/{table.name}"
                 if not table.name.startswith(("cost", "calls", "latency")):
                     found[name] = kept(table)
         if data.study["report"].get("reference"):

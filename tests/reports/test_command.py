@@ -53,9 +53,10 @@ def test_a_failed_panel_makes_the_command_fail_but_the_page_is_there(
     study: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("ostrom.reports.choose.DEFAULT_PANELS", ())
-    (study / "tiny.yaml").write_text(yaml.safe_dump({**STUDY, "report": {"panels": ["nonsense"]}}))
+    wrong = {"chart": "curve", "measure": "cooperation", "x": "nonsense"}
+    (study / "tiny.yaml").write_text(yaml.safe_dump({**STUDY, "report": {"panels": [wrong]}}))
     assert ostrom(monkeypatch, "run", "tiny.yaml", "--report") == 1
-    assert "panel failed: Nonsense: report.panels: unknown panel 'nonsense'" in capsys.readouterr().err
+    assert "panel failed: Cooperation by nonsense: unknown column 'nonsense'" in capsys.readouterr().err
     assert ostrom(monkeypatch, "report", "tiny", "--json") == 1
     told = json.loads(capsys.readouterr().out)
     assert told["report"] == "runs/tiny/report/index.html"

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from ostrom.analysis.estimate import estimate
 from ostrom.errors import RateLimited, ServerFailed
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.models.providers import scripted
 from ostrom.reports import Drawn, Table
 from ostrom.reports.bands import curves_over_rounds
-from ostrom.reports.cells import means
 from ostrom.reports.panel import panels
 from ostrom.reports.theme import PALETTE, colours
 
@@ -49,16 +49,16 @@ def test_cooperation_is_exact_where_it_is_known(played: Played) -> None:
 
 def test_the_match_is_the_unit_whatever_is_pooled(played: Played) -> None:
     data = played()
-    [pooled] = means(data, [])
-    assert pooled.matches == 24
-    by_agent = {m.key["agent"]: m for m in means(data, ["agent"])}
-    assert by_agent["kind"].matches == 12
-    assert by_agent["kind"].mean == by_agent["kind"].low == by_agent["kind"].high == 1.0
+    [pooled] = estimate(data, "cooperation")
+    assert pooled.n == 24
+    by_agent = {e.key["agent"]: e for e in estimate(data, "cooperation", ["agent"])}
+    assert by_agent["kind"].n == 12 and by_agent["kind"].method == "exact"
+    assert by_agent["kind"].value == by_agent["kind"].low == by_agent["kind"].high == 1.0
 
 
 def test_levels_keep_the_order_of_the_study(played: Played) -> None:
     data = played()
-    assert [m.key["k"] for m in means(data, ["k"])] == [4, 1]
+    assert [e.key["k"] for e in estimate(data, "cooperation", ["k"])] == [4, 1]
     chart = (
         draw(data, {"name": "cooperation_by", "x": "k", "panel": "game", "color": "agent"}).figures[0].chart
     )
@@ -69,8 +69,8 @@ def test_levels_keep_the_order_of_the_study(played: Played) -> None:
 
 def test_cooperation_by_says_what_it_pools(played: Played) -> None:
     drawn = draw(played(), {"name": "cooperation_by", "x": "k"})
-    assert drawn.notes == ["Every point pools all levels of game and agent."]
-    assert drawn.tables[0].columns == ["k", "matches", "cooperation", "low", "high"]
+    assert drawn.notes[0] == "Every estimate pools all levels of game and agent."
+    assert drawn.tables[0].columns == ["k", "matches", "cooperation", "low", "high", "interval"]
     assert [row["matches"] for row in rows_of(drawn.tables[0])] == [12, 12]
 
 
@@ -84,7 +84,7 @@ def test_more_colours_than_eyes_can_tell_apart_are_refused(played: Played) -> No
     from ostrom.errors import UsageError
 
     data = played(types={f"t{i}": f"random:0.{i}" for i in range(1, 10)}, seeds=1, vary={})
-    with pytest.raises(UsageError, match="color agent: has 9 levels, at most 7"):
+    with pytest.raises(UsageError, match="colour agent: has 9 levels, at most 7"):
         draw(data, {"name": "cooperation_by", "x": "game", "color": "agent"})
 
 

@@ -142,7 +142,9 @@ def test_a_game_without_cooperative_action_has_scores_and_no_cooperation(played:
 
 @pytest.mark.usefixtures("own_panels_only")
 def test_single_matches_have_no_interval(played: Played) -> None:
-    report = build_report(played(seeds=1), ["cooperation"])
+    report = build_report(
+        played(seeds=1, types={"coin": "random:0.5", "rare": "random:0.9"}), ["cooperation"]
+    )
     with (report.path.parent / "tables" / "cooperation.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert rows
@@ -182,13 +184,13 @@ def test_two_hundred_cells_stay_on_a_page(played: Played) -> None:
 
 def test_the_numbers_on_the_page_are_those_of_the_terminal(ready: Path) -> None:
     with open_run(ready.parent.parent) as run:
-        summaries = summarise(run.rows.matches())
+        summaries = summarise(run.rows)
     cells = {(c.factors["game"], c.factors["k"], c.agent): c for c in summaries}
     with (ready.parent / "tables" / "cooperation.csv").open() as file:
         for row in csv.DictReader(file):
             cell = cells[row["game"], int(row["k"]), row["agent"]]
             shown = (float(row["cooperation"]), float(row["low"]), float(row["high"]))
-            assert shown == (cell.cooperation, cell.low, cell.high)
+            assert shown == pytest.approx((cell.cooperation, cell.low, cell.high))
 
 
 def test_the_study_beside_the_page_plays_the_same_matches(ready: Path, tmp_path: Path) -> None:
@@ -240,9 +242,9 @@ def test_a_panel_that_fails_is_a_box_on_the_page_and_a_failure_of_the_report(pla
     ("spec", "why"),
     [
         ("cooperaton", "unknown panel 'cooperaton' (did you mean cooperation"),
-        ({"name": "cooperation_by", "x": "kk"}, "unknown column of matches 'kk'"),
-        ({"name": "cooperation_by"}, "missing a required argument: 'x'"),
-        ({"name": "cooperation_by", "x": "k", "panel": "k"}, "three different columns"),
+        ({"name": "cooperation_by", "x": "kk"}, "unknown column 'kk'"),
+        ({"name": "cooperation_by"}, "panel cooperation_by needs 'x'"),
+        ({"name": "cooperation_by", "x": "k", "panel": "k"}, "must be different columns (found k, k)"),
         ({"name": "cooperation_by", "x": "k", "measure": "luck"}, "unknown measure 'luck'"),
         ({"name": "strips", "matches": 0}, "matches must lie between 1 and 100 (found 0)"),
     ],

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
+from ostrom.analysis.determinism import Determinism
+from ostrom.analysis.intervals import Exact, Inference, mean_of
+from ostrom.engine.rows import Rows
 from ostrom.streams import Streams
 
 NOT_FACTORS = frozenset(
@@ -21,7 +24,7 @@ MANY = 10_000
 
 @dataclass(frozen=True, slots=True)
 class CellSummary:
-    """One cell and agent: means over matches, with a percentile bootstrap interval that resamples matches."""
+    """One cell and agent: means over matches, with an interval over matches."""
 
     factors: Mapping[str, Any]
     agent: str
@@ -30,11 +33,15 @@ class CellSummary:
     low: float | None
     high: float | None
     score: float | None
+    exact: bool = False
+    """Whether no player of its matches draws anything, so that there is no sampling error."""
 
     @property
     def interval_text(self) -> str | None:
         """The interval as text; one match has none."""
-        return None if self.low is None or self.high is None else f"{self.low:.3f} to {self.high:.3f}"
+        if self.low is None or self.high is None:
+            return None
+        return "exact" if self.exact else f"{self.low:.3f} to {self.high:.3f}"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -44,29 +51,39 @@ class CellSummary:
             "matches": self.matches,
             "cooperation": self.cooperation,
             "ci": None if self.low is None else [self.low, self.high],
+            "exact": self.exact,
             "score": self.score,
         }
 
 
-def summarise(rows: Iterable[Mapping[str, Any]]) -> list[CellSummary]:
+def summarise(rows: Rows) -> list[CellSummary]:
     """Cooperation and score of every cell and agent; a match is the unit of analysis."""
+    exact = Determinism(rows.plan.unit)
     cells: dict[tuple[Any, ...], tuple[dict[str, Any], str, dict[int, list[tuple[Any, Any]]]]] = {}
-    for row in rows:
+    for row in rows.matches():
         if row["state"] != "done" or row["unit"] != "match":
             continue
         factors = {k: v for k, v in row.items() if k not in NOT_FACTORS}
         key = (*factors.values(), row["agent"])
         _, _, by_match = cells.setdefault(key, (factors, row["agent"], {}))
         by_match.setdefault(row["match"], []).append((row["cooperation"], row["score"]))
-    return [_cell(factors, agent, matches) for factors, agent, matches in cells.values()]
+    return [
+        _cell(factors, agent, matches, all(map(exact, matches))) for factors, agent, matches in cells.values()
+    ]
 
 
-def _cell(factors: dict[str, Any], agent: str, matches: dict[int, list[tuple[Any, Any]]]) -> CellSummary:
+def _cell(
+    factors: dict[str, Any], agent: str, matches: dict[int, list[tuple[Any, Any]]], exact: bool
+) -> CellSummary:
     cooperation = [_mean([c for c, _ in players]) for players in matches.values()]
     scores = [_mean([s for _, s in players]) for players in matches.values()]
-    known = np.array([c for c in cooperation if c is not None])
-    low, high = bootstrap_interval(known)
-    return CellSummary(factors, agent, len(matches), _mean(cooperation), low, high, _mean(scores))
+    known = [c for c in cooperation if c is not None]
+    low = high = None
+    if known:
+        made: Inference = mean_of(known, bounds=(0.0, 1.0), unit="match")
+        limits = (Exact(made.value) if exact else made).limits()
+        low, high = limits.low, limits.high
+    return CellSummary(factors, agent, len(matches), _mean(cooperation), low, high, _mean(scores), exact)
 
 
 def bootstrap_interval(values: Any, level: float = 0.95) -> tuple[float, float] | tuple[None, None]:

@@ -174,7 +174,7 @@ def _finish(result: Result, folder: Path, json: bool) -> None:
 
     tally = result.tally
     with open_run(folder) as run:
-        cells = summarise(run.rows.matches())
+        cells = summarise(run.rows)
     if json:
         print_json(
             {

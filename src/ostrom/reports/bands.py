@@ -1,4 +1,4 @@
-"""Cooperation along the rounds of a match, with a band that resamples matches.
+"""Cooperation along the rounds of a match, with a band over matches.
 
 Long matches are cut into bins of rounds in DuckDB; what comes into Python is one number per match and bin.
 """
@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from ostrom.analysis.determinism import Determinism
+from ostrom.analysis.intervals import mean_of
 from ostrom.analysis.rundata import RunData, quoted
-from ostrom.analysis.statistics.resampling import resampling_plan
 from ostrom.reports.cells import DONE, levels
-from ostrom.streams import Streams
 
 MOST_BINS = 30
 MOST_NUMBERS = 1_500_000
 """With more numbers than this there are so many matches that a band is thinner than its line."""
-RESAMPLES = 1000
 ACTS = f"{DONE} AND kind = 'act' AND cooperative IS NOT NULL"
 
 
@@ -56,7 +55,8 @@ def curves_over_rounds(data: RunData, by: Sequence[str], width: int) -> tuple[li
         for row in data.records(f"{source} ORDER BY match, bin"):
             key = tuple(row[name] for name in by)
             groups.setdefault(key, []).append((row["match"], row["bin"], row["v"]))
-        made = [_banded(dict(zip(by, key, strict=True)), of, width) for key, of in groups.items()]
+        exact = Determinism(data.unit)
+        made = [_banded(dict(zip(by, key, strict=True)), of, width, exact) for key, of in groups.items()]
     else:
         for row in data.records(
             f"SELECT {keys}bin, avg(v) AS v, count(*) AS n FROM ({source}) GROUP BY {keys}bin ORDER BY bin"
@@ -69,7 +69,9 @@ def curves_over_rounds(data: RunData, by: Sequence[str], width: int) -> tuple[li
     return made, banded
 
 
-def _banded(key: Mapping[str, Any], of: list[tuple[int, int, float]], width: int) -> Curve:
+def _banded(
+    key: Mapping[str, Any], of: list[tuple[int, int, float]], width: int, exact: Determinism
+) -> Curve:
     """Mean and band of one group; a match that ended early counts in the bins that it reached."""
     matches = sorted({m for m, _, _ in of})
     bins = sorted({b for _, b, _ in of})
@@ -80,16 +82,17 @@ def _banded(key: Mapping[str, Any], of: list[tuple[int, int, float]], width: int
         present[row[match], column[place]] = 1.0
     mean = values.sum(axis=0) / present.sum(axis=0)
     low = high = np.full(len(bins), np.nan)
-    if len(matches) > 1:
-        plan = resampling_plan(len(matches), clusters=np.arange(len(matches)))
-        rng = Streams(0, len(matches)).at(0, 0, "band")
-        totals = plan.totals(rng, RESAMPLES, np.hstack([values, present]))
-        sums, counts = totals[:, : len(bins)], totals[:, len(bins) :]
-        with np.errstate(invalid="ignore"):
-            draws = np.where(counts > 0, sums / np.where(counts > 0, counts, 1), np.nan)
-        low, high = np.nanquantile(draws, [0.025, 0.975], axis=0)
-        alone = present.sum(axis=0) < 2
-        low[alone] = high[alone] = np.nan
+    if all(map(exact, matches)):
+        low = high = mean
+    elif len(matches) > 1:
+        found = [
+            mean_of(values[present[:, i] > 0, i], bounds=(0.0, 1.0), unit="match").limits()
+            for i in range(len(bins))
+        ]
+        low, high = (
+            np.array([np.nan if v is None else v for v in of])
+            for of in zip(*((f.low, f.high) for f in found), strict=True)
+        )
     return Curve(key, len(matches), np.array(bins) * width + 1, mean, low, high)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,14 @@ from markupsafe import Markup
 
 from ostrom.analysis.rundata import RunData
 from ostrom.errors import OstromError, RunError
-from ostrom.registry import parse_spec
 from ostrom.reports.card import card, headline, reproduce, warnings
-from ostrom.reports.choose import Spec, chosen_panels
+from ostrom.reports.chart import Spec, panel_name, panel_of
+from ostrom.reports.choose import chosen_panels
 from ostrom.reports.figures import for_page, need_extras, render
 from ostrom.reports.files import as_csv, as_markdown, file_name
+from ostrom.reports.findings import findings, first_chart
 from ostrom.reports.page import Section, ShownFigure, render_page, shown_table
-from ostrom.reports.panel import Drawn, Table, panels
+from ostrom.reports.panel import Drawn, Table
 from ostrom.reports.words import pretty
 from ostrom.whole_files import refuse_link, write_whole
 
@@ -51,7 +52,7 @@ def build_report(data: RunData, wanted: Sequence[Spec] | None = None, *, safe: b
     desk = _Desk(data, safe=safe)
     first = desk.first()
     sections = [desk.section(spec) for spec in chosen_panels(wanted)]
-    page = render_page(data, first, sections, warnings(data), card(data), reproduce(data))
+    page = render_page(data, first, sections, warnings(data), card(data), reproduce(data), findings(data))
     path = desk.write(page)
     return Report(path, tuple(f"{s.title}: {s.error}" for s in sections if s.error))
 
@@ -74,16 +75,22 @@ class _Desk:
         table = headline(self.data)
         if table is None:
             section.notes.append("No finished match, so there are no results yet.")
-        else:
-            section.tables.append(self._table(table, always_open=True))
+            return section
+        chart = first_chart(self.data)
+        if chart is not None:
+            drawn = chart.draw(self.data)
+            self._fill(
+                section, "results", replace(drawn, tables=(), notes=drawn.notes if drawn.figures else ())
+            )
+        section.tables.append(self._table(table, always_open=False))
         return section
 
     def section(self, spec: Spec) -> Section:
         """One panel, drawn; whatever goes wrong in it stays in it."""
-        name = _name_of(spec)
+        name = panel_name(spec)
         section = Section(self._name("ids", name), pretty(name).capitalize())
         try:
-            panel = panels.build(spec, key="report.panels")
+            panel = panel_of(spec)
             section.title = panel.title
             self._fill(section, name, panel.draw(self.data))
         except OstromError as error:
@@ -141,7 +148,3 @@ class _Desk:
 
 def _write(path: Path, content: str | bytes) -> None:
     write_whole(path, content.encode("utf-8", errors="replace") if isinstance(content, str) else content)
-
-
-def _name_of(spec: str | Mapping[str, Any]) -> str:
-    return parse_spec(spec, key="report.panels")[0]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+from ostrom.analysis.estimate import estimate
 from ostrom.analysis.rundata import RunData, quoted
-from ostrom.reports.cells import DONE, means, policy_warnings
+from ostrom.reports.cells import DONE, policy_warnings
 from ostrom.reports.panel import Table
 from ostrom.reports.words import Share, number, pretty
 
@@ -73,8 +74,8 @@ def warnings(data: RunData) -> list[str]:
 def headline(data: RunData) -> Table | None:
     """The result in numbers: one row per cell and agent."""
     by = [*data.factors, "agent"]
-    coop = {tuple(m.key.values()): m for m in means(data, by)}
-    score = {tuple(m.key.values()): m for m in means(data, by, "score")}
+    coop = {tuple(e.key.values()): e for e in estimate(data, "cooperation", by)}
+    score = {tuple(e.key.values()): e for e in estimate(data, "score", by)}
     if not coop and not score:
         return None
     keys = ", ".join(quoted(name) for name in by)
@@ -89,11 +90,11 @@ def headline(data: RunData) -> Table | None:
         c, s = coop.get(key), score.get(key)
         base = c or s
         assert base is not None
-        interval = None if c is None or c.low is None else f"{c.low:.3f} to {c.high:.3f}"
+        interval = None if c is None else c.interval_text
         by_policy = Share(policies[key]) if key in policies else None
-        rows.append([*key, base.matches, c.mean if c else None, interval, s.mean if s else None, by_policy])
+        rows.append([*key, base.n, c.value if c else None, interval, s.value if s else None, by_policy])
     columns = [*by, "matches", "cooperation", "95 % interval", "score", "answers by policy"]
-    caption = "Means over matches with 95 % percentile bootstrap intervals that resample matches."
+    caption = "Every cell and agent: means over matches with 95 % intervals."
     return Table("headline", columns, rows, caption)
 
 

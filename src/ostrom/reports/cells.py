@@ -1,61 +1,16 @@
-"""Means of groups of matches with an interval. The match is the unit of analysis, whatever is shown.
-
-Matches are averaged in DuckDB (over the players of a group first, then over matches), so only one number per
-match and group comes into Python. The intervals are those that `ostrom run` prints.
-"""
+"""What the cells of a run are: agents, factors and their levels in the order of the study."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
+from ostrom.analysis.estimate import Estimate
 from ostrom.analysis.rundata import RunData, quoted
-from ostrom.analysis.summary import bootstrap_interval
-from ostrom.errors import UnknownName
 from ostrom.reports.words import share
 
 DONE = "state = 'done' AND unit = 'match'"
 """Only finished matches enter a result."""
-
-MEASURES = ("cooperation", "score")
-
-
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """A measure in one group: its mean over matches and a 95 % interval; one match has none."""
-
-    key: Mapping[str, Any]
-    matches: int
-    mean: float
-    low: float | None
-    high: float | None
-
-
-def means(data: RunData, by: Sequence[str], measure: str = "cooperation") -> list[Mean]:
-    """The mean of a measure for every combination of columns that occurs, in the order of the study."""
-    if measure not in MEASURES:
-        raise UnknownName("measure", measure, MEASURES)
-    data.need("matches", by)
-    keys = ", ".join(quoted(name) for name in by)
-    lead = f"{keys}, " if by else ""
-    found = data.records(
-        f"WITH per_match AS (SELECT {lead}match, avg({measure}) AS v FROM matches "
-        f"WHERE {DONE} AND {measure} IS NOT NULL GROUP BY {lead}match) "
-        f"SELECT {lead}list(v ORDER BY match) AS vals, min(match) AS first FROM per_match "
-        + (f"GROUP BY {keys} " if by else "HAVING count(*) > 0 ")
-        + "ORDER BY first"
-    )
-    listed = [_mean({name: row[name] for name in by}, row["vals"]) for row in found]
-    order = {name: {v: i for i, v in enumerate(levels(data, name))} for name in by}
-    return sorted(listed, key=lambda m: tuple(order[name].get(m.key[name], -1) for name in by))
-
-
-def _mean(key: Mapping[str, Any], of: Sequence[float]) -> Mean:
-    values = np.array(of, dtype=np.float64)
-    return Mean(key, len(values), float(values.mean()), *bootstrap_interval(values))
 
 
 def rank(data: RunData, column: str, value: Any) -> int:
@@ -82,6 +37,15 @@ def levels(data: RunData, column: str) -> list[Any]:
         f"SELECT {quoted(column)} AS v, min(match) AS first FROM matches WHERE {DONE} GROUP BY 1 ORDER BY 2"
     )
     return sorted((row["v"] for row in rows), key=lambda v: rank(data, column, v))
+
+
+def levels_met(data: RunData, column: str, found: Iterable[Estimate]) -> list[Any]:
+    """The values of a column that estimates have, in the order of the study."""
+    met = list(dict.fromkeys(e.key[column] for e in found))
+    if column == "agent":
+        order = agents(data)
+        return sorted(met, key=lambda v: order.index(v) if v in order else len(order))
+    return sorted(met, key=lambda v: rank(data, column, v))
 
 
 def varied(data: RunData) -> list[str]:

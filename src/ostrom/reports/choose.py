@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from ostrom.registry import parse_spec
-
-Spec = str | Mapping[str, Any]
+from ostrom.reports.chart import Spec, is_chart, panel_name
 
 DEFAULT_PANELS: tuple[str, ...] = (
     "cooperation",
@@ -28,8 +25,8 @@ def chosen_panels(wanted: Sequence[Spec]) -> list[Spec]:
     own: dict[str, list[Spec]] = {}
     first: list[Spec] = []
     for spec in wanted:
-        name = parse_spec(spec, key="report.panels")[0]
-        if name in DEFAULT_PANELS:
+        name = panel_name(spec)
+        if name in DEFAULT_PANELS and not is_chart(spec):
             own.setdefault(name, []).append(spec)
         else:
             first.append(spec)

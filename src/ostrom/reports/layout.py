@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ostrom.analysis.estimate import Estimate
 from ostrom.analysis.rundata import RunData
-from ostrom.reports.cells import Mean, agents, agents_are_told_by_factors, varied
+from ostrom.reports.cells import agents, agents_are_told_by_factors, varied
 from ostrom.reports.marks import curves, dots, series_colours
 from ostrom.reports.theme import MOST_COLOURS
 from ostrom.reports.words import is_bare, labels, pretty
@@ -28,6 +29,8 @@ class Layout:
     agents: tuple[str, ...]
     names: Mapping[str, str]
     """Short labels of the agents."""
+    column: str = "agent"
+    """The column that has colours."""
 
 
 def lay_out(data: RunData, block: str | None = None) -> Layout:
@@ -57,25 +60,19 @@ def cell_label(key: Mapping[str, Any], names: Sequence[str]) -> str:
     return JOINT.join(parts)
 
 
-def dot_chart(means: Sequence[Mean], layout: Layout, *, axis: str, domain: Sequence[float] | None) -> Any:
-    """Dots with whiskers for the means of cells and agents."""
+def dot_chart(found: Sequence[Estimate], layout: Layout, *, axis: str, domain: Sequence[float] | None) -> Any:
+    """Dots with whiskers for the estimates of cells and agents."""
     groups: dict[str, list[dict[str, Any]]] = {}
     taken: dict[str, dict[str, tuple[Any, ...]]] = {}
-    for mean in means:
-        title = "" if layout.block is None else cell_label(mean.key, [layout.block])
-        identity = tuple(mean.key[name] for name in layout.rows)
-        label = _own(taken.setdefault(title, {}), cell_label(mean.key, layout.rows), identity)
-        groups.setdefault(title, []).append({
-            "label": label, "series": layout.names[mean.key["agent"]],
-            "mean": mean.mean, "low": mean.low, "high": mean.high,
-        })  # fmt: skip
-    series = series_colours([layout.names[a] for a in layout.agents])
-    if not layout.coloured:
-        series = {name: next(iter(series_colours(["one"]).values())) for name in series}
-        for rows in groups.values():
-            for row in rows:
-                row["series"] = next(iter(series))
-        series = dict(list(series.items())[:1])
+    for one in found:
+        title = "" if layout.block is None else cell_label(one.key, [layout.block])
+        identity = tuple(one.key[name] for name in layout.rows)
+        label = _own(taken.setdefault(title, {}), cell_label(one.key, layout.rows), identity)
+        named = layout.names[one.key[layout.column]] if layout.coloured else ""
+        groups.setdefault(title, []).append(
+            {"label": label, "series": named, "mean": one.value, "low": one.low, "high": one.high}
+        )
+    series = series_colours([layout.names[a] for a in layout.agents] if layout.coloured else [""])
     return dots(groups, axis=axis, series=series, domain=domain)
 
 

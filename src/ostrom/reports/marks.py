@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ostrom.reports.axes import SHARES, Ticks, ticks_for, whole_ticks
-from ostrom.reports.theme import DASHES, MAIN, SEQUENCE, SHAPES, colours
+from ostrom.reports.theme import DASHES, INK, MAIN, SEQUENCE, SHAPES, colours
 
 Row = Mapping[str, Any]
 MOST_PANELS = 24
@@ -205,6 +205,54 @@ def heat(rows: Sequence[Row], *, labels: Sequence[str], x: str, legend: str) -> 
         )
         .properties(width=520, height=step * len(labels))
     )  # fmt: skip
+
+
+def bars_with_whiskers(
+    rows: Sequence[Row],
+    *,
+    x: str,
+    y: str,
+    levels: Sequence[str],
+    facets: Sequence[str],
+    series: Mapping[str, str],
+    shares: bool,
+) -> Any:
+    """Bars from zero, side by side for each series: rows need x, mean, low, high, series, facet."""
+    alt = import_altair()
+    names, columns = list(series), _columns(len(facets))
+    held = (
+        SHARES
+        if shares
+        else ticks_for((v for r in rows for v in (r["mean"], r["low"], r["high"])), zero=True)
+    )
+    scale = alt.Scale(domain=list(held.domain), nice=False)
+    axis = alt.Axis(values=list(held.values), format=held.format)
+    shared: dict[str, Any] = {
+        "x": alt.X("x:N", sort=list(levels), title=x, axis=alt.Axis(grid=False, labelOverlap=True)),
+    }
+    if len(names) > 1:
+        shared["xOffset"] = alt.XOffset("series:N", sort=names)
+    colour = alt.Color(
+        "series:N",
+        scale=alt.Scale(domain=names, range=list(series.values())),
+        legend=alt.Legend(title=None) if len(names) > 1 else None,
+    )
+    width = {1: 520, 2: 330, 3: 220, 4: 165}[columns]
+    charts = []
+    for facet in facets:
+        of = [dict(row) for row in rows if row["facet"] == facet]
+        base = alt.Chart(alt.Data(values=of))
+        bodies = base.mark_bar().encode(
+            y=alt.Y("mean:Q", scale=scale, axis=axis, title=y), color=colour, **shared
+        )
+        whiskers = (
+            base.transform_filter("isValid(datum.low)")
+            .mark_rule(strokeWidth=1.6, color=INK)
+            .encode(y=alt.Y("low:Q", scale=scale), y2="high:Q", **shared)
+        )
+        drawn = alt.layer(bodies, whiskers).properties(width=width, height=190)
+        charts.append(drawn.properties(title=facet) if facet else drawn)
+    return charts[0] if len(charts) == 1 else alt.concat(*charts, columns=columns)
 
 
 def bars(

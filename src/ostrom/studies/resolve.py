@@ -16,7 +16,6 @@ from ostrom.errors import RunError, StudyError, UnknownName, UsageError
 from ostrom.framing import Library
 from ostrom.models import Abilities, check_model
 from ostrom.models.prices import Rates, load_prices
-from ostrom.registry import parse_spec
 from ostrom.studies.load import load_study, read_study, validate
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import try_prompts
@@ -127,12 +126,10 @@ def check_abilities(config: AgentConfig, can: Abilities, file: str) -> None:
 
 def check_report(report: ReportRule, file: str) -> None:
     """Refuse panels and published figures that do not exist now, not after the run."""
-    from ostrom.reports.panel import panels
+    from ostrom.reports.chart import panel_of
     from ostrom.studies.compare.figures import references
 
     for spec in report.panels:
-        name = parse_spec(spec, key="report.panels", file=file)[0]
-        if name not in panels:
-            raise UnknownName("panel", name, panels).at(file, "report.panels")
+        panel_of(spec, file=file)
     if report.reference is not None and report.reference not in references:
         raise UnknownName("reference", report.reference, references).at(file, "report.reference")

@@ -85,8 +85,8 @@ class CooperationOverRounds(Panel):
             points=False,
         )
         caption = (
-            f"Share of cooperative actions in each {unit}: mean over matches; bands are 95 % percentile "
-            "bootstrap intervals that resample whole matches. Where matches end at different rounds, later "
+            f"Share of cooperative actions in each {unit}: mean over matches; bands are 95 % "
+            "intervals over matches. Where matches end at different rounds, later "
             "rounds rest on fewer of them."
         )
         alt = f"Curves of cooperation over rounds for {len(found)} combinations of cell and agent."

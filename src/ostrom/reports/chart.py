@@ -1,0 +1,201 @@
+"""Charts as data: a study file says what is measured, along what, and split by what.
+
+``{chart: curve, measure: cooperation, x: history_length, colour: style, facet: game}`` is a curve of estimates.
+A kind of chart is one file in ``ostrom.reports.charts`` (constant ``CHART``) or an entry point of the group
+``ostrom.charts``. What cannot be declared is a panel in Python (``ostrom.reports.panel``).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ostrom.analysis.estimate import PLURAL, Estimate, contrast, estimate, trend
+from ostrom.analysis.measure import Measure, measures
+from ostrom.analysis.rundata import RunData
+from ostrom.errors import UsageError
+from ostrom.registry import Registry, parse_spec
+from ostrom.reports.cells import levels, varied, why_nothing
+from ostrom.reports.panel import Drawn, Figure, Panel, Table, panels
+from ostrom.reports.words import listed, pretty
+
+Spec = str | Mapping[str, Any]
+Columns = str | Sequence[str] | None
+
+
+class Chart(Panel):
+    """Estimates of one measure, drawn. Subclasses say which columns they need and draw.
+
+    ``contrast`` is ``{factor: "a - b"}`` and shows differences; ``trend`` is ``{over: column, log: true}`` and
+    shows slopes; without either the chart shows means. ``where`` picks matches, ``balance`` names columns whose
+    levels count the same, ``file`` is the name of the files.
+    """
+
+    def __init__(
+        self,
+        measure: Spec | Measure,
+        x: Columns = None,
+        y: Columns = None,
+        colour: str | None = None,
+        facet: str | None = None,
+        contrast: Mapping[str, str] | None = None,
+        trend: Mapping[str, Any] | None = None,
+        where: Mapping[str, Any] | str | None = None,
+        balance: Sequence[str] = (),
+        title: str | None = None,
+        caption: str | None = None,
+        file: str | None = None,
+    ) -> None:
+        self.measure = measures.named(measure)
+        self.x, self.y = _columns(x), _columns(y)
+        self.colour, self.facet, self.where, self.balance = colour, facet, where, tuple(balance)
+        self.contrast, self.trend, self.caption, self.file = contrast, trend, caption, file
+        if contrast is not None and trend is not None:
+            raise ValueError("a chart shows differences (contrast) or slopes (trend), not both")
+        if contrast is not None and (not isinstance(contrast, Mapping) or len(contrast) != 1):
+            raise ValueError(
+                "contrast must map one factor to two of its levels, for example {style: 'a - b'}"
+            )
+        if trend is not None and (
+            not isinstance(trend, Mapping) or not {"over"} <= set(trend) <= {"over", "log"}
+        ):
+            raise ValueError("trend must name a column, for example {over: history_length, log: true}")
+        used = self.used
+        if len(set(used)) != len(used):
+            raise ValueError(f"x, y, colour and facet must be different columns (found {', '.join(used)})")
+        self.title = title or self._named()
+
+    @property
+    def used(self) -> list[str]:
+        """The columns that results are split by."""
+        return [*self.x, *self.y, *(name for name in (self.colour, self.facet) if name is not None)]
+
+    def by(self, data: RunData) -> list[str]:  # noqa: ARG002
+        """The columns that results are split by in this run."""
+        return self.used
+
+    def estimates(self, data: RunData) -> list[Estimate]:
+        """The figures of the chart."""
+        by = self.by(data)
+        if self.contrast is not None:
+            ((factor, pair),) = self.contrast.items()
+            return contrast(data, self.measure, factor, pair, by, where=self.where)
+        if self.trend is not None:
+            log = self.trend.get("log", False)
+            return trend(data, self.measure, self.trend["over"], by, log=log, where=self.where)
+        return estimate(data, self.measure, by, where=self.where, balance=self.balance)
+
+    def draw(self, data: RunData) -> Drawn:
+        """The chart with its table, or the reason why there is none."""
+        found = self.estimates(data)
+        if not found:
+            return Drawn(notes=[self._why_empty(data)])
+        by = self.by(data)
+        name = self.file or "_".join([self.measure.name, *(["by", *self.used] if self.used else [])])
+        figures = []
+        if (chart := self.chart(data, found)) is not None:
+            caption = f"{self.caption or self.measure.definition} {self.drawn_as()} {rests_on(found)}"
+            alt = f"{self.title}: {len(found)} estimates from {_least(found)} to {_most(found)}."
+            figures.append(Figure(name, chart, caption, alt))
+        rows = [[*(e.key.get(c) for c in by), e.n, e.value, e.low, e.high, e.method] for e in found]
+        columns = [
+            *by,
+            PLURAL.get(found[0].unit, f"{found[0].unit}s"),
+            self.measure.name,
+            "low",
+            "high",
+            "interval",
+        ]
+        table = Table(name, columns, rows, f"{self.title}: 95 % intervals.")
+        return Drawn(figures, [table], self.notes(data, found))
+
+    @abstractmethod
+    def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:
+        """The drawing of the estimates, or None where a table is enough."""
+
+    def drawn_as(self) -> str:
+        """How value and interval are drawn, in one sentence."""
+        return "Dots are estimates, whiskers 95 % intervals; a hollow dot has no interval."
+
+    def notes(self, data: RunData, found: Sequence[Estimate]) -> list[str]:
+        """What a reader must know: what is pooled, and what estimates say of themselves."""
+        by = self.by(data)
+        over = [*self.contrast] if self.contrast else [self.trend["over"]] if self.trend else []
+        rest = [
+            c for c in [*varied(data), "agent"] if c not in by and c not in over and len(levels(data, c)) > 1
+        ]
+        pooled = [f"Every estimate pools all levels of {listed(rest)}."] if rest else []
+        return [
+            *pooled,
+            *dict.fromkeys(f"{_upper(e.note)}." for e in found if e.note and e.method != "exact"),
+        ][:4]
+
+    def _why_empty(self, data: RunData) -> str:
+        if self.measure.name in ("cooperation", "score"):
+            return why_nothing(data, self.measure.name)
+        return f"No finished match has a value of {pretty(self.measure.name)}."
+
+    def _named(self) -> str:
+        what = self.measure.title
+        if self.contrast is not None:
+            ((factor, pair),) = self.contrast.items()
+            what = f"{what}: {pretty(pair)} ({pretty(factor)})"
+        elif self.trend is not None:
+            what = f"{what}: slope over {pretty(self.trend['over'])}"
+        return f"{what} by {listed(self.used)}" if self.used else what
+
+
+def _columns(given: Columns) -> tuple[str, ...]:
+    return () if given is None else (given,) if isinstance(given, str) else tuple(given)
+
+
+def rests_on(found: Sequence[Estimate]) -> str:
+    """What the estimates of a chart rest on: n and unit, exact ones told apart."""
+    sizes = sorted({e.n for e in found})
+    unit = found[0].unit if sizes == [1] else PLURAL.get(found[0].unit, f"{found[0].unit}s")
+    many = f"n = {sizes[0]}" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]}"
+    exact = sum(e.method == "exact" for e in found)
+    tail = (
+        f" {exact} of {len(found)} are exact: deterministic players have no sampling error." if exact else ""
+    )
+    return f"{many} {unit} each.{tail}"
+
+
+def _least(found: Sequence[Estimate]) -> str:
+    return f"{min(e.value for e in found):.3g}"
+
+
+def _most(found: Sequence[Estimate]) -> str:
+    return f"{max(e.value for e in found):.3g}"
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+charts: Registry[Panel] = Registry("chart", "ostrom.reports.charts", "CHART", "ostrom.charts")
+
+
+def panel_of(spec: Spec, *, key: str = "report.panels", file: str | None = None) -> Panel:
+    """A panel from a study file: by its name, or a chart declared as data."""
+    if is_chart(spec):
+        return charts.build(chart_spec(spec), key=key, file=file)
+    return panels.build(spec, key=key, file=file)
+
+
+def panel_name(spec: Spec, *, key: str = "report.panels", file: str | None = None) -> str:
+    """What a panel or a declared chart is called in files and messages."""
+    return parse_spec(chart_spec(spec) if is_chart(spec) else spec, key=key, file=file)[0]
+
+
+def is_chart(spec: Spec) -> bool:
+    """Whether an entry of ``report.panels`` declares a chart."""
+    return isinstance(spec, Mapping) and "chart" in spec
+
+
+def chart_spec(spec: Spec) -> dict[str, Any]:
+    """The declaration of a chart as a specification of its kind."""
+    if not isinstance(spec, Mapping) or "name" in spec:
+        raise UsageError("report.panels: write either name (a panel) or chart (a declared chart), not both")
+    return {"name": spec["chart"], **{k: v for k, v in spec.items() if k != "chart"}}

@@ -1,0 +1,1 @@
+"""The kinds of chart that a study file can declare, one file each."""

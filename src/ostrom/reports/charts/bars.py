@@ -1,0 +1,47 @@
+"""Bars from zero with whiskers, one per level of a column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ostrom.analysis.estimate import Estimate
+from ostrom.analysis.rundata import RunData
+from ostrom.reports.cells import levels_met
+from ostrom.reports.chart import Chart
+from ostrom.reports.marks import bars_with_whiskers, series_colours
+from ostrom.reports.words import labels, pretty
+
+
+class Bars(Chart):
+    """Bars along ``x``, side by side for the levels of ``colour``."""
+
+    def __init__(self, measure: Any, x: str, **rest: Any) -> None:
+        super().__init__(measure, x, **rest)
+
+    def drawn_as(self) -> str:
+        """How value and interval are drawn."""
+        return "Bars are estimates, whiskers 95 % intervals."
+
+    def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:
+        """Grouped bars in small multiples."""
+        (x,) = self.x
+        across = labels(levels_met(data, x, found))
+        named = labels(levels_met(data, self.colour, found)) if self.colour else {None: ""}
+        beside = labels(levels_met(data, self.facet, found)) if self.facet else {None: ""}
+        rows = [
+            {
+                "x": across[e.key[x]], "mean": e.value, "low": e.low, "high": e.high,
+                "series": named[e.key[self.colour] if self.colour else None],
+                "facet": beside[e.key[self.facet] if self.facet else None],
+            }
+            for e in found
+        ]  # fmt: skip
+        return bars_with_whiskers(
+            rows, x=pretty(x), y=self.measure.title.lower(), levels=list(across.values()),
+            facets=list(beside.values()), series=series_colours(list(named.values())),
+            shares=self.measure.scale == "share" and self.contrast is None and self.trend is None,
+        )  # fmt: skip
+
+
+CHART = Bars

@@ -1,0 +1,69 @@
+"""A curve with a band along the levels of a column, in small multiples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ostrom.analysis.estimate import Estimate
+from ostrom.analysis.rundata import RunData
+from ostrom.errors import UsageError
+from ostrom.reports.cells import levels_met
+from ostrom.reports.chart import Chart
+from ostrom.reports.marks import curves, series_colours
+from ostrom.reports.theme import MOST_COLOURS
+from ostrom.reports.words import is_bare, labels, pretty
+
+MOST_FACETS = 36
+
+
+class Curve(Chart):
+    """Levels of ``x`` stand at equal distances in the order of the study, as history lengths usually do."""
+
+    def __init__(self, measure: Any, x: str, **rest: Any) -> None:
+        super().__init__(measure, x, **rest)
+        if self.y:
+            raise ValueError("a curve takes x, colour and facet; its height is the measure")
+
+    def drawn_as(self) -> str:
+        """How value and interval are drawn."""
+        return "Points are estimates, bands 95 % intervals; levels stand at equal distances."
+
+    def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:
+        """Curves with bands."""
+        (x,) = self.x
+        across = labels(levels_met(data, x, found))
+        beside = labels(levels_met(data, self.facet, found)) if self.facet else {None: ""}
+        if len(beside) > MOST_FACETS:
+            raise UsageError(
+                f"facet {self.facet}: has {len(beside)} levels, at most {MOST_FACETS} can be drawn"
+            )
+        values = levels_met(data, self.colour, found) if self.colour else [None]
+        ordered = self.colour is not None and all(is_bare(v) for v in values)
+        if len(values) > MOST_COLOURS and not ordered:
+            raise UsageError(
+                f"colour {self.colour}: has {len(values)} levels, at most {MOST_COLOURS} can be told apart"
+            )
+        named = labels(values)
+        rows = [
+            {
+                "x": across[e.key[x]], "mean": e.value, "low": e.low, "high": e.high,
+                "series": named[e.key[self.colour] if self.colour else None],
+                "facet": beside[e.key[self.facet] if self.facet else None],
+            }
+            for e in found
+        ]  # fmt: skip
+        shares = self.measure.scale == "share" and self.contrast is None and self.trend is None
+        return curves(
+            rows,
+            x=pretty(x),
+            y=self.measure.title.lower(),
+            facets=list(beside.values()),
+            series=series_colours(list(named.values()), ordered=ordered),
+            legend=pretty(self.colour) if self.colour else None,
+            levels=list(across.values()),
+            domain=(0, 1) if shares else None,
+        )
+
+
+CHART = Curve

@@ -1,0 +1,66 @@
+"""Dots with whiskers, one row per combination of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ostrom.analysis.estimate import Estimate
+from ostrom.analysis.rundata import RunData
+from ostrom.reports.chart import Chart
+from ostrom.reports.layout import Layout, dot_chart, lay_out
+from ostrom.reports.theme import MOST_COLOURS
+from ostrom.reports.words import labels
+
+MOST_ROWS = 400
+
+
+class Dots(Chart):
+    """``y`` names the columns of the rows; without it every cell and agent has one.
+
+    ``block`` is a factor that makes blocks of the cells if it varies.
+    """
+
+    def __init__(self, measure: Any, y: Any = None, block: str | None = None, **rest: Any) -> None:
+        super().__init__(measure, None, y, **rest)
+        self.block = block
+
+    def by(self, data: RunData) -> list[str]:
+        """The columns that were asked for, or all factors and the agent."""
+        if self.used:
+            return self.used
+        over = [*self.contrast] if self.contrast else [self.trend["over"]] if self.trend else []
+        return [name for name in [*data.factors, "agent"] if name not in over]
+
+    def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:
+        """Rows of dots; of very many the first."""
+        shares = self.measure.scale == "share" and self.contrast is None and self.trend is None
+        layout = (
+            lay_out(data, self.block)
+            if not self.used and self.contrast is self.trend is None
+            else self._layout(found)
+        )
+        axis = (
+            self.measure.title.lower()
+            if self.contrast is None
+            else f"difference in {self.measure.title.lower()}"
+        )
+        domain = (0.0, 1.0) if shares else None
+        return dot_chart(found[:MOST_ROWS], layout, axis=axis, domain=domain)
+
+    def _layout(self, found: Sequence[Estimate]) -> Layout:
+        rows = list(self.y) or [c for c in found[0].key if c not in (self.colour, self.facet, "over")]
+        rows = [c for c in rows if c not in (self.contrast or {})]
+        met = list(dict.fromkeys(e.key[self.colour] for e in found)) if self.colour else []
+        coloured = 1 < len(met) <= MOST_COLOURS
+        return Layout(self.facet, tuple(rows), coloured, tuple(met), labels(met), self.colour or "agent")
+
+    def notes(self, data: RunData, found: Sequence[Estimate]) -> list[str]:
+        """Besides: how many rows are not drawn."""
+        more = super().notes(data, found)
+        if len(found) > MOST_ROWS:
+            return [f"The chart shows the first {MOST_ROWS} of {len(found)} rows; the table has all.", *more]
+        return more
+
+
+CHART = Dots

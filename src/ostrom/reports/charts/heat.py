@@ -1,0 +1,57 @@
+"""A map with its numbers: one tile per combination of two columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ostrom.analysis.estimate import Estimate
+from ostrom.analysis.rundata import RunData
+from ostrom.reports.axes import ticks_for
+from ostrom.reports.cells import levels_met
+from ostrom.reports.chart import Chart
+from ostrom.reports.maps import side_by_side, tiles
+from ostrom.reports.words import labels, pretty
+
+
+class Heat(Chart):
+    """Tiles of ``x`` by ``y``, one map per level of ``facet``; intervals are in the table."""
+
+    def __init__(self, measure: Any, x: str, y: str, **rest: Any) -> None:
+        super().__init__(measure, x, y, **rest)
+        if self.colour is not None:
+            raise ValueError("the colour of a tile is the measure; split by x, y and facet")
+
+    def drawn_as(self) -> str:
+        """How value and interval are drawn."""
+        return "Tiles are estimates; their 95 % intervals are in the table."
+
+    def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:
+        """One map, or several side by side."""
+        (x,), (y,) = self.x, self.y
+        across, down = labels(levels_met(data, x, found)), labels(levels_met(data, y, found))
+        beside = labels(levels_met(data, self.facet, found)) if self.facet else {None: ""}
+        shares = self.measure.scale == "share" and self.contrast is None and self.trend is None
+        domain = (0.0, 1.0) if shares else ticks_for(e.value for e in found).domain
+        maps = []
+        for level, title in beside.items():
+            rows = [
+                {"x": across[e.key[x]], "y": down[e.key[y]], "value": e.value}
+                for e in found
+                if self.facet is None or e.key[self.facet] == level
+            ]
+            maps.append(
+                tiles(
+                    rows,
+                    across=list(across.values()),
+                    down=list(down.values()),
+                    title=title,
+                    domain=domain,
+                    legend=self.measure.title.lower(),
+                    titles=(pretty(x), pretty(y)),
+                )
+            )
+        return side_by_side(maps, len(across))
+
+
+CHART = Heat
