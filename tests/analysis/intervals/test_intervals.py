@@ -197,6 +197,33 @@ def test_a_slope_with_single_units_assumes_a_line_and_says_so() -> None:
     )
 
 
+def test_a_count_has_the_exact_limits_on_either_side_of_a_difference() -> None:
+    group = group_of([1.0] * 8 + [0.0] * 2, bounds=UNIT)
+    assert ends(combination_of([group], [1]).limits()) == pytest.approx((0.4439, 0.9748), abs=1e-4)
+    assert ends(combination_of([group], [-2]).limits()) == pytest.approx((-1.9496, -0.8878), abs=1e-4)
+
+
+def test_one_odd_value_may_be_rarer_than_it_looks() -> None:
+    """With a chance of 1 in 100 of 0.3, one match in twenty is soon odd: the interval must still hold 0.894."""
+    low, high = ends(mean_of([0.9] * 19 + [0.3], bounds=UNIT).limits())
+    assert low < 0.81 and high > 0.897
+
+
+def test_a_mean_near_a_bound_reaches_further_away_from_it() -> None:
+    values = np.array([0.9, 0.95, 0.97, 0.93, 0.99, 0.88, 0.94, 0.96, 0.92, 0.98])
+    low, high = ends(mean_of(values, bounds=UNIT).limits())
+    student = t_quantile(0.975, 9) * float(values.std(ddof=1)) / 10**0.5
+    down, up = values.mean() - low, high - values.mean()
+    assert 1.5 * student < down < 2.5 * student and 0.8 * student < up < 1.2 * student
+    few = mean_of(values[:5], bounds=UNIT).limits()
+    assert few.value - ends(few)[0] > 3 * down
+
+
+def test_an_unseen_outcome_befalls_one_of_a_pair() -> None:
+    low, _ = ends(paired_difference_of([1.0] * 3, [0.0] * 3, bounds=UNIT).limits())
+    assert low == pytest.approx(0.025 ** (1 / 3))
+
+
 def test_an_interaction_is_a_combination() -> None:
     cells = [group_of(v, bounds=UNIT) for v in ([0.1, 0.2], [0.3, 0.4], [0.5, 0.6], [0.9, 1.0])]
     assert combination_of(cells, [1, -1, -1, 1]).value == pytest.approx(0.2)
