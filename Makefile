@@ -40,7 +40,7 @@ demo: $(RUN_READY) ## play a small memory study with a real embedded language mo
 	@echo "The embedded model has 135 million parameters: it shows that everything works, not how people reason."
 
 test: $(DEV_READY) ## run all tests, on all cores (WORKERS=0: one after the other)
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 newest: ## run all tests with the newest versions of everything
 	$(MAKE) test VERSIONS=newest

@@ -14,6 +14,15 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("here")
 
+LONGEST = ("test_embedded.py", "test_matching.py", "test_resume.py", "test_arrays.py", "test_command.py")
+"""Files that take longest, by name; begun first, so that no worker is left with one of them at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files; the order is otherwise as collected."""
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))
+
 
 @pytest.fixture(autouse=True)
 def _stay_here(monkeypatch: pytest.MonkeyPatch) -> None:
