@@ -109,7 +109,7 @@ def opened(files: Files, home: Path) -> Counter[Any] | str:
         assert len(str(error).splitlines()) == 1, f"several lines: {error}"
         return str(error)
     with sqlite3.connect(path) as connection:
-        tables = ("units", "answers", "calls", "prompts", "plays")
+        tables = ("units", "answers", "questions", "calls", "prompts", "plays")
         found = Counter((t, *row) for t in tables for row in connection.execute(f"SELECT * FROM {t}"))
     connection.close()
     return found

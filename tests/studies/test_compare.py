@@ -420,7 +420,7 @@ def emptied(run: Path, folder: Path) -> Path:
     copy = folder / "empty"
     shutil.copytree(run, copy)
     journal = sqlite3.connect(copy / "journal.db")
-    for table in ("units", "answers", "calls"):
+    for table in ("units", "answers", "questions", "calls"):
         journal.execute(f"DELETE FROM {table}")
     journal.execute("UPDATE meta SET value=(SELECT count(*) FROM plays) WHERE key='entries'")
     journal.commit()

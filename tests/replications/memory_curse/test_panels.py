@@ -148,7 +148,7 @@ def test_an_empty_run_is_told_as_such(sweep: RunData, tmp_path: Path, spec: str)
         runs=tmp_path,
     )
     journal = sqlite3.connect(tmp_path / "memory" / "journal.db")
-    for table in ("units", "answers", "calls"):
+    for table in ("units", "answers", "questions", "calls"):
         journal.execute(f"DELETE FROM {table}")
     journal.execute("UPDATE meta SET value=(SELECT count(*) FROM plays) WHERE key='entries'")
     journal.commit()
