@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ostrom.analysis.intervals import Combination, Exact, Inference, Limits, mean_of, slope_of
+from ostrom.analysis.intervals import Bounds, Combination, Exact, Inference, Limits, mean_of, slope_of
 from ostrom.analysis.intervals.kinds import Log
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.pairing import compared
@@ -134,7 +134,7 @@ def estimate(
     found = observations(data, measures.named(measure), where)
     found.need(balance)
     return [
-        _estimated(dict(zip(by, key, strict=True)), *_mean(found, rows, by, balance), level)
+        estimated(dict(zip(by, key, strict=True)), *_mean(found, rows, by, balance), level)
         for key, rows in found.groups(by).items()
     ]
 
@@ -162,7 +162,7 @@ def contrast(
         if all(sides):
             inference, n, unit, note = compared(found, sides[0], sides[1], factor, by)
             named = {**dict(zip(by, key, strict=True)), factor: f"{first} - {second}"}
-            made.append(_estimated(named, inference, n, unit, note, level))
+            made.append(estimated(named, inference, n, unit, note, level))
     return made
 
 
@@ -188,18 +188,52 @@ def trend(
         levels = {_number(over, row[over]) for row in known}
         if len(levels) > 1:
             named = {**dict(zip(by, key, strict=True)), "over": over}
-            made.append(_estimated(named, *_slope(found, known, over, log, by), level))
+            made.append(estimated(named, *_slope(found, known, over, log, by), level))
     return made
 
 
-def _estimated(
-    key: Mapping[str, Any], inference: Inference, n: int, unit: str, note: str, level: float
+def estimated(
+    key: Mapping[str, Any], inference: Inference, n: int, unit: str, note: str = "", level: float = 0.95
 ) -> Estimate:
+    """An estimate from what gives its interval, for values that no measure of a run gives."""
     limits: Limits = inference.limits(level)
     notes = "; ".join(part for part in (limits.note, note) if part)
     return Estimate(
         key, limits.value, limits.low, limits.high, n, unit, limits.method, notes, level, inference
     )
+
+
+def partly_exact_mean(
+    values: Sequence[float],
+    exact: Sequence[bool],
+    weights: Sequence[float],
+    *,
+    clusters: Sequence[Any] | None = None,
+    strata: Sequence[Any] | None = None,
+    bounds: Bounds = (None, None),
+    unit: str = "match",
+) -> tuple[Inference, str]:
+    """The weighted mean of values of which some have no sampling error, and a note on these."""
+    total = math.fsum(weights)
+    known = [i for i, sure in enumerate(exact) if sure]
+    drawn = [i for i, sure in enumerate(exact) if not sure]
+    offset = math.fsum(weights[i] * values[i] for i in known) / total
+    if not drawn:
+        return Exact(offset), ""
+    made = mean_of(
+        [values[i] for i in drawn],
+        bounds=bounds,
+        weights=[weights[i] for i in drawn],
+        clusters=None if clusters is None else [clusters[i] for i in drawn],
+        strata=None if strata is None else [strata[i] for i in drawn],
+        unit=unit,
+    )
+    if not known:
+        return made, ""
+    share = math.fsum(weights[i] for i in drawn) / total
+    scaled = tuple(share * a for a in made.coefficients)
+    note = f"{len(known)} of {len(values)} {PLURAL.get(unit, unit + 's')} are deterministic and have no sampling error"
+    return replace(made, coefficients=scaled, offset=offset), note
 
 
 def _mean(
@@ -210,31 +244,17 @@ def _mean(
     names = [independent(found.measure, unit) for unit in units]
     unit = "match" if found.measure.unit == "decision" else found.measure.unit
     n, note = len(set(names)), _pooled(units, by)
-    values = [u.value for u in units]
-    total = math.fsum(weights)
-    known = [i for i, u in enumerate(units) if u.exact]
-    exact = math.fsum(weights[i] * values[i] for i in known) / total
-    drawn = [i for i, u in enumerate(units) if not u.exact]
-    if not drawn:
-        return Exact(exact), n, unit, note
     clustered = found.measure.unit not in ("match", "decision")
-    made = mean_of(
-        [values[i] for i in drawn],
+    inference, fixed_part = partly_exact_mean(
+        [u.value for u in units],
+        [u.exact for u in units],
+        weights,
+        clusters=names if clustered else None,
+        strata=None if clustered else [_stratum(found, u, by) for u in units],
         bounds=bounds_of(rows),
-        weights=[weights[i] for i in drawn],
-        clusters=[names[i] for i in drawn] if clustered else None,
-        strata=None if clustered else [_stratum(found, units[i], by) for i in drawn],
         unit=unit,
     )
-    if not known:
-        return made, n, unit, note
-    share = math.fsum(weights[i] for i in drawn) / total
-    scaled = tuple(share * a for a in made.coefficients)
-    fixed_part = f"{len(known)} of {len(units)} matches are deterministic and have no sampling error"
-    return (
-        replace(made, coefficients=scaled, offset=exact),
-        n, unit, "; ".join(part for part in (fixed_part, note) if part),
-    )  # fmt: skip
+    return inference, n, unit, "; ".join(part for part in (fixed_part, note) if part)
 
 
 def _slope(
@@ -315,4 +335,13 @@ def _number(column: str, value: Any) -> float:
         raise UsageError(f"a trend needs numbers in {column} (found {value!r})") from None
 
 
-__all__ = ["Combination", "Estimate", "contrast", "estimate", "fixed", "trend"]
+__all__ = [
+    "Combination",
+    "Estimate",
+    "contrast",
+    "estimate",
+    "estimated",
+    "fixed",
+    "partly_exact_mean",
+    "trend",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.intervals import Bounds
@@ -114,7 +114,16 @@ def independent(measure: Measure, unit: UnitValue) -> tuple[Any, ...]:
     return tuple(unit.rows[0][name] for name in INDEPENDENT[measure.unit])
 
 
-def bounds_of(rows: Iterable[Observation]) -> Bounds:
+class Bounded(Protocol):
+    """Something whose value has bounds."""
+
+    @property
+    def bounds(self) -> Bounds:
+        """The least and the largest value."""
+        ...
+
+
+def bounds_of(rows: Iterable[Bounded]) -> Bounds:
     """The widest bounds of some values; None where one of them has none."""
     lows, highs = zip(*(row.bounds for row in rows), strict=True)
     return None if None in lows else min(lows), None if None in highs else max(highs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ostrom.analysis.intervals import mean_of, share_of
 from ostrom.analysis.rundata import RunData, run_data
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.replications.coopeval.actions import action_shares
-from ostrom.replications.coopeval.conduct import Rate, conduct_rates, rates
+from ostrom.replications.coopeval.conduct import conduct_rates, rates
 from ostrom.replications.coopeval.outliers import outliers
 from ostrom.replications.coopeval.scale import Scale, scale_of
 from ostrom.replications.coopeval.scores import (
@@ -99,7 +101,9 @@ def test_normalised_means_of_a_run_are_those_worked_out_by_hand(data: RunData) -
     assert found["none", "c"].mean == 0.0 and found["none", "d"].mean == 1.0
     assert found["none", "c"].matches == 6 and found["none", "c"].runs == 2
     (none, *_) = normalised_means(points.points, ["mechanism"])
-    assert none.mean == 0.5 and none.resampled == "runs, and matches within them"
+    # Cooperators and defectors draw nothing: the same matches again would give the same scores.
+    assert none.mean == 0.5 and none.estimate.method == "exact"
+    assert none.low == none.high == 0.5
 
 
 def test_exact_expectations_leave_out_and_count_what_has_none(data: RunData) -> None:
@@ -120,38 +124,76 @@ def test_types_and_games_weigh_the_same_however_often_they_played() -> None:
     assert normalised_mean(points).mean == pytest.approx(((1 + 0) / 2 + 0) / 2)
 
 
-def test_intervals_resample_designs_and_not_the_matches_under_them() -> None:
-    # Two designs, one good and one bad, with twenty matches each: the mean is unsure by the designs.
+def test_the_unit_is_a_design_and_not_the_matches_under_it() -> None:
+    # Four designs, two good and two bad, with twenty matches each: the mean is unsure by the designs.
     def under(design: str, value: float, first: int) -> list[Point]:
-        return [point(value, first + i, design=f"design of {design}") for i in range(20)]
+        return [point(value, first + i, design=f"design of {design}", bounds=(0.0, 1.0)) for i in range(20)]
 
-    designed = normalised_mean([*under("a", 1.0, 0), *under("b", 0.0, 20)])
-    assert (designed.low, designed.high) == (0.0, 1.0) and designed.designs == 2
-    assert designed.resampled == "designs"
-    plain = normalised_mean([point(float(i < 20), i) for i in range(40)])
-    assert plain.low is not None and plain.high is not None
-    assert 0.3 < plain.low < 0.4 and 0.6 < plain.high < 0.7 and plain.resampled == "matches"
+    designed = normalised_mean(
+        [p for i, d in enumerate("abcd") for p in under(d, float(i < 2), 20 * i)]
+    ).estimate
+    counted = share_of(2, 4).limits()
+    assert (designed.n, designed.unit) == (4, "design")
+    assert (designed.low, designed.high) == pytest.approx((counted.low, counted.high))
+    plain = normalised_mean([point(float(i < 40), i, bounds=(0.0, 1.0)) for i in range(80)]).estimate
+    counted = share_of(40, 80).limits()
+    assert (plain.n, plain.unit) == (80, "match")
+    assert (plain.low, plain.high) == pytest.approx((counted.low, counted.high))
 
 
-def test_intervals_resample_runs_where_there_are_several() -> None:
-    points = [point(float(seed), 10 * seed + i, seed=seed) for seed in (0, 1) for i in range(10)]
-    found = normalised_mean(points)
-    assert (found.low, found.high) == (0.0, 1.0) and found.resampled == "runs, and matches within them"
+def test_opponents_are_given_and_not_drawn() -> None:
+    # Every pair always gives nearly the same score: what differs between pairs is no uncertainty.
+    values = [float(pair) + 0.01 * seed for pair in range(4) for seed in range(3)]
+    pairs = [(f"x{pair}",) for pair in range(4) for _ in range(3)]
+    apart = normalised_mean(
+        [point(v, i, opponents=o) for i, (v, o) in enumerate(zip(values, pairs, strict=True))]
+    )
+    pooled = normalised_mean([point(v, i) for i, v in enumerate(values)])
+    assert apart.mean == pytest.approx(pooled.mean)
+    assert apart.low is not None and apart.high is not None and apart.high - apart.low < 0.1
+    assert pooled.low is not None and pooled.high is not None and pooled.high - pooled.low > 1
 
 
 def test_one_match_has_no_interval() -> None:
     found = normalised_mean([point(0.5, 0), point(0.7, 0)])
-    assert found.mean == pytest.approx(0.6) and found.low is None and found.resampled == ""
+    assert found.mean == pytest.approx(0.6) and found.low is None
+    assert found.estimate.note.startswith("too few matches")
+
+
+def test_all_matches_alike_are_no_certainty_and_a_deterministic_match_is() -> None:
+    alike = normalised_mean([point(1.0, i, bounds=(-1.0, 2.0)) for i in range(8)])
+    assert alike.low is not None and alike.high is not None and alike.low < 1.0 < alike.high
+    assert normalised_mean([point(1.0, i) for i in range(8)]).low is None  # without bounds nothing is known
+    exact = normalised_mean([point(float(i), i, exact=True) for i in range(4)])
+    assert exact.low == exact.high == exact.mean == 1.5
+    half = normalised_mean([point(float(i % 2), i, exact=i < 20, bounds=(0.0, 1.0)) for i in range(40)])
+    drawn = share_of(10, 20).limits()
+    assert (
+        half.mean == pytest.approx(0.5)
+        and drawn.low is not None
+        and half.low == pytest.approx(0.25 + drawn.low / 2)
+    )
+
+
+def test_bounds_are_those_of_the_game_unless_a_mechanism_pays(data: RunData) -> None:
+    points = score_points(rows_of(data), data.unit).points
+    bounds = {p.mechanism: (p.bounds, p.score_bounds) for p in points}
+    assert bounds["none"] == ((-1.0, 2.0), (0.0, 3.0))
+    strange = [{**row, "score": 9.0 if row["mechanism"] == "none" else row["score"]} for row in rows_of(data)]
+    assert {p.bounds for p in score_points(strange, data.unit).points if p.mechanism == "none"} == {
+        (None, None)
+    }
+    assert bounds["contracting"] == ((None, None), (None, None))  # contracts pay, too
 
 
 @settings(max_examples=25)
 @given(st.lists(st.floats(-2, 2, allow_subnormal=False), min_size=2, max_size=30))
 def test_intervals_hold_the_mean_and_are_the_same_every_time(values: list[float]) -> None:
-    points = [point(v, i) for i, v in enumerate(values)]
+    points = [point(v, i, bounds=(-2.0, 2.0)) for i, v in enumerate(values)]
     found = normalised_mean(points)
     assert found.mean == pytest.approx(float(np.mean(values)), abs=1e-9)
     assert found.low is not None and found.high is not None
-    assert min(values) - 1e-9 <= found.low <= found.high <= max(values) + 1e-9
+    assert -2 <= found.low <= found.mean + 1e-9 and found.mean - 1e-9 <= found.high <= 2
     assert normalised_mean(points) == found
 
 
@@ -207,9 +249,13 @@ def test_how_many_matches_may_be_outliers(ordinary: int, wild: int, named: int) 
 
 def test_a_match_is_named_only_if_it_moves_the_mean_by_more_than_half_its_interval() -> None:
     ordinary = [point(0.4 + 0.2 * (i % 2), i) for i in range(20)]
-    interval = normalised_mean(ordinary)
+    interval = mean_of([p.value for p in ordinary]).limits()
     assert interval.low is not None and interval.high is not None
     half = (interval.high - interval.low) / 2
+    # Opponents and determinism have no part in it, and neither have bounds.
+    ordinary = [
+        replace(p, opponents=(str(i % 2),), exact=True, bounds=(-9.0, 9.0)) for i, p in enumerate(ordinary)
+    ]
     # One match at 0.5 + 21 s moves a mean of 20 matches around 0.5 by s.
     assert outliers([*ordinary, point(0.5 + 21 * half * 0.95, 99)]) == []
     (found,) = outliers([*ordinary, point(0.5 + 21 * half * 1.05, 99)])
@@ -227,7 +273,10 @@ def test_rates_of_conduct_are_read_from_the_tables(data: RunData) -> None:
     found = conduct_rates(data)
     measures = {(r.mechanism, r.measure) for r in found}
     assert {("mediation", "delegates"), ("contracting", "signs"), ("contracting", "in_force")} <= measures
-    assert all(0 <= r.interval[0] <= r.share <= r.interval[1] <= 1 for r in found)
+    for r in found:
+        assert r.estimate.value == pytest.approx(r.share)
+        low, high = r.estimate.low, r.estimate.high
+        assert low is not None and high is not None and 0 <= low <= r.share <= high <= 1
     assert not any(r.mechanism in ("none", "reputation") for r in found)
     for mechanism in ("mediation", "contracting"):
         wins = [r for r in found if (r.mechanism, r.measure) == (mechanism, "wins")]
@@ -253,4 +302,17 @@ def test_rates_by_hand() -> None:
         ("y", "approves_own"): (0, 1), ("x", "wins"): (0, 1), ("y", "wins"): (1, 1), ("x", "signs"): (1, 1),
         ("y", "signs"): (0, 1), ("x", "in_force"): (0, 1), ("y", "in_force"): (0, 1),
     }  # fmt: skip
-    assert Rate("m", "g", "x", "signs", 0, 1).interval[0] == 0.0
+
+
+def test_occasions_of_one_match_count_once() -> None:
+    votes = [
+        {"mechanism": "m", "game": "g", "match": match, "agent": "x", "seat": 1, "kind": "sign",
+         "answer": f'{{"sign":{"true" if match < 3 else "false"}}}'}
+        for match in range(6) for _ in range(10)
+    ]  # fmt: skip
+    (found,) = rates(votes, [])
+    assert (found.times, found.occasions, found.estimate.n) == (30, 60, 6)
+    counted = share_of(3, 6).limits()
+    assert (found.estimate.low, found.estimate.high) == pytest.approx((counted.low, counted.high))
+    (sure,) = rates(votes, [], lambda match: True)
+    assert sure.estimate.method == "exact" and sure.estimate.low == sure.estimate.high == 0.5

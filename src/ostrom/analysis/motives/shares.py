@@ -1,7 +1,7 @@
 """Shares of motives by mechanism, model or game, and whether they depend on it.
 
-A decision is the unit. Decisions of one match are not independent, so the tests tell how large a dependence
-is (Cramer's V) more safely than how sure it is.
+Shares are those of decisions. Decisions of one match are not independent: the unit of their intervals is a
+match. The tests take decisions, so they tell how large a dependence is (Cramer's V) more safely than how sure.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ostrom.analysis.estimate import Estimate, estimated
+from ostrom.analysis.intervals import mean_of
 from ostrom.analysis.motives.judged import JudgedCorpus, motive_column
 from ostrom.analysis.statistics.contingency import ChiSquare, chi_square
 from ostrom.analysis.statistics.errors import StatisticsError
 from ostrom.analysis.statistics.multiplicity import holm
-from ostrom.analysis.statistics.proportions import wilson
 from ostrom.errors import UnknownName
 
 FACTORS = ("mechanism", "model", "game")
@@ -24,7 +25,7 @@ NONE = "none"
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How often one judge found a motive in one group of decisions, with a 95 % Wilson interval."""
+    """How often one judge found a motive in one group of decisions."""
 
     judge: str
     factor: str
@@ -32,8 +33,8 @@ class Share:
     motive: str
     times: int
     decisions: int
-    low: float
-    high: float
+    estimate: Estimate
+    """The share of decisions with its interval over matches."""
 
     @property
     def share(self) -> float:
@@ -42,7 +43,12 @@ class Share:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return {**{name: getattr(self, name) for name in self.__slots__}, "share": self.share}
+        own = {name: getattr(self, name) for name in self.__slots__ if name != "estimate"}
+        made = self.estimate
+        return {
+            **own, "share": self.share, "low": made.low, "high": made.high, "matches": made.n,
+            "method": made.method, "note": made.note or None,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +117,13 @@ def dependences(corpus: JudgedCorpus, factor: str, judge: str | None = None) -> 
 
 def _share(judge: str, factor: str, level: str, rows: Sequence[Mapping[str, Any]], name: str) -> Share:
     times = sum(_shows(row, name) for row in rows)
-    interval = wilson(times, len(rows), unit="decision").ci
-    assert interval is not None
-    return Share(judge, factor, level, name, times, len(rows), interval.low, interval.high)
+    inference = mean_of(
+        [float(_shows(row, name)) for row in rows],
+        clusters=[row["match"] for row in rows],
+        bounds=(0.0, 1.0),
+    )
+    matches = len({row["match"] for row in rows})
+    return Share(judge, factor, level, name, times, len(rows), estimated({}, inference, matches, "match"))
 
 
 def _shows(row: Mapping[str, Any], name: str) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
+from ostrom.analysis.determinism import Determinism
+from ostrom.analysis.estimate import Estimate, estimated, partly_exact_mean
 from ostrom.analysis.rundata import RunData
-from ostrom.analysis.statistics.proportions import wilson
 
 DONE = "state = 'done' AND unit = 'match'"
 
@@ -26,7 +27,7 @@ MEASURES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How often a type did something out of the occasions it had, with a 95 % Wilson interval."""
+    """How often a type did something out of the occasions it had."""
 
     mechanism: str
     game: str
@@ -34,18 +35,13 @@ class Rate:
     measure: str
     times: int
     occasions: int
+    estimate: Estimate
+    """The share of occasions; the unit of its interval is a match."""
 
     @property
     def share(self) -> float:
         """The share of occasions."""
         return self.times / self.occasions
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Wilson's interval, with every occasion as a trial of its own."""
-        found = wilson(self.times, self.occasions, unit="occasion").ci
-        assert found is not None
-        return found.low, found.high
 
 
 def conduct_rates(data: RunData) -> list[Rate]:
@@ -58,17 +54,24 @@ def conduct_rates(data: RunData) -> list[Rate]:
         "SELECT mechanism, game, agent, seat, match, facts FROM matches "
         f"WHERE {DONE} AND facts IS NOT NULL ORDER BY match, player"
     )
-    return rates(decisions, matches)
+    return rates(decisions, matches, Determinism(data.unit))
 
 
-def rates(decisions: Iterable[Mapping[str, Any]], matches: Iterable[Mapping[str, Any]]) -> list[Rate]:
-    """The rates from rows of the two tables; ``facts`` say which proposals there were and which one won."""
+def rates(
+    decisions: Iterable[Mapping[str, Any]],
+    matches: Iterable[Mapping[str, Any]],
+    exact: Callable[[int], bool] | None = None,
+) -> list[Rate]:
+    """The rates from rows of the two tables; ``facts`` say which proposals there were and which one won.
+
+    ``exact`` says which matches would go the same way again.
+    """
     facts: dict[int, dict[str, Any]] = {}
-    counts: dict[tuple[str, str, str, str], list[int]] = {}
+    counts: dict[tuple[str, str, str, str], dict[int, list[int]]] = {}
 
     def count(row: Mapping[str, Any], measure: str, times: int, occasions: int = 1) -> None:
         key = (str(row["mechanism"]), str(row["game"]), str(row["agent"]), measure)
-        tally = counts.setdefault(key, [0, 0])
+        tally = counts.setdefault(key, {}).setdefault(row["match"], [0, 0])
         tally[0] += times
         tally[1] += occasions
 
@@ -84,11 +87,25 @@ def rates(decisions: Iterable[Mapping[str, Any]], matches: Iterable[Mapping[str,
         for measure, times, occasions in _occasions(row, told):
             count(row, measure, times, occasions)
     return [
-        Rate(*key, times, occasions)
+        _rate(key, list(of.values()), exact and [exact(match) for match in of])
         for measure in MEASURES
-        for key, (times, occasions) in counts.items()
+        for key, of in counts.items()
         if key[3] == measure
     ]
+
+
+def _rate(
+    key: tuple[str, str, str, str], matches: Sequence[Sequence[int]], exact: Sequence[bool] | None
+) -> Rate:
+    """Occasions of one match are not independent: a match counts once, by its number of occasions."""
+    inference, note = partly_exact_mean(
+        [times / occasions for times, occasions in matches],
+        exact or [False] * len(matches),
+        [float(occasions) for _, occasions in matches],
+        bounds=(0.0, 1.0),
+    )
+    times, occasions = (sum(of[place] for of in matches) for place in (0, 1))
+    return Rate(*key, times, occasions, estimated({}, inference, len(matches), "match", note))
 
 
 def _occasions(row: Mapping[str, Any], told: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:

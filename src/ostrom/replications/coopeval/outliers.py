@@ -3,9 +3,10 @@
 Two contracts without bound among 972 matches moved a published mean from .867 to .557. Such matches are
 looked for so that they cannot hide each other: the most extreme matches of a mean are set aside together, the
 mean and its interval are taken from the rest, and a match is named when putting it back alone moves that mean
-by more than half the width of that interval. At most one match in twenty (but one in any case), and never
-more than five, are set aside: what is more common than that is no outlier. A mean of fewer than eight matches
-is not searched.
+by more than half the width of that interval. All matches of a type count as one sample here, whoever they were
+played against: a match is odd if it does not look like the others. At most one match in twenty (but one in any
+case), and never more than five, are set aside: what is more common than that is no outlier. A mean of fewer
+than eight matches is not searched.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from dataclasses import dataclass
 from math import fsum, sqrt
 from typing import Any
 
-from ostrom.replications.coopeval.scores import Point, normalised_mean
+from ostrom.analysis.intervals import mean_of
+from ostrom.replications.coopeval.scores import Point
 
 FEWEST = 8
 """Below so many matches every match moves its mean a lot, and none of them is odd."""
@@ -75,11 +77,8 @@ def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> l
         # Far below what independent matches would leave unsure: no interval needs to be computed.
         if min(map(abs, shifts.values())) <= _spread(core) / 2:
             continue
-        interval = normalised_mean(core)
-        if interval.low is None or interval.high is None:
-            continue
-        half = (interval.high - interval.low) / 2
-        if all(abs(shift) > half for shift in shifts.values()):
+        half = half_width(core)
+        if half is not None and all(abs(shift) > half for shift in shifts.values()):
             return [
                 Outlier(
                     *key, m, matches[m][0].seed, fsum(p.score for p in matches[m]) / len(matches[m]),
@@ -88,6 +87,18 @@ def _of_mean(key: tuple[str, str, str], matches: Mapping[int, list[Point]]) -> l
                 for m, shift in shifts.items()
             ]  # fmt: skip
     return []
+
+
+def half_width(points: Sequence[Point]) -> float | None:
+    """Half the width of the interval that the spread of some points gives; 0 where they do not differ."""
+    units = {(p.seed, p.design) for p in points}
+    if len(units) < 2:
+        return None
+    made = mean_of([p.value for p in points], clusters=[(p.seed, p.design) for p in points])
+    if made.groups[0].alike:
+        return 0.0
+    found = made.limits()
+    return None if found.low is None or found.high is None else (found.high - found.low) / 2
 
 
 def _spread(points: Sequence[Point]) -> float:

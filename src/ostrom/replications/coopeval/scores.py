@@ -1,30 +1,30 @@
-"""Normalised scores by mechanism, game and type, with intervals that resample runs and designs.
+"""Normalised scores by mechanism, game and type.
 
-Matches of one replicate share its designs, and matches under one design share its quality: neither are
-independent. So intervals resample whole replicates (seeds) and, within each, whole designs. Where there is
-one replicate only, designs are resampled; where nothing was designed, matches take their place. Games are
-resampled apart from each other, because they are given and not drawn (Tewolde et al. 2026 take the spread
-across games instead, which is no uncertainty of their means).
+Matches under one design share its quality, so the unit of an interval is a design where players design
+something, and a match elsewhere. Games, mechanisms and opponents are given and not drawn: differences between
+them are no uncertainty (Tewolde et al. 2026 take the spread across games instead).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import orjson
 
+from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.dynamics.tournament import is_done, seated, type_names
-from ostrom.analysis.statistics.cluster_bootstrap import cluster_bootstrap
-from ostrom.analysis.statistics.errors import BadSample, Undefined
-from ostrom.analysis.statistics.samples import Floats
+from ostrom.analysis.estimate import Estimate, estimated, partly_exact_mean
+from ostrom.analysis.intervals import Bounds
+from ostrom.analysis.units import bounds_of
 from ostrom.engine.plan import Unit
 from ostrom.replications.coopeval.scale import Scale, scale_of
-from ostrom.streams import Streams, key_of
 
-RESAMPLES = 2000
+DESIGN = "design of "
+UNPAID = frozenset({"none", "repetition", "reputation", "mediation"})
+"""Mechanisms under which players are paid by the game alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,14 @@ class Point:
     """The design in force; of a match without one, the match itself."""
     seat: int
     score: float
+    opponents: tuple[str, ...] = ()
+    """The types of all seats."""
+    exact: bool = False
+    """Whether the match would go the same way again."""
+    bounds: Bounds = (None, None)
+    """The least and the largest value that the seat can have."""
+    score_bounds: Bounds = (None, None)
+    """The same of its score."""
 
 
 @dataclass(frozen=True)
@@ -56,22 +64,32 @@ class Points:
 
 @dataclass(frozen=True, slots=True)
 class Normalised:
-    """A mean of normalised scores. ``low`` and ``high`` are None where nothing can be resampled."""
+    """A mean of normalised scores and the number of matches, runs and designs that it rests on."""
 
-    key: Mapping[str, str]
-    mean: float
-    low: float | None
-    high: float | None
+    estimate: Estimate
     matches: int
     runs: int
     designs: int
-    resampled: str
-    """What the interval resamples, in words; empty where there is no interval."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        rest = {name: getattr(self, name) for name in self.__slots__ if name != "key"}
-        return {**self.key, **rest}
+    @property
+    def key(self) -> Mapping[str, str]:
+        """What it is the mean of."""
+        return self.estimate.key
+
+    @property
+    def mean(self) -> float:
+        """The mean over types, then over games."""
+        return self.estimate.value
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of the interval, where there is one."""
+        return self.estimate.low
+
+    @property
+    def high(self) -> float | None:
+        """The upper end."""
+        return self.estimate.high
 
 
 def score_points(
@@ -88,6 +106,7 @@ def score_points(
             matches.setdefault(row["match"], []).append(row)
     done = {n: seated(players, unit(n)) for n, players in matches.items() if is_done(players)}
     names = type_names(p for players in done.values() for p in players)
+    exact = Determinism(unit)
     scales: dict[str, Scale] = {}
     unscaled: dict[str, str] = {}
     points: list[Point] = []
@@ -101,6 +120,7 @@ def score_points(
             continue
         scales[name] = scale
         design = design_of(players, number)
+        types = tuple(names[str(p["agent"]), str(p["agent_id"])] for p in players)
         for player in players:
             score = player["expected_score" if expected else "score"]
             if score is None:
@@ -117,9 +137,36 @@ def score_points(
                     design,
                     player["seat"],
                     score,
+                    types,
+                    exact(number),
+                    *_paid(unit(number), scale, player["seat"] - 1),
                 )
             )
-    return Points(tuple(points), scales, unscaled, left_out)
+    return Points(tuple(_bounded(points)), scales, unscaled, left_out)
+
+
+def _paid(unit: Unit, scale: Scale, seat: int) -> tuple[Bounds, Bounds]:
+    """What a seat can earn at least and at most: on the game's scale, and in points."""
+    if unit.mechanism.name not in UNPAID:
+        return (None, None), (None, None)
+    paid = unit.game.payoffs[..., seat]
+    ends = float(paid.min()), float(paid.max())
+    low, high = sorted(scale.normalised(seat, end) for end in ends)
+    return (low, high), ends
+
+
+def _bounded(points: Sequence[Point]) -> list[Point]:
+    """No bounds where a score of the same cell leaves them, as imported ones may."""
+
+    def within(point: Point) -> bool:
+        low, high = point.score_bounds
+        return low is not None and high is not None and low - 1e-9 <= point.score <= high + 1e-9
+
+    added = {(p.mechanism, p.game) for p in points if not within(p)}
+    none: Bounds = (None, None)
+    return [
+        replace(p, bounds=none, score_bounds=none) if (p.mechanism, p.game) in added else p for p in points
+    ]
 
 
 def design_of(players: Sequence[Mapping[str, Any]], match: int) -> str:
@@ -129,7 +176,7 @@ def design_of(players: Sequence[Mapping[str, Any]], match: int) -> str:
     for proposal in facts.get("proposals", ()):
         if proposal["label"] == facts.get("winner"):
             designer = players[proposal["seat"]]
-            return f"design of {designer['agent']} #{designer['agent_id']} at seat {proposal['seat'] + 1}"
+            return f"{DESIGN}{designer['agent']} #{designer['agent_id']} at seat {proposal['seat'] + 1}"
     return f"match {match}"
 
 
@@ -147,63 +194,25 @@ def normalised_means(points: Sequence[Point], by: Sequence[str]) -> list[Normali
 
 def normalised_mean(points: Sequence[Point], key: Mapping[str, str] | None = None) -> Normalised:
     """The mean of some points over types and games, with its interval."""
-    cells = list(dict.fromkeys((p.game, p.type) for p in points))
-    games = list(dict.fromkeys(game for game, _ in cells))
-    column = {cell: i for i, cell in enumerate(cells)}
-    features = np.zeros((len(points), 2 * len(cells)))
-    for row, point in enumerate(points):
-        at = column[point.game, point.type]
-        features[row, at], features[row, len(cells) + at] = point.value, 1.0
-    members = [[column[cell] for cell in cells if cell[0] == game] for game in games]
-
-    def mean(sums: Floats) -> Floats:
-        means = sums[:, : len(cells)] / sums[:, len(cells) :]
-        result: Floats = np.mean([means[:, of].mean(axis=1) for of in members], axis=0)
-        return result
-
-    with np.errstate(invalid="ignore", divide="ignore"):
-        estimate = float(mean(features.sum(axis=0)[None, :])[0])
-    low, high, resampled = _interval(points, features, mean)
-    return Normalised(
-        dict(key or {}), estimate, low, high,
-        len({p.match for p in points}), len({p.seed for p in points}),
-        len({(p.game, p.mechanism, p.seed, p.design) for p in points if p.design.startswith("design")}),
-        resampled,
-    )  # fmt: skip
-
-
-def _interval(
-    points: Sequence[Point], features: Floats, statistic: Callable[[Floats], Floats]
-) -> tuple[float | None, float | None, str]:
+    cells = Counter((p.game, p.type) for p in points)
+    types = Counter(game for game, _ in cells)
+    weights = [1 / (len(types) * types[p.game] * cells[p.game, p.type]) for p in points]
+    designed = {(p.mechanism, p.game) for p in points if p.design.startswith(DESIGN)}
     # A factor's cells of one game never share designs, so a design belongs to its mechanism, game and seed.
-    runs = [f"{p.mechanism}|{p.game}|{p.seed}" for p in points]
-    designs = [f"{run}|{p.design}" for run, p in zip(runs, points, strict=True)]
-    strata = [f"{p.mechanism}|{p.game}" for p in points]
-    inner = "designs" if any(p.design.startswith("design") for p in points) else "matches"
-    several = _least(strata, runs) > 1
-    if several:
-        within = _least(runs, designs) > 1
-        options: dict[str, Any] = {"clusters": runs, "nested": designs if within else None}
-        words = f"runs, and {inner} within them" if within else "runs"
-    elif _least(strata, designs) > 1:
-        options, words = {"clusters": designs}, inner
-    else:
-        return None, None, ""
-    # The draws depend on what is resampled alone, so the same run gives the same interval.
-    rng = Streams(0, key_of("|".join(sorted(set(designs))))).at(0, 0, "interval")
-    try:
-        found = cluster_bootstrap(
-            features, statistic, unit=words, rng=rng, resamples=RESAMPLES, strata=strata, **options
-        )
-    except (BadSample, Undefined):
-        return None, None, ""
-    assert found.ci is not None
-    return found.ci.low, found.ci.high, words
-
-
-def _least(outer: Sequence[str], inner: Sequence[str]) -> int:
-    """The smallest number of inner clusters in an outer one."""
-    members: dict[str, set[str]] = {}
-    for one, other in zip(outer, inner, strict=True):
-        members.setdefault(one, set()).add(other)
-    return min(len(of) for of in members.values())
+    clusters = [(p.mechanism, p.game, p.seed, p.design) for p in points]
+    strata = [(p.mechanism, p.game, () if (p.mechanism, p.game) in designed else p.opponents) for p in points]
+    unit = "design" if designed else "match"
+    inference, note = partly_exact_mean(
+        [p.value for p in points],
+        [p.exact for p in points],
+        weights,
+        clusters=clusters,
+        strata=[repr(stratum) for stratum in strata],
+        bounds=bounds_of(points),
+        unit=unit,
+    )
+    designs = {cluster for cluster, p in zip(clusters, points, strict=True) if p.design.startswith(DESIGN)}
+    return Normalised(
+        estimated(dict(key or {}), inference, len(set(clusters)), unit, note),
+        len({p.match for p in points}), len({p.seed for p in points}), len(designs),
+    )  # fmt: skip

@@ -75,12 +75,24 @@ def _figure(corpus: JudgedCorpus, factor: str, shares: list[Share]) -> Figure:
 
 
 def _tables(corpus: JudgedCorpus, factor: str, shares: list[Share]) -> list[Table]:
-    keys = ["judge", "level", "motive", "share", "low", "high", "times", "decisions"]
+    keys = [
+        "judge",
+        "level",
+        "motive",
+        "share",
+        "low",
+        "high",
+        "times",
+        "decisions",
+        "matches",
+        "method",
+        "note",
+    ]
     tests: list[dict[str, Any]] = [found.as_dict() for found in dependences(corpus, factor)]
     return [
         Table(
             f"motives_{factor}", keys, [[s.as_dict()[key] for key in keys] for s in shares],
-            f"Motives by {pretty(factor)} with 95 % Wilson intervals.",
+            f"Motives by {pretty(factor)} with 95 % intervals over matches.",
         ),
         Table(
             f"motives_{factor}_tests", list(tests[0]), [list(test.values()) for test in tests],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ostrom.analysis.dynamics.foreign_json import load_json
 from ostrom.errors import StudyError, UnknownName
+from ostrom.registry import replication_files
 from ostrom.studies.load import parse_yaml, validate
 
-SHIPPED = files("ostrom.studies.importing").joinpath("tournaments")
 CONFIG = "config.json"
 Spec = str | dict[str, Any]
 
@@ -53,21 +53,25 @@ class About:
     window: int | None
 
 
+def _shipped() -> dict[str, Traversable]:
+    return replication_files("tournaments", ".yaml", "mapping of tournaments")
+
+
 def tournament_names() -> list[str]:
-    """The mappings of tournaments that come with the package."""
-    return sorted(p.name.removesuffix(".yaml") for p in SHIPPED.iterdir() if p.name.endswith(".yaml"))
+    """The mappings of tournaments that come with replications."""
+    return sorted(_shipped())
 
 
 def load_tournament_mapping(source: str) -> tuple[TournamentMapping, str]:
     """A mapping from a file or by the name of a shipped one."""
-    if source in tournament_names():
-        text = SHIPPED.joinpath(f"{source}.yaml").read_text(encoding="utf-8")
+    if source in (shipped := _shipped()):
+        text = shipped[source].read_text(encoding="utf-8")
     else:
         path = Path(source)
         if not path.exists():
             if path.suffix in (".yaml", ".yml") or "/" in source:
                 raise StudyError("there is no such file", file=source)
-            raise UnknownName("mapping of tournaments", source, tournament_names())
+            raise UnknownName("mapping of tournaments", source, shipped)
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:

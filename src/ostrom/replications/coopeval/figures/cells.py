@@ -76,7 +76,8 @@ def placed(data: RunData) -> Placed:
         remarks.append(f"{name}: played for {listed} rounds, the paper for {ROUNDS}.")
     points = score_points(rows, data.unit).points
     acted = [{**r, "score": None if r["cooperation"] is None else 100 * r["cooperation"]} for r in rows]
-    acts = tuple(replace(p, value=p.score) for p in score_points(acted, data.unit).points)
+    shares = score_points(acted, data.unit).points
+    acts = tuple(replace(p, value=p.score, bounds=(0.0, 100.0)) for p in shares)
     return Placed(
         tuple(rows), points, acts, frozenset(g for g, same in as_printed.items() if same),
         (*remarks, *_pooled(data, rows)),

@@ -29,7 +29,7 @@ def conduct(found: Placed) -> Iterator[Own]:
     for point in found.points:
         first.setdefault(point.match, point)
     points = [
-        replace(point, type="all", value=100.0 * united[match][1])
+        replace(point, type="all", value=100.0 * united[match][1], bounds=(0.0, 100.0))
         for match, point in first.items()
         if match in united
     ]

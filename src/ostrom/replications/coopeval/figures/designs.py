@@ -8,6 +8,8 @@ from statistics import fmean
 import orjson
 
 from ostrom.analysis.designs import quality
+from ostrom.analysis.intervals import combination_of
+from ostrom.analysis.intervals.group import count_group
 from ostrom.analysis.rundata import RunData
 from ostrom.mechanisms.designed import Design
 from ostrom.replications.coopeval.figures.cells import ALL_FOUR, FOUR, GAMES, Placed
@@ -40,6 +42,9 @@ def designs(found: Placed, data: RunData) -> Iterator[Own]:
         doubts = (f"{replaced} of {count} designs were given by the policy",) if replaced else ()
         for place, measure in enumerate((NASH, DOMINANT)):
             share = 100 * fmean(fmean(one[place] for one in of) for of in games.values())
+            groups = [count_group(sum(one[place] for one in of), len(of)) for of in games.values()]
+            of_share = combination_of(groups, [100 / len(groups)] * len(groups), unit="design").limits()
             yield Own(
-                (mechanism, ALL_FOUR, "", measure), agent, share, None, None, None, count, doubts
+                (mechanism, ALL_FOUR, "", measure), agent, share,
+                of_share.low, of_share.high, None, count, doubts,
             )  # fmt: skip

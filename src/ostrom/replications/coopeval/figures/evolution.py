@@ -6,13 +6,15 @@ the paper. Fitness is what a type earns in the final population; the figure of a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from statistics import fmean, stdev
 
+from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.dynamics.evolution import evolve
 from ostrom.analysis.dynamics.tournament import Tournament, run_tournaments
+from ostrom.analysis.estimate import partly_exact_mean
 from ostrom.analysis.rundata import RunData
 from ostrom.errors import UsageError
 from ostrom.replications.coopeval.figures.cells import ALL_FOUR, FOUR, GAMES, Placed, apart
@@ -34,6 +36,7 @@ class _Runs:
     """The values of one figure, a value per run, and the matches that they rest on."""
 
     values: list[float] = field(default_factory=list)
+    exact: list[bool] = field(default_factory=list)
     matches: int = 0
     unfinished: int = 0
 
@@ -42,6 +45,7 @@ def evolution(found: Placed, data: RunData) -> tuple[list[Own], list[str]]:
     """The figures, and why some tournaments have none."""
     by = ["mechanism", "game", "seed", *(f for f in data.factors if f not in ("mechanism", "game", "seed"))]
     rows = [row for row in found.rows if row["game"] in found.payable]
+    certain = Determinism(data.unit)
     figures: dict[Key, _Runs] = {}
     remarks: list[str] = []
     for one in run_tournaments(rows, data.unit, by):
@@ -57,6 +61,7 @@ def evolution(found: Placed, data: RunData) -> tuple[list[Own], list[str]]:
         for measure, agent, value in evolved:
             of = figures.setdefault((mechanism, game, measure, agent), _Runs())
             of.values.append(value)
+            of.exact.append(all(map(certain, one.numbers)))
             of.matches += len(one.matches)
             of.unfinished += one.unfinished
     return [*_by_game(figures), *_over_games(figures)], remarks
@@ -76,16 +81,10 @@ def _by_game(figures: Mapping[Key, _Runs]) -> Iterator[Own]:
     for (mechanism, game, measure, agent), of in figures.items():
         name, setting = apart(mechanism)
         error = stdev(of.values) / sqrt(len(of.values)) if len(of.values) > 1 else None
+        low, high = _interval([of], measure)
         yield Own(
-            (name, game, setting, measure),
-            agent,
-            fmean(of.values),
-            None,
-            None,
-            error,
-            of.matches,
-            _doubts(of),
-        )
+            (name, game, setting, measure), agent, fmean(of.values), low, high, error, of.matches, _doubts(of)
+        )  # fmt: skip
 
 
 def _over_games(figures: Mapping[Key, _Runs]) -> Iterator[Own]:
@@ -99,17 +98,37 @@ def _over_games(figures: Mapping[Key, _Runs]) -> Iterator[Own]:
         if set(of) != FOUR:
             continue
         name, setting = apart(mechanism)
-        means = {game: fmean(runs.values) for game, runs in of.items()}
         if measure == FITNESS:
-            means = {g: (mean - SCALES[g][0]) / (SCALES[g][1] - SCALES[g][0]) for g, mean in means.items()}
+            of = {g: replace(r, values=[_on_scale(g, v) for v in r.values]) for g, r in of.items()}
+        means = {game: fmean(runs.values) for game, runs in of.items()}
+        low, high = _interval(list(of.values()), measure)
         total = _Runs(
             matches=sum(r.matches for r in of.values()), unfinished=sum(r.unfinished for r in of.values())
         )
         yield Own(
             (name, ALL_FOUR, setting, NORMALISED if measure == FITNESS else RANK), agent,
-            fmean(means.values()), None, None, stdev(means.values()) / sqrt(len(means)), total.matches,
+            fmean(means.values()), low, high, stdev(means.values()) / sqrt(len(means)), total.matches,
             _doubts(total),
         )  # fmt: skip
+
+
+def _on_scale(game: str, fitness: float) -> float:
+    low, high = SCALES[game]
+    return (fitness - low) / (high - low)
+
+
+def _interval(games: Sequence[_Runs], measure: str) -> tuple[float | None, float | None]:
+    """The interval of a mean over runs, games weighing the same; the unit is a run."""
+    inference, _ = partly_exact_mean(
+        [value for of in games for value in of.values],
+        [sure for of in games for sure in of.exact],
+        [1 / len(of.values) for of in games for _ in of.values],
+        strata=[place for place, of in enumerate(games) for _ in of.values],
+        bounds=(1.0, float(TYPES)) if measure == RANK else (None, None),
+        unit="run",
+    )
+    found = inference.limits()
+    return found.low, found.high
 
 
 def _doubts(of: _Runs) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """Mean payoffs, plain and normalised, and how often the cooperative action was played.
 
 As in the paper, a mean runs over all seats of all matches of a type (a match against itself counts once per
-seat), and types weigh the same in the mean of all. Intervals resample runs, and designs or matches in them.
+seat), and types weigh the same in the mean of all. Units of intervals are designs, or
+matches where nothing is designed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ COOPERATION = "cooperative_action_rate_pct"
 def means(found: Placed) -> Iterator[Own]:
     """Payoffs where the game pays as printed; rates of cooperation everywhere."""
     paid = [p for p in found.points if p.game in found.payable]
-    plain = [replace(p, value=p.score) for p in paid]
+    plain = [replace(p, value=p.score, bounds=p.score_bounds) for p in paid]
     for (mechanism, game), of in by_cell(plain).items():
         yield from _each(mechanism, game, PAYOFF, of)
     for (mechanism, game), of in by_cell(paid).items():

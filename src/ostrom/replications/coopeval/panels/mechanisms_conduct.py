@@ -27,25 +27,29 @@ class MechanismConduct(Panel):
         names, coloured = labels(agents), len(agents) <= MOST_COLOURS
         groups: dict[str, list[dict[str, object]]] = {}
         for rate in found:
-            low, high = rate.interval
             place = f"{pretty(rate.mechanism)} · {pretty(rate.game)}"
             groups.setdefault(MEASURES[rate.measure], []).append(
                 {
                     "label": place if coloured else f"{place} · {names[rate.agent]}",
                     "series": names[rate.agent] if coloured else "all types",
-                    "mean": rate.share, "low": low, "high": high,
+                    "mean": rate.share, "low": rate.estimate.low, "high": rate.estimate.high,
                 }
             )  # fmt: skip
         series = series_colours([names[a] for a in agents] if coloured else ["all types"])
         chart = dots(groups, axis="share", series=series, domain=(0, 1))
         rows = [
-            [r.mechanism, r.game, r.agent, MEASURES[r.measure], r.share, *r.interval, r.times, r.occasions]
+            [
+                r.mechanism, r.game, r.agent, MEASURES[r.measure], r.share, r.estimate.low, r.estimate.high,
+                r.times, r.occasions, r.estimate.method, r.estimate.note or None,
+            ]
             for r in found
-        ]
-        columns = ["mechanism", "game", "type", "what", "share", "low", "high", "times", "occasions"]
+        ]  # fmt: skip
+        columns = [
+            "mechanism", "game", "type", "what", "share", "low", "high", "times", "occasions", "method", "note",
+        ]  # fmt: skip
         caption = (
-            "How often types made use of a mechanism, of the occasions they had, with 95 % Wilson intervals "
-            "that take every occasion as a trial of its own."
+            "How often types made use of a mechanism, of the occasions they had, with 95 % intervals over "
+            "matches."
         )
         table = Table("mechanisms_conduct", columns, rows, "Votes, signatures and delegation by type.")
         return Drawn([Figure("mechanisms_conduct", chart, caption, "Dots of shares by measure.")], [table])

@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 
 from ostrom.analysis.designs import quality
+from ostrom.analysis.intervals import share_of
 from ostrom.analysis.rundata import RunData
-from ostrom.analysis.statistics.proportions import wilson
 from ostrom.mechanisms.designed import Design
 from ostrom.reports.marks import dots, series_colours
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
@@ -61,7 +61,7 @@ class MechanismDesigns(Panel):
         caption = (
             "Share of designs under which everybody cooperating is a Nash equilibrium, and under which the "
             "cooperative action (under a mediator: delegating) is weakly dominant; tolerance 1e-9. 95 % "
-            "Wilson intervals over designs."
+            "intervals over designs."
         )
         figure = Figure("mechanisms_designs", _chart(done), caption, "Dots of shares of good designs.")
         return Drawn([figure], [table], notes)
@@ -100,13 +100,12 @@ def _chart(done: list[dict[str, Any]]) -> Any:
         of = [d for d in done if (d["mechanism"], d["game"], d["type"]) == key]
         place = f"{pretty(key[0])} · {pretty(key[1])}"
         for name, words in QUALITIES.items():
-            share = wilson(sum(d[name] for d in of), len(of), unit="design")
-            assert share.ci is not None
+            share = share_of(sum(d[name] for d in of), len(of), unit="design").limits()
             groups[words].append(
                 {
                     "label": place if coloured else f"{place} · {names[key[2]]}",
                     "series": names[key[2]] if coloured else "all types",
-                    "mean": share.estimate, "low": share.ci.low, "high": share.ci.high,
+                    "mean": share.value, "low": share.low, "high": share.high,
                 }
             )  # fmt: skip
     series = series_colours([names[t] for t in types] if coloured else ["all types"])

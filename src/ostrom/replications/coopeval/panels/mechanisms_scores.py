@@ -10,7 +10,7 @@ from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MOST_COLOURS
 from ostrom.reports.words import labels, listed, pretty
 
-COLUMNS = ("mean", "low", "high", "matches", "runs", "designs", "resampled")
+COLUMNS = ("mean", "low", "high", "matches", "runs", "designs", "unit", "method", "note")
 MEANING = "0 is what all earn when everybody defects, 1 when everybody cooperates"
 
 
@@ -37,12 +37,11 @@ class MechanismScores(Panel):
             return Drawn(notes=notes or ["No finished match has a score."])
         overall = normalised_means(found.points, ["mechanism"])
         detail = normalised_means(found.points, ["mechanism", "game", "type"])
-        notes += _rough(overall)
+        notes += _without_interval(overall)
         kind = "exact expected scores" if self.expected else "scores"
         caption = (
-            f"Normalised {kind}: {MEANING}. Means over types, then over games, with 95 % bootstrap intervals "
-            "that resample runs and, within them, designs (matches where nothing is designed). Hollow dots "
-            "have no interval."
+            f"Normalised {kind}: {MEANING}. Means over types, then over games, with 95 % intervals over designs "
+            "(over matches where nothing is designed). Hollow dots have no interval."
         )
         figures = [
             Figure("mechanisms_scores", _overall(overall), caption, "Dots of normalised score by mechanism."),
@@ -94,7 +93,13 @@ def _detail(means: list[Normalised]) -> object:
 
 
 def _table(name: str, keys: list[str], means: list[Normalised]) -> Table:
-    rows = [[*m.key.values(), *(getattr(m, column) for column in COLUMNS)] for m in means]
+    rows = [
+        [
+            *m.key.values(), m.mean, m.low, m.high, m.matches, m.runs, m.designs,
+            m.estimate.unit, m.estimate.method, m.estimate.note or None,
+        ]
+        for m in means
+    ]  # fmt: skip
     return Table(name, [*keys, *COLUMNS], rows, f"Normalised score by {listed(keys)}; {MEANING}.")
 
 
@@ -113,13 +118,9 @@ def _tables(detail: list[Normalised], found: Points) -> list[Table]:
     ]  # fmt: skip
 
 
-def _rough(means: list[Normalised]) -> list[str]:
-    runs = {m.runs for m in means if m.resampled.startswith("runs")}
-    if runs and max(runs) < 5:
-        return [f"The intervals resample {max(runs)} runs: so few understate how much runs vary."]
-    if any(m.low is None for m in means):
-        return ["Mechanisms with a single run and nothing to resample within it have no interval."]
-    return []
+def _without_interval(means: list[Normalised]) -> list[str]:
+    reasons = dict.fromkeys(m.estimate.note for m in means if m.low is None)
+    return [f"Some mechanisms have no interval: {'; '.join(reasons)}."] if reasons else []
 
 
 PANEL = MechanismScores
