@@ -25,7 +25,7 @@ from ostrom.analysis.units import (
     observations,
     per_match,
 )
-from ostrom.errors import UsageError
+from ostrom.errors import UsageError, nearest
 
 PLURAL = {"match": "matches", "person": "people"}
 
@@ -323,8 +323,11 @@ def _levels(found: Observations, factor: str, wanted: str | tuple[Any, Any]) -> 
     for first, second in pairs:
         if str(first) in known and str(second) in known:
             return known[str(first)], known[str(second)]
+    pieces = [str(part).strip() for pair in pairs for part in pair]
+    near = next(filter(None, (nearest(part, known) for part in pieces if part not in known)), None)
+    hint = f", did you mean {near!r}?" if near else ""
     raise UsageError(
-        f"contrast {wanted!r} of {factor}: must be two of its levels, 'a - b' (levels: {', '.join(known)})"
+        f"contrast {wanted!r} of {factor}: must be two of its levels, 'a - b'{hint} (levels: {', '.join(known)})"
     )
 
 

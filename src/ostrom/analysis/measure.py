@@ -20,6 +20,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from ostrom.analysis.intervals import Bounds
 from ostrom.analysis.rundata import RunData
+from ostrom.analysis.tables import import_duckdb
 from ostrom.errors import UsageError
 from ostrom.registry import Registry
 
@@ -87,7 +88,13 @@ class Measure:
     def rows(self, data: RunData) -> Rows:
         """The rows of a run."""
         self.check(data)
-        return data.records(self.values) if isinstance(self.values, str) else self.values(data)
+        if callable(self.values):
+            return self.values(data)
+        try:
+            return data.records(self.values)
+        except import_duckdb().Error as problem:
+            text = " ".join(str(problem).partition("LINE ")[0].split())
+            raise UsageError(f"measure {self.name}: its SQL fails: {text}") from None
 
     def bounds_of(self, data: RunData) -> Callable[[int], Bounds]:
         """What a value of each match can be at least and at most."""
@@ -111,4 +118,4 @@ class Measures(Registry[Measure]):
         return self.build(measure)
 
 
-measures = Measures("measure", "ostrom.analysis.measures", "MEASURE", "ostrom.measures")
+measures = Measures("measure", "ostrom.analysis.measures", "MEASURE", "ostrom.measures", folder="measures")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ostrom.analysis.intervals import (
@@ -41,19 +41,15 @@ def compared(
     alone; where a measure is about scenarios or people, two means of the same one.
     """
     bounds = bounds_of([*first, *second])
-    sides = per_match(first), per_match(second)
     unit = "match" if found.measure.unit == "decision" else found.measure.unit
-    columns, note = _shared_columns(found, first, second, factor, by)
-    keyed = [_keyed(found, side, other, columns) for side, other in (sides, sides[::-1])]
-    # Sides that differ in more than the factor have no cell in common; only a shared match makes a pair.
-    both = [key for key in keyed[0] if key in keyed[1] and (key[0] != "seed" or not note)]
-    if len(both) < 2:
-        return *_unpaired(found, sides, bounds, unit), note
-    left = len(keyed[0]) + len(keyed[1]) - 2 * len(both)
-    if left:
-        note = "; ".join(part for part in (f"{left} without a partner left out", note) if part)
-    one, two = ([_mean(side[key]) for key in both] for side in keyed)
-    certain = [all(u.exact for key in both for u in side[key]) for side in keyed]
+    pairs = paired(found, first, second, factor, by)
+    note = pairs.note
+    if len(pairs.keys) < 2:
+        return *_unpaired(found, (per_match(first), per_match(second)), bounds, unit), note
+    if pairs.left:
+        note = "; ".join(part for part in (f"{pairs.left} without a partner left out", note) if part)
+    both, one, two = pairs.keys, pairs.first, pairs.second
+    certain = pairs.certain
     strata = [key[:-1] for key in both] if unit == "match" else None
     if all(certain):
         return Exact(_average(one) - _average(two)), len(both), unit, note
@@ -65,6 +61,42 @@ def compared(
         made = replace(made, coefficients=scaled, offset=-sign * _average(known))
         return made, len(both), unit, "; ".join(p for p in ("one side is deterministic", note) if p)
     return paired_difference_of(one, two, bounds=bounds, strata=strata, unit=unit), len(both), unit, note
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Values that pair, in one order on both sides."""
+
+    keys: list[tuple[Any, ...]]
+    """What the partners of each pair share."""
+    first: list[float]
+    second: list[float]
+    certain: tuple[bool, bool]
+    """Whether a side has no sampling error."""
+    left: int
+    """How many values have no partner."""
+    note: str
+    """In what else the sides differ."""
+
+
+def paired(
+    found: Observations,
+    first: Sequence[Observation],
+    second: Sequence[Observation],
+    factor: str,
+    by: Sequence[str] = (),
+) -> Pairs:
+    """The pairs of two sides: the same match, the same seed in cells that differ in the factor alone, or the same
+    scenario or person."""
+    sides = per_match(first), per_match(second)
+    columns, note = _shared_columns(found, first, second, factor, by)
+    keyed = [_keyed(found, side, other, columns) for side, other in (sides, sides[::-1])]
+    # Sides that differ in more than the factor have no cell in common; only a shared match makes a pair.
+    both = [key for key in keyed[0] if key in keyed[1] and (key[0] != "seed" or not note)]
+    one, two = ([_mean(side[key]) for key in both] for side in keyed)
+    certain = [all(u.exact for key in both for u in side[key]) for side in keyed]
+    left = len(keyed[0]) + len(keyed[1]) - 2 * len(both)
+    return Pairs(both, one, two, (certain[0], certain[1]), left, note)
 
 
 def _unpaired(

@@ -159,6 +159,29 @@ class RunData:
         finally:
             cursor.close()
 
+    def picked(self, condition: str) -> list[dict[str, Any]]:
+        """The rows of matches that meet a condition in SQL, in order.
+
+        A study file that somebody sent may hold the condition: it is asked in a database that can read the table
+        of matches, no other file, and cannot write.
+        """
+        duckdb, path = import_duckdb(), self.parquet["matches"]
+        with duckdb.connect(":memory:", config={"threads": 1}) as made:
+            made.execute(f"SET allowed_paths = [{literal(str(path))}]")
+            made.execute("SET enable_external_access = false")
+            made.execute("SET lock_configuration = true")
+            made.execute(f"CREATE VIEW matches AS {self._source('matches', path)}")
+            try:
+                asked = f"SELECT * FROM matches WHERE ({condition}\n) ORDER BY match, player"
+                if len(duckdb.extract_statements(asked)) != 1:
+                    raise UsageError(f"where {condition!r}: must be one condition")
+                made.execute(asked)
+            except duckdb.Error as problem:
+                text = " ".join(str(problem).partition("LINE ")[0].split())
+                raise UsageError(f"where {condition!r}: {text}") from None
+            names = [column[0] for column in made.description]
+            return [dict(zip(names, row, strict=True)) for row in made.fetchall()]
+
     def traces(
         self, *keys: str, where: str = "", params: Sequence[Any] = (), text: str = "trace"
     ) -> Iterator[tuple[tuple[Any, ...], str]]:

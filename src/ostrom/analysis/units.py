@@ -159,9 +159,12 @@ def _twice(runs: Sequence[RunData], run: RunData) -> bool:
 
 
 def _of_run(run: RunData, measure: Measure, where: Where, mark: str | None) -> Iterable[Observation]:
-    condition = f" AND ({where})" if isinstance(where, str) and where.strip() else ""
+    if isinstance(where, str) and where.strip():
+        rows = [row for row in run.picked(where) if row["state"] == "done" and row["unit"] == "match"]
+    else:
+        rows = run.records(f"SELECT * FROM matches WHERE {DONE} ORDER BY match, player")
     played: dict[int, list[dict[str, Any]]] = {}
-    for player in run.records(f"SELECT * FROM matches WHERE {DONE}{condition} ORDER BY match, player"):
+    for player in rows:
         if mark is not None:
             player["run"] = f"{player['run']} ({mark})"
         played.setdefault(player["match"], []).append({k: v for k, v in player.items() if k not in LEFT_OUT})

@@ -10,6 +10,7 @@ from ostrom.cli import (
     comparing,
     counterfactual,
     data,
+    estimating,
     evolving,
     importing,
     inferring,
@@ -43,6 +44,8 @@ app.command("validate")(validating.validate_file)
 app.command("export")(data.export)
 app.command("report")(data.report)
 app.command("transcript")(transcribing.transcript)
+app.command("estimate")(estimating.estimate)
+app.command("test")(estimating.test)
 app.command("robustness")(robust.robustness)
 app.command("infer")(inferring.infer)
 app.command("import")(importing.import_files)

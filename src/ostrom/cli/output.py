@@ -8,7 +8,7 @@ from typing import Any
 from ostrom.terminal import console, say, visible, write
 from ostrom.terminal import write_json as print_json
 
-__all__ = ["cell", "print_json", "print_record", "print_table", "say", "write"]
+__all__ = ["cell", "print_csv", "print_json", "print_record", "print_table", "say", "write"]
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -45,3 +45,19 @@ def print_record(record: Mapping[str, Any]) -> None:
     width = max((len(k) for k in record), default=0)
     for key, value in record.items():
         write(f"{key:<{width}}  {cell(value)}")
+
+
+def print_csv(rows: Sequence[Mapping[str, Any]], *, safe: bool = False) -> None:
+    """Rows as CSV on stdout; ``safe`` disarms texts that a spreadsheet would run."""
+    import csv
+    import io
+
+    from ostrom.analysis.spreadsheet import safe_rows
+
+    made = list(safe_rows(rows)) if safe else [dict(row) for row in rows]
+    columns = list(dict.fromkeys(name for row in made for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(made)
+    write(text.getvalue(), end="")

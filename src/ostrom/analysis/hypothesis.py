@@ -1,0 +1,159 @@
+"""Classical tests of a measure between the levels of a factor: ``test(data, "cooperation", "style")``.
+
+Tests rest on one value per unit of analysis (``ostrom.analysis.units``): players of a match are averaged first,
+and so are matches of one scenario or person where the measure is about these. Any column of the table of matches
+can be the factor. Every answer names the unit, the design and what the method assumes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from ostrom.analysis.hypothesis_methods import (
+    Comparisons,
+    Table,
+    bayes_factors,
+    permutations,
+    regression,
+    t_tests,
+    variance_table,
+)
+from ostrom.analysis.hypothesis_units import Sample, sampled
+from ostrom.analysis.measure import Measure, measures
+from ostrom.analysis.statistics.anova import SumsOfSquares
+from ostrom.analysis.units import Runs, Where, observations
+from ostrom.errors import UnknownName, UsageError
+
+Method = Literal["welch", "paired", "anova", "permutation", "jzs", "mixed", "glm", "gee"]
+METHODS: tuple[str, ...] = get_args(Method)
+TWO_FACTORS = ("anova", "mixed", "glm", "gee")
+CLUSTERED = ("permutation", "mixed", "glm", "gee")
+LOGISTIC = ("glm", "gee")
+
+
+@dataclass(frozen=True)
+class FactorTest:
+    """What a test found, and what it rests on."""
+
+    measure: str
+    factor: str
+    second: str | None
+    method: Method
+    title: str
+    unit: str
+    design: str
+    assumptions: tuple[str, ...]
+    warnings: tuple[str, ...]
+    """What in these values is at odds with the assumptions."""
+    groups: Table
+    """Number of units, mean and standard deviation at every level."""
+    results: Mapping[str, Table]
+    """The tables of the test, by name."""
+    level: float = 0.95
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "measure": self.measure,
+            "factor": self.factor,
+            "second": self.second,
+            "method": self.method,
+            "title": self.title,
+            "unit": self.unit,
+            "design": self.design,
+            "assumptions": list(self.assumptions),
+            "warnings": list(self.warnings),
+            "level": self.level,
+            "groups": self.groups,
+            **self.results,
+        }
+
+
+def test(
+    data: Runs,
+    measure: str | Mapping[str, Any] | Measure,
+    factor: str,
+    method: Method | None = None,
+    *,
+    second: str | None = None,
+    cluster: str | Sequence[str] = (),
+    where: Where = None,
+    sums_of_squares: SumsOfSquares = "II",
+    level: float = 0.95,
+    seed: int = 0,
+) -> FactorTest:
+    """Whether a measure differs between the levels of a factor.
+
+    Without a method: analysis of variance for more than two levels or two factors; else a paired t test where
+    units have a value at both levels, and Welch's where not. ``cluster`` names columns whose values say which
+    units belong together. ``seed`` is that of a permutation test with too many arrangements to list.
+    """
+    part = measures.named(measure)
+    clusters = (cluster,) if isinstance(cluster, str) and cluster else tuple(cluster or ())
+    _check(method, factor, second, clusters)
+    found = observations(data, part, where)
+    factors = (factor,) if second is None else (factor, second)
+    values = sampled(found, factors, clusters)
+    method = method or _usual(values)
+    _check(method, factor, second, clusters)
+    if method in LOGISTIC:
+        _need_zeros_and_ones(values, part.name, method)
+    made = _made(values, method, sums_of_squares, level, seed)
+    return FactorTest(
+        part.name, factor, second, method, made.title, values.unit, made.design, made.assumptions,
+        (*values.warnings, *made.warnings), values.groups(), made.tables, level,
+    )  # fmt: skip
+
+
+test.__test__ = False  # type: ignore[attr-defined]  # pytest collects functions of this name
+
+
+def _made(
+    values: Sample, method: Method, sums_of_squares: SumsOfSquares, level: float, seed: int
+) -> Comparisons:
+    if method in ("welch", "paired"):
+        return t_tests(values, method, level)
+    if method == "permutation":
+        return permutations(values, seed)
+    if method == "jzs":
+        return bayes_factors(values)
+    if method == "anova":
+        return variance_table(values, sums_of_squares, level)
+    return regression(values, method, level)
+
+
+def _check(method: str | None, factor: str, second: str | None, clusters: Sequence[str]) -> None:
+    if method is not None and method not in METHODS:
+        raise UnknownName("method", method, METHODS)
+    if second == factor:
+        raise UsageError(f"second: must be another column than the factor (found {second!r} twice)")
+    if set(clusters) & {factor, second}:
+        raise UsageError(f"cluster: must be another column than the factor (found {', '.join(clusters)})")
+    if method is not None and second is not None and method not in TWO_FACTORS:
+        raise UsageError(
+            f"method {method} compares the levels of one factor; two factors: {', '.join(TWO_FACTORS)}"
+        )
+    if method is not None and clusters and method not in CLUSTERED:
+        raise UsageError(f"method {method} takes no clusters; these do: {', '.join(CLUSTERED)}")
+
+
+def _usual(values: Sample) -> Method:
+    if values.clusters:
+        raise UsageError(f"cluster: name the method too (allowed: {', '.join(CLUSTERED)})")
+    if len(values.factors) == 2 or len(values.levels[values.factors[0]]) > 2:
+        return "anova"
+    return "paired" if values.repeated else "welch"
+
+
+def _need_zeros_and_ones(values: Sample, name: str, method: str) -> None:
+    odd = [row.value for row in values.model_rows(method) if row.value not in (0.0, 1.0)]
+    if odd:
+        raise UsageError(
+            f"method {method} is a logistic model and needs values of 0 or 1: {name} has {odd[0]:g} "
+            f"({len(odd)} values in all); use welch, paired, anova, permutation or mixed"
+        )
+
+
+__all__ = ["METHODS", "FactorTest", "Method", "test"]

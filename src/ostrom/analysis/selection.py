@@ -1,0 +1,54 @@
+"""Conditions as people write them: ``game=stag_hunt``, ``k=1,4``, or SQL on the table of matches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ostrom.analysis.measure import Measure, measures
+from ostrom.analysis.units import Observations, Runs, Where, observations
+from ostrom.errors import UsageError, nearest
+
+EQUAL = re.compile(r"\s*([A-Za-z_][\w.]*)\s*=(?![=~])\s*([^=<>!'\"()]+?)\s*")
+
+
+def condition(data: Runs, measure: str | Mapping[str, Any] | Measure, texts: Sequence[str]) -> Where:
+    """The condition that some texts state together: all ``column=value``, or all SQL.
+
+    A value is a level of the column as tables print it; several are separated by commas.
+    """
+    written = [text for text in texts if text.strip()]
+    if not written:
+        return None
+    equal = [EQUAL.fullmatch(text) for text in written]
+    if not all(equal):
+        return " AND ".join(f"({text})" for text in written)
+    found = observations(data, measures.named(measure))
+    wanted: dict[str, list[Any]] = {}
+    for match in equal:
+        assert match is not None
+        column, text = match.groups()
+        if column in wanted:
+            raise UsageError(f"where: {column} is given twice; separate its levels by commas")
+        wanted[column] = _levels(found, column, text)
+    return wanted
+
+
+def _levels(found: Observations, column: str, text: str) -> list[Any]:
+    found.need([column])
+    known = {_text(value): value for value in dict.fromkeys(row[column] for row in found.rows)}
+    if text in known:  # a level may itself contain a comma
+        return [known[text]]
+    wanted = [part.strip() for part in text.split(",") if part.strip()]
+    for part in wanted:
+        if part not in known:
+            near = nearest(part, known)
+            hint = f", did you mean {near!r}?" if near else ""
+            listed = ", ".join(known) if len(known) <= 40 else f"{len(known)} different values"
+            raise UsageError(f"where: {column} has no level {part!r}{hint} (levels: {listed})")
+    return [known[part] for part in wanted]
+
+
+def _text(value: Any) -> str:
+    return "none" if value is None else str(value)
