@@ -212,6 +212,7 @@ def partly_exact_mean(
     strata: Sequence[Any] | None = None,
     bounds: Bounds = (None, None),
     unit: str = "match",
+    noun: str = "values",
 ) -> tuple[Inference, str]:
     """The weighted mean of values of which some have no sampling error, and a note on these."""
     total = math.fsum(weights)
@@ -232,7 +233,7 @@ def partly_exact_mean(
         return made, ""
     share = math.fsum(weights[i] for i in drawn) / total
     scaled = tuple(share * a for a in made.coefficients)
-    note = f"{len(known)} of {len(values)} {PLURAL.get(unit, unit + 's')} are deterministic and have no sampling error"
+    note = f"{len(known)} of {len(values)} {noun} are deterministic and have no sampling error"
     return replace(made, coefficients=scaled, offset=offset), note
 
 
@@ -253,6 +254,7 @@ def _mean(
         strata=None if clustered else [_stratum(found, u, by) for u in units],
         bounds=bounds_of(rows),
         unit=unit,
+        noun="matches",
     )
     return inference, n, unit, "; ".join(part for part in (fixed_part, note) if part)
 

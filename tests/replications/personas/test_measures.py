@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from math import isclose
 
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostrom.analysis.statistics import StatisticsError, wilson
+from ostrom.analysis.intervals import mean_of, paired_difference_of, share_of
+from ostrom.analysis.statistics import StatisticsError
 from ostrom.errors import OstromError
 from ostrom.games import Game, build_game
 from ostrom.games.scenarios import scenarios
@@ -60,31 +62,41 @@ def test_hand_counted_regrets_of_the_published_table() -> None:
     assert one(DEBT, TRAGEDY).regrets == (0, 0, 0, 0)
 
 
-def test_rates_by_type_with_wilson_and_scenario_intervals() -> None:
+def test_rates_by_type_with_intervals_over_scenarios() -> None:
     found = [one(DEBT, TRAGEDY), one(DEBT, GREEN), one(WATER, GREEN), one(WATER, GREEN)]
     asked = ("nash_rate", "green_rate", "tragedy_rate", "green_share_of_nash")
     by = {(m, r.scenario_type): r for m in asked for r in rates(found, m, by=("persona",))}
-    assert by["nash_rate", "all"].estimate == 0.75
-    assert by["nash_rate", "economic"].estimate == 0.5
-    assert by["nash_rate", "environmental"].estimate == 1.0
-    assert by["green_rate", "all"].estimate == 0.75
-    assert by["tragedy_rate", "all"].estimate == 0.25
+    assert by["nash_rate", "all"].share == 0.75
+    assert by["nash_rate", "economic"].share == 0.5
+    assert by["nash_rate", "environmental"].share == 1.0
+    assert by["green_rate", "all"].share == 0.75
+    assert by["tragedy_rate", "all"].share == 0.25
     assert (by["green_share_of_nash", "all"].successes, by["green_share_of_nash", "all"].n) == (2, 3)
-    assert by["nash_rate", "all"].wilson == wilson(3, 4, unit="match").ci
-    clustered = by["nash_rate", "all"].clustered
-    assert clustered is not None and (clustered.low, clustered.high) == (0.5, 1.0)
-    assert by["nash_rate", "economic"].clustered is None and by["nash_rate", "economic"].note
+    made = by["nash_rate", "all"].estimate
+    over = mean_of([0.5, 1.0], bounds=(0, 1)).limits()  # two scenarios, not four matches
+    assert made is not None and (made.n, made.unit) == (2, "scenario")
+    assert (made.low, made.high) == pytest.approx((over.low, over.high))
+    assert by["nash_rate", "economic"].ends == (None, None)
+    assert by["nash_rate", "economic"].note.startswith("too few scenarios")
 
 
 def test_matches_that_all_agree_do_not_claim_certainty() -> None:
     (rate,) = rates([one(DEBT, GREEN), one(WATER, (1, 0, 0, 0))], by=("persona",), types=["all"])
-    assert rate.clustered is not None and rate.clustered.width == 0
-    assert rate.interval == rate.wilson == wilson(0, 2, unit="match").ci
+    limits = share_of(0, 2).limits()
+    assert rate.share == 0 and rate.ends == pytest.approx((limits.low, limits.high))
+    assert limits.high is not None and limits.high > 0.5
+
+
+def test_deterministic_matches_have_no_sampling_error() -> None:
+    found = [replace(one(game, GREEN, *cell), exact=True) for game in (DEBT, WATER) for cell in CELLS]
+    assert all(r.ends == (r.share, r.share) for r in rates(found, "nash_rate"))
+    assert all(e.estimate.method == "exact" and e.points == 0 for e in effects(found))
+    assert {r.estimate.method for r in regrets(found)} == {"exact"}
 
 
 def test_a_share_of_no_equilibria_is_undefined_not_zero() -> None:
     (rate,) = rates([one(DEBT, GREEN)], "green_share_of_nash", by=("persona",), types=["economic"])
-    assert rate.estimate is None and rate.n == 0 and rate.note == "no profile to ask"
+    assert rate.estimate is None and rate.share is None and rate.n == 0 and rate.note == "no profile to ask"
 
 
 def test_mixed_scenarios_are_reported_apart() -> None:
@@ -98,7 +110,7 @@ def test_mixed_scenarios_are_reported_apart() -> None:
 
 def test_role_shares_count_the_actions_of_every_role() -> None:
     found = [one(DEBT, (0, 1, 1, 1)), one(WATER, (0, 0, 1, 1))]
-    shares = {r.key["role"]: r.estimate for r in role_shares(found, by=(), types=["all"])}
+    shares = {r.key["role"]: r.share for r in role_shares(found, by=(), types=["all"])}
     assert shares == {"Industrialist": 1.0, "Government": 0.5, "Environmental activist": 0.0, "Citizen": 0.0}
 
 
@@ -127,9 +139,56 @@ def test_effects_of_rows_agree_with_effects_of_counts() -> None:
     made = {(e.effect, e.at): e for e in effects(found, types=["all"])}
     counts = {cell: (plays[cell], 4) for cell in CELLS}
     assert {k: e.points for k, e in made.items()} == effects_of_counts(counts)
-    assert made["persona", "hidden"].newcombe is not None and made["interaction", "both"].newcombe is None
-    interval = made["persona", "visible"].clustered
-    assert interval is not None and made["persona", "visible"].points in interval
+    for (effect, at), e in made.items():
+        assert e.estimate.value == pytest.approx(e.points) and e.points in e.estimate, (effect, at)
+        assert (e.estimate.n, e.estimate.unit) == (2, "scenario")
+
+
+def test_effects_are_paired_by_scenario() -> None:
+    names = [
+        n for n in scenarios("commons") if build_game(f"scenario:commons/{n}").params["class"] != "mixed"
+    ]
+    found = []
+    for k, name in enumerate(names[:20]):
+        game = build_game(f"scenario:commons/{name}")
+        good = TRAGEDY if game.params["class"] == "economic" else GREEN
+        # Half of the scenarios are never solved, whoever plays; the persona costs two of twenty.
+        for who in ("no", "yes"):
+            solved = k < 10 and (who == "no" or k > 1)
+            found += [one(game, good if solved else (0, 1, 0, 1), who)] * 3
+    (effect,) = effects(found, types=["all"])
+    assert effect.points == pytest.approx(10)
+    expected = paired_difference_of(
+        [float(k < 10) for k in range(20)], [float(1 < k < 10) for k in range(20)], bounds=(0, 1)
+    ).limits()
+    assert expected.low is not None and expected.high is not None
+    assert (effect.estimate.low, effect.estimate.high) == pytest.approx(
+        (100 * expected.low, 100 * expected.high)
+    )
+
+
+def test_the_interaction_is_twice_a_paired_difference() -> None:
+    found = []
+    plays = {("yes", "hidden"): 1, ("yes", "visible"): 2, ("no", "hidden"): 2, ("no", "visible"): 4}
+    for (who, seen), nash in plays.items():
+        for k, game in enumerate([DEBT, WATER, DEBT, WATER]):
+            good = TRAGEDY if game is DEBT else GREEN
+            found.append(one(game, good if k < nash else (0, 1, 0, 1), who, seen))
+    by = {(e.effect, e.at): e for e in effects(found, types=["all"])}
+    # Rates of (debt, water): yes hidden (.5, 0), yes visible (.5, .5), no hidden (.5, .5), no visible (1, 1).
+    pairs = [(1 + 0.5) / 2, (1 + 0) / 2], [(0.5 + 0.5) / 2, (0.5 + 0.5) / 2]
+    expected = paired_difference_of(*pairs, bounds=(0, 1)).limits()
+    made = by["interaction", "both"].estimate
+    assert expected.low is not None and expected.high is not None
+    assert (made.low, made.high) == pytest.approx((200 * expected.low, 200 * expected.high))
+
+
+def test_unequal_numbers_of_matches_leave_the_effect_as_counted() -> None:
+    found = [one(DEBT, TRAGEDY, "no")] * 3 + [one(WATER, GREEN, "no"), one(WATER, (0, 1, 0, 1), "no")]
+    found += [one(DEBT, (0, 1, 0, 1), "yes")] * 2 + [one(WATER, GREEN, "yes")]
+    (effect,) = effects(found, types=["all"])
+    assert effect.points == pytest.approx(100 * (4 / 5 - 1 / 3))
+    assert effect.estimate.value == pytest.approx(effect.points)
 
 
 def test_effects_that_lack_a_cell_are_left_out() -> None:

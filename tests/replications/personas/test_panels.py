@@ -80,6 +80,9 @@ def test_effects_and_the_interaction(data: RunData) -> None:
     found = {(r["scenario type"], r["effect"], r["at"]): r["points"] for r in rows(drawn, "personas_effects")}
     assert found["economic", "persona", "visible"] == 100 and found["economic", "persona", "hidden"] == 0
     assert found["economic", "interaction", "both"] == 100
+    said = {(r["scenario type"], r["effect"], r["at"]): r for r in rows(drawn, "personas_effects")}
+    clear = said["economic", "persona", "visible"]
+    assert clear["scenarios"] == 3 and clear["low"] < 50 and clear["high"] == 100  # three scenarios are few
     assert any("separation" in note for note in drawn.notes)
 
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.rundata import RunData
-from ostrom.analysis.statistics import Interval
 from ostrom.replications.personas.effects import effects
 from ostrom.replications.personas.profiles import played
 from ostrom.replications.personas.published import contradictions, disputed, published_personas, told
@@ -50,30 +50,31 @@ class Personas(Reference):
         return made
 
     def own(self, data: RunData, games: Games) -> Sequence[Own]:
-        """The same figures of the run, with intervals that resample scenarios (Wilson's where all agree)."""
+        """The same figures of the run, with intervals over scenarios."""
         if not {"persona", "payoffs"} <= set(data.factors):
             return []
         decisions = data.records(
             "SELECT * FROM decisions WHERE kind = 'act' AND state = 'done' ORDER BY match, step"
         )
-        profiles = [p for p in played(decisions, games.of) if p["family"] in (None, FAMILY)]
+        exact = Determinism(data.unit)
+        profiles = [p for p in played(decisions, games.of, exact) if p["family"] in (None, FAMILY)]
         types = [t for t in TYPES if t == "all" or any(p.scenario_class == t for p in profiles)]
         found = []
         for measure in MEASURES:
             for rate in rates(profiles, measure, types=types):
-                if rate.estimate is not None:
+                if rate.share is not None:
                     cell = (str(rate.key["payoffs"]), str(rate.key["persona"]), rate.scenario_type, measure)
-                    of = _scaled(rate.interval, 100)
-                    found.append(Own(cell, str(rate.key["agent"]), 100 * rate.estimate, *of, None, rate.n))
+                    low, high = (None if end is None else 100 * end for end in rate.ends)
+                    found.append(Own(cell, str(rate.key["agent"]), 100 * rate.share, low, high, None, rate.n))
         matches = Counter(p.agent for p in profiles)
         for (measure, effect), metric in EFFECTS.items():
             for one in effects(profiles, measure, types=types):
                 if one.effect == effect:
                     at = (one.at, "no_minus_yes") if effect == "persona" else ("visible_minus_hidden", one.at)
                     agent = str(one.key["agent"])
-                    of = _scaled(one.clustered, 1)
+                    ends = one.estimate.low, one.estimate.high
                     cell = (*at, one.scenario_type, metric)
-                    found.append(Own(cell, agent, one.points, *of, None, matches[agent]))
+                    found.append(Own(cell, agent, one.points, *ends, None, matches[agent]))
         return found
 
     def remarks(self, data: RunData, games: Games) -> list[str]:
@@ -89,10 +90,6 @@ class Personas(Reference):
         if "mixed" in {row["c"] for row in _classes(data)}:
             found.append("Mixed scenarios are reported apart and are not compared.")
         return [*found, *(f"The paper contradicts itself. {told(item)}" for item in contradictions())]
-
-
-def _scaled(interval: Interval | None, scale: float) -> tuple[float | None, float | None]:
-    return (None, None) if interval is None else (scale * interval.low, scale * interval.high)
 
 
 def _classes(data: RunData) -> list[dict[str, Any]]:

@@ -8,29 +8,21 @@ payoffs than with hidden ones.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from ostrom.analysis.statistics import (
-    Interval,
-    Regression,
-    StatisticsError,
-    cluster_bootstrap,
-    ends,
-    gee_logistic,
-    newcombe_difference,
-    without_rounding,
-)
+from ostrom.analysis.estimate import Estimate, estimated
+from ostrom.analysis.intervals import Bounds, Exact, Inference, paired_difference_of
+from ostrom.analysis.statistics import Regression, gee_logistic, without_rounding
 from ostrom.replications.personas.profiles import Played, of_type, types_in
-from ostrom.replications.personas.rates import RESAMPLES, measure_of
-from ostrom.streams import Streams
+from ostrom.replications.personas.rates import measure_of
 
 Cell = tuple[str, str]
 """Persona (yes, no) and payoffs (hidden, visible)."""
 CELLS: tuple[Cell, ...] = (("yes", "hidden"), ("yes", "visible"), ("no", "hidden"), ("no", "visible"))
+Row = tuple[Cell, Played, bool]
 FEW_CLUSTERS = 40
 """Below this the sandwich errors are too small, and the bias-reduced ones are used (Mancl & DeRouen 2001)."""
 
@@ -69,11 +61,8 @@ class Effect:
     effect: str
     at: str
     points: float
-    clustered: Interval | None
-    """Over scenarios, in percentage points."""
-    newcombe: Interval | None
-    """For a plain difference of two rates, every match taken for independent; in percentage points."""
-    note: str = ""
+    estimate: Estimate
+    """The same with its interval over scenarios, in percentage points."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -84,11 +73,11 @@ class Effect:
             "effect": self.effect,
             "at": self.at,
             "points": self.points,
-            "clustered_low": ends(self.clustered)[0],
-            "clustered_high": ends(self.clustered)[1],
-            "newcombe_low": ends(self.newcombe)[0],
-            "newcombe_high": ends(self.newcombe)[1],
-            "note": self.note,
+            "low": self.estimate.low,
+            "high": self.estimate.high,
+            "scenarios": self.estimate.n,
+            "method": self.estimate.method,
+            "note": self.estimate.note,
         }
 
 
@@ -119,22 +108,17 @@ def effects(
     ask = measure_of(measure)
     made = []
     for kind in types_in(profiles) if types is None else types:
-        groups: dict[tuple[Any, ...], list[tuple[Cell, str, bool]]] = {}
+        groups: dict[tuple[Any, ...], list[Row]] = {}
         for p in of_type(profiles, kind):
             value, cell = ask(p), (p["persona"], p["payoffs"])
             if value is not None and cell in CELLS:
-                groups.setdefault(tuple(p[c] for c in by), []).append((cell, p.scenario, value))
+                groups.setdefault(tuple(p[c] for c in by), []).append((cell, p, value))
         for key, rows in groups.items():
             counts = {cell: _count(rows, cell) for cell in CELLS}
             for (effect, at), points in effects_of_counts(counts).items():
-                weights = CONTRASTS[effect, at]
-                clustered, note = _clustered(rows, weights)
-                made.append(
-                    Effect(
-                        measure, kind, dict(zip(by, key, strict=True)), effect, at, points,
-                        clustered, _newcombe(counts, weights), note,
-                    )
-                )  # fmt: skip
+                group = dict(zip(by, key, strict=True))
+                estimate = _estimate(rows, CONTRASTS[effect, at])
+                made.append(Effect(measure, kind, group, effect, at, points, estimate))
     return made
 
 
@@ -164,36 +148,35 @@ def logistic(
     )
 
 
-def _count(rows: Sequence[tuple[Cell, str, bool]], cell: Cell) -> tuple[int, int]:
+def _count(rows: Sequence[Row], cell: Cell) -> tuple[int, int]:
     own = [value for where, _, value in rows if where == cell]
     return sum(own), len(own)
 
 
-def _clustered(
-    rows: Sequence[tuple[Cell, str, bool]], weights: Mapping[Cell, float]
-) -> tuple[Interval | None, str]:
+def _estimate(rows: Sequence[Row], weights: Mapping[Cell, float]) -> Estimate:
+    """An effect in percentage points, paired by scenario.
+
+    Every effect is a multiple of the mean rate of some cells minus that of others. What a scenario adds to a
+    rate is linearised: where every scenario was played equally often, it is its own rate.
+    """
     used = [row for row in rows if row[0] in weights]
-    cells = list(weights)
-    member = np.array([[float(cell == where) for cell in cells] for where, _, _ in used])
-    values = np.array([float(value) for *_, value in used])
-    factors = np.array([weights[cell] for cell in cells])
-    try:
-        made = cluster_bootstrap(
-            np.column_stack([member * values[:, None], member]),
-            lambda sums: 100 * (sums[:, : len(cells)] / sums[:, len(cells) :]) @ factors,
-            clusters=[scenario for _, scenario, _ in used],
-            unit="scenario",
-            rng=Streams(0, len(used)).at(0, 0, "bootstrap"),
-            resamples=RESAMPLES,
-        )
-    except StatisticsError as error:
-        return None, str(error)
-    return made.ci, made.note or ""
-
-
-def _newcombe(counts: Mapping[Cell, tuple[int, int]], weights: Mapping[Cell, float]) -> Interval | None:
-    if sorted(weights.values()) != [-1.0, 1.0]:
-        return None
-    first, second = sorted(weights, key=lambda cell: -weights[cell])
-    ci = newcombe_difference(*counts[first], *counts[second], unit="match").ci
-    return Interval(100 * ci.low, 100 * ci.high, ci.level)
+    scenarios = list(dict.fromkeys(p.scenario for _, p, _ in used))
+    total = math.fsum(weight for weight in weights.values() if weight > 0)
+    sides: tuple[list[float], list[float]] = ([], [])
+    whole = {cell: _count(used, cell) for cell in weights}
+    times = Counter((cell, p.scenario) for cell, p, _ in used)
+    solved = Counter((cell, p.scenario) for cell, p, value in used if value)
+    for scenario in scenarios:
+        rates = {}
+        for cell, (yes, n) in whole.items():
+            beyond = solved[cell, scenario] - yes / n * times[cell, scenario]
+            rates[cell] = yes / n + len(scenarios) * beyond / n
+        for side, sign in zip(sides, (1, -1), strict=True):
+            parts = (abs(w) * rates[cell] for cell, w in weights.items() if w * sign > 0)
+            side.append(math.fsum(parts) / total)
+    within = all(-1e-9 <= rate <= 1 + 1e-9 for side in sides for rate in side)
+    bounds: Bounds = (0.0, 1.0) if within else (None, None)
+    made = paired_difference_of(*sides, bounds=bounds, unit="scenario")
+    scaled = replace(made, coefficients=tuple(100 * total * a for a in made.coefficients))
+    inference: Inference = Exact(scaled.value) if all(p.exact for _, p, _ in used) else scaled
+    return estimated({}, inference, len(scenarios), "scenario")

@@ -7,10 +7,12 @@ Manoranjan & Gaikwad 2026 count them). Any one-shot game will do; nothing here k
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ostrom.analysis.columns import columns
+from ostrom.analysis.determinism import Determinism
+from ostrom.analysis.rundata import RunData
 from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.game import Game, Profile
 
@@ -42,6 +44,8 @@ class Played:
     """How many players would have to change to reach the nearest pure equilibrium; None: there is none."""
     cell: Mapping[str, Any] = field(default_factory=dict)
     """The levels of the study's factors."""
+    exact: bool = False
+    """Whether the match would go the same way again."""
 
     def __getitem__(self, column: str) -> Any:
         """A column by its name: one of the above, or a factor of the study."""
@@ -50,10 +54,13 @@ class Played:
         return getattr(self, column) if column in self.__slots__ else None
 
 
-def played(decisions: Iterable[Mapping[str, Any]], game_of: GameOf) -> list[Played]:
+def played(
+    decisions: Iterable[Mapping[str, Any]], game_of: GameOf, exact: Callable[[int], bool] | None = None
+) -> list[Played]:
     """The profiles of all finished one-shot matches, from rows of the table of decisions.
 
-    ``game_of`` gives the game of a match. A repeated match gives one profile per round.
+    ``game_of`` gives the game of a match, ``exact`` says which matches have no sampling error. A repeated match
+    gives one profile per round.
     """
     known = set(columns("decisions", {}))
     found: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
@@ -73,8 +80,18 @@ def played(decisions: Iterable[Mapping[str, Any]], game_of: GameOf) -> list[Play
         agents = [str(row["agent"]) for row in by_seat]
         agent = agents[0] if len(set(agents)) == 1 else " + ".join(agents)
         cell = {name: value for name, value in by_seat[0].items() if name not in known}
-        profiles.append(describe(game, profile, cache[id(game)][1], match=match, agent=agent, cell=cell))
+        made = describe(game, profile, cache[id(game)][1], match=match, agent=agent, cell=cell)
+        profiles.append(replace(made, exact=exact(match)) if exact else made)
     return profiles
+
+
+def profiles_of(data: RunData) -> list[Played]:
+    """The profiles of all finished matches of a run."""
+    rows = data.records(
+        "SELECT * FROM decisions WHERE kind = 'act' AND state = 'done' AND action IS NOT NULL "
+        "ORDER BY match, step, seat"
+    )
+    return played(rows, data.game, Determinism(data.unit))
 
 
 def describe(

@@ -1,7 +1,6 @@
-"""Shares of profiles and of actions, with Wilson's interval and one that resamples scenarios.
+"""Shares of profiles and of actions, with intervals over scenarios.
 
-Repetitions of a scenario are alike, so Wilson's interval, which takes every match for independent, is too
-narrow for a statement about scenarios in general; the cluster bootstrap draws whole scenarios.
+Repetitions of a scenario are alike, and the statement is about scenarios in general: a scenario is the unit.
 """
 
 from __future__ import annotations
@@ -10,12 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ostrom.analysis.statistics import Interval, StatisticsError, cluster_bootstrap_means, ends, wilson
+from ostrom.analysis.estimate import Estimate, estimated, partly_exact_mean
+from ostrom.analysis.intervals import Bounds
 from ostrom.errors import UnknownName
 from ostrom.replications.personas.profiles import Played, of_type, types_in
-from ostrom.streams import Streams
 
-RESAMPLES = 4000
 MEASURES: Mapping[str, Callable[[Played], bool | None]] = {
     "nash_rate": lambda p: p.nash,
     "green_rate": lambda p: p.green,
@@ -34,22 +32,24 @@ class Rate:
     key: Mapping[str, Any]
     successes: int
     n: int
-    estimate: float | None
-    wilson: Interval | None
-    clustered: Interval | None
-    """Over scenarios; None where there are fewer than two."""
-    scenarios: int
-    note: str = ""
+    """How many profiles (of roles: actions)."""
+    estimate: Estimate | None
+    """The share with its interval over scenarios; None where there is no profile to ask."""
 
     @property
-    def interval(self) -> Interval | None:
-        """The interval to show: over scenarios, or Wilson's where all matches agree.
+    def share(self) -> float | None:
+        """The share; None where there is no profile to ask."""
+        return self.successes / self.n if self.n else None
 
-        Resampling units that all agree gives an interval of no width, which would claim certainty.
-        """
-        if self.clustered is None or self.clustered.width == 0:
-            return self.wilson
-        return self.clustered
+    @property
+    def note(self) -> str:
+        """What must be said about the interval."""
+        return "no profile to ask" if self.estimate is None else self.estimate.note
+
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """Both ends of the interval."""
+        return (None, None) if self.estimate is None else (self.estimate.low, self.estimate.high)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -59,12 +59,11 @@ class Rate:
             **self.key,
             "successes": self.successes,
             "n": self.n,
-            "estimate": self.estimate,
-            "wilson_low": ends(self.wilson)[0],
-            "wilson_high": ends(self.wilson)[1],
-            "clustered_low": ends(self.clustered)[0],
-            "clustered_high": ends(self.clustered)[1],
-            "scenarios": self.scenarios,
+            "share": self.share,
+            "low": self.ends[0],
+            "high": self.ends[1],
+            "scenarios": 0 if self.estimate is None else self.estimate.n,
+            "method": "none" if self.estimate is None else self.estimate.method,
             "note": self.note,
         }
 
@@ -89,7 +88,7 @@ def rates(
         of_kind = of_type(profiles, kind)
         found = [(p, ask(p)) for p in of_kind]
         keys = list(dict.fromkeys(_key(p, by) for p in of_kind))
-        values = [(_key(p, by), p.scenario, value) for p, value in found if value is not None]
+        values = [(_key(p, by), p, value) for p, value in found if value is not None]
         made += shares(measure, kind, by, keys, values)
     return made
 
@@ -103,7 +102,7 @@ def role_shares(
     made = []
     for kind in types_in(profiles) if types is None else types:
         values = [
-            ((*_key(p, by), role), p.scenario, green)
+            ((*_key(p, by), role), p, green)
             for p in of_type(profiles, kind)
             for role, green in zip(p.roles, p.greens, strict=True)
         ]
@@ -117,52 +116,29 @@ def shares(
     kind: str,
     by: Sequence[str],
     keys: Sequence[tuple[Any, ...]],
-    values: Sequence[tuple[tuple[Any, ...], str, bool]],
+    values: Sequence[tuple[tuple[Any, ...], Played, bool]],
 ) -> list[Rate]:
-    """Shares of yes among (group, scenario, yes or no); a group without any question has no estimate."""
-    clustered, note = _clustered(values)
+    """Shares of yes among (group, profile, yes or no); a group without any question has no estimate."""
     made = []
     for key in keys:
-        own = [(scenario, value) for group, scenario, value in values if group == key]
+        own = [(profile, value) for group, profile, value in values if group == key]
+        rate = mean_over_scenarios(own, (0.0, 1.0)) if own else None
         yes = sum(value for _, value in own)
-        proportion = wilson(yes, len(own), unit="match")
-        interval, why = clustered.get(key, (None, note))
-        made.append(
-            Rate(
-                measure,
-                kind,
-                dict(zip(by, key, strict=True)),
-                yes,
-                len(own),
-                proportion.estimate,
-                proportion.ci,
-                interval,
-                len({scenario for scenario, _ in own}),
-                why if own else "no profile to ask",
-            )
-        )
+        made.append(Rate(measure, kind, dict(zip(by, key, strict=True)), yes, len(own), rate))
     return made
 
 
-def _clustered(
-    values: Sequence[tuple[tuple[Any, ...], str, bool]],
-) -> tuple[dict[tuple[Any, ...], tuple[Interval | None, str]], str]:
-    """Intervals over scenarios by group, and why there are none where there are none."""
-    if len(values) < 2:
-        return {}, "too few matches for an interval over scenarios"
-    try:
-        table = cluster_bootstrap_means(
-            [float(value) for _, _, value in values],
-            [repr(key) for key, _, _ in values],
-            clusters=[scenario for _, scenario, _ in values],
-            unit="scenario",
-            rng=Streams(0, len(values)).at(0, 0, "bootstrap"),
-            resamples=RESAMPLES,
-        )
-    except StatisticsError as error:
-        return {}, str(error)
-    keys = {repr(key): key for key, _, _ in values}
-    return {keys[name]: (made.ci, made.note or "") for name, made in table.items()}, ""
+def mean_over_scenarios(values: Sequence[tuple[Played, float]], bounds: Bounds) -> Estimate:
+    """The mean of values of profiles; the unit of its interval is a scenario."""
+    inference, note = partly_exact_mean(
+        [float(value) for _, value in values],
+        [profile.exact for profile, _ in values],
+        [1.0] * len(values),
+        clusters=[profile.scenario for profile, _ in values],
+        bounds=bounds,
+        unit="scenario",
+    )
+    return estimated({}, inference, len({profile.scenario for profile, _ in values}), "scenario", note)
 
 
 def _key(profile: Played, by: Iterable[str]) -> tuple[Any, ...]:

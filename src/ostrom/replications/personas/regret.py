@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ostrom.analysis.statistics import Interval, StatisticsError, cluster_bootstrap_mean
+from ostrom.analysis.estimate import Estimate
 from ostrom.replications.personas.profiles import Played, of_type, types_in
-from ostrom.streams import Streams
-
-RESAMPLES = 4000
+from ostrom.replications.personas.rates import mean_over_scenarios
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +20,14 @@ class Regret:
     key: Mapping[str, Any]
     role: str
     n: int
-    mean: float
-    interval: Interval | None
+    estimate: Estimate
+    """The mean with its interval over scenarios."""
     best_replies: int
+
+    @property
+    def mean(self) -> float:
+        """The mean regret."""
+        return self.estimate.value
 
     @property
     def best_reply_share(self) -> float:
@@ -52,21 +55,17 @@ def regrets(
     by: Sequence[str] = ("agent", "persona", "payoffs"),
     types: Sequence[str] | None = None,
 ) -> list[Regret]:
-    """The regret of every role against what the others actually did; intervals resample scenarios."""
+    """The regret of every role against what the others actually did."""
     made = []
     for kind in types_in(profiles) if types is None else types:
-        groups: dict[tuple[tuple[Any, ...], str], list[tuple[str, float]]] = {}
+        groups: dict[tuple[tuple[Any, ...], str], list[tuple[Played, float]]] = {}
         for p in of_type(profiles, kind):
             for role, value in zip(p.roles, p.regrets, strict=True):
-                groups.setdefault((tuple(p[c] for c in by), role), []).append((p.scenario, value))
+                groups.setdefault((tuple(p[c] for c in by), role), []).append((p, value))
         for (key, role), rows in groups.items():
-            values = [value for _, value in rows]
-            made.append(
-                Regret(
-                    kind, dict(zip(by, key, strict=True)), role, len(rows), sum(values) / len(values),
-                    _interval(rows), sum(value <= 1e-9 for value in values),
-                )
-            )  # fmt: skip
+            best = sum(value <= 1e-9 for _, value in rows)
+            mean = mean_over_scenarios(rows, (0.0, None))
+            made.append(Regret(kind, dict(zip(by, key, strict=True)), role, len(rows), mean, best))
     return made
 
 
@@ -90,18 +89,3 @@ def distances(
             for key, counts in groups.items()
         ]
     return made
-
-
-def _interval(rows: Sequence[tuple[str, float]]) -> Interval | None:
-    if len(rows) < 2:
-        return None
-    try:
-        return cluster_bootstrap_mean(
-            [value for _, value in rows],
-            clusters=[scenario for scenario, _ in rows],
-            unit="scenario",
-            rng=Streams(0, len(rows)).at(0, 0, "bootstrap"),
-            resamples=RESAMPLES,
-        ).ci
-    except StatisticsError:
-        return None

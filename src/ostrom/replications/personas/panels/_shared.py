@@ -6,19 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ostrom.analysis.rundata import RunData
-from ostrom.replications.personas.profiles import Played, played
+from ostrom.replications.personas.profiles import Played
 from ostrom.reports.words import pretty
 
 NOTHING = "No one-shot match is finished, so there is no profile to show."
-
-
-def profiles(data: RunData) -> list[Played]:
-    """The profiles of all finished matches."""
-    rows = data.records(
-        "SELECT * FROM decisions WHERE kind = 'act' AND state = 'done' AND action IS NOT NULL "
-        "ORDER BY match, step, seat"
-    )
-    return played(rows, data.game)
 
 
 def conditions(data: RunData, found: Sequence[Played]) -> list[str]:

@@ -7,8 +7,8 @@ from typing import Any
 from ostrom.analysis.rundata import RunData
 from ostrom.analysis.statistics import StatisticsError, ends
 from ostrom.replications.personas.effects import effects, logistic
-from ostrom.replications.personas.panels._shared import NOTHING, profiles
-from ostrom.replications.personas.profiles import Played, types_in
+from ostrom.replications.personas.panels._shared import NOTHING
+from ostrom.replications.personas.profiles import Played, profiles_of, types_in
 from ostrom.replications.personas.rates import Rate, rates
 from ostrom.reports.marks import curves, series_colours
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
@@ -27,7 +27,7 @@ class Interaction(Panel):
 
     def draw(self, data: RunData) -> Drawn:
         """One small multiple per agent and type of scenario."""
-        found = profiles(data)
+        found = profiles_of(data)
         if not found:
             return Drawn(notes=[NOTHING])
         if not set(NEEDED) <= set(data.factors):
@@ -36,23 +36,24 @@ class Interaction(Panel):
         table = Table(
             "personas_effects",
             [
-                "scenario type", "agent", "effect", "at", "points",
-                "scenario low", "scenario high", "Newcombe low", "Newcombe high", "note",
+                "scenario type", "agent", "effect", "at", "points", "low", "high", "scenarios", "method",
+                "note",
             ],
             [
                 [
-                    e.scenario_type, e.key["agent"], e.effect, e.at, e.points,
-                    *ends(e.clustered), *ends(e.newcombe), e.note or None,
+                    e.scenario_type, e.key["agent"], e.effect, e.at, e.points, e.estimate.low,
+                    e.estimate.high, e.estimate.n, e.estimate.method, e.estimate.note or None,
                 ]
                 for e in effects(found, self.measure)
             ],
             f"Effects on the {pretty(self.measure)} in percentage points: persona = without minus with, "
-            "visibility = visible minus hidden, interaction = persona effect visible minus hidden.",
+            "visibility = visible minus hidden, interaction = persona effect visible minus hidden. Intervals "
+            "over scenarios.",
         )  # fmt: skip
         model, notes = _models(found, self.measure)
         caption = (
             f"{pretty(self.measure).capitalize()} with hidden and visible payoffs, with and without persona. "
-            "Bands are 95 % intervals that resample scenarios (Wilson's where all matches agree)."
+            "Bands are 95 % intervals over scenarios."
         )
         figure = Figure(
             "personas_interaction",
@@ -68,14 +69,14 @@ class Interaction(Panel):
         rows = [
             {
                 "x": r.key["payoffs"],
-                "mean": r.estimate,
-                "low": ends(r.interval)[0],
-                "high": ends(r.interval)[1],
+                "mean": r.share,
+                "low": r.ends[0],
+                "high": r.ends[1],
                 "series": series[r.key["persona"]],
                 "facet": f"{names[r.key['agent']]}, {r.scenario_type}",
             }
             for r in made
-            if r.estimate is not None
+            if r.share is not None
         ]
         return curves(
             rows,

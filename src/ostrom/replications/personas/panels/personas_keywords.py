@@ -6,7 +6,8 @@ from typing import Any
 
 from ostrom.analysis.rundata import RunData
 from ostrom.replications.personas.keywords import keyword_rows
-from ostrom.replications.personas.panels._shared import condition_label, conditions, profiles
+from ostrom.replications.personas.panels._shared import condition_label, conditions
+from ostrom.replications.personas.profiles import profiles_of
 from ostrom.reports.marks import import_altair
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import INK, SEQUENCE
@@ -20,7 +21,7 @@ class Keywords(Panel):
 
     def draw(self, data: RunData) -> Drawn:
         """A map per agent: categories by conditions."""
-        found = profiles(data)
+        found = profiles_of(data)
         by = conditions(data, found)
         titles = sorted({role for p in found for role in p.roles})
         decisions = data.records(

@@ -6,14 +6,15 @@ from typing import Any
 
 from ostrom.analysis.rundata import RunData
 from ostrom.errors import UnknownName
-from ostrom.replications.personas.panels._shared import NOTHING, condition_label, conditions, profiles
+from ostrom.replications.personas.panels._shared import NOTHING, condition_label, conditions
+from ostrom.replications.personas.profiles import profiles_of
 from ostrom.replications.personas.rates import MEASURES, Rate, rates
 from ostrom.reports.marks import import_altair
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import INK, SEQUENCE
 from ostrom.reports.words import Share, labels, pretty
 
-COLUMNS = ("successes", "n", "share", "Wilson low", "Wilson high", "scenario low", "scenario high", "note")
+COLUMNS = ("successes", "n", "share", "low", "high", "scenarios", "method", "note")
 
 
 class NashMap(Panel):
@@ -26,8 +27,8 @@ class NashMap(Panel):
         self.title = f"{pretty(measure).capitalize()} by agent and condition"
 
     def draw(self, data: RunData) -> Drawn:
-        """The map, and a table with both intervals."""
-        found = profiles(data)
+        """The map, and a table with intervals."""
+        found = profiles_of(data)
         if not found:
             return Drawn(notes=[NOTHING])
         by = conditions(data, found)
@@ -36,8 +37,7 @@ class NashMap(Panel):
             f"personas_{self.measure}",
             ["scenario type", "agent", *by, *COLUMNS],
             [[r.scenario_type, *r.key.values(), *cells(r)] for r in made],
-            f"{pretty(self.measure).capitalize()} with Wilson's interval (every match independent) and one "
-            "that resamples scenarios.",
+            f"{pretty(self.measure).capitalize()} with 95 % intervals over scenarios.",
         )
         caption = (
             "Share of played profiles"
@@ -54,11 +54,9 @@ class NashMap(Panel):
 def cells(rate: Rate) -> list[Any]:
     """A rate as cells of a table."""
 
-    def ends(interval: Any) -> list[Share | None]:
-        return [None, None] if interval is None else [Share(interval.low), Share(interval.high)]
-
-    share = None if rate.estimate is None else Share(rate.estimate)
-    return [rate.successes, rate.n, share, *ends(rate.wilson), *ends(rate.clustered), rate.note or None]
+    made = rate.as_dict()
+    shown = [None if made[name] is None else Share(made[name]) for name in ("share", "low", "high")]
+    return [rate.successes, rate.n, *shown, made["scenarios"], made["method"], rate.note or None]
 
 
 def _chart(made: list[Rate], by: list[str]) -> Any:
@@ -69,12 +67,12 @@ def _chart(made: list[Rate], by: list[str]) -> Any:
             "type": r.scenario_type,
             "agent": names[r.key["agent"]],
             "condition": condition_label(r.key, by),
-            "share": r.estimate,
-            "text": f"{100 * r.estimate:.0f} %",
-            "dark": r.estimate > 0.55,
+            "share": r.share,
+            "text": f"{100 * r.share:.0f} %",
+            "dark": r.share > 0.55,
         }
         for r in made
-        if r.estimate is not None
+        if r.share is not None
     ]
     across = list(dict.fromkeys(row["condition"] for row in rows))
     charts = []

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ostrom.analysis.rundata import RunData
-from ostrom.analysis.statistics import ends
-from ostrom.replications.personas.panels._shared import NOTHING, condition_label, conditions, profiles
+from ostrom.replications.personas.panels._shared import NOTHING, condition_label, conditions
 from ostrom.replications.personas.panels.personas_nash_map import COLUMNS, cells
+from ostrom.replications.personas.profiles import profiles_of
 from ostrom.replications.personas.rates import Rate, role_shares
 from ostrom.replications.personas.regret import distances, regrets
 from ostrom.reports.marks import dots, series_colours
@@ -23,7 +23,7 @@ class Roles(Panel):
 
     def draw(self, data: RunData) -> Drawn:
         """Dots of green shares with intervals over scenarios; three tables."""
-        found = profiles(data)
+        found = profiles_of(data)
         if not found:
             return Drawn(notes=[NOTHING])
         by = conditions(data, found)
@@ -36,21 +36,22 @@ class Roles(Panel):
             ),
             Table(
                 "personas_regret",
-                ["scenario type", "agent", *by, "role", "n", "mean regret", "low", "high", "best replies"],
+                ["scenario type", "agent", *by, "role", "n", "mean regret", "low", "high", "best replies",
+                 "scenarios", "method", "note"],
                 [
                     [r.scenario_type, *r.key.values(), r.role, r.n, r.mean,
-                     *((None, None) if r.interval is None else (r.interval.low, r.interval.high)),
-                     Share(r.best_reply_share)]
+                     r.estimate.low, r.estimate.high, Share(r.best_reply_share),
+                     r.estimate.n, r.estimate.method, r.estimate.note or None]
                     for r in regrets(found, by=("agent", *by))
                 ],
                 "Regret in payoff units: what the best reply to the others' actual actions would have added; "
-                "intervals resample scenarios.",
+                "intervals over scenarios.",
             ),
             self._distances(distances(found, by=("agent", *by)), by),
         ]  # fmt: skip
         caption = (
             "Share of green actions by role over all scenarios with one canonical equilibrium. Whiskers are "
-            "95 % intervals that resample scenarios (Wilson's where all matches agree)."
+            "95 % intervals over scenarios."
         )
         figure = Figure("personas_roles", _chart(green, by), caption, "Dots of green shares by role.")
         return Drawn([figure], tables)
@@ -77,7 +78,7 @@ class Roles(Panel):
 
 def _chart(green: list[Rate], by: list[str]) -> Any:
     kind = green[0].scenario_type
-    shown = [r for r in green if r.scenario_type == kind and r.estimate is not None]
+    shown = [r for r in green if r.scenario_type == kind and r.share is not None]
     names = labels(r.key["agent"] for r in shown)
     series = list(dict.fromkeys(condition_label(r.key, by) for r in shown))
     groups: dict[str, list[dict[str, Any]]] = {}
@@ -86,9 +87,9 @@ def _chart(green: list[Rate], by: list[str]) -> Any:
             {
                 "label": r.key["role"],
                 "series": condition_label(r.key, by),
-                "mean": r.estimate,
-                "low": ends(r.interval)[0],
-                "high": ends(r.interval)[1],
+                "mean": r.share,
+                "low": r.ends[0],
+                "high": r.ends[1],
             }
         )
     tones = series_colours(series, ordered=len(series) > MOST_COLOURS)

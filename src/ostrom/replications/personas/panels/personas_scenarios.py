@@ -11,8 +11,8 @@ from ostrom.analysis.rundata import RunData
 from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.game import Game
 from ostrom.games.parameters import shown
-from ostrom.replications.personas.panels._shared import NOTHING, condition_label, conditions, profiles
-from ostrom.replications.personas.profiles import Played
+from ostrom.replications.personas.panels._shared import NOTHING, condition_label, conditions
+from ostrom.replications.personas.profiles import Played, profiles_of
 from ostrom.reports.panel import Drawn, Panel
 from ostrom.reports.words import labels
 
@@ -27,7 +27,7 @@ class Scenarios(Panel):
 
     def draw(self, data: RunData) -> Drawn:
         """One block per scenario, closed at first."""
-        found = profiles(data)
+        found = profiles_of(data)
         if not found:
             return Drawn(notes=[NOTHING])
         by = conditions(data, found)

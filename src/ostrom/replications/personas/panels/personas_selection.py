@@ -6,8 +6,8 @@ from collections import Counter
 from typing import Any
 
 from ostrom.analysis.rundata import RunData
-from ostrom.replications.personas.panels._shared import NOTHING, condition_label, conditions, profiles
-from ostrom.replications.personas.profiles import Played, of_type, types_in
+from ostrom.replications.personas.panels._shared import NOTHING, condition_label, conditions
+from ostrom.replications.personas.profiles import Played, of_type, profiles_of, types_in
 from ostrom.reports.marks import bars, import_altair
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.words import labels
@@ -29,7 +29,7 @@ class Selection(Panel):
 
     def draw(self, data: RunData) -> Drawn:
         """One bar per agent and condition, one block per type of scenario."""
-        found = profiles(data)
+        found = profiles_of(data)
         if not found:
             return Drawn(notes=[NOTHING])
         by = conditions(data, found)
