@@ -410,7 +410,7 @@ def test_sources_refuse_what_they_do_not_have() -> None:
         ({"from": "scenarios", "family": "commons", "classes": "red"}, "unknown class of scenarios"),
         ({"from": "scenarios", "family": "commons", "names": ["debt"]}, "unknown scenario 'debt'"),
         ({"from": "scenario"}, "unknown source of levels"),
-        ({"from": "scenarios", "famly": "commons"}, "unexpected keyword"),
+        ({"from": "scenarios", "famly": "commons"}, "unknown key 'famly'"),
     ]:
         vary = {"s": {"set": "game", "to": to}}
         study = {"name": "x", "game": "scenario", "types": {"c": "cooperator"}, "vary": vary}
