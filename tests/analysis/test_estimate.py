@@ -13,6 +13,8 @@ from ostrom.analysis.estimate import Estimate, contrast, estimate, fixed, trend
 from ostrom.analysis.measure import Measure
 from ostrom.analysis.rundata import RunData
 from ostrom.errors import UnknownName, UsageError
+from ostrom.models.base import Request
+from ostrom.models.providers import scripted
 
 TOURNAMENT: dict[str, Any] = {
     "seating": "unordered",
@@ -164,8 +166,29 @@ def test_conditions_pick_matches(small: RunData) -> None:
 
 
 def test_unfinished_matches_do_not_count(play_run: PlayedRun) -> None:
-    run = play_run(limit=5, types={"coin": "random:0.5"})
-    assert estimate(run, "cooperation")[0].n == 5
+    def says(request: Request) -> str:
+        asked = " ".join(message.content for message in request.messages)
+        return "[A0]" if "This is round 2" not in asked else "Hard to say."
+
+    scripted.register("gives_up", says)
+    scripted.register("goes_on", "[A0]")
+    try:
+        run = play_run(
+            types={"weak": {"model": "scripted/gives_up"}, "firm": {"model": "scripted/goes_on"}},
+            vary={},
+            mechanism={"name": "repetition", "rounds": 4},
+            invalid={"retries": 0, "policy": "fail"},
+        )
+    finally:
+        scripted.unregister("gives_up")
+        scripted.unregister("goes_on")
+    states = {r["state"]: r["n"] for r in run.records(
+        "SELECT state, count(DISTINCT match) AS n FROM matches GROUP BY state"
+    )}  # fmt: skip
+    decided = run.records("SELECT count(DISTINCT match) AS n FROM decisions")[0]["n"]
+    assert states.get("failed", 0) > 0 and decided == sum(states.values())
+    found = estimate(run, "by_policy", ["agent"])
+    assert [(one.key["agent"], one.n) for one in found] == [("firm", states["done"])]
 
 
 def test_balance_makes_levels_weigh_the_same(small: RunData, play_run: PlayedRun) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from ostrom.analysis.robustness import Robustness, robustness, run_robustness
-from ostrom.analysis.rundata import run_data
-from ostrom.cli.robust import framing_factors
-from ostrom.errors import UnknownName, UsageError
+from ostrom.analysis.columns import columns
+from ostrom.analysis.robustness import Robustness, robustness, wordings_of
+from ostrom.analysis.rundata import RunData, run_data
+from ostrom.errors import UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
@@ -36,18 +36,43 @@ def frame(outcome: Any, **more: Any) -> pl.DataFrame:
             rows.append(
                 {
                     "run": "r", "match": number, "unit": "match", "state": "done", "strategy": None,
-                    "opponents": agent, **cell, "cooperation": float(outcome(**cell)), **more,
+                    "player": seat, "opponents": agent, **cell, "cooperation": float(outcome(**cell)), **more,
                 }
             )  # fmt: skip
     return pl.DataFrame(rows, schema_overrides={"strategy": pl.String})
 
 
-def analysed(outcome: Any) -> Robustness:
-    return robustness(frame(outcome), ["story", "labels", "game"], ["story", "labels"])
+@pytest.fixture
+def run_of(tmp_path: Path) -> Any:
+    """A run that has nothing but its table of matches."""
+
+    def of(table: pl.DataFrame) -> RunData:
+        names = columns("matches", dict.fromkeys(("story", "labels"), str))
+        missing = [pl.lit(None, dtype=pl.String).alias(name) for name in names if name not in table.columns]
+        table.with_columns(missing).write_parquet(tmp_path / "matches.parquet")
+        levels = {
+            name: table[name].unique(maintain_order=True).to_list() for name in ("story", "labels", "game")
+        }
+        return RunData(
+            tmp_path, {"study": {}}, levels=levels, types=dict.fromkeys(levels, str), planned=table.height,
+            rows={"matches": table.height, "decisions": 0, "calls": 0},
+        )  # fmt: skip
+
+    return of
 
 
-def test_shares_go_to_what_makes_the_difference() -> None:
-    found = analysed(lambda agent, story, seed, **_: (agent == "a") * 2 + (story == "x") + 0.01 * seed)
+@pytest.fixture
+def analysed(run_of: Any) -> Any:
+    def of(values: Any, **options: Any) -> Robustness:
+        return robustness(run_of(frame(values)), ["story", "labels"], **options)
+
+    return of
+
+
+def test_shares_go_to_what_makes_the_difference(analysed: Any) -> None:
+    found = analysed(
+        lambda agent, story, seed, **_: 0.5 * (agent == "a") + 0.25 * (story == "x") + 0.01 * seed
+    )
     assert found.shares is not None
     assert found.shares["agent"].share > found.shares["story"].share > 0.1
     assert found.shares["labels"].share == pytest.approx(0) and found.shares["seat"].share == pytest.approx(0)
@@ -55,65 +80,102 @@ def test_shares_go_to_what_makes_the_difference() -> None:
     assert any("opponents goes with agent" in note for note in found.notes)
 
 
-def test_a_conclusion_that_holds_in_every_framing_survives() -> None:
-    found = analysed(lambda agent, story, **_: (agent == "a") + 0.1 * "xyz".index(story))
+def noise(seed: int, seat: int, share: float = 0.04) -> float:
+    return share * ((seed * 2 + seat) % 3)
+
+
+def test_a_conclusion_that_surely_holds_in_every_framing_survives(analysed: Any) -> None:
+    found = analysed(
+        lambda agent, story, seed, seat, **_: (
+            0.7 * (agent == "a") + 0.1 * "xyz".index(story) + noise(seed, seat)
+        )
+    )
     assert [(c.within["game"], c.survives, c.framings) for c in found.conclusions] == [
-        ("pd", True, 6), ("bos", True, 6),
+        ("pd", "yes", 6), ("bos", "yes", 6),
     ]  # fmt: skip
-    assert str(found.conclusions[0]) == "a > b in all 6 framings"
-    assert found.conclusions[0].difference == pytest.approx(1)
+    one = found.conclusions[0]
+    assert str(one) == "a > b in all 6 framings" and one.difference.value == pytest.approx(0.7)
+    assert one.difference.n == 36 and one.difference.low < 0.7 < one.difference.high
+    assert found.control == "12 comparisons at 95%, family-wise error controlled by Holm's method"
+    assert found.as_dict()["conclusions"][0]["survives"] == "yes"
 
 
-def test_one_framing_that_turns_the_sign_is_enough_to_fall() -> None:
-    def outcome(agent: str, story: str, labels: str, game: str, **_: Any) -> float:
+def test_one_framing_that_surely_turns_the_sign_is_enough_to_fall(analysed: Any) -> None:
+    def outcome(agent: str, story: str, labels: str, game: str, seed: int, seat: int, **_: Any) -> float:
         turned = (story, labels, game) == ("z", "QX", "bos")
-        return float((agent == "a") != turned)
+        return 0.9 * ((agent == "b") == turned) + noise(seed, seat, 0.005)
 
-    found = analysed(outcome)
-    by_game = {c.within["game"]: c for c in found.conclusions}
-    assert by_game["pd"].survives and not by_game["bos"].survives
+    by_game = {c.within["game"]: c for c in analysed(outcome).conclusions}
+    assert by_game["pd"].survives == "yes" and by_game["bos"].survives == "no"
     assert by_game["bos"].exceptions == ("story z, labels QX",) and by_game["bos"].agreeing == 5
 
 
-def test_a_difference_of_nothing_is_no_conclusion() -> None:
-    found = analysed(lambda seed, **_: seed)
-    assert not any(c.survives for c in found.conclusions)
+def test_a_sign_that_chance_may_have_made_is_undecided(analysed: Any) -> None:
+    """The same sign everywhere, but small beside the spread of three matches."""
+    found = analysed(lambda agent, seed, seat, **_: 0.02 * (agent == "a") + noise(seed, seat, 0.3))
+    assert [(c.agreeing, c.survives) for c in found.conclusions] == [(6, "undecided")] * 2
 
 
-def test_levels_of_a_factor_can_be_compared() -> None:
-    data = frame(lambda game, **_: game == "pd")
-    found = robustness(data, ["story", "labels", "game"], ["story", "labels"], contrast="game")
-    assert [(c.first, c.second, c.survives) for c in found.conclusions] == [("pd", "bos", True)]
+def test_a_difference_of_nothing_is_no_conclusion(analysed: Any) -> None:
+    found = analysed(lambda seed, **_: seed / 2)
+    assert [c.survives for c in found.conclusions] == ["undecided"] * 2
+    assert all(c.agreeing == 0 and str(c).startswith("a = b") for c in found.conclusions)
 
 
-def test_a_constant_outcome_has_no_variance_and_says_so() -> None:
+def test_the_lower_level_may_stand_first(analysed: Any) -> None:
+    found = analysed(lambda agent, seed, seat, **_: 0.8 * (agent == "b") + noise(seed, seat))
+    for one in found.conclusions:
+        assert str(one) == "a < b in all 6 framings" and one.survives == "yes"
+        assert one.difference.value == pytest.approx(-0.8)
+        assert one.difference.low < -0.8 < one.difference.high
+
+
+def test_two_agents_of_one_match_are_not_independent(run_of: Any) -> None:
+    """Each adds 0.4 to a match by chance, which their difference does not see."""
+    table = frame(lambda seat, seed, **_: 0.1 * (seat == 1) + 0.4 * (seed == 1)).with_columns(
+        pl.when(pl.col("seat") == 1).then(pl.lit("a")).otherwise(pl.lit("b")).alias("agent")
+    )
+    with run_of(table) as data:
+        found = robustness(data, ["story", "labels"])
+    for one in found.conclusions:
+        assert one.difference.value == pytest.approx(0.1)
+        low, high = one.difference.low, one.difference.high
+        assert low is not None and high is not None and high - low < 0.4
+
+
+def test_levels_of_a_factor_can_be_compared(analysed: Any) -> None:
+    found = analysed(lambda game, seed, seat, **_: 0.9 * (game == "pd") + noise(seed, seat), contrast="game")
+    assert [(c.first, c.second, c.survives) for c in found.conclusions] == [("pd", "bos", "yes")]
+
+
+def test_a_constant_outcome_has_no_variance_and_says_so(analysed: Any) -> None:
     found = analysed(lambda **_: 1.0)
     assert found.shares is None and any("no variance" in note for note in found.notes)
 
 
-def test_scripts_are_left_out_where_others_read() -> None:
-    both = pl.concat([frame(lambda **_: 0.0, strategy="grim"), frame(lambda seed, **_: seed)])
-    found = robustness(both, ["story"], ["story"])
+def test_scripts_are_left_out_where_others_read(run_of: Any) -> None:
+    scripts = frame(lambda **_: 0.0, strategy="grim").with_columns(pl.col("match") + 1000)
+    both = pl.concat([scripts, frame(lambda seed, **_: seed / 2)])
+    found = robustness(run_of(both), ["story"])
     assert found.rows == both.height // 2 and any("scripted players are left out" in n for n in found.notes)
 
 
-def test_with_one_framing_nothing_can_survive() -> None:
+def test_with_one_framing_nothing_can_survive(run_of: Any) -> None:
     data = frame(lambda agent, **_: agent == "a").filter(
         (pl.col("story") == "x") & (pl.col("labels") == "JF")
     )
-    found = robustness(data, ["story", "labels", "game"], ["story", "labels"])
-    assert {c.survives for c in found.conclusions} == {None}
+    found = robustness(run_of(data), ["story", "labels"])
+    assert {c.survives for c in found.conclusions} == {None} and found.control == ""
     assert any("no framing was varied" in note for note in found.notes)
 
 
-def test_wrong_use_is_named() -> None:
-    data = frame(lambda **_: 0.0)
-    with pytest.raises(UsageError, match="allowed: cooperation, score"):
-        robustness(data, [], [], outcome="happiness")
+def test_wrong_use_is_named(analysed: Any) -> None:
+    with pytest.raises(UnknownName, match="unknown measure 'happiness'"):
+        analysed(lambda **_: 0.0, outcome="happiness")
     with pytest.raises(UnknownName, match="agent"):
-        robustness(data, [], [], agents=["nobody"])
-    with pytest.raises(UnknownName, match="column of matches"):
-        robustness(data, ["tone"], [])
+        analysed(lambda **_: 0.0, agents=["nobody"])
+    with pytest.raises(UnknownName, match="unknown column 'tone'"):
+        analysed(lambda **_: 0.0, contrast="tone")
 
 
 def test_labels_that_were_drawn_count_as_a_framing(tmp_path: Path) -> None:
@@ -134,10 +196,9 @@ def test_labels_that_were_drawn_count_as_a_framing(tmp_path: Path) -> None:
             }
         )  # fmt: skip
         play(study, runs=tmp_path)
-        with open_run("drawn", tmp_path) as run:
-            assert framing_factors(run.plan.factors) == ["units"]
-            with run_data(run.rows, run.folder.path, run.manifest) as data:
-                found = run_robustness(data, ["units"])
+        with open_run("drawn", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+            assert wordings_of(data) == ["units"]
+            found = robustness(data)
     finally:
         unregister("fond")
     assert found.framings == ("units", "labels")

@@ -62,5 +62,5 @@ def test_robustness_prints_shares_and_conclusions(ostrom: Command) -> None:
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert {"labels", "story", "agent", "residual"} <= {line["source"] for line in found["shares"]}
-    assert found["conclusions"][0]["survives"] is True and found["conclusions"][0]["framings"] == 4
+    assert found["conclusions"][0]["survives"] == "yes" and found["conclusions"][0]["framings"] == 4
     assert "framings" in ostrom("robustness", "framing-robustness", "--outcome", "score").stdout

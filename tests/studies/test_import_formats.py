@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
+from ostrom.analysis.estimate import estimate
 from ostrom.analysis.rundata import run_data
 from ostrom.errors import StudyError
-from ostrom.replications.repeated_games.panels.games_robustness import GamesRobustness
-from ostrom.replications.repeated_games.panels.games_scores import GamesScores
+from ostrom.reports.panels.games_robustness import GamesRobustness
 from ostrom.studies.compare import compare_run
 from ostrom.studies.importing import Imported, import_rounds, load_mapping
 from ostrom.studies.run import open_run
@@ -113,11 +113,11 @@ class TestTables:
             run.rows, run.folder.path, run.manifest
         ) as data:  # fmt: skip
             own = {(line.own.agent, line.cell[0]): line.own.value for line in compare_run(run, data).lines}
-            drawn = GamesScores().draw(data)
+            ratios = estimate(data, "score_ratio", ["agent", "family"], balance=["number"])
         # 20 and 30 of 50 each: a share of the most that could be had, not of rank 4.
         assert own["a", "pd_family"] == pytest.approx((20 / 50 + 30 / 50) / 2)
-        ratio = {row[0]: row[4] for row in drawn.tables[0].rows if row[1] == "pd-family"}
-        assert ratio["a"] == pytest.approx(0.5)
+        ratio = {(one.key["agent"], one.key["family"]): one.value for one in ratios}
+        assert ratio["a", "pd-family"] == pytest.approx(0.5)
 
     def test_a_typing_error_is_said_and_the_number_of_the_row_decides(self, tmp_path: Path) -> None:
         done = self.run(tmp_path, "17,3,4,3,2,4,1,1,3", '17,Tragic Cycle,1,a,b,N,N,3,4,3,4,N,B,"[0, 1]"')

@@ -66,8 +66,8 @@ def main() -> int:
     samples = int(sys.argv[1]) if len(sys.argv) > 1 else SAMPLES
     cells = list(measured(samples))
     presets = [
-        ("3 seeds, 10 rounds", excluded(20, 3, 10)),
-        ("10 seeds, 20 rounds", excluded(8, 10, 20)),
+        ("3 seeds, 10 rounds", excluded(100, 3, 10)),
+        ("10 seeds, 20 rounds", excluded(100, 10, 20)),
     ]
     nulls, problems = null_table(presets)
     problems += [

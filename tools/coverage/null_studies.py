@@ -14,9 +14,11 @@ from ostrom.studies.schema import StudyFile
 
 RATES = {"coin": 0.5, "mostly": 0.9, "nearly": 0.97}
 LENGTHS = (1, 4, 16)
+TOGETHER = 5
+"""How many studies are played at once."""
 
 
-def null_study(seeds: int, rounds: int) -> StudyFile:
+def null_study(seeds: int, rounds: int, seed: int = 0) -> StudyFile:
     """Players that neither remember nor deliberate, at several history lengths in two games."""
     return StudyFile.model_validate(
         {
@@ -30,6 +32,7 @@ def null_study(seeds: int, rounds: int) -> StudyFile:
             },
             "agent": {"memory": {"name": "window", "k": 1}},
             "seeds": seeds,
+            "seed": seed,
         }
     )
 
@@ -37,21 +40,25 @@ def null_study(seeds: int, rounds: int) -> StudyFile:
 def excluded(studies: int, seeds: int, rounds: int) -> dict[str, tuple[int, int]]:
     """How many intervals exclude the truth, and of how many, by question."""
     counts: dict[str, tuple[int, int]] = {}
+    for batch in range(0, studies, TOGETHER):
+        for question, found, truth in _asked(min(TOGETHER, studies - batch), seeds, rounds, batch * seeds):
+            if found.low is not None:
+                out, of = counts.get(question, (0, 0))
+                counts[question] = out + (truth not in found), of + 1
+    return counts
+
+
+def _asked(studies: int, seeds: int, rounds: int, first: int) -> Iterator[tuple[str, Estimate, float]]:
+    """All questions to some studies, which are played as one run."""
     with TemporaryDirectory() as folder:
-        play(null_study(studies * seeds, rounds), runs=Path(folder), options=Options())
+        play(null_study(studies * seeds, rounds, first), runs=Path(folder), options=Options())
         with (
             open_run(Path(folder) / "null") as run,
             run_data(run.rows, run.folder.path, run.manifest) as data,
         ):
-            first = int(data.records("SELECT min(seed) AS s FROM matches")[0]["s"])
-            for number in range(studies):
-                start = first + number * seeds
-                where = f"seed >= {start} AND seed < {start + seeds}"
-                for question, found, truth in _questions(data, where):
-                    if found.low is not None:
-                        out, of = counts.get(question, (0, 0))
-                        counts[question] = out + (truth not in found), of + 1
-    return counts
+            start = int(data.records("SELECT min(seed) AS s FROM matches")[0]["s"])
+            for low in range(start, start + studies * seeds, seeds):
+                yield from _questions(data, f"seed >= {low} AND seed < {low + seeds}")
 
 
 def _questions(data: RunData, where: str) -> Iterator[tuple[str, Estimate, float]]:

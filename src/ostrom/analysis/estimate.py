@@ -155,8 +155,10 @@ def contrast(
     """
     found = observations(data, measures.named(measure), where)
     found.need([factor])
+    made: list[Estimate] = []
+    if not found.rows:
+        return made
     first, second = _levels(found, factor, levels)
-    made = []
     for key, rows in found.groups(by).items():
         sides = [[row for row in rows if row[factor] == side] for side in (first, second)]
         if all(sides):

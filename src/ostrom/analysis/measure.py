@@ -1,8 +1,8 @@
 """What a measure is: a name, a meaning, and one value per unit. No interval, no grouping, no chart.
 
-A measure is one file in ``ostrom.analysis.measures`` (constant ``MEASURE``) or an entry point of the group
-``ostrom.measures``. Its values are SQL over the tables of a run (``matches``, ``decisions``, ``calls``,
-``traces``), or a function over the run, that give rows with these columns:
+A measure is one file in ``ostrom.analysis.measures`` or in the folder ``measures`` of a replication (constant
+``MEASURE``), or an entry point of the group ``ostrom.measures``. Its values are SQL over the tables of a run
+(``matches``, ``decisions``, ``calls``, ``traces``), or a function over the run, that give rows with these columns:
 
 * ``match`` and ``value``; a row without a value is left out, never counted as zero;
 * ``player``, where each player of a match has a value of its own; without it the value is the match's;

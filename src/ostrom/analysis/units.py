@@ -49,8 +49,8 @@ class Observations:
     columns: frozenset[str]
 
     def need(self, names: Iterable[str]) -> None:
-        """Complain about a column that the values do not have."""
-        for name in names:
+        """Complain about a column that the values do not have; without any value a measure's own are not known."""
+        for name in names if self.rows else ():
             if name not in self.columns:
                 raise UnknownName("column", name, self.columns)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def robustness(
     run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
-    outcome: Annotated[str, typer.Option(help="cooperation | score")] = "cooperation",
+    outcome: Annotated[str, typer.Option(help="A measure: cooperation, score, payoff, ...")] = "cooperation",
     contrast: Annotated[
         str, typer.Option(help="What is compared: agent, or a factor of the study.")
     ] = "agent",
@@ -31,26 +31,15 @@ def robustness(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Decompose the variance of an outcome, and say which conclusions hold in every framing."""
-    from ostrom.analysis.robustness import run_robustness
+    from ostrom.analysis.robustness import robustness as robustness_of
     from ostrom.analysis.rundata import run_data
     from ostrom.studies.run import open_run
 
-    with open_run(run, runs) as opened:
-        framings = framing or framing_factors(opened.plan.factors)
-        data = run_data(opened.rows, opened.folder.path, opened.manifest)
-    with data:
-        found = run_robustness(data, framings, outcome=outcome, contrast=contrast, agents=tuple(agent or ()))
+    with open_run(run, runs) as opened, run_data(opened.rows, opened.folder.path, opened.manifest) as data:
+        found = robustness_of(
+            data, framing or None, outcome=outcome, contrast=contrast, agents=tuple(agent or ())
+        )
     print_json(found.as_dict()) if json else _show(found)
-
-
-def framing_factors(factors: Any) -> list[str]:
-    """The factors that set nothing but framings of agents; all factors, where a run is imported."""
-    wording = []
-    for factor in factors:
-        paths = [path for level in factor.levels for path in level.assigns]
-        if all(".framing." in f".{path}." for path in paths):
-            wording.append(factor.name)
-    return wording
 
 
 def _show(found: Robustness) -> None:
@@ -77,14 +66,14 @@ def _show(found: Robustness) -> None:
                 [
                     ", ".join(f"{k} {v}" for k, v in line.within.items()) or "everywhere",
                     str(line),
-                    f"{line.difference:+.3f}",
-                    "" if line.low is None else f"{line.low:+.3f} to {line.high:+.3f}",
-                    {True: "yes", False: "no", None: "-"}[line.survives],
+                    f"{line.difference.value:+.3f}",
+                    line.difference.interval_text or "",
+                    line.survives or "-",
                     "; ".join(line.exceptions[:3])
                     + (f"; and {len(line.exceptions) - 3} more" if len(line.exceptions) > 3 else ""),
                 ]
                 for line in found.conclusions
             ],
         )
-    for note in found.notes:
+    for note in (*([f"survives: {found.control}"] if found.control else []), *found.notes):
         say(note)

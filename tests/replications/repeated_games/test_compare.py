@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator
 from math import sqrt
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from ostrom.analysis.rundata import RunData, run_data
+from ostrom.analysis.rundata import run_data
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.replications.repeated_games.figures.claims import claims
-from ostrom.replications.repeated_games.figures.moves import BOS, Match, Side, always
+from ostrom.replications.repeated_games.figures.claims import in_step
+from ostrom.replications.repeated_games.moves import BOS, Match, Side, always
 from ostrom.studies.compare import Comparison, Line, compare_run, references
 from ostrom.studies.compare.published import published_rows
 from ostrom.studies.importing import import_rounds
@@ -97,6 +97,9 @@ def test_one_player_against_all_others_by_the_published_recipe(tmp_path: Path) -
     assert d.own.value == pytest.approx(3.5 / sqrt((first + second) / 2)) and d.value == 0.33
     assert line(made, "d", PD, "d_ci_low_against_all_others").own.value == d.own.low
     assert any("match totals: t(33) 2.01" in doubt for doubt in one.doubts)
+    # Per match the defector has 20, 20, 10, 10 and the cooperator 16, 16, 0, 0: t = 7 / sqrt(25 / 3 + 64 / 3).
+    (doubt,) = one.own.doubts
+    assert doubt.endswith("with match totals as the unit t(5.0) = 1.29, p = 0.255")
     assert any("others pooled" in doubt and "80.0" in doubt for doubt in one.doubts)
     bayes = line(made, "d", PD, "bf_against_all_others")
     assert bayes.value == 7.1 and any("6.13" in doubt for doubt in bayes.doubts)
@@ -163,7 +166,7 @@ def test_in_step_means_to_the_end_and_from_seat_1() -> None:
     social = side("m", 1, "JJJJJFJFJF", style="social", model="x")
     script = side("s", 2, "JFJFJFJFJF", strategy="alternator")
     found = [Match(0, BOS, (social, script))]
-    (own,) = claims(found, cast(RunData, None))
+    (own,) = in_step(found)
     assert (own.cell, own.agent, own.value) == (("", BOS, "first_alternating_round"), "m", 5.0)
     turned = [
         Match(
@@ -172,14 +175,14 @@ def test_in_step_means_to_the_end_and_from_seat_1() -> None:
             (side("s", 1, "FJFJ", strategy="alternator"), side("m", 2, "FJFJ", style="social", model="x")),
         )
     ]
-    assert list(claims(turned, cast(RunData, None))) == []
+    assert list(in_step(turned)) == []
 
 
-def test_a_mean_of_one_match_has_no_interval() -> None:
-    script = side("s", 2, "JFJF", strategy="alternator")
-    found = [Match(0, BOS, (side("m", 1, "JJJJ", model="x"), script))]
-    (mean,) = claims(found, cast(RunData, None))
-    assert (mean.value, mean.matches, mean.low, mean.high) == (0.5, 1, None, None)
+def test_a_mean_of_few_matches_has_the_interval_of_the_estimate(tmp_path: Path) -> None:
+    types = "alternate: alternator"
+    made = compared(played(tmp_path, "bos-tournament", types, ["mechanism.rounds=4", "seating=seats"]))
+    (alone,) = [x.own for x in made.lines if x.cell[-1] == "coordination_rate"]
+    assert (alone.value, alone.matches, alone.low, alone.high) == (0.5, 1, None, None)
 
 
 def test_who_alternates_once_is_no_alternating_script() -> None:

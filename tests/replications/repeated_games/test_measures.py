@@ -2,40 +2,47 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from ostrom.analysis.rundata import run_data
-from ostrom.errors import UnknownName, UsageError
+from ostrom.analysis.estimate import Estimate, contrast, estimate
+from ostrom.analysis.rundata import RunData, run_data
+from ostrom.errors import UnknownName
 from ostrom.games import build_game
 from ostrom.games.ordinal import ordinal_games
-from ostrom.replications.repeated_games.endings import cooperation_to_the_end, last_round_effects
-from ostrom.replications.repeated_games.families import score_ratios
-from ostrom.replications.repeated_games.pairs import agent_rates, favourite_actions, pair_rates
+from ostrom.models.providers.scripted import register, unregister
+from ostrom.replications.repeated_games.measures.favourite import favourite_of
 from ostrom.replications.repeated_games.predictions import first_right_rounds
 from ostrom.replications.repeated_games.published_tests import match_test, published_test
 from ostrom.studies.importing import import_rounds
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 
-BOS = {"battle_of_the_sexes": build_game("battle_of_the_sexes")}
-
-
-def table(name: str, runs: Path, which: str = "decisions") -> Any:
-    with open_run(name, runs) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        return data.query(f"SELECT * FROM {which}")
-
 
 @pytest.fixture
-def released(tmp_path: Path, data_folder: Path) -> Any:
-    def of(game: str) -> Any:
+def imported(tmp_path: Path, data_folder: Path) -> Any:
+    @contextmanager
+    def of(game: str) -> Iterator[RunData]:
         file = data_folder / "repeated-games" / f"experiment_{game}.csv"
         done = import_rounds([file], f"repeated-games-{game}", name=game, runs=tmp_path)
         assert done.disagreements == ()
-        return table(game, tmp_path)
+        with open_run(game, tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+            yield data
+
+    return of
+
+
+@pytest.fixture
+def released(imported: Any) -> Any:
+    def of(game: str) -> Any:
+        with imported(game) as data:
+            return data.query("SELECT * FROM decisions")
 
     return of
 
@@ -60,116 +67,158 @@ class TestPublished:
         assert (round(ours.t.df, 1), round(ours.t.statistic, 2), round(ours.t.p, 2)) == (20.9, 0.53, 0.6)
         assert ours.bayes.bf10 < 1
 
-    def test_totals_are_those_of_the_release(self, released: Any) -> None:
-        pairs = pair_rates(released("pd"))
-        totals = {row["agent"]: round(row["total"], 1) for row in agent_rates(pairs).iter_rows(named=True)}
-        assert (totals["act_f"], totals["act_claude"], totals["act_gpt4"]) == (80.0, 78.6, 72.3)
-
     def test_the_defection_heat_map_has_every_pair_and_equals_the_file(
-        self, released: Any, data_folder: Path
+        self, imported: Any, data_folder: Path
     ) -> None:
-        pairs = pair_rates(released("pd"))
+        with imported("pd") as data:
+            pairs = {
+                tuple(one.key.values()): one.value
+                for one in estimate(data, "defection", ["agent", "opponents"], where={"seat": 1})
+            }
         raw = pl.read_csv(data_folder / "repeated-games" / "experiment_pd.csv")
-        expected = raw.group_by("player1", "player2").agg(
-            (pl.col("answer1") == "F").mean().alias("defection1"), pl.col("points1").sum().alias("total1")
-        )
-        both = pairs.join(expected, on=["player1", "player2"], suffix="_file")
-        assert both.height == 64
-        assert both["defection1"].to_list() == both["defection1_file"].to_list()
-        assert both["total1"].to_list() == both["total1_file"].to_list()
-        grid = {(r["player1"], r["player2"]): r["defection1"] for r in pairs.iter_rows(named=True)}
+        expected = raw.group_by("player1", "player2").agg((pl.col("answer1") == "F").mean().alias("rate"))
+        assert len(pairs) == 64
+        assert pairs == pytest.approx({(r[0], r[1]): r[2] for r in expected.iter_rows()})
         # GPT-4 never forgives the one who defects once: nine of ten rounds.
-        assert grid["act_gpt4", "act_defect_once"] == 0.9 and grid["act_gpt4", "act_gpt4"] == 0.0
+        assert pairs["act_gpt4", "act_defect_once"] == pytest.approx(0.9)
+        assert pairs["act_gpt4", "act_gpt4"] == 0.0
 
-    def test_coordination_and_favourites_of_the_battle(self, released: Any) -> None:
-        pairs = pair_rates(released("bos"), favourites=favourite_actions(BOS))
-        totals = {row["agent"]: row for row in agent_rates(pairs).iter_rows(named=True)}
-        assert round(totals["act_gpt4_predictfirst"]["total"], 1) == 73.2
-        assert round(totals["act_gpt4"]["total"], 1) == 54.0
-        assert totals["act_gpt4"]["defection"] is None
-        always = pairs.filter((pl.col("player1") == "act_j") & (pl.col("player2") == "act_j"))
-        assert always["coordination"].item() == 1.0
-        assert (always["favourite1"].item(), always["favourite2"].item()) == (1.0, 0.0)
+    def test_coordination_and_favourites_of_the_battle(self, imported: Any) -> None:
+        with imported("bos") as data:
+            always = {"agent": "act_j", "opponents": "act_j"}
+            assert [one.value for one in estimate(data, "coordination", where=always)] == [1.0]
+            own = [one.value for one in estimate(data, "favourite", ["seat"], where=always)]
+            assert own == [1.0, 0.0] and estimate(data, "defection") == []
 
     def test_an_agent_that_is_not_there_is_named(self, released: Any) -> None:
         with pytest.raises(UnknownName, match="did you mean act_gpt35 or act_gpt4"):
             published_test(released("pd"), "act_gpt5")
 
 
-def played(tmp_path: Path, **study: Any) -> tuple[Any, Any]:
+@contextmanager
+def played(tmp_path: Path, **study: Any) -> Iterator[RunData]:
     play(load_study({"name": "r", "mechanism": {"name": "repetition", "rounds": 4}, **study}), runs=tmp_path)
-    return table("r", tmp_path), table("r", tmp_path, "matches")
+    with open_run("r", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        yield data
+
+
+def values(found: list[Estimate]) -> dict[Any, float]:
+    return {key[0] if len(key := tuple(one.key.values())) == 1 else key: one.value for one in found}
 
 
 class TestFamilies:
     def test_ratios_are_points_over_the_best_rank_by_family(self, tmp_path: Path) -> None:
-        _, matches = played(
-            tmp_path, game="ordinal_2x2", types={"a": "constant:0"}, vary={"game": {"from": "ordinal_2x2"}}
-        )
-        ratios = {row["family"]: row for row in score_ratios(matches).iter_rows(named=True)}
+        every = {"game": {"from": "ordinal_2x2"}}
+        with played(tmp_path, game="ordinal_2x2", types={"a": "constant:0"}, vary=every) as data:
+            ratios = estimate(data, "score_ratio", ["family"], balance=["number"])
+            (whole,) = estimate(data, "score_ratio", balance=["number"])
         games = ordinal_games()
-        for family in {g.family for g in games}:
-            expected = [(g.seat1[0] + g.seat2[0]) / 8 for g in games if g.family == family]
-            assert ratios[family]["games"] == len(expected)
-            assert ratios[family]["ratio"] == pytest.approx(sum(expected) / len(expected))
-        assert (ratios["overall"]["games"], ratios["overall (published)"]["games"]) == (144, 136)
-        assert ratios["tragic"]["games"] == 8
-        whole = [(g.seat1[0] + g.seat2[0]) / 8 for g in games]
-        assert ratios["overall"]["ratio"] == pytest.approx(sum(whole) / 144)
+        assert {one.key["family"] for one in ratios} == {g.family for g in games}
+        for one in ratios:
+            expected = [(g.seat1[0] + g.seat2[0]) / 8 for g in games if g.family == one.key["family"]]
+            assert (one.n, one.unit) == (len(expected), "scenario")
+            assert one.value == pytest.approx(sum(expected) / len(expected))
+        assert whole.n == 144
+        assert whole.value == pytest.approx(sum((g.seat1[0] + g.seat2[0]) / 8 for g in games) / 144)
+
+    def test_self_play_counts_with_both_seats_and_games_weigh_the_same(self, tmp_path: Path) -> None:
+        types = {"a": "constant:0", "b": "constant:1"}
+        games = {"game": ["ordinal_2x2:67", "ordinal_2x2:12"]}
+        with played(tmp_path, game="ordinal_2x2", types=types, vary=games, seating="ordered") as data:
+            found = values(estimate(data, "score_ratio", ["agent"], balance=["number"]))
+            both = [build_game(name) for name in games["game"]]
+        # Against itself in both seats, and against b in either.
+        paid = [
+            (g.payoff((0, 0))[0] + g.payoff((0, 0))[1] + g.payoff((0, 1))[0] + g.payoff((1, 0))[1]) / 16
+            for g in both
+        ]
+        assert found["a"] == pytest.approx(sum(paid) / 2)
 
     def test_other_games_have_no_ratio(self, tmp_path: Path) -> None:
-        _, matches = played(tmp_path, game="prisoners_dilemma", types={"a": "grim"})
-        with pytest.raises(UsageError, match="ordinal_2x2"):
-            score_ratios(matches)
+        with played(tmp_path, game="prisoners_dilemma", types={"a": "grim"}) as data:
+            assert estimate(data, "score_ratio", ["family"]) == []
 
 
 class TestPredictions:
     def test_the_first_round_from_which_all_is_right(self, tmp_path: Path) -> None:
         # A script expects the last action again: right about a constant player from round 2 at the latest.
-        decisions, _ = played(
+        with played(
             tmp_path, game="battle_of_the_sexes", types={"a": "alternator", "c": "constant:1"},
             seating="ordered", mechanism={"name": "repetition", "rounds": 4, "predict": "players"},
-        )  # fmt: skip
-        rows = first_right_rounds(decisions).iter_rows(named=True)
-        found = {(r["agent"], r["target_agent"], r["seat"]): (r["from_round"], r["accuracy"]) for r in rows}
+        ) as data:  # fmt: skip
+            first = {
+                (r["agent"], r["target_agent"], r["seat"]): r["from_round"] for r in first_right_rounds(data)
+            }
+            by = ["agent", "target_agent", "seat"]
+            accuracy = values(estimate(data, "prediction_accuracy", by))
+            settled = values(estimate(data, "prediction_settled", [*by, "round"]))
         # Seat 1 expects seat 2 to begin with its favourite, the match, which it then plays for ever.
-        assert found["a", "c", 1] == (1, 1.0) and found["a", "c", 2] == (2, 0.75)
-        assert found["c", "a", 1][0] is None and found["a", "a", 1] == (None, 0.0)
+        assert first["a", "c", 1] == 1 and first["a", "c", 2] == 2
+        assert accuracy["a", "c", 1] == 1 and accuracy["a", "c", 2] == 0.75
+        assert [settled["a", "c", 2, n] for n in (1, 2, 3, 4)] == [0, 1, 1, 1]
+        assert first["c", "a", 1] is None and first["a", "a", 1] is None and accuracy["a", "a", 1] == 0
+        assert settled["a", "a", 1, 4] == 0
 
-    def test_a_run_without_predictions_says_so(self, tmp_path: Path) -> None:
-        decisions, _ = played(tmp_path, game="prisoners_dilemma", types={"a": "grim"})
-        with pytest.raises(UsageError, match="no prediction"):
-            first_right_rounds(decisions)
+    def test_a_run_without_predictions_has_none(self, tmp_path: Path) -> None:
+        with played(tmp_path, game="prisoners_dilemma", types={"a": "grim"}) as data:
+            assert not first_right_rounds(data) and not estimate(data, "prediction_accuracy", ["round"])
 
 
 class TestEndings:
     def test_the_last_round_is_compared_with_those_before(self, tmp_path: Path) -> None:
-        decisions, _ = played(
-            tmp_path, game="prisoners_dilemma", types={"a": "alternator", "d": "defector"}, seating="seats"
-        )
-        effects = {row["agent"]: row for row in last_round_effects(decisions).iter_rows(named=True)}
+        types = {"a": "alternator", "d": "defector"}
+        with played(tmp_path, game="prisoners_dilemma", types=types, seating="seats") as data:
+            found = values(estimate(data, "cooperation_at_end", ["agent", "phase"]))
+            drop = contrast(data, "cooperation_at_end", "phase", "before - last", ["agent"])
+            way = values(estimate(data, "cooperation_to_go", ["rounds_to_go"], where={"agent": "a"}))
         # C D C | D: two of three before, none in the last.
-        assert effects["a"]["before"] == pytest.approx(2 / 3) and effects["a"]["last"] == 0
-        assert effects["a"]["drop"] == pytest.approx(2 / 3) and effects["d"]["drop"] == 0
-        curve = cooperation_to_the_end(decisions).filter(pl.col("agent") == "a")
-        assert curve["to_come"].to_list() == [3, 2, 1, 0] and curve["cooperation"].to_list() == [1, 0, 1, 0]
+        assert found["a", "before"] == pytest.approx(2 / 3) and found["a", "last"] == 0
+        assert [one.value for one in drop] == [pytest.approx(2 / 3), 0]
+        assert list(way.items()) == [(3, 1), (2, 0), (1, 1), (0, 0)]
 
-    def test_matches_of_one_round_have_no_last_round_effect(self, tmp_path: Path) -> None:
-        decisions, _ = played(tmp_path, game="prisoners_dilemma", types={"a": "grim"}, mechanism="none")
-        with pytest.raises(UsageError, match="single round"):
-            last_round_effects(decisions)
+    @pytest.mark.parametrize(
+        "study",
+        [
+            {"game": "prisoners_dilemma", "types": {"a": "grim"}, "mechanism": "none"},
+            {"game": "battle_of_the_sexes", "types": {"a": "favourite"}},
+        ],
+    )
+    def test_one_round_or_no_cooperative_action_has_no_end(self, study: Any, tmp_path: Path) -> None:
+        with played(tmp_path, **study) as data:
+            assert contrast(data, "cooperation_at_end", "phase", "before - last") == []
+            assert estimate(data, "cooperation_to_go", ["rounds_to_go"]) == []
 
-    def test_games_without_a_cooperative_action_have_none(self, tmp_path: Path) -> None:
-        decisions, _ = played(tmp_path, game="battle_of_the_sexes", types={"a": "favourite"})
-        with pytest.raises(UsageError, match="no cooperative action"):
-            last_round_effects(decisions)
 
-
-def test_three_players_make_no_heat_map_of_pairs(tmp_path: Path) -> None:
-    decisions, _ = played(tmp_path, game="public_goods", types={"a": "cooperator"})
-    with pytest.raises(UsageError, match="between two players"):
-        pair_rates(decisions)
+def test_forgiveness_and_coordination_are_measured_against_the_right_script(tmp_path: Path) -> None:
+    """A reader cooperates always: it forgives in all rounds but the first, and meets an alternating player half
+    of the time; against other scripts it has no value."""
+    register(
+        "kind", lambda request: re.findall(r"\[\w+\]", request.messages[-1].content.split("Valid")[-1])[0]
+    )
+    kind = {"m": {"model": "scripted/kind"}}
+    try:
+        pd = {
+            "game": "prisoners_dilemma:repeated_games",
+            "types": {**kind, "o": "defect_once", "d": "defector"},
+        }
+        with played(tmp_path, **pd, seating="ordered") as data:
+            (one,) = estimate(data, "forgiveness", ["agent"])
+            assert (one.key["agent"], one.value, one.n) == ("m", 3.0, 2)
+            assert one.low is not None and one.low < 3 and one.high == 3
+        bos = {
+            "game": "battle_of_the_sexes",
+            "types": {**kind, "t": "alternator"},
+            "seating": "ordered",
+            "name": "b",
+        }
+        play(load_study({"mechanism": {"name": "repetition", "rounds": 4}, **bos}), runs=tmp_path)
+        with open_run("b", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+            (one,) = estimate(data, "coordination_with_alternation", ["agent"])
+            assert (one.key["agent"], one.value) == ("m", 0.5)
+    finally:
+        unregister("kind")
 
 
 def test_a_seat_with_two_best_actions_has_no_favourite() -> None:
-    assert favourite_actions({"c": build_game("battle_of_the_sexes:8,8")}) == {}
+    assert favourite_of(build_game("battle_of_the_sexes:8,8"), 1) is None
+    assert favourite_of(build_game("battle_of_the_sexes"), 1) == "opera"

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from ostrom.analysis.robustness import wordings
 from ostrom.analysis.rundata import RunData
 from ostrom.games.ordinal import ordinal_game
-from ostrom.replications.repeated_games.panels.games_robustness import wordings
 from ostrom.reports import Drawn, Table, build_report
+from ostrom.reports.chart import panel_of
 from ostrom.reports.panel import panels
 from ostrom.studies.load import load_study
 
@@ -27,7 +28,13 @@ TOURNAMENT = {
 
 
 def draw(data: RunData, spec: Any) -> Drawn:
-    return panels.build(spec).draw(data)
+    return panel_of(spec).draw(data)
+
+
+def declared(study: str, measure: str) -> Any:
+    """The chart of a measure that a built-in study declares first."""
+    wanted = load_study(study).report.panels
+    return next(spec for spec in wanted if not isinstance(spec, str) and spec.get("measure") == measure)
 
 
 def rows_of(table: Table) -> list[dict[str, Any]]:
@@ -74,33 +81,37 @@ def test_score_ratios_stand_by_family_with_intervals_over_games(played: Played) 
     tragic = [n for n in range(1, 145) if ordinal_game(n).family == "tragic"][:1]
     win = [n for n in range(1, 145) if ordinal_game(n).family == "win-win"][:3]
     vary = {"game": [f"ordinal_2x2:{n}" for n in (*tragic, *win)]}
-    study = {**TOURNAMENT, "types": {"best": "favourite", "other": "random"}, "vary": vary}
-    drawn = draw(played(**study), "games_scores")
-    rows = {(r["agent"], r["family"]): r for r in rows_of(drawn.tables[0])}
-    assert rows["best", "win-win"]["games"] == 3 and rows["best", "win-win"]["resampled"] == "games"
-    assert rows["best", "tragic"]["games"] == 1 and rows["best", "tragic"]["resampled"] == "matches"
-    assert (
-        rows["best", "win-win"]["low"] <= rows["best", "win-win"]["ratio"] <= rows["best", "win-win"]["high"]
-    )
+    data = played(**{**TOURNAMENT, "types": {"best": "favourite", "other": "random"}, "vary": vary})
+    wanted = [spec for spec in load_study("games-2x2").report.panels if not isinstance(spec, str)]
+    by_family, published, every = (draw(data, spec) for spec in wanted)
+    rows = {(r["agent"], r["family"]): r for r in rows_of(by_family.tables[0])}
+    win_win = rows["other", "win-win"]
+    assert win_win["scenarios"] == 3 and win_win["low"] < win_win["score_ratio"] < win_win["high"]
+    # One game says nothing about the spread over games.
+    assert rows["other", "tragic"]["scenarios"] == 1 and rows["other", "tragic"]["low"] is None
     # Without the tragic game the published figure is that of the win-win games, interval included.
-    same = [
-        (r["ratio"], r["low"], r["high"])
-        for r in (rows["best", "win-win"], rows["best", "overall (published)"])
+    overall = {r["agent"]: r for r in rows_of(published.tables[0])}
+    assert [overall["other"][c] for c in ("score_ratio", "low", "high")] == [
+        win_win[c] for c in ("score_ratio", "low", "high")
     ]
-    assert same[0] == same[1]
-    assert rows["best", "overall"]["games"] == 4 and rows["best", "overall (published)"]["games"] == 3
-    assert names_of(drawn) == ["games_scores"] and "No finished match in the family" in drawn.notes[0]
+    assert {r["scenarios"] for r in rows_of(every.tables[0])} == {4}
+    assert names_of(published) == ["score_ratio_published"]
 
 
 def test_the_last_round_is_held_against_those_before(played: Played) -> None:
     data = played(**{**TOURNAMENT, "types": {"once": "defect_once", "turn": "alternator"}})
-    drawn = draw(data, "games_endings")
-    assert names_of(drawn) == ["games_endings_last_round", "games_endings_to_go"]
-    drops = {r["agent"]: r for r in rows_of(drawn.tables[0])}
+    drops = {
+        r["agent"]: r for r in rows_of(draw(data, declared("pd-tournament", "cooperation_at_end")).tables[0])
+    }
     # D C C C: two thirds before, 1 in the last; C D C D: two thirds before, 0 in the last.
-    assert drops["once"]["drop"] == pytest.approx(2 / 3 - 1) and drops["turn"]["drop"] == pytest.approx(2 / 3)
-    way = {(r["agent"], r["rounds to go"]): r["cooperation"] for r in rows_of(drawn.tables[1])}
-    assert way["once", 3] == 0 and way["once", 0] == 1 and way["turn", 0] == 0
+    assert drops["once"]["cooperation_at_end"] == pytest.approx(2 / 3 - 1)
+    assert (
+        drops["turn"]["cooperation_at_end"] == pytest.approx(2 / 3) and drops["turn"]["interval"] == "exact"
+    )
+    way = draw(data, declared("pd-tournament", "cooperation_to_go"))
+    rows = {(r["agent"], r["rounds_to_go"]): r["cooperation_to_go"] for r in rows_of(way.tables[0])}
+    assert rows["once", 3] == 0 and rows["once", 0] == 1 and rows["turn", 0] == 0
+    assert len(way.figures) == 1
 
 
 def test_predictions_show_accuracy_and_the_first_right_round(played: Played) -> None:
@@ -109,8 +120,12 @@ def test_predictions_show_accuracy_and_the_first_right_round(played: Played) -> 
         "types": {"kind": "cooperator", "turn": "alternator"},
         "mechanism": {"name": "repetition", "rounds": 4, "predict": "players"},
     }
-    drawn = draw(played(**study), "games_predictions")
-    assert names_of(drawn) == ["games_predictions_accuracy", "games_predictions_first_right"]
+    data = played(**study)
+    curve = draw(data, declared("bos-tournament", "prediction_settled"))
+    settled = {(r["agent"], r["round"]): r["prediction_settled"] for r in rows_of(curve.tables[0])}
+    # Of three matches two are with an alternator, whom nobody gets right in the end.
+    assert [settled["kind", n] for n in (1, 4)] == [pytest.approx(1 / 3)] * 2
+    drawn = draw(data, "games_predictions")
     rows = {(r["predicted by"], r["predicted"]): r for r in rows_of(drawn.tables[0])}
     assert set(rows) == {(a, b) for a in ("kind", "turn") for b in ("kind", "turn")}
     # Scripts expect cooperation first and then a repetition: right about a cooperator from the start, and
@@ -125,14 +140,18 @@ def test_robustness_says_what_survives(played: Played) -> None:
     vary = {"story": {"set": "agent.framing.story", "to": ["neutral", "cooking"]}}
     study = {**TOURNAMENT, "types": {"kind": "cooperator", "hard": "defector"}, "vary": vary}
     drawn = draw(played(**study), "games_robustness")
-    assert drawn.notes[0] == "1 of 1 conclusions hold in every framing."
+    assert drawn.notes[0] == (
+        "1 of 1 conclusions hold in every framing, 0 do not, 0 are undecided at this size "
+        "(2 comparisons at 95%, family-wise error controlled by Holm's method)."
+    )
     assert names_of(drawn) == [
         "games_robustness_cooperation_shares",
         "games_robustness_cooperation_conclusions",
     ]
     shares = {r["source"]: r["share"] for r in rows_of(drawn.tables[0])}
     assert shares["agent"] == pytest.approx(1) and shares["story"] == pytest.approx(0)
-    assert rows_of(drawn.tables[1])[0]["difference"] == 1
+    (row,) = rows_of(drawn.tables[1])
+    assert (row["difference"], row["holds in all"]) == (1, "yes")
 
 
 def test_wordings_are_the_factors_that_set_framings_alone() -> None:
@@ -167,6 +186,31 @@ def test_every_panel_says_why_it_is_empty(played: Played, name: str) -> None:
     drawn = draw(played(**study), name)
     if name != "games_pairs":  # coordination has a meaning even here
         assert not drawn.figures and drawn.notes
+
+
+@pytest.mark.parametrize("study", ["games-2x2", "pd-tournament", "horizon", "prediction", "bos-tournament"])
+def test_every_declared_chart_says_why_it_is_empty(played: Played, study: str) -> None:
+    data = played(
+        **{**BASE, "game": "matching_pennies", "mechanism": "none", "types": {"one": "constant:heads"}}
+    )
+    charts = [spec for spec in load_study(study).report.panels if not isinstance(spec, str)]
+    for spec in charts:
+        drawn = draw(data, spec)
+        assert not drawn.figures and drawn.notes
+
+
+def test_three_players_make_no_heat_map_of_pairs(played: Played) -> None:
+    drawn = draw(played(**{**BASE, "game": "public_goods", "types": {"a": "cooperator"}}), "games_pairs")
+    assert not drawn.figures and "between two players" in drawn.notes[0]
+
+
+def test_pairs_have_intervals_where_chance_plays(played: Played) -> None:
+    study = {**TOURNAMENT, "types": {"kind": "cooperator", "coin": "random:0.5"}, "seeds": 5}
+    drawn = draw(played(**study), "games_pairs")
+    pairs = {(r["player1"], r["player2"]): r for r in rows_of(drawn.tables[0])}
+    one, sure = pairs["coin", "kind"], pairs["kind", "kind"]
+    assert one["matches"] == 5 and one["defection1_low"] < one["defection1"] < one["defection1_high"]
+    assert sure["defection1_low"] == sure["defection1"] == sure["defection1_high"] == 0
 
 
 def test_a_whole_report_is_drawn_without_a_failure(played: Played) -> None:

@@ -9,8 +9,8 @@ from ostrom.analysis.rundata import RunData
 from ostrom.replications.repeated_games.figures.claims import VARIANTS, claims
 from ostrom.replications.repeated_games.figures.contests import contests
 from ostrom.replications.repeated_games.figures.families import families
-from ostrom.replications.repeated_games.figures.moves import BOS, PD, decisions, matches
 from ostrom.replications.repeated_games.figures.predictions import predictions
+from ostrom.replications.repeated_games.moves import BOS, PD, decisions, matches
 from ostrom.replications.repeated_games.published import GOOD, NOT_COMPARED, cell_of, doubts_of
 from ostrom.studies.compare.figures import Games, Own, Published, Reference
 from ostrom.studies.compare.published import number, published_rows
@@ -38,25 +38,24 @@ class RepeatedGames(Reference):
     def __init__(self) -> None:
         self._of: tuple[RunData, list[Own], list[str]] | None = None
 
-    def own(self, data: RunData, games: Games) -> Sequence[Own]:
+    def own(self, data: RunData, games: Games) -> Sequence[Own]:  # noqa: ARG002
         """The same figures of the run."""
-        return self._worked_out(data, games)[0]
+        return self._worked_out(data)[0]
 
     def remarks(self, data: RunData, games: Games) -> list[str]:
         """What the paper averages over, and what has nothing beside it."""
         if any("family" in game.params for of in games.labelled.values() for game in of):
-            said = "The paper averages over opponents that include its own models; intervals resample games."
+            said = "The paper averages over opponents that include its own models; games are the unit of intervals."
         else:
             said = "The run has none of the 144 ordinal games, whose scores by family the paper prints."
-        return [said, *self._worked_out(data, games)[1], *NOT_COMPARED]
+        return [said, *self._worked_out(data)[1], *NOT_COMPARED]
 
-    def _worked_out(self, data: RunData, games: Games) -> tuple[list[Own], list[str]]:
+    def _worked_out(self, data: RunData) -> tuple[list[Own], list[str]]:
         """Figures and remarks of a run, made once."""
         if self._of is None or self._of[0] is not data:
-            moves = decisions(data, games)
-            found = matches(moves)
+            moves, found = decisions(data), matches(data)
             tested, why = contests(moves, data)
-            own = [*families(data, games), *tested, *claims(found, data), *predictions(moves, found)]
+            own = [*families(data), *tested, *claims(found, data), *predictions(data, found)]
             self._of = data, own, [*why, *_missing(own, moves)]
         return self._of[1:]
 

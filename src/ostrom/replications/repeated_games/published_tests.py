@@ -19,7 +19,6 @@ from ostrom.analysis.statistics import (
     welch_t,
 )
 from ostrom.errors import UnknownName
-from ostrom.replications.repeated_games.pairs import acts
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +31,12 @@ class AgainstAll:
     d: EffectSize
     bayes: BayesFactor
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "agent": self.agent,
-            "recipe": self.recipe,
-            "t": self.t.as_dict(),
-            "d": self.d.as_dict(),
-            "bayes": self.bayes.as_dict(),
-        }
-
 
 def published_test(decisions: Any, agent: str) -> AgainstAll:
     """The published recipe: seat-1 rounds and the last seat-2 rounds, one observation each."""
     import polars as pl
 
-    done = acts(decisions)
+    done = _acts(decisions)
     last = pl.col("round") == pl.col("round").max().over("run", "match")
     rows = done.filter((pl.col("seat") == 1) | ((pl.col("seat") == 2) & last))
     return _tested(rows, "payoff", agent, "published", "round")
@@ -58,11 +47,20 @@ def match_test(decisions: Any, agent: str) -> AgainstAll:
     import polars as pl
 
     totals = (
-        acts(decisions)
+        _acts(decisions)
         .group_by(["run", "match", "player", "agent"], maintain_order=True)
         .agg(pl.col("payoff").sum())
     )
     return _tested(totals, "payoff", agent, "match totals", "match")
+
+
+def _acts(decisions: Any) -> Any:
+    """The actions of finished matches: one row per round and seat."""
+    import polars as pl
+
+    return decisions.filter(
+        (pl.col("kind") == "act") & (pl.col("state") == "done") & pl.col("action").is_not_null()
+    )
 
 
 def _tested(rows: Any, column: str, agent: str, recipe: str, unit: str) -> AgainstAll:

@@ -1,21 +1,17 @@
-"""Own figures that average over games, matches or series."""
+"""Own figures from estimates, and medians of rounds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-import numpy as np
-
-from ostrom.analysis.summary import bootstrap_interval
+from ostrom.analysis.estimate import Estimate
 from ostrom.studies.compare.figures import Cell, Own
 
 
-def mean_of(cell: Cell, agent: str, values: Sequence[float]) -> Own:
-    """The mean with its interval."""
-    array = np.array(values, dtype=np.float64)
-    low, high = bootstrap_interval(array)
-    return Own(cell, agent, float(array.mean()), low, high, None, len(array))
+def own_of(cell: Cell, found: Estimate) -> Own:
+    """An estimate by agent as an own figure."""
+    return Own(cell, found.key["agent"], found.value, found.low, found.high, None, found.n)
 
 
 def median_round(cell: Cell, agent: str, reached: Sequence[int | None], never: str, of: str) -> Iterator[Own]:

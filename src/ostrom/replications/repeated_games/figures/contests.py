@@ -1,7 +1,7 @@
 """One player against all others in a tournament, by the published recipe.
 
 It takes rounds for independent observations (all of seat 1, the last one of seat 2), so its intervals are too
-narrow; `ostrom report` has the same test with matches as the unit. A figure needs one tournament: with
+narrow; the doubts of t state the same test with matches as the unit. A figure needs one tournament: with
 several framings in a run there would be several, and their rounds must not be thrown together.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from ostrom.analysis.rundata import RunData
 from ostrom.errors import OstromError
-from ostrom.replications.repeated_games.published_tests import published_test
+from ostrom.replications.repeated_games.published_tests import match_test, published_test
 from ostrom.studies.compare.figures import Own
 
 SOCIAL = "social"
@@ -57,5 +57,21 @@ def _tested(frame: Any, game: str, agent: str) -> Iterator[Own]:
     }
     count = frame.filter(frame["agent"] == agent)["match"].n_unique()
     for name, value in figures.items():
-        ends = (low, high) if name == "d" else (None, None)
-        yield Own(("", game, f"{name}_against_all_others"), agent, value, ends[0], ends[1], None, count)
+        cell = ("", game, f"{name}_against_all_others")
+        if name == "d":
+            yield Own(cell, agent, value, low, high, None, count)
+        else:
+            doubts = _per_match(frame, agent) if name == "t" else ()
+            yield Own(cell, agent, value, None, None, None, count, doubts)
+
+
+def _per_match(frame: Any, agent: str) -> tuple[str, ...]:
+    """The same test with an independent unit."""
+    try:
+        ours = match_test(frame, agent).t
+    except (OstromError, ValueError):  # totals that never vary
+        return ()
+    return (
+        "takes rounds of one match for independent; with match totals as the unit "
+        f"t({ours.df:.1f}) = {ours.statistic:.2f}, p = {ours.p:.3f}",
+    )

@@ -4,32 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.analysis.rundata import RunData
-from ostrom.errors import UsageError
-from ostrom.replications.repeated_games.pairs import acts, favourite_actions, pair_rates
-from ostrom.replications.repeated_games.panels._shared import block_columns, block_name, decisions
-from ostrom.reports.cells import agents
+from ostrom.reports.axes import ticks_for
+from ostrom.reports.cells import DONE, agents, varied
+from ostrom.reports.layout import cell_label
 from ostrom.reports.maps import side_by_side, tiles
 from ostrom.reports.marks import MOST_PANELS
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.words import labels
 
 MEASURES = {
-    "defection1": "defection rate of player 1",
-    "coordination": "share of rounds in which both played the same action",
-    "favourite1": "how often player 1 played the action of its own best outcome",
-    "score1": "payoff per round of player 1",
-}
-LEGENDS = {
-    "defection1": "defection rate",
-    "coordination": "same action",
-    "favourite1": "own favourite",
-    "score1": "payoff per round",
-}
-COLUMNS = (
-    "player1", "player2", "matches", "defection1", "defection2", "score1", "score2", "coordination",
-    "favourite1", "favourite2",
-)  # fmt: skip
+    "defection": ("defection", "defection rate of player 1", "defection rate"),
+    "coordination": ("coordination", "share of rounds in which both played the same action", "same action"),
+    "favourite": (
+        "favourite", "how often player 1 played the action of its own best outcome", "own favourite",
+    ),
+    "score": ("payoff", "payoff per round of player 1", "payoff per round"),
+}  # fmt: skip
+"""By column of the table: the measure, what it says, and the legend of a map."""
+COLUMNS = "defection1 defection2 score1 score2 coordination favourite1 favourite2".split()
+Pairs = dict[tuple[Any, ...], dict[str, Estimate]]
+"""By block, player 1 and player 2: estimates by column of the table."""
 
 
 class GamesPairs(Panel):
@@ -39,82 +35,99 @@ class GamesPairs(Panel):
     title = "What every pair of players did"
 
     def draw(self, data: RunData) -> Drawn:
-        """One map per measure and block of the study."""
-        try:
-            moves = acts(decisions(data))
-            blocks = _blocks(data, moves)
-        except UsageError as error:
-            return Drawn(notes=[f"Nothing to show: {error}."])
-        by, notes = block_columns(data), list[str]()
-        rows = [
-            [*(block["key"][name] for name in by), *(line.get(column) for column in COLUMNS)]
-            for block in blocks
-            for line in block["pairs"]
-        ]
-        caption = (
-            "Ordered pairs of players. Rates are taken within a match and averaged over matches; favourite is "
-            "the action of a seat's own best outcome, where there is one."
-        )
-        table = Table("games_pairs", [*by, *COLUMNS], rows, caption)
+        """One map per measure and block of the study: a combination of game and varied factors."""
+        seats = data.records(
+            f"SELECT max(seat) AS n, count(DISTINCT game) AS games FROM matches WHERE {DONE}"
+        )[0]
+        if seats["n"] is None or seats["n"] != 2:
+            return Drawn(notes=["Nothing to show: it needs finished matches between two players."])
+        factors = varied(data)
+        by = [*(["game"] if seats["games"] > 1 and "game" not in factors else []), *factors]
+        blocks: dict[tuple[Any, ...], Pairs] = {}
+        for pair, found in _pairs(data, by).items():
+            blocks.setdefault(pair[:-2], {})[pair] = found
+        table = _table(blocks, by)
         if len(blocks) > MOST_PANELS:
-            notes.append(
-                f"{len(blocks)} combinations of {', '.join(by)} are too many for maps: see the table."
-            )
-            return Drawn(tables=[table], notes=notes)
-        named = labels(agents(data))
-        figures = []
-        for measure, meaning in MEASURES.items():
-            shown = [block for block in blocks if measure in block["shown"]]
-            if shown:
-                charts = [_map(block, by, measure, named) for block in shown]
+            many = f"{len(blocks)} combinations of {', '.join(by)} are too many for maps: see the table."
+            return Drawn(tables=[table], notes=[many])
+        named, figures = labels(agents(data)), []
+        for name, (_, meaning, legend) in MEASURES.items():
+            charts = [
+                _map(named, block, by, name, legend) for block in blocks.values() if name in _shown(block)
+            ]
+            if charts:
                 figures.append(
                     Figure(
-                        f"games_pairs_{measure.rstrip('1')}",
+                        f"games_pairs_{name}",
                         side_by_side(charts, len(named)),
                         f"{meaning.capitalize()}: rows are player 1, columns player 2. Means over the matches "
-                        "of a pair; what never met is white.",
+                        "of a pair, intervals are in the table; what never met is white.",
                         f"Heat map of the {meaning}, player 1 against player 2.",
                     )
                 )
-        return Drawn(figures, [table], notes)
+        return Drawn(figures, [table])
 
 
-def _blocks(data: RunData, moves: Any) -> list[dict[str, Any]]:
-    """The pairs of every combination of game and varied factors, with the measures that have a meaning."""
-    by = block_columns(data)
-    parts = moves.partition_by(by, maintain_order=True) if by else [moves]
-    blocks = []
-    for part in parts:
-        first = part.row(0, named=True)
-        game = data.game(first["match"])
-        favourites = favourite_actions({first["game"]: game})
-        pairs = list(pair_rates(part, favourites=favourites).iter_rows(named=True))
-        payoffs = [float(x) for profile in game.profiles() for x in game.payoff(profile)]
-        dilemma = None not in game.cooperative
-        shown = ["defection1", "score1"] if dilemma else ["coordination", "favourite1", "score1"]
-        shown = [m for m in shown if any(line[m] is not None for line in pairs)]
-        blocks.append({"key": first, "pairs": pairs, "shown": shown, "range": (min(payoffs), max(payoffs))})
-    return blocks
+def _pairs(data: RunData, by: list[str]) -> Pairs:
+    found: Pairs = {}
+    for name, (measure, *_) in reversed(MEASURES.items()):  # every pair has a score
+        for one in estimate(data, measure, [*by, "seat", "agent", "opponents"], where="seat IS NOT NULL"):
+            pair = (one.key["agent"], one.key["opponents"])[:: 1 if one.key["seat"] == 1 else -1]
+            column = name if name == "coordination" else f"{name}{one.key['seat']}"
+            found.setdefault((*(one.key[c] for c in by), *pair), {})[column] = one
+    return found
 
 
-def _map(block: dict[str, Any], by: list[str], measure: str, named: dict[Any, str]) -> Any:
-    rows = [
-        {"x": named[line["player2"]], "y": named[line["player1"]], "value": line[measure]}
-        for line in block["pairs"]
-        if line[measure] is not None
-    ]
-    met = {row["x"] for row in rows} | {row["y"] for row in rows}
-    order = [name for name in named.values() if name in met]
+def _shown(block: Pairs) -> tuple[str, ...]:
+    """The measures that have a meaning: defection where both players can cooperate."""
+    dilemma = all("defection1" in found and "defection2" in found for found in block.values())
+    shown = ("defection", "score") if dilemma else ("coordination", "favourite", "score")
+    return tuple(m for m in shown if any(_column(m) in found for found in block.values()))
+
+
+def _column(measure: str) -> str:
+    return measure if measure == "coordination" else f"{measure}1"
+
+
+def _map(named: dict[Any, str], block: Pairs, by: list[str], measure: str, legend: str) -> Any:
+    column = _column(measure)
+    drawn = {pair: found[column] for pair, found in block.items() if column in found}
+    met = {who for pair in drawn for who in pair[-2:]}
+    order = [label for agent, label in named.items() if agent in met]
     return tiles(
-        rows,
+        [{"x": named[pair[-1]], "y": named[pair[-2]], "value": one.value} for pair, one in drawn.items()],
         across=order,
         down=order,
-        legend=LEGENDS[measure],
-        domain=block["range"] if measure == "score1" else (0.0, 1.0),
+        legend=legend,
+        domain=ticks_for(e.value for e in drawn.values()).domain if measure == "score" else (0.0, 1.0),
         titles=("player 2", "player 1"),
-        title=block_name(block["key"], by),
-        digits=1 if measure == "score1" else 2,
+        title=cell_label(dict(zip(by, next(iter(drawn)), strict=False)), by) if by else "",
+        digits=1 if measure == "score" else 2,
     )
+
+
+def _table(blocks: dict[tuple[Any, ...], Pairs], by: list[str]) -> Table:
+    rows = [
+        [*pair, max(one.n for one in found.values()), *_figures(found)]
+        for block in blocks.values()
+        for pair, found in block.items()
+    ]
+    parts = [part for name in COLUMNS for part in (name, f"{name}_low", f"{name}_high")]
+    return Table(
+        "games_pairs",
+        [*by, "player1", "player2", "matches", *parts],
+        rows,
+        "Ordered pairs of players. Rates are taken within a match and averaged over matches, with 95 % intervals; "
+        "favourite is the action of a seat's own best outcome, where there is one.",
+    )
+
+
+def _figures(found: dict[str, Estimate]) -> list[float | None]:
+    made: list[float | None] = []
+    for name in COLUMNS:
+        one = found.get(name)
+        made += [None, None, None] if one is None else [one.value, one.low, one.high]
+    return made
 
 
 PANEL = GamesPairs

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from ostrom.analysis.robustness import OUTCOMES, Conclusion, Robustness, run_robustness
+from ostrom.analysis.measure import measures
+from ostrom.analysis.robustness import Conclusion, Robustness, robustness, wordings_of
 from ostrom.analysis.rundata import RunData
 from ostrom.analysis.statistics import ends
-from ostrom.errors import UnknownName, UsageError
+from ostrom.errors import UsageError
 from ostrom.reports.marks import dots
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MAIN, PALETTE
 from ostrom.reports.words import Share, listed, pretty
 
-SURVIVES = {True: "holds in every framing", False: "does not", None: "one framing only"}
-COLOURS = dict(zip(SURVIVES.values(), (PALETTE[0], PALETTE[1], PALETTE[6]), strict=True))
+SURVIVES = {
+    "yes": "holds in every framing",
+    "no": "does not",
+    "undecided": "undecided at this size",
+    None: "one framing only",
+}
+COLOURS = dict(zip(SURVIVES.values(), (PALETTE[0], PALETTE[1], PALETTE[2], PALETTE[6]), strict=True))
 MOST_DRAWN = 40
 
 
@@ -29,19 +34,17 @@ class GamesRobustness(Panel):
     def __init__(
         self, outcome: str = "cooperation", contrast: str = "agent", framings: Sequence[str] | None = None
     ) -> None:
-        if outcome not in OUTCOMES:
-            raise UnknownName("outcome", outcome, OUTCOMES)
+        measures.named(outcome)
         self.outcome, self.contrast, self.framings = outcome, contrast, framings
         self.title = f"Robustness of {pretty(outcome)} to the wording"
 
     def draw(self, data: RunData) -> Drawn:
         """Shares of variance, and conclusions with the framings in which they fail."""
-        stated = list((data.manifest.get("imported") or {}).get("framings") or ())
-        framings = (stated or wordings(data.study)) if self.framings is None else list(self.framings)
+        framings = wordings_of(data) if self.framings is None else list(self.framings)
         known = [name for name in framings if name in data.factors]
         notes = [f"Not varied in this run: {listed(lost)}."] if (lost := set(framings) - set(known)) else []
         try:
-            found = run_robustness(data, known, outcome=self.outcome, contrast=self.contrast)
+            found = robustness(data, known, outcome=self.outcome, contrast=self.contrast)
         except UsageError as error:
             return Drawn(notes=[*notes, f"Nothing to show: {error}."])
         notes += [f"{note[0].upper()}{note[1:]}." for note in found.notes]
@@ -52,10 +55,14 @@ class GamesRobustness(Panel):
         if found.conclusions:
             figures.append(self._conclusions(found))
             tables.append(_conclusion_table(found))
-            settled = [c for c in found.conclusions if c.survives is not None]
-            held = sum(bool(c.survives) for c in settled)
-            if settled:
-                notes.insert(0, f"{held} of {len(settled)} conclusions hold in every framing.")
+            answers = [c.survives for c in found.conclusions if c.survives is not None]
+            if answers:
+                notes.insert(
+                    0,
+                    f"{answers.count('yes')} of {len(answers)} conclusions hold in every framing, "
+                    f"{answers.count('no')} do not, {answers.count('undecided')} are undecided at this size "
+                    f"({found.control}).",
+                )
         return Drawn(figures, tables, notes)
 
     def _shares(self, found: Robustness) -> Figure:
@@ -78,11 +85,11 @@ class GamesRobustness(Panel):
         )
 
     def _conclusions(self, found: Robustness) -> Figure:
-        drawn = sorted(found.conclusions, key=lambda c: -abs(c.difference))[:MOST_DRAWN]
+        drawn = sorted(found.conclusions, key=lambda c: -abs(c.difference.value))[:MOST_DRAWN]
         rows = [
             {
                 "label": " · ".join([f"{c.first} − {c.second}", *_levels(c)]), "series": SURVIVES[c.survives],
-                "mean": c.difference, "low": c.low, "high": c.high,
+                "mean": c.difference.value, "low": c.difference.low, "high": c.difference.high,
             }
             for c in drawn
         ]  # fmt: skip
@@ -97,42 +104,10 @@ class GamesRobustness(Panel):
             f"games_robustness_{self.outcome}_conclusions",
             chart,
             f"Differences of {self.outcome} between two levels of {pretty(found.conclusions[0].contrast)}, with "
-            "95 % intervals over matches. A conclusion holds if its sign is the same, and not zero, in every "
-            f"framing.{more}",
+            "95 % intervals over matches. A conclusion holds if the difference surely has the same sign in every "
+            f"framing; it does not if one framing surely has the other sign ({found.control}).{more}",
             f"Dots of differences of {self.outcome}, coloured by whether they hold in every framing.",
         )
-
-
-def wordings(study: Mapping[str, Any]) -> list[str]:
-    """The factors of a study that set nothing but framings of agents.
-
-    >>> wordings({"vary": {"game": ["a", "b"], "story": {"set": "agent.framing.story", "to": ["x", "y"]}}})
-    ['story']
-    """
-    found = []
-    for name, spec in (study.get("vary") or {}).items():
-        paths = list(_paths(name, spec))
-        if paths and all(".framing." in f".{path}." for path in paths):
-            found.append(name)
-    return found
-
-
-def _paths(name: str, spec: Any) -> Iterator[str]:
-    """What a factor sets: a path that it names, those of its levels, or the path that is its own name."""
-    if not isinstance(spec, Mapping) or "from" in spec:
-        yield name
-    elif "set" in spec:
-        yield from [spec["set"]] if isinstance(spec["set"], str) else spec["set"]
-    else:
-        for level in spec.values():
-            yield from _leaves(level) if isinstance(level, Mapping) else [name]
-
-
-def _leaves(level: Mapping[str, Any], above: str = "") -> Iterator[str]:
-    for key, value in level.items():
-        path = f"{above}.{key}" if above else str(key)
-        inner = isinstance(value, Mapping) and value and ".framing." not in f".{path}."
-        yield from _leaves(value, path) if inner else [f"{path}."]
 
 
 def _source(name: str) -> str:
@@ -163,8 +138,8 @@ def _share_table(found: Robustness) -> Table:
 def _conclusion_table(found: Robustness) -> Table:
     rows = [
         [
-            ", ".join(_levels(c)) or "everywhere", str(c), c.difference, c.low, c.high, c.framings, c.agreeing,
-            c.survives, "; ".join(c.exceptions) or None,
+            ", ".join(_levels(c)) or "everywhere", str(c), c.difference.value, c.difference.low, c.difference.high,
+            c.framings, c.agreeing, c.survives, "; ".join(c.exceptions) or None,
         ]
         for c in found.conclusions
     ]  # fmt: skip
@@ -182,7 +157,8 @@ def _conclusion_table(found: Robustness) -> Table:
             "not in",
         ],
         rows,
-        "What can be concluded, and the framings in which it cannot.",
+        "Differences over all framings, whether they hold in all of them (yes, no, or undecided at this size), and "
+        f"the framings in which the observed sign is another one ({found.control or 'nothing to compare'}).",
     )
 
 

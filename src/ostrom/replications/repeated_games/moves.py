@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ostrom.analysis.rundata import RunData
+from ostrom.analysis.rundata import RunData, quoted
 from ostrom.games import build_game
-from ostrom.studies.compare.figures import Games
 
 PD, BOS = "prisoners_dilemma", "battle_of_the_sexes"
 PRINTED: Mapping[str, str | dict[str, str]] = {PD: {"name": PD, "preset": "repeated_games"}, BOS: BOS}
@@ -60,46 +59,45 @@ class Match:
         return [(one, two), (two, one)]
 
 
-def decisions(data: RunData, games: Games) -> dict[str, Any]:
+def decisions(data: RunData) -> dict[str, Any]:
     """Decisions of finished matches by game, as polars frames with the study's factors."""
     import polars as pl
 
-    names = dict.fromkeys([*COLUMNS.split(), *data.factors])
-    picked = ", ".join(f'"{name}"' for name in names)
-    labels = [label for label, of in games.labelled.items() if any(g.name in PRINTED for g in of)]
-    if not labels:
-        return {}
-    marks = ", ".join("?" for _ in labels)
+    by = ", ".join(quoted(name) for name in dict.fromkeys(["game", *data.factors]))
+    kinds = data.records(f"SELECT game, min(match) AS match FROM matches WHERE unit = 'match' GROUP BY {by}")
+    labels = {row["game"] for row in kinds if data.game(row["match"]).name in PRINTED}
+    picked = ", ".join(quoted(name) for name in dict.fromkeys([*COLUMNS.split(), *data.factors]))
     rows = data.query(
-        f"SELECT {picked} FROM decisions WHERE unit = 'match' AND state = 'done' AND game IN ({marks}) "
-        "ORDER BY match, step, player",
+        f"SELECT {picked} FROM decisions WHERE unit = 'match' AND state = 'done' "
+        f"AND game IN ({', '.join('?' for _ in labels) or 'NULL'}) ORDER BY match, step, player",
         *labels,
     )
-    found = {}
-    for name, spec in PRINTED.items():
-        printed = build_game(spec)
-        same = [
-            match
-            for match in rows["match"].unique(maintain_order=True)
-            if games.of(match).name == name and (games.of(match).payoffs == printed.payoffs).all()
-        ]
-        if same:
-            found[name] = rows.filter(pl.col("match").is_in(same))
-    return found
+    found: dict[str, list[int]] = {}
+    printed = {name: build_game(spec).payoffs for name, spec in PRINTED.items()}
+    for match in rows["match"].unique(maintain_order=True):
+        game = data.game(match)
+        if game.name in printed and (game.payoffs == printed[game.name]).all():
+            found.setdefault(game.name, []).append(match)
+    return {name: rows.filter(pl.col("match").is_in(found[name])) for name in PRINTED if name in found}
 
 
-def matches(moves: Mapping[str, Any]) -> list[Match]:
-    """The matches behind the decisions."""
+def matches(data: RunData) -> list[Match]:
+    """The finished matches of both games."""
     import polars as pl
 
     found = []
-    for game, frame in moves.items():
+    for game, frame in decisions(data).items():
         acts = frame.filter((pl.col("kind") == "act") & pl.col("action").is_not_null())
         for rows in acts.partition_by("match", maintain_order=True):
             sides = [_side(rows.filter(pl.col("seat") == seat)) for seat in (1, 2)]
             if len(sides[0].actions) == len(sides[1].actions) > 0:
                 found.append(Match(rows["match"][0], game, (sides[0], sides[1])))
     return found
+
+
+def together(me: Side, other: Side) -> list[bool]:
+    """In which rounds both play the action of the same name."""
+    return [a == b for a, b in zip(me.actions, other.actions, strict=True)]
 
 
 def always(found: Sequence[Match], game: str, does: Callable[[Side], bool]) -> set[str]:

@@ -1,0 +1,1 @@
+"""The measures that only this paper has."""
