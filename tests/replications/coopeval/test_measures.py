@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ostrom.analysis.estimate import estimate
 from ostrom.analysis.intervals import mean_of, share_of
 from ostrom.analysis.rundata import RunData, run_data
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.replications.coopeval.actions import action_shares
-from ostrom.replications.coopeval.conduct import conduct_rates, rates
+from ostrom.replications.coopeval.conduct import conduct_rates, tallies
 from ostrom.replications.coopeval.outliers import outliers
 from ostrom.replications.coopeval.scale import Scale, scale_of
 from ostrom.replications.coopeval.scores import (
@@ -284,35 +285,32 @@ def test_rates_of_conduct_are_read_from_the_tables(data: RunData) -> None:
         assert sum(r.times for r in wins) == 8 and sum(r.occasions for r in wins) == 16
 
 
-def test_rates_by_hand() -> None:
+def test_the_unit_of_a_rate_is_a_match_and_matches_weigh_by_their_occasions(data: RunData) -> None:
+    (found,) = [
+        r for r in conduct_rates(data) if (r.mechanism, r.agent, r.measure) == ("mediation", "d", "approves")
+    ]
+    # Two replicates of cc, cd, dc, dd: d sits in three of the four, in dd twice; two proposals each.
+    assert (found.occasions, found.estimate.n, found.estimate.unit) == (2 * 4 * 2, 6, "match")
+    assert estimate(data, "approves", ["agent"], where={"mechanism": "mediation", "agent": "d"}) == [
+        replace(found.estimate, key={"agent": "d"})
+    ]
+
+
+def test_tallies_by_hand() -> None:
     proposals = [{"label": "K1", "seat": 0}, {"label": "K2", "seat": 1}]
     facts = orjson.dumps({"proposals": proposals, "winner": "K2", "in_force": False}).decode()
-    head = {"mechanism": "contracting", "game": "g", "match": 0}
-    matches = [{**head, "agent": a, "seat": s, "facts": facts} for s, a in enumerate("xy", 1)]
+    matches = [{"match": 0, "player": s, "seat": s, "facts": facts} for s in (1, 2)]
+    x, y = ({"match": 0, "player": s, "seat": s} for s in (1, 2))
     decisions = [
-        {**head, "agent": "x", "seat": 1, "kind": "vote", "answer": '{"K1":true,"K2":true}'},
-        {**head, "agent": "y", "seat": 2, "kind": "vote", "answer": '{"K1":true,"K2":false}'},
-        {**head, "agent": "x", "seat": 1, "kind": "sign", "answer": '{"sign":true}'},
-        {**head, "agent": "y", "seat": 2, "kind": "sign", "answer": '{"sign":false}'},
-        {**head, "agent": "x", "seat": 1, "kind": "act", "answer": "cooperate"},
+        {**x, "kind": "vote", "answer": '{"K1":true,"K2":true}'},
+        {**y, "kind": "vote", "answer": '{"K1":true,"K2":false}'},
+        {**x, "kind": "sign", "answer": '{"sign":true}'},
+        {**y, "kind": "sign", "answer": '{"sign":false}'},
+        {**x, "kind": "act", "answer": "cooperate"},
     ]
-    found = {(r.agent, r.measure): (r.times, r.occasions) for r in rates(decisions, matches)}
+    found = tallies(decisions, matches)
     assert found == {
-        ("x", "approves"): (2, 2), ("y", "approves"): (1, 2), ("x", "approves_own"): (1, 1),
-        ("y", "approves_own"): (0, 1), ("x", "wins"): (0, 1), ("y", "wins"): (1, 1), ("x", "signs"): (1, 1),
-        ("y", "signs"): (0, 1), ("x", "in_force"): (0, 1), ("y", "in_force"): (0, 1),
+        "approves": {(0, 1): [2, 2], (0, 2): [1, 2]}, "approves_own": {(0, 1): [1, 1], (0, 2): [0, 1]},
+        "wins": {(0, 1): [0, 1], (0, 2): [1, 1]}, "signs": {(0, 1): [1, 1], (0, 2): [0, 1]},
+        "in_force": {(0, 1): [0, 1], (0, 2): [0, 1]},
     }  # fmt: skip
-
-
-def test_occasions_of_one_match_count_once() -> None:
-    votes = [
-        {"mechanism": "m", "game": "g", "match": match, "agent": "x", "seat": 1, "kind": "sign",
-         "answer": f'{{"sign":{"true" if match < 3 else "false"}}}'}
-        for match in range(6) for _ in range(10)
-    ]  # fmt: skip
-    (found,) = rates(votes, [])
-    assert (found.times, found.occasions, found.estimate.n) == (30, 60, 6)
-    counted = share_of(3, 6).limits()
-    assert (found.estimate.low, found.estimate.high) == pytest.approx((counted.low, counted.high))
-    (sure,) = rates(votes, [], lambda match: True)
-    assert sure.estimate.method == "exact" and sure.estimate.low == sure.estimate.high == 0.5

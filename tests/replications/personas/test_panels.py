@@ -10,13 +10,18 @@ from typing import Any
 import orjson
 import pytest
 
+from ostrom.analysis.estimate import estimate
 from ostrom.analysis.rundata import RunData, run_data
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
+from ostrom.replications.personas.profiles import profiles_of
+from ostrom.replications.personas.rates import rates
+from ostrom.replications.personas.regret import regrets
 from ostrom.reports import Drawn, build_report
 from ostrom.reports.panel import panels
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
+from ostrom.testing import check_measure
 
 NAMES = [name for name in panels if name.startswith("personas_")]
 
@@ -95,6 +100,30 @@ def test_an_error_that_does_not_exist_does_not_take_the_model_away(data: RunData
     assert "no standard error" in unmoved["note"]
     others = [found[term] for term in ("intercept", "payoffs[visible]", "persona[yes]:payoffs[visible]")]
     assert all(r["p"] == pytest.approx(0.5405, abs=1e-4) and r["note"] is None for r in others)
+
+
+@pytest.mark.parametrize("name", ["nash_rate", "green_rate", "tragedy_rate", "green_share_of_nash"])
+def test_measures_and_rates_agree(data: RunData, name: str) -> None:
+    check_measure(name, data=data)
+    by = ("agent", "persona", "payoffs")
+    asked = {
+        tuple(e.key.values()): (e.value, e.low, e.high, e.n, e.unit)
+        for e in estimate(data, name, by, where={"scenario_class": ["economic", "environmental"]})
+    }
+    told = [r for r in rates(profiles_of(data), name, by, types=["all"]) if r.estimate is not None]
+    assert asked == {
+        tuple(r.key.values()): (e.value, e.low, e.high, e.n, e.unit) for r in told if (e := r.estimate)
+    }
+
+
+def test_regret_is_a_measure(data: RunData) -> None:
+    check_measure("regret", data=data)
+    by = ("agent", "persona", "payoffs", "role")
+    asked = {tuple(e.key.values()): (e.value, e.low, e.high, e.n) for e in estimate(data, "regret", by)}
+    told = regrets(profiles_of(data), types=["all"])
+    assert asked == {
+        (*r.key.values(), r.role): (r.mean, r.estimate.low, r.estimate.high, r.estimate.n) for r in told
+    }
 
 
 def test_words_are_counted_by_condition(data: RunData) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from ostrom.analysis.determinism import Determinism
-from ostrom.analysis.estimate import Estimate, estimated, partly_exact_mean
+from ostrom.analysis.estimate import Estimate, estimate
+from ostrom.analysis.measure import Measure
 from ostrom.analysis.rundata import RunData
 
 DONE = "state = 'done' AND unit = 'match'"
@@ -23,6 +23,11 @@ MEASURES: Mapping[str, str] = {
     "delegates": "delegates to the mediator",
 }
 """What is counted, in words."""
+
+
+Place = tuple[int, int]
+"""Match and player."""
+BY = ("mechanism", "game", "agent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,34 +49,53 @@ class Rate:
         return self.times / self.occasions
 
 
+def conduct_measure(name: str, definition: str) -> Measure:
+    """The measure of one of the ``MEASURES``; a match weighs by its occasions."""
+
+    def values(data: RunData) -> Iterator[Mapping[str, Any]]:
+        for (match, player), (times, occasions) in tallies(*_rows(data)).get(name, {}).items():
+            yield {"match": match, "player": player, "value": times / occasions, "weight": float(occasions)}
+
+    return Measure(
+        name=name,
+        title=MEASURES[name].capitalize(),
+        scale="share",
+        definition=definition,
+        values=values,
+        needs=("matches.facts", "decisions.answer"),
+        source="Tewolde et al. (2026), CoopEval",
+    )
+
+
 def conduct_rates(data: RunData) -> list[Rate]:
     """All rates that finished matches have occasions for."""
-    decisions = data.records(
-        "SELECT mechanism, game, agent, seat, kind, answer, match FROM decisions "
-        f"WHERE {DONE} AND kind IN ('vote', 'sign', 'act') ORDER BY match, step, player"
-    )
-    matches = data.records(
-        "SELECT mechanism, game, agent, seat, match, facts FROM matches "
-        f"WHERE {DONE} AND facts IS NOT NULL ORDER BY match, player"
-    )
-    return rates(decisions, matches, Determinism(data.unit))
+    decisions, matches = _rows(data)
+    types = {(row["match"], row["player"]): _type(row) for row in (*decisions, *matches)}
+    found = tallies(decisions, matches)
+    made = []
+    for name in MEASURES:
+        counts: dict[tuple[str, str, str], list[int]] = {}
+        for place, (times, occasions) in found.get(name, {}).items():
+            tally = counts.setdefault(types[place], [0, 0])
+            tally[0] += times
+            tally[1] += occasions
+        if counts:
+            shares = {_type(e.key): e for e in estimate(data, name, BY)}
+            made += [
+                Rate(*key, name, times, occasions, shares[key]) for key, (times, occasions) in counts.items()
+            ]
+    return made
 
 
-def rates(
-    decisions: Iterable[Mapping[str, Any]],
-    matches: Iterable[Mapping[str, Any]],
-    exact: Callable[[int], bool] | None = None,
-) -> list[Rate]:
-    """The rates from rows of the two tables; ``facts`` say which proposals there were and which one won.
-
-    ``exact`` says which matches would go the same way again.
-    """
+def tallies(
+    decisions: Iterable[Mapping[str, Any]], matches: Iterable[Mapping[str, Any]]
+) -> dict[str, dict[Place, list[int]]]:
+    """Times and occasions by measure, match and player; ``facts`` say which proposals there were and which won."""
     facts: dict[int, dict[str, Any]] = {}
-    counts: dict[tuple[str, str, str, str], dict[int, list[int]]] = {}
+    counts: dict[str, dict[Place, list[int]]] = {}
 
     def count(row: Mapping[str, Any], measure: str, times: int, occasions: int = 1) -> None:
-        key = (str(row["mechanism"]), str(row["game"]), str(row["agent"]), measure)
-        tally = counts.setdefault(key, {}).setdefault(row["match"], [0, 0])
+        tally = counts.setdefault(measure, {}).setdefault((row["match"], row["player"]), [0, 0])
         tally[0] += times
         tally[1] += occasions
 
@@ -83,29 +107,25 @@ def rates(
         if "in_force" in told:
             count(row, "in_force", bool(told["in_force"]))
     for row in decisions:
-        told = facts.get(row["match"], {})
-        for measure, times, occasions in _occasions(row, told):
+        for measure, times, occasions in _occasions(row, facts.get(row["match"], {})):
             count(row, measure, times, occasions)
-    return [
-        _rate(key, list(of.values()), exact and [exact(match) for match in of])
-        for measure in MEASURES
-        for key, of in counts.items()
-        if key[3] == measure
-    ]
+    return counts
 
 
-def _rate(
-    key: tuple[str, str, str, str], matches: Sequence[Sequence[int]], exact: Sequence[bool] | None
-) -> Rate:
-    """Occasions of one match are not independent: a match counts once, by its number of occasions."""
-    inference, note = partly_exact_mean(
-        [times / occasions for times, occasions in matches],
-        exact or [False] * len(matches),
-        [float(occasions) for _, occasions in matches],
-        bounds=(0.0, 1.0),
+def _rows(data: RunData) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    decisions = data.records(
+        "SELECT mechanism, game, agent, seat, kind, answer, match, player FROM decisions "
+        f"WHERE {DONE} AND kind IN ('vote', 'sign', 'act') ORDER BY match, step, player"
     )
-    times, occasions = (sum(of[place] for of in matches) for place in (0, 1))
-    return Rate(*key, times, occasions, estimated({}, inference, len(matches), "match", note))
+    matches = data.records(
+        "SELECT mechanism, game, agent, seat, match, player, facts FROM matches "
+        f"WHERE {DONE} AND facts IS NOT NULL ORDER BY match, player"
+    )
+    return decisions, matches
+
+
+def _type(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    return str(row["mechanism"]), str(row["game"]), str(row["agent"])
 
 
 def _occasions(row: Mapping[str, Any], told: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:

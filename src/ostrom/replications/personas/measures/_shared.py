@@ -1,0 +1,51 @@
+"""Measures of profiles: one value per match, scenarios are the unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import fsum
+from typing import Any
+
+from ostrom.analysis.measure import Measure
+from ostrom.analysis.rundata import RunData
+from ostrom.replications.personas.profiles import Played, profiles_of
+from ostrom.replications.personas.rates import MEASURES
+
+SOURCE = "Manoranjan & Gaikwad (2026), When Personas Override Payoffs"
+NEEDS = ("decisions.action", "matches.game")
+
+
+def profile_measure(name: str, definition: str) -> Measure:
+    """The measure of a rate of profiles (``rates.MEASURES``)."""
+    return Measure(
+        name=name,
+        title=name.replace("_", " ").capitalize(),
+        scale="share",
+        definition=definition,
+        values=_values(name),
+        unit="scenario",
+        needs=NEEDS,
+        source=SOURCE,
+    )
+
+
+def _values(name: str) -> Callable[[RunData], Iterator[Mapping[str, Any]]]:
+    def rows(data: RunData) -> Iterator[Mapping[str, Any]]:
+        found = ((p, MEASURES[name](p)) for p in profiles_of(data))
+        yield from averaged(({"match": p.match}, p, float(value)) for p, value in found if value is not None)
+
+    return rows
+
+
+def averaged(
+    values: Iterable[tuple[Mapping[str, Any], Played, float]],
+) -> Iterator[Mapping[str, Any]]:
+    """One row per match (or player): the mean over its rounds, weighted by their number."""
+    groups: dict[tuple[Any, ...], tuple[Mapping[str, Any], Played, list[float]]] = {}
+    for key, profile, value in values:
+        groups.setdefault(tuple(key.values()), (key, profile, []))[2].append(value)
+    for key, profile, of in groups.values():
+        yield {
+            **key, "value": fsum(of) / len(of), "weight": float(len(of)),
+            "scenario_class": profile.scenario_class,
+        }  # fmt: skip
