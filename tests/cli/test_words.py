@@ -178,6 +178,14 @@ def test_kinds_are_taken_in_the_singular_and_the_plural(ostrom: Call, kind: str)
     assert shown[0].out == shown[1].out and json.loads(shown[0].out)
 
 
+@pytest.mark.parametrize("name", ["../x", "a/b", "/tmp/x", ".x", ""])
+def test_the_name_of_a_run_leads_nowhere_else(ostrom: Call, tmp_path: Path, name: str) -> None:
+    (tmp_path / "own.yaml").write_text(GOOD)
+    done = ostrom("run", "own.yaml", "--name", name, "--runs", "here")
+    assert (done.code == 2 and "run name" in done.err) or (not name and (tmp_path / "here" / "good").is_dir())
+    assert {p.name for p in tmp_path.iterdir()} <= {"own.yaml", "here", ".state"}
+
+
 def test_play_asks_on_stderr_so_that_json_is_alone(ostrom: Call) -> None:
     done = ostrom("play", "prisoners_dilemma", "--rounds", "2", "--json", keys="1\n2\n")
     assert done.code == 0 and len(json.loads(done.out)["decisions"]) == 4

@@ -75,6 +75,7 @@ def run(
 
     Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
+    from ostrom.engine.folder import check_name
     from ostrom.engine.runner import Options
     from ostrom.studies.resolve import resolve
     from ostrom.studies.session import Session
@@ -101,9 +102,8 @@ def run(
         prompts=prompts, prices=prices, cache=cache, max_connections=max_connections,
         executor=executor, ray_address=ray_address, workers=workers,
     )  # fmt: skip
-    play_and_tell(
-        replace(found, session=session), runs / (name or found.plan.name), options, report=report, json=json
-    )
+    folder = runs / check_name(name or found.plan.name)
+    play_and_tell(replace(found, session=session), folder, options, report=report, json=json)
 
 
 def play_and_tell(found: Resolved, folder: Path, options: Options, *, report: bool, json: bool) -> None:

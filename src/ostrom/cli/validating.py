@@ -93,7 +93,9 @@ def _study(file: str, preset: str | None, given: dict[str, Any]) -> dict[str, An
             plan = resolve(file, preset=name, **given).plan
         except StudyError as error:
             if error.problem != NO_MODEL or error.key != "agent":
-                raise
+                if name is None or preset is not None:
+                    raise
+                raise error.moved(f"with preset {name}: {error.key or 'study'}") from None
             left_open = True
             plan = resolve(file, preset=name, **{**given, "models": [STAND_IN]}).plan
         facts[name or "as written"] = f"{plan.cells} cells, {plan.matches} matches"

@@ -94,7 +94,10 @@ def merged(
         path, equals, text = change.partition("=")
         if not equals or not path.strip():
             raise StudyError("write it as key=value", key="--set", found=change)
-        put(data, path.strip(), parse_yaml(text, "--set"))
+        try:
+            put(data, path.strip(), parse_yaml(text, "--set"))
+        except StudyError as error:
+            raise StudyError(f"{error.key}: {error.problem}", key="--set", found=change) from None
     if isinstance(data.get("vary"), dict):  # --set vary.style=null takes a factor out
         data["vary"] = {name: levels for name, levels in data["vary"].items() if levels is not None}
     return data, file
@@ -133,7 +136,8 @@ def _mapping(value: Any, file: str, key: str) -> Mapping[str, Any]:
 
 def presets_of(source: str | Path | Mapping[str, Any]) -> list[str]:
     """The names of a study's presets."""
-    return sorted((read_study(source)[0].get("presets") or {}).keys())
+    data, file = read_study(source)
+    return sorted(str(name) for name in _mapping(data.get("presets"), file, "presets"))
 
 
 def _scripted(types: Mapping[str, Any]) -> dict[str, Any]:
@@ -155,12 +159,13 @@ def validate(schema: type[Checked], data: Any, file: str, prefix: str = "") -> C
 
 def problem(error: ValidationError, schema: type[BaseModel], file: str, prefix: str = "") -> StudyError:
     """The first problem of a failed check, in one line."""
-    first = error.errors(include_url=False)[0]
+    found_all = error.errors(include_url=False)
+    first = found_all[0]
     path = [str(p) for p in first["loc"] if not _is_branch(p)]
     key = ".".join(filter(None, [prefix, *path]))
     allowed: Iterable[str] | None = None
     found = first.get("input")
-    text = first["msg"].removeprefix("Value error, ")
+    text = _plain_words(first)
     if first["type"] == "extra_forbidden":
         allowed, found = sorted(_fields_at(schema, path[:-1])), None
         text = "there is no such key"
@@ -168,11 +173,52 @@ def problem(error: ValidationError, schema: type[BaseModel], file: str, prefix: 
             text += f", did you mean {near!r}?"
     elif first["type"] == "missing":
         text, found = "is missing", None
+    elif first["type"] == "value_error":
+        found = None
+    elif first["type"] == "literal_error":
+        allowed = [part.strip(" '") for part in first["ctx"]["expected"].replace(" or ", ", ").split(",")]
+        near = nearest(found, allowed) if isinstance(found, str) else None
+        text = "is none of the allowed words" + (f", did you mean {near!r}?" if near else "")
+    else:  # a union is refused once for every kind of value that it takes
+        same = [e for e in found_all if e["input"] is first["input"] and e["type"] in _KINDS]
+        kinds = list(dict.fromkeys(_KINDS[e["type"]] for e in same))
+        if len(kinds) > 1:
+            text = f"must be {' or '.join(kinds)}"
     if isinstance(found, dict | list) and len(str(found)) > 80:
         found = None
-    if first["type"] == "value_error":
-        found = None
     return StudyError(text, file=file, key=key or None, found=found, allowed=allowed)
+
+
+_KINDS = {
+    "string_type": "a text",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing_size": "a whole number of at most 64 bits",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "list_type": "a list",
+    "tuple_type": "a list",
+}
+"""What pydantic wanted, in the words of somebody who writes YAML."""
+
+
+def _plain_words(error: Any) -> str:
+    kind, said, bounds = error["type"], str(error["msg"]), error.get("ctx") or {}
+    if kind in _KINDS:
+        return f"must be {_KINDS[kind]}"
+    for name, words in (("ge", "at least"), ("gt", "more than"), ("le", "at most"), ("lt", "less than")):
+        if name in bounds:
+            return f"must be {words} {bounds[name]}"
+    if kind == "string_pattern_mismatch":
+        return f"must be letters, digits, '.', '_' and '-', as in {bounds.get('pattern')}"
+    return said.removeprefix("Value error, ").replace("Input should be", "must be")
 
 
 def _is_branch(part: int | str) -> bool:

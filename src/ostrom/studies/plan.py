@@ -295,7 +295,11 @@ class StudyPlan:
                 found=path,
                 allowed=sorted(self._base),
             )
-        put(data, path, value)
+        try:
+            put(data, path, value)
+        except StudyError as error:
+            problem = f"{error.key}: {error.problem}"
+            raise StudyError(problem, file=self.file, key=f"vary.{factor}", found=path) from None
 
     def _seatings(self, cell: Cell, seating: str) -> Iterator[tuple[Seated, ...]]:
         """Who sits where, match by match."""
