@@ -71,6 +71,8 @@ class Measure:
     """The columns it reads, as ``table.column``; a run without one cannot be measured."""
     source: str = ""
     """The publication that it comes from."""
+    columns: tuple[str, ...] = ()
+    """The further columns of its rows: results can be grouped by them even where no match has a value."""
 
     def __post_init__(self) -> None:
         for what, value, known in (("scale", self.scale, SCALES), ("unit", self.unit, tuple(INDEPENDENT))):

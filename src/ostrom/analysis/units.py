@@ -137,7 +137,7 @@ def observations(data: Runs, measure: Measure, where: Where = None) -> Observati
     found: list[Observation] = []
     factors: dict[str, None] = {}
     levels: dict[str, dict[Any, None]] = {}
-    columns: set[str] = set()
+    columns: set[str] = set(measure.columns)
     for number, run in enumerate(runs):
         factors.update(dict.fromkeys(run.factors))
         for name, of in run.levels.items():

@@ -102,7 +102,7 @@ class Chart(Panel):
         columns = [
             *by,
             PLURAL.get(found[0].unit, f"{found[0].unit}s"),
-            self.measure.name,
+            "difference" if self.contrast else "slope" if self.trend else self.measure.name,
             "low",
             "high",
             "interval",

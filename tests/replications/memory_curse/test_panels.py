@@ -19,7 +19,7 @@ from ostrom.reports.panel import panels
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 
-SWEEP = ("memory_lengths", "memory_regimes", "memory_decay", "memory_penalty")
+SWEEP = ("memory_lengths", "memory_regimes", "memory_penalty")
 WORDS = ("traces_words:paranoia", "traces_words:forward", "traces_words:defection", "traces_forward",
          "traces_samples")  # fmt: skip
 ALL = (*SWEEP, *WORDS, "memory_asymmetric", "memory_recovery")

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
-from ostrom.analysis.lexicons import RATIOS
+from ostrom.analysis.estimate import Estimate, estimate
+from ostrom.analysis.measure import Rows, measures
 from ostrom.analysis.rundata import RunData
-from ostrom.analysis.traces.summary import trace_summary
-from ostrom.analysis.traces.table import trace_table
 from ostrom.games import build_game
-from ostrom.replications.memory_curse.episodes import Episode, episodes, grouped, wholly_by_policy
-from ostrom.replications.memory_curse.estimates import Estimate, estimate
 from ostrom.replications.memory_curse.penalty import LENGTH, penalties
-from ostrom.replications.memory_curse.regimes import regime
-from ostrom.replications.memory_curse.roles import companies
+from ostrom.replications.memory_curse.played import (
+    BY_POLICY,
+    FORGIVER,
+    GRUDGE_HOLDER,
+    WINDOW,
+    keyed,
+    played,
+    sd_over_seeds,
+    silent,
+)
+from ostrom.replications.memory_curse.regimes import observed_regimes
+from ostrom.replications.memory_curse.roles import COMPANY, companies
 from ostrom.studies.compare.figures import POLICY_DOUBT, Cell, Games, Own, Published, Reference, doubts_in
 from ostrom.studies.compare.published import number, published_rows
 
@@ -27,13 +35,18 @@ GAMES: Mapping[str, tuple[str, str | dict[str, str]]] = {
 """Own games: what the paper's tables call them, and with which payoffs the paper plays them."""
 
 CONDITIONS = {"reasoned": "reasoning", "direct": "no_reasoning"}
-POINTS = {"cooperation": ("cooperation_rate", 100.0), "reward": ("mean_reward", 1.0),
-          "discounted": ("discounted_reward", 1.0)}  # fmt: skip
-WORDS = {
-    "paranoia_per_1k": "paranoia_per_1000_words",
-    "cooperation_words_per_1k": "cooperation_per_1000_words",
-    "paranoia_ratio": "paranoia_ratio_mean",
+POINTS = {
+    "memory_cooperation": ("cooperation_rate", 100.0),
+    "memory_reward": ("mean_reward", 1.0),
+    "memory_discounted_reward": ("discounted_reward", 1.0),
 }
+WORDS: Mapping[str, dict[str, str]] = {
+    "paranoia_per_1k": {"name": "word_rate", "words": "paranoia"},
+    "cooperation_words_per_1k": {"name": "word_rate", "words": "cooperation"},
+    "paranoia_ratio": {"name": "word_ratio", "ratio": "paranoia_ratio", "each": "trace"},
+}
+COMPARED = {"game": list(GAMES)}
+REASONED = {**COMPARED, "agent_style": "reasoned"}
 HOW_AVERAGED = "CONFLICT: not the ratio of the printed frequencies; the paper does not say how it is averaged"
 
 
@@ -57,19 +70,17 @@ class MemoryCurse(Reference):
 
     def own(self, data: RunData, games: Games) -> Sequence[Own]:
         """Every figure that the run's finished matches and traces give."""
-        played = [e for e in episodes(data) if e.game in GAMES]
         payable = {name for name in games.labelled if name in GAMES and _as_printed(name, games)}
         return [
-            *_sweep(played, payable), *_mixed(played), *_sanitized(played), *_penalty(played),
-            *_words(data, played), *_forward(data, played),
+            *_sweep(data, payable), *_mixed(data), *_sanitized(data), *_penalty(data), *_words(data),
+            *_forward(data),
         ]  # fmt: skip
 
     def remarks(self, data: RunData, games: Games) -> list[str]:
         """Games that cannot be compared, or only in part."""
         found = []
-        silent = wholly_by_policy(data)
-        if silent:
-            found.append(f"{silent} players never gave a readable action and are left out.")
+        if many := silent(data):
+            found.append(f"{many} players never gave a readable action and are left out.")
         if "trust" in games.labelled:
             found.append(
                 "The game trust has asymmetric roles; the paper's printed rewards fit trust_symmetric alone, "
@@ -114,136 +125,130 @@ def _published() -> Iterator[Published]:
         )
 
 
-def _sweep(played: Sequence[Episode], payable: set[str]) -> Iterator[Own]:
-    plain = [e for e in played if e.alike and e.memory.name == "window" and e.style in CONDITIONS]
-    for (agent, game, style, length), of in grouped(
-        plain, lambda e: (e.agent, e.game, str(e.style), e.length)
-    ).items():
-        for value, (measure, scale) in POINTS.items():
-            if value == "cooperation" or game in payable:
+def _sweep(data: RunData, payable: set[str]) -> Iterator[Own]:
+    by = ("game", "style", "history_length", "agent")
+    where = {**COMPARED, **WINDOW, "style": list(CONDITIONS)}
+    found = {name: keyed(estimate(data, name, by, where=where), by) for name in POINTS}
+    spread = {name: sd_over_seeds(data, name, by, where) for name in POINTS}
+    doubts = _doubts(data, by, where)
+    for key in found["memory_cooperation"]:
+        game, style, length, agent = key
+        for name, (measure, scale) in POINTS.items():
+            if key in found[name] and (name == "memory_cooperation" or game in payable):
                 cell = (GAMES[game][0], CONDITIONS[style], str(length), "", "", measure)
-                yield from _own(cell, agent, estimate(of, value), scale, of)
+                yield _own(cell, agent, found[name][key], scale, spread[name][key], doubts.get(key, ()))
 
 
-def _mixed(played: Sequence[Episode]) -> Iterator[Own]:
-    reasoned = [e for e in played if e.style == "reasoned" and e.memory.name == "window"]
-    for company in companies(reasoned):
-        short, long = min(company.lengths), max(company.lengths)
-        if len(set(company.lengths)) != 2:
+def _mixed(data: RunData) -> Iterator[Own]:
+    where = {**COMPARED, "memory_kind": "window"}
+    spread = sd_over_seeds(data, "memory_cooperation", (*COMPANY, "memory_role"), where)
+    whole, doubts = sd_over_seeds(data, "memory_cooperation", COMPANY, where), _doubts(data, COMPANY, where)
+    for c in companies(data):
+        key = (c.game, c.name, c.agent, c.style)
+        parts = [part.replace(" x HL ", "xHL") for part in c.name.split(" + ")]
+        if c.game not in GAMES or c.style != "reasoned" or len(parts) != 2:
             continue
-        few, many = company.lengths.count(short), company.lengths.count(long)
-        condition = f"asymmetric_{few}xHL{short}_{many}xHL{long}"
-        of = [
-            e for e in reasoned
-            if (e.agent, e.game, _whole(e)) == (company.agent, company.game, list(company.lengths))
-        ]  # fmt: skip
-        for player, measure, found in (
-            ("", "cooperation_rate", company.overall),
-            ("forgiver", "cooperation_rate", company.forgiver),
-            ("grudge_holder", "cooperation_rate", company.grudge_holder),
-            ("", "cooperation_gap_pp", company.gap),
+        for player, measure, found, sd in (
+            ("", "cooperation_rate", c.overall, whole.get(key)),
+            ("forgiver", "cooperation_rate", c.forgiver, spread.get((*key, FORGIVER))),
+            ("grudge_holder", "cooperation_rate", c.grudge_holder, spread.get((*key, GRUDGE_HOLDER))),
+            ("", "cooperation_gap_pp", c.gap, None),
         ):
-            cell = (GAMES[company.game][0], condition, "", "", player, measure)
-            yield from _own(cell, company.agent, found, 100.0, of)
+            if found is not None:
+                cell = (GAMES[c.game][0], f"asymmetric_{'_'.join(parts)}", "", "", player, measure)
+                yield _own(cell, c.agent, found, 100.0, sd, doubts.get(key, ()))
 
 
-def _sanitized(played: Sequence[Episode]) -> Iterator[Own]:
-    cleaned = [e for e in played if e.memory.name == "sanitized" and e.style == "reasoned"]
-    for (agent, game, mode, window, real), of in grouped(
-        cleaned, lambda e: (e.agent, e.game, e.memory.mode, e.memory.length, e.memory.real)
-    ).items():
+def _sanitized(data: RunData) -> Iterator[Own]:
+    by = ("game", "memory_mode", "history_length", "real_rounds", "agent")
+    where = {**COMPARED, "memory_kind": "sanitized", "style": "reasoned"}
+    spread, doubts = sd_over_seeds(data, "memory_cooperation", by, where), _doubts(data, by, where)
+    for key, found in keyed(estimate(data, "memory_cooperation", by, where=where), by).items():
+        game, mode, window, real, agent = key
         whole = real == window
         condition = "reasoning" if whole else f"sanitized_{mode}"
         cell = (GAMES[game][0], condition, str(window), "" if whole else str(real), "", "cooperation_rate")
-        yield from _own(cell, agent, estimate(of), 100.0, of)
+        yield _own(cell, agent, found, 100.0, spread[key], doubts.get(key, ()))
 
 
-def _penalty(played: Sequence[Episode]) -> Iterator[Own]:
-    for found in penalties(played):
-        if found.length == LENGTH:
+def _penalty(data: RunData) -> Iterator[Own]:
+    by = ("game", "agent", "history_length")
+    doubts = _doubts(data, by, {**COMPARED, **WINDOW})
+    for found in penalties(data):
+        if found.length == LENGTH and found.game in GAMES:
             cell = (
-                GAMES[found.game][0],
-                "reasoning_minus_no_reasoning",
-                str(LENGTH),
-                "",
-                "",
+                GAMES[found.game][0], "reasoning_minus_no_reasoning", str(LENGTH), "", "",
                 "deliberation_penalty_pp",
-            )
-            of = [e for e in played if (e.agent, e.game, e.length) == (found.agent, found.game, LENGTH)]
+            )  # fmt: skip
             # The paper prints reasoning minus no reasoning.
-            yield from _own(cell, found.agent, found.penalty, -100.0, of)
+            own = _own(cell, found.agent, found.cost, -100.0, None,
+                       doubts.get((found.game, found.agent, LENGTH), ()))  # fmt: skip
+            yield replace(own, matches=found.matches)
 
 
-def _words(data: RunData, played: Sequence[Episode]) -> Iterator[Own]:
+def _words(data: RunData) -> Iterator[Own]:
     """Appendix Table 8 pools the four games, so only a run that has all four can be set beside it."""
-    for row in _counted(data, ["agent", "history_length"]):
-        cells = [
-            e
-            for e in played
-            if (e.agent, e.length, e.style) == (row["agent"], row["history_length"], "reasoned")
-        ]
-        if {e.game for e in cells} != set(GAMES):
-            continue
-        for measure, column in WORDS.items():
-            if row[column] is not None:
-                cell = ("all", "reasoning", str(row["history_length"]), "", "", measure)
-                yield Own(cell, row["agent"], row[column], None, None, None, len({e.match for e in cells}))
+    games: dict[tuple[str, int], set[str]] = {}
+    for row in played(data):
+        if row["style"] == "reasoned" and row["game"] in GAMES:
+            games.setdefault((row["agent"], row["history_length"]), set()).add(row["game"])
+    if set(GAMES) not in games.values():
+        return
+    by = ("history_length", "agent")
+    found = {name: keyed(estimate(data, spec, by, where=REASONED), by) for name, spec in WORDS.items()}
+    for length, agent in dict.fromkeys(key for of in found.values() for key in of):
+        if games.get((agent, length)) == set(GAMES):
+            for measure, of in found.items():
+                if (length, agent) in of:
+                    cell = ("all", "reasoning", str(length), "", "", measure)
+                    yield _own(cell, agent, of[length, agent], 1.0, None, ())
 
 
-def _forward(data: RunData, played: Sequence[Episode]) -> Iterator[Own]:
+def _forward(data: RunData) -> Iterator[Own]:
     """The mean forward-looking ratio at history length 80 of immune and cursed settings (agent, game)."""
-    reasoned = [e for e in played if e.style == "reasoned" and e.alike and e.memory.name == "window"]
-    verdicts: dict[tuple[str, str], str] = {}
-    for (agent, game), of in grouped(reasoned, lambda e: (e.agent, e.game)).items():
-        rates = {
-            length: found.value
-            for length, at in grouped(of, lambda e: e.length).items()
-            if length is not None and (found := estimate(at)) is not None
-        }
-        name = regime(rates).name
-        if name is not None and LENGTH in rates:
-            verdicts[agent, game] = name
-    ratio = f"{RATIOS[0].name}_of_sums"
-    ratios = {
-        (row["agent"], row["game"]): row[ratio]
-        for row in _counted(data, ["agent", "game", "history_length"])
-        if row["history_length"] == LENGTH and row[ratio] is not None
+    ratio = measures.named("word_ratio")
+    settings = {
+        (agent, game): r.name
+        for (game, style, agent), r in observed_regimes(data).items()
+        if game in GAMES and style == "reasoned" and LENGTH in r.lengths
     }
+
+    def values(run: RunData) -> Rows:
+        seats = {
+            (row["match"], row["player"]): (row["agent"], row["game"])
+            for row in run.records("SELECT match, player, agent, game FROM matches")
+        }
+        for row in ratio.rows(run):
+            setting = seats[row["match"], row["player"]]
+            yield {**row, "setting": " in ".join(setting), "regime": settings.get(setting)}
+
+    marked = replace(ratio, values=values, columns=(*ratio.columns, "setting", "regime"))
+    where = {**REASONED, "history_length": LENGTH, "regime": ["immune", "cursed"]}
+    found = keyed(estimate(data, marked, ["regime"], where=where, balance=["setting"]), ["regime"])
     for name in ("immune", "cursed"):
-        values = [ratios[key] for key, verdict in verdicts.items() if verdict == name and key in ratios]
-        if values:
+        if (name,) in found:
             cell = ("all", "reasoning", str(LENGTH), "", f"{name} settings", "forward_ratio")
-            matches = {
-                e.match for e in reasoned if e.length == LENGTH and verdicts.get((e.agent, e.game)) == name
-            }
-            yield Own(cell, None, sum(values) / len(values), None, None, None, len(matches))
+            yield _own(cell, None, found[name,], 1.0, None, ())
 
 
-def _counted(data: RunData, by: list[str]) -> list[dict[str, Any]]:
-    """Sums over the traces of reasoned replies; nothing where no model was called."""
-    if not data.rows["calls"]:
-        return []
-    rows = trace_summary(data, trace_table(data), [*by, "agent_style"])
-    return [row for row in rows if row["agent_style"] == "reasoned"]
+def _doubts(
+    data: RunData, by: Sequence[str], where: Mapping[str, Any]
+) -> dict[tuple[Any, ...], tuple[str, ...]]:
+    """Where a notable share of the actions was not the agent's own."""
+    return {
+        key: (f"{100 * one.value:.0f} % of the actions were given by the policy",)
+        for key, one in keyed(estimate(data, BY_POLICY, by, where=where), by).items()
+        if one.value >= POLICY_DOUBT
+    }
 
 
 def _own(
-    cell: Cell, agent: str, found: Estimate | None, scale: float, of: Sequence[Episode]
-) -> Iterator[Own]:
-    if found is None:
-        return
+    cell: Cell, agent: str | None, found: Estimate, scale: float, sd: float | None, doubts: tuple[str, ...]
+) -> Own:
     ends = [None if end is None else end * scale for end in (found.low, found.high)]
     low, high = ends if scale > 0 else ends[::-1]
-    share = sum(e.by_policy for e in of) / len(of) if of else 0.0
-    doubts = (
-        (f"{100 * share:.0f} % of the actions were given by the policy",) if share >= POLICY_DOUBT else ()
-    )
-    spread = None if found.sd is None else abs(found.sd * scale)
-    yield Own(cell, agent, found.value * scale, low, high, spread, found.matches, doubts)
-
-
-def _whole(e: Episode) -> list[int]:
-    return sorted(n for n in e.company if n is not None)
+    spread = None if sd is None else abs(sd * scale)
+    return Own(cell, agent, found.value * scale, low, high, spread, found.n, doubts)
 
 
 REFERENCE = MemoryCurse

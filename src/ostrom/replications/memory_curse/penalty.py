@@ -6,13 +6,15 @@ at history length 80, for the game in which each model loses most.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ostrom.replications.memory_curse.episodes import Episode, grouped
-from ostrom.replications.memory_curse.estimates import Estimate, difference
+from ostrom.analysis.estimate import Estimate, contrast, estimate
+from ostrom.analysis.rundata import RunData
+from ostrom.replications.memory_curse.played import WINDOW, keyed
 
 LENGTH = 80
+STYLES = ("direct", "reasoned")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,33 +25,23 @@ class Penalty:
     game: str
     length: int
     """The history length at which it was taken: 80, or the longest that both conditions have."""
-    penalty: Estimate
+    cost: Estimate
+    matches: int
 
 
-def penalties(rows: Sequence[Episode]) -> list[Penalty]:
+def penalties(data: RunData) -> list[Penalty]:
     """The penalty of every agent and game that was asked both directly and for reasons."""
+    by = ("game", "agent", "history_length")
+    rates = keyed(estimate(data, "memory_cooperation", (*by, "style"), where=WINDOW), (*by, "style"))
+    if not set(STYLES) <= {key[-1] for key in rates}:
+        return []
+    costs = keyed(contrast(data, "memory_cooperation", "style", STYLES, by, where=WINDOW), by)
     found = []
-    for (agent, game), of in grouped(rows, lambda r: (r.agent, r.game)).items():
-        cells = grouped((r for r in of if r.length is not None and r.alike), lambda r: (r.style, r.length))
-        length = common_length(
-            {n for style, n in cells if style == "direct"}, {n for style, n in cells if style == "reasoned"}
-        )
-        if length is None:
-            continue
-        cost = difference(cells["direct", length], cells["reasoned", length])
-        if cost is not None:
-            found.append(Penalty(agent, game, length, cost))
+    for game, agent in dict.fromkeys(key[:2] for key in costs):
+        lengths = [n for g, a, n in costs if (g, a) == (game, agent)]
+        key = game, agent, LENGTH if LENGTH in lengths else max(lengths)
+        found.append(Penalty(agent, game, key[2], costs[key], sum(rates[*key, s].n for s in STYLES)))
     return found
-
-
-def common_length(direct: set[int | None], reasoned: set[int | None], wanted: int = LENGTH) -> int | None:
-    """The wanted history length if both have it, else the longest that both have.
-
-    >>> common_length({0, 10, 80}, {10, 80}), common_length({0, 10, 80}, {0, 10}), common_length({1}, {2})
-    (80, 10, None)
-    """
-    both = {n for n in direct & reasoned if n is not None}
-    return wanted if wanted in both else max(both, default=None)
 
 
 def largest(penalties_by_game: Mapping[str, float]) -> tuple[str, float] | None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from ostrom.replications.memory_curse.episodes import Episode, grouped
-from ostrom.replications.memory_curse.estimates import Estimate, difference, estimate
+from ostrom.analysis.estimate import Estimate, contrast, estimate
+from ostrom.analysis.rundata import RunData
+from ostrom.replications.memory_curse.played import WINDOW, keyed
+
+RATE = "memory_cooperation"
+CURVE = ("game", "memory_mode", "history_length", "agent", "style")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,32 +31,37 @@ class Recovery:
     """The gain as a share of what the baseline lacks to full cooperation; None where it lacks nothing."""
 
 
-def recoveries(rows: Sequence[Episode]) -> list[Recovery]:
-    """All points, X rising.
+def recoveries(data: RunData) -> list[Recovery]:
+    """All points of all curves.
 
     The baseline of a curve is its own point X = window; where that was not played, matches with the plain
     window of the same length.
     """
-    plain = grouped(
-        (r for r in rows if r.memory.name == "window" and r.alike),
-        lambda r: (r.agent, r.game, r.style, r.length),
-    )
-    cleaned = grouped(
-        (r for r in rows if r.memory.name == "sanitized"),
-        lambda r: (r.agent, r.game, r.style, str(r.memory.mode), r.memory.length or 0),
-    )
+    by = (*CURVE, "real_rounds")
+    points = keyed(estimate(data, RATE, by, where={"memory_kind": "sanitized", "alike": True}), by)
+    plain = keyed(estimate(data, RATE, CURVE, where=WINDOW), CURVE)
+    baselines: dict[tuple[Any, ...], tuple[Estimate, bool]] = {}
+    for game, mode, window, agent, style, _ in points:
+        curve = game, mode, window, agent, style
+        base = points.get((*curve, window)) or plain.get((game, None, window, agent, style))
+        if base is not None:
+            baselines[curve] = base, (*curve, window) in points
+    gains = {}
+    for mode, window, real in dict.fromkeys((key[1], key[2], key[5]) for key in points if key[2] != key[5]):
+        for own in {kept for curve, (_, kept) in baselines.items() if curve[1:3] == (mode, window)}:
+            where = {
+                "memory_mode": mode if own else [mode, None], "history_length": window, "alike": True,
+            }  # fmt: skip
+            rest = ("game", "agent", "style")
+            for one in contrast(data, RATE, "real_rounds", (real, window), rest, where=where):
+                curve = one.key["game"], mode, window, one.key["agent"], one.key["style"]
+                if curve in baselines and baselines[curve][1] == own:
+                    gains[*curve, real] = one
     found = []
-    for (agent, game, style, mode, window), of in cleaned.items():
-        points = dict(sorted(grouped(of, lambda r: r.memory.real or 0).items()))
-        base = points.get(window) or plain.get((agent, game, style, window), [])
-        level = estimate(base)
-        for real, at in points.items():
-            here = estimate(at)
-            if here is None:
-                continue
-            gain = difference(at, base) if level is not None and real != window else None
-            share = None
-            if gain is not None and level is not None and level.value < 1:
-                share = gain.value / (1 - level.value)
-            found.append(Recovery(agent, game, style, mode, window, real, here, gain, share))
+    for key, here in points.items():
+        game, mode, window, agent, style, real = key
+        gain, share = gains.get(key), None
+        if gain is not None and (level := baselines[key[:-1]][0].value) < 1:
+            share = gain.value / (1 - level)
+        found.append(Recovery(agent, game, style, mode, window, real, here, gain, share))
     return found

@@ -8,12 +8,21 @@ to remember yet); lengths from 2 on are the rule that gives their classification
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
+from ostrom.analysis.estimate import Estimate, estimate
+from ostrom.analysis.rundata import RunData
 from ostrom.analysis.statistics import without_rounding
+from ostrom.analysis.verdicts import above, all_of
+from ostrom.replications.memory_curse.played import WINDOW, keyed
 
 THRESHOLD = 0.95
 SHORTEST = 2
+BORDER = THRESHOLD - 1e-9
+"""Rates are means of many rounds: one at the border is at it, whatever its last digits."""
+PAIR = ("game", "style", "agent")
+NAMES = {"yes": "immune", "no": "cursed", "undecided": "undecided"}
 
 Known = float | tuple[float, float]
 """A cooperation rate, or the bounds between which it must lie."""
@@ -54,7 +63,6 @@ def regime(rates: Mapping[int, Known], threshold: float = THRESHOLD, shortest: i
     }
     if not counted:
         return Regime(None, None, None, None, ())
-    # Rates are means of many rounds: one at the border is at it, whatever its last digits.
     at = min(counted, key=lambda length: round(counted[length][0], 9))
     lowest, border = min(rate for rate, _ in counted.values()), threshold - 1e-9
     if any(high < border for _, high in counted.values()):
@@ -64,3 +72,50 @@ def regime(rates: Mapping[int, Known], threshold: float = THRESHOLD, shortest: i
     else:
         name = None
     return Regime(name, lowest, at, without_rounding(lowest - threshold, 1.0), tuple(counted))
+
+
+@dataclass(frozen=True, slots=True)
+class Regimes:
+    """All pairs of a run: what the rates say, and what can be said of the rates behind them."""
+
+    by_rates: dict[tuple[Any, ...], Regime]
+    """The published rule, applied to the rates as they were observed."""
+    decided: dict[tuple[Any, ...], str]
+    """Immune or cursed where the intervals decide, else undecided."""
+    control: str
+    """The number of comparisons and the error control."""
+
+
+def observed_regimes(data: RunData) -> dict[tuple[Any, ...], Regime]:
+    """The published rule applied to the observed rates of every game, style and agent."""
+    return _by_rates(_rates(data))
+
+
+def regimes(data: RunData) -> Regimes:
+    """Judge every game, style and agent of a run.
+
+    One length surely below the border makes a pair cursed. Immune needs all lengths surely above it, each at a
+    level that is corrected for the number of pairs.
+    """
+    rates = _rates(data)
+    counted = {key: one for key, one in rates.items() if key[-1] >= SHORTEST}
+    judged = above(list(counted.values()), BORDER)
+    found = _by_rates(rates)
+    level = 1 - 0.05 / max(len(found), 1)
+    decided = {}
+    for pair in found:
+        own = tuple(v for key, v in zip(counted, judged, strict=True) if key[:-1] == pair)
+        decided[pair] = NAMES[all_of(replace(judged, verdicts=own), level)]
+    return Regimes(found, decided, judged.control)
+
+
+def _rates(data: RunData) -> dict[tuple[Any, ...], Estimate]:
+    by = (*PAIR, "history_length")
+    return keyed(estimate(data, "memory_cooperation", by, where=WINDOW), by)
+
+
+def _by_rates(rates: Mapping[tuple[Any, ...], Estimate]) -> dict[tuple[Any, ...], Regime]:
+    known: dict[tuple[Any, ...], dict[int, Known]] = {}
+    for key, one in rates.items():
+        known.setdefault(key[:-1], {})[key[-1]] = one.value
+    return {pair: regime(of) for pair, of in known.items()}

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
 
-from ostrom.replications.memory_curse.episodes import Episode, grouped
-from ostrom.replications.memory_curse.estimates import Estimate, difference, estimate
+from ostrom.analysis.estimate import Estimate, contrast, estimate
+from ostrom.analysis.measure import Measure, Rows, measures
+from ostrom.analysis.rundata import RunData
+from ostrom.replications.memory_curse.played import FORGIVER, GRUDGE_HOLDER, keyed
 
-FORGIVER, GRUDGE_HOLDER = "forgiver", "grudge-holder"
+COMPANY = ("game", "company", "agent", "style")
+WHERE = {"memory_kind": "window"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +22,8 @@ class Company:
     agent: str
     game: str
     style: str | None
-    lengths: tuple[int, ...]
-    """The history lengths around the table, shortest first."""
+    name: str
+    """The history lengths around the table as text."""
     overall: Estimate
     forgiver: Estimate | None
     grudge_holder: Estimate | None
@@ -29,57 +33,49 @@ class Company:
     seat_gaps: dict[int, Estimate]
     """Each seat minus the mean of the other seats."""
 
-    @property
-    def name(self) -> str:
-        """The composition as text."""
-        return composition(self.lengths)
+
+def companies(data: RunData) -> list[Company]:
+    """Every agent, game, style and composition of memories; those of equal memories have no roles."""
+    rate = measures.named("memory_cooperation")
+    overall = keyed(estimate(data, rate, COMPANY, where=WHERE), COMPANY)
+    roles = keyed(estimate(data, rate, (*COMPANY, "memory_role"), where=WHERE), (*COMPANY, "memory_role"))
+    seats = keyed(estimate(data, rate, (*COMPANY, "seat"), where=WHERE), (*COMPANY, "seat"))
+    gaps = _gaps(data, rate, "memory_role", (FORGIVER, GRUDGE_HOLDER), (key[-1] for key in roles))
+    numbers = list(dict.fromkeys(key[-1] for key in seats))
+    beside = {
+        seat: _gaps(data, _seat_and_others(rate, seat), "place", ("seat", "others"), ("seat", "others"))
+        for seat in numbers
+        if len(numbers) > 1
+    }
+    return [
+        Company(
+            agent, game, style, name, found, roles.get((*key, FORGIVER)), roles.get((*key, GRUDGE_HOLDER)),
+            gaps.get(key), {s: seats[*key, s] for s in numbers if (*key, s) in seats},
+            {s: of[key] for s, of in beside.items() if key in of},
+        )
+        for key, found in overall.items()
+        for game, name, agent, style in [key]
+        if name is not None
+    ]  # fmt: skip
 
 
-def composition(lengths: Sequence[int]) -> str:
-    """What a composition is called.
-
-    >>> composition((2, 2, 80))
-    '2 x HL 2 + 1 x HL 80'
-    """
-    return " + ".join(f"{list(lengths).count(n)} x HL {n}" for n in sorted(set(lengths)))
-
-
-def role(row: Episode) -> str | None:
-    """Forgiver or grudge-holder by the shortest and longest memory at the table; None where all are alike."""
-    lengths = [n for n in row.company if n is not None]
-    if len(lengths) != len(row.company) or len(set(lengths)) < 2 or row.length is None:
-        return None
-    if row.length == min(lengths):
-        return FORGIVER
-    return GRUDGE_HOLDER if row.length == max(lengths) else None
+def _gaps(
+    data: RunData, measure: Measure, factor: str, levels: tuple[str, str], met: Iterable[Any]
+) -> dict[tuple[Any, ...], Estimate]:
+    if not set(levels) <= set(met):
+        return {}
+    return keyed(contrast(data, measure, factor, levels, COMPANY, where=WHERE), COMPANY)
 
 
-def companies(rows: Sequence[Episode], *, mixed_only: bool = True) -> list[Company]:
-    """Every agent, game, style and composition of memories; by default those with unequal memories."""
-    found = []
-    fixed = [row for row in rows if all(n is not None for n in row.company)]
-    groups = grouped(
-        fixed, lambda r: (r.agent, r.game, r.style, tuple(sorted(n for n in r.company if n is not None)))
-    )
-    for (agent, game, style, lengths), of in groups.items():
-        if mixed_only and len(set(lengths)) < 2:
-            continue
-        overall = estimate(of)
-        if overall is None:
-            continue
-        roles = grouped(of, role)
-        short, long = roles.get(FORGIVER, []), roles.get(GRUDGE_HOLDER, [])
-        by_seat = dict(sorted(grouped(of, lambda r: r.seat).items()))
-        seats = {seat: e for seat, of_seat in by_seat.items() if (e := estimate(of_seat)) is not None}
-        gaps = {
-            seat: gap
-            for seat, of_seat in by_seat.items()
-            if (gap := difference(of_seat, [r for r in of if r.seat != seat])) is not None
+def _seat_and_others(measure: Measure, seat: int) -> Measure:
+    """The same values with a column that tells one seat from all others."""
+
+    def values(data: RunData) -> Rows:
+        at = {
+            (row["match"], row["player"]): row["seat"]
+            for row in data.records("SELECT match, player, seat FROM matches")
         }
-        found.append(
-            Company(
-                agent, game, style, lengths, overall, estimate(short), estimate(long),
-                difference(short, long), seats, gaps,
-            )
-        )  # fmt: skip
-    return found
+        for row in measure.rows(data):
+            yield {**row, "place": "seat" if at[row["match"], row["player"]] == seat else "others"}
+
+    return replace(measure, values=values, columns=(*measure.columns, "place"))

@@ -10,7 +10,7 @@ from ostrom.analysis.rundata import RunData
 from ostrom.reports.chart import Chart
 from ostrom.reports.layout import Layout, dot_chart, lay_out
 from ostrom.reports.theme import MOST_COLOURS
-from ostrom.reports.words import labels
+from ostrom.reports.words import labels, pretty
 
 MOST_ROWS = 400
 
@@ -40,11 +40,12 @@ class Dots(Chart):
             if not self.used and self.contrast is self.trend is None
             else self._layout(found)
         )
-        axis = (
-            self.measure.title.lower()
-            if self.contrast is None
-            else f"difference in {self.measure.title.lower()}"
-        )
+        axis = self.measure.title.lower()
+        if self.contrast is not None:
+            axis = f"difference in {axis}"
+        elif self.trend is not None:
+            over, log = pretty(self.trend["over"]), self.trend.get("log", False)
+            axis = f"slope of {axis} over {f'log({over})' if log is True else f'log(1 + {over})' if log else over}"
         domain = (0.0, 1.0) if shares else None
         return dot_chart(found[:MOST_ROWS], layout, axis=axis, domain=domain)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ostrom.analysis.rundata import RunData
-from ostrom.replications.memory_curse.panels._shared import agent_order, by_policy, played, triple, why_empty
-from ostrom.replications.memory_curse.roles import FORGIVER, GRUDGE_HOLDER, Company, companies
+from ostrom.replications.memory_curse.panels._shared import by_policy, triple, why_empty
+from ostrom.replications.memory_curse.played import FORGIVER, GRUDGE_HOLDER
+from ostrom.replications.memory_curse.roles import Company, companies
+from ostrom.reports.chart import rests_on
 from ostrom.reports.layout import named
 from ostrom.reports.marks import import_altair
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
@@ -22,26 +24,22 @@ class MemoryAsymmetric(Panel):
 
     def draw(self, data: RunData) -> Drawn:
         """Bars by role with whiskers, and tables by role and seat."""
-        found = played(data)
-        windows = [e for e in found if e.memory.name == "window"]
-        made = companies(windows, mixed_only=False)
+        made = companies(data)
         if not any(c.gap is not None for c in made):
-            return Drawn(
-                notes=[why_empty(data, found, "No finished match mixes players of different memory.")]
-            )
+            return Drawn(notes=[why_empty(data, "No finished match mixes players of different memory.")])
         mixed = {(c.agent, c.game, c.style) for c in made if c.gap is not None}
         made = [c for c in made if (c.agent, c.game, c.style) in mixed]
-        many = len(agent_order(data, windows)) > 1
+        many = len({c.agent for c in made}) > 1
         several = len({c.style for c in made} - {None}) > 1
         chart = _chart([row for c in made for row in _bars(c, many, several)])
         caption = (
             "Share of cooperative actions by role: forgivers have the shortest memory at the table, "
-            "grudge-holders the longest. Whiskers are 95 % intervals that resample matches; a single match "
-            "has none."
+            "grudge-holders the longest. Whiskers are 95 % intervals; a bar without has none. "
+            f"{rests_on([c.overall for c in made])}"
         )
         alt = f"Bars of cooperation by role for {len(made)} compositions of memory."
         tables = [_roles(made), _seats(made)]
-        return Drawn([Figure("memory_asymmetric", chart, caption, alt)], tables, by_policy(windows))
+        return Drawn([Figure("memory_asymmetric", chart, caption, alt)], tables, by_policy(data))
 
 
 def _bars(c: Company, many: bool, several: bool) -> list[dict[str, Any]]:
@@ -86,7 +84,7 @@ def _roles(made: list[Company]) -> Table:
     for name in ("overall", "forgiver", "grudge_holder", "gap"):
         columns += [name, f"{name}_low", f"{name}_high"]
     rows = [
-        [c.agent, c.game, c.style, c.name, c.overall.matches, *triple(c.overall), *triple(c.forgiver),
+        [c.agent, c.game, c.style, c.name, c.overall.n, *triple(c.overall), *triple(c.forgiver),
          *triple(c.grudge_holder), *triple(c.gap)]
         for c in made
     ]  # fmt: skip

@@ -3,67 +3,78 @@
 from __future__ import annotations
 
 from ostrom.analysis.rundata import RunData
-from ostrom.replications.memory_curse.panels._shared import by_policy, played, why_empty
+from ostrom.analysis.verdicts import above
+from ostrom.replications.memory_curse.panels._shared import by_policy, triple, why_empty
 from ostrom.replications.memory_curse.penalty import LENGTH, largest, penalties
+from ostrom.reports.chart import rests_on
 from ostrom.reports.layout import named
 from ostrom.reports.marks import dots, series_colours
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.words import labels, pretty
 
+LACKING = "The penalty needs matches with the styles direct and reasoned at a common history length."
+
 
 class MemoryPenalty(Panel):
-    """The deliberation penalty of every agent and game, and the game where it is largest."""
+    """The deliberation penalty of every agent and game, and where it is decided."""
 
     title = "Deliberation penalty"
 
     def draw(self, data: RunData) -> Drawn:
         """Dots with whiskers, and the table."""
-        found = played(data)
-        costs = penalties([e for e in found if e.memory.name == "window"])
-        if not costs:
-            lacking = (
-                "The penalty needs matches with the styles direct and reasoned at a common history length."
-            )
-            return Drawn(notes=[why_empty(data, found, lacking)])
-        agents = list(dict.fromkeys(c.agent for c in costs))
+        found = penalties(data)
+        if not found:
+            return Drawn(notes=[why_empty(data, LACKING)])
+        costs = [c.cost for c in found]
+        verdicts = above(costs)
+        agents = list(dict.fromkeys(c.agent for c in found))
         short = labels(agents)
         rows = [
             {"label": named(c.game, None if c.length == LENGTH else f"HL {c.length}"),
-             "series": short[c.agent], "mean": c.penalty.value, "low": c.penalty.low, "high": c.penalty.high}
-            for c in costs
+             "series": short[c.agent], "mean": c.cost.value, "low": c.cost.low, "high": c.cost.high}
+            for c in found
         ]  # fmt: skip
         chart = dots(
             {"": rows}, axis="cooperation without minus with reasoning",
             series=series_colours(list(short.values())), domain=None,
         )  # fmt: skip
-        notes = by_policy(found)
-        others = sorted({c.length for c in costs} - {LENGTH})
-        if others:
+        notes = by_policy(data)
+        if others := sorted({c.length for c in found} - {LENGTH}):
             notes.append(
                 f"Not every pair was played at history length {LENGTH} in both styles; the longest length "
                 f"that both have is taken there ({', '.join(map(str, others))})."
             )
+        answers = [v.answer for v in verdicts]
+        notes.append(
+            f"Reasoning costs cooperation in {answers.count('yes')} of {len(found)} pairs of agent and game, "
+            f"raises it in {answers.count('no')}, and {answers.count('undecided')} are undecided at this size "
+            f"({verdicts.control})."
+        )
         for agent in agents:
-            worst = largest({c.game: c.penalty.value for c in costs if c.agent == agent})
+            of = {c.game: (c.cost, v) for c, v in zip(found, verdicts, strict=True) if c.agent == agent}
+            worst = largest({game: cost.value for game, (cost, _) in of.items()})
             if worst is not None and worst[1] > 0:
+                cost, verdict = of[worst[0]]
+                sure = "decided" if verdict.answer == "yes" else "undecided at this size"
                 notes.append(
-                    f"{agent}: reasoning costs most in {pretty(worst[0])} ({100 * worst[1]:.1f} points)."
+                    f"{agent}: the largest penalty observed is in {pretty(worst[0])} ({100 * cost.value:.1f} "
+                    f"points; that it is above 0 is {sure})."
                 )
         table = Table(
             "memory_penalty",
-            ["agent", "game", "history_length", "penalty", "low", "high", "matches", "note"],
+            ["agent", "game", "history_length", "penalty", "low", "high", "matches", "verdict", "note"],
             [
-                [c.agent, c.game, c.length, c.penalty.value, c.penalty.low, c.penalty.high, c.penalty.matches,
-                 c.penalty.note or None]
-                for c in costs
+                [c.agent, c.game, c.length, *triple(c.cost), c.matches, v.answer, c.cost.note or None]
+                for c, v in zip(found, verdicts, strict=True)
             ],
-            "Deliberation penalty: cooperation asked directly minus cooperation after reasoning.",
-        )  # fmt: skip
+            "Deliberation penalty: cooperation asked directly minus cooperation after reasoning. The verdict "
+            f"is whether it is above 0 ({verdicts.control}).",
+        )
         caption = (
             "Share of cooperative actions when asked directly minus after reasoning; above 0 reasoning costs "
-            "cooperation. Whiskers are 95 % intervals that resample matches."
+            f"cooperation. Whiskers are 95 % intervals, hollow dots have none. {rests_on(costs)}"
         )
-        alt = f"Dot plot of the deliberation penalty for {len(costs)} pairs of agent and game."
+        alt = f"Dot plot of the deliberation penalty for {len(found)} pairs of agent and game."
         return Drawn([Figure("memory_penalty", chart, caption, alt)], [table], notes)
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ostrom.analysis.rundata import RunData
-from ostrom.replications.memory_curse.panels._shared import agent_order, by_policy, played, triple, why_empty
+from ostrom.replications.memory_curse.panels._shared import by_policy, triple, why_empty
 from ostrom.replications.memory_curse.recovery import recoveries
+from ostrom.reports.cells import agents
+from ostrom.reports.chart import rests_on
 from ostrom.reports.layout import lines_by, named, splits
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 
@@ -16,13 +18,12 @@ class MemoryRecovery(Panel):
 
     def draw(self, data: RunData) -> Drawn:
         """Curves over X, and the table with gains."""
-        found = played(data)
-        made = recoveries(found)
+        made = recoveries(data)
         if not made:
-            return Drawn(notes=[why_empty(data, found, "No finished match has a sanitized memory.")])
+            return Drawn(notes=[why_empty(data, "No finished match has a sanitized memory.")])
         styles, windows = {r.style for r in made} - {None}, {r.window for r in made}
         figures = []
-        for n, some in enumerate(splits(agent_order(data, found))):
+        for n, some in enumerate(splits(agents(data))):
             rows = [
                 {"x": r.real, "series": r.agent,
                  "mean": r.cooperation.value, "low": r.cooperation.low, "high": r.cooperation.high,
@@ -38,7 +39,8 @@ class MemoryRecovery(Panel):
             caption = (
                 "Share of cooperative actions against the number of real rounds that the window still "
                 "holds; the rest of it is made up. The rightmost point, where given, is the window of real "
-                "rounds only. Points are means over matches, bands 95 % intervals that resample matches."
+                "rounds only. Points are estimates, bands 95 % intervals. "
+                f"{rests_on([r.cooperation for r in made if r.agent in some])}"
             )
             alt = "Curves of cooperation against the number of real rounds, by game and mode."
             figures.append(Figure("memory_recovery" + (f"_{n + 1}" if n else ""), chart, caption, alt))
@@ -47,14 +49,14 @@ class MemoryRecovery(Panel):
             "high", "gain", "gain_low", "gain_high", "recovered_share",
         ]  # fmt: skip
         rows_ = [
-            [r.agent, r.game, r.style, r.mode, r.window, r.real, r.cooperation.matches,
+            [r.agent, r.game, r.style, r.mode, r.window, r.real, r.cooperation.n,
              *triple(r.cooperation), *triple(r.gain), r.recovered]
             for r in made
         ]  # fmt: skip
         caption = (
             "The gain is over the window of real rounds only; the recovered share is of what that one lacks."
         )
-        notes = by_policy(found)
+        notes = by_policy(data)
         if not any(r.gain is not None for r in made):
             notes.append("No match shows a window of real rounds only, so there is no baseline and no gain.")
         return Drawn(figures, [Table("memory_recovery", columns, rows_, caption)], notes)

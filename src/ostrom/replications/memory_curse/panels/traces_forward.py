@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ostrom.analysis.lexicons import RATIOS
+from ostrom.analysis.estimate import estimate
 from ostrom.analysis.rundata import RunData
 from ostrom.analysis.traces.summary import source
-from ostrom.replications.memory_curse.episodes import grouped
-from ostrom.replications.memory_curse.estimates import estimate
 from ostrom.replications.memory_curse.forward import ForwardLink, forward_link
-from ostrom.replications.memory_curse.panels._shared import played
+from ostrom.replications.memory_curse.played import keyed
 from ostrom.reports.cells import agents
 from ostrom.reports.marks import import_altair, series_colours
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
-from ostrom.reports.panels._traces_shared import ratio_sql, shares, table_or_note
+from ostrom.reports.panels._traces_shared import CELL, table_or_note
 from ostrom.reports.words import labels, pretty
 
 
@@ -28,19 +26,19 @@ class TracesForward(Panel):
         table, why = table_or_note(data)
         if table is None:
             return Drawn(notes=[why])
-        part, whole = ratio_sql(RATIOS[0])
-        ratios = {(s.agent, s.style, s.game, s.length): s.value for s in shares(data, table, part, whole)}
+        ratios = keyed(estimate(data, "word_ratio", CELL), CELL)
         # Cooperation of the matches whose traces were counted: those asked for an answer alone have none.
         counted = {row["match"] for row in data.records(f"SELECT DISTINCT match FROM {source(table)}")}
-        cells = grouped(
-            (e for e in played(data) if e.match in counted), lambda e: (e.agent, e.style, e.game, e.length)
+        rates = keyed(estimate(data, "memory_cooperation", CELL, where={"match": counted}), CELL)
+        link = forward_link(
+            {key: one.value for key, one in ratios.items()}, {key: one.value for key, one in rates.items()}
         )
-        rates = {key: made.value for key, of in cells.items() if (made := estimate(of)) is not None}
-        link = forward_link(ratios, rates)
-        both = [(key, ratio, rates[key]) for key, ratio in ratios.items() if key in rates]
+        both = [(key, one.value, rates[key].value) for key, one in ratios.items() if key in rates]
         if not both:
             return Drawn(notes=["No cell has both forward or backward words and a cooperation rate."])
-        rows = [[*key, ratio, rate] for key, ratio, rate in both]
+        rows = [
+            [agent, style, game, length, ratio, rate] for (length, game, style, agent), ratio, rate in both
+        ]
         columns = ["agent", "style", "game", "history_length", "forward_looking_ratio", "cooperation"]
         tables = [
             Table("traces_forward", columns, rows, "Forward-looking ratio and cooperation of every cell."),

@@ -1,0 +1,25 @@
+"""Counted traces as values of a measure: a share of sums for every player of every match, with its weight."""
+
+from __future__ import annotations
+
+from ostrom.analysis.measure import Rows
+from ostrom.analysis.rundata import RunData
+from ostrom.analysis.traces.summary import DONE, source
+from ostrom.analysis.traces.table import trace_table
+
+COLUMNS = ("history_length",)
+"""How many rounds the player saw, which matches have as a column only where the study varies it."""
+
+
+def of_traces(data: RunData, part: str, whole: str, scale: float = 1.0) -> Rows:
+    """Part over whole (SQL over columns of the table of traces), weighted by the whole.
+
+    The weighted mean over players and matches is then the part of all of them over the whole of all of them.
+    """
+    if not data.rows["calls"]:
+        return []
+    return data.records(
+        f"SELECT match, player, any_value(history_length) AS history_length, sum({whole})::DOUBLE AS weight, "
+        f"{scale} * sum({part}) / nullif(sum({whole}), 0) AS value FROM {source(trace_table(data))} "
+        f"WHERE {DONE} GROUP BY match, player ORDER BY match, player"
+    )

@@ -1,0 +1,1 @@
+"""Measures that only this paper needs."""

@@ -1,0 +1,20 @@
+"""Discounted reward per round as the memory study counts it: by what players see, without those who never chose."""
+
+from ostrom.analysis.measure import Measure
+from ostrom.analysis.measures.payoff import paid_by_the_game
+from ostrom.replications.memory_curse.played import SPLITS, of_player
+
+MEASURE = Measure(
+    name="memory_discounted_reward",
+    title="Discounted reward per round",
+    scale="points",
+    definition=(
+        "What a player is paid per round, round t weighted by 0.99^(t-1); "
+        "players whose every action the policy gave are left out."
+    ),
+    needs=("decisions.payoff", "matches.agent_memory"),
+    bounds=paid_by_the_game,
+    values=of_player("discounted_reward"),
+    columns=SPLITS,
+    source="Liu et al. (2026)",
+)

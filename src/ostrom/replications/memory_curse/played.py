@@ -1,0 +1,121 @@
+"""Finished matches player by player, with the columns that the memory study splits its results by.
+
+Rewards are per round: the plain mean, and the discounted mean sum(d^(t-1) R_t) / sum(d^(t-1)) with d = 0.99
+(Liu et al. 2026). Both come from the payoffs of the rounds, whatever the study calls a score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import stdev
+from typing import Any
+
+from ostrom.analysis.estimate import Estimate, estimate
+from ostrom.analysis.measure import Measure, Rows
+from ostrom.analysis.rundata import RunData
+from ostrom.analysis.span import span_of
+
+DISCOUNT = 0.99
+FORGIVER, GRUDGE_HOLDER = "forgiver", "grudge-holder"
+WINDOW: Mapping[str, Any] = {"memory_kind": "window", "alike": True}
+"""Matches in which all players remember the same number of last rounds."""
+SPLITS = (
+    "style", "history_length", "real_rounds", "memory_kind", "memory_mode", "alike", "company", "memory_role",
+)  # fmt: skip
+"""What results are split by: how it was asked (of a strategy, the level of the factor ``style``); the rounds
+that the player sees and how many of them are real; its memory; whether all players see equally many rounds;
+their history lengths as text; forgiver or grudge-holder."""
+
+
+def played(data: RunData) -> list[dict[str, Any]]:
+    """Every finished match, player by player. None is unknown, never zero.
+
+    A player whose every action came from the policy chose nothing, so it is left out; ``silent`` counts those.
+    """
+    rows = _rows(data)
+    lengths: dict[int, list[int | None]] = {}
+    for row in rows:
+        lengths.setdefault(row["match"], []).append(span_of(row["agent_memory"]).length)
+    return [{**row, **_splits(row, lengths[row["match"]])} for row in rows if row["by_policy"] != 1.0]
+
+
+def silent(data: RunData) -> int:
+    """How many players of finished matches never gave a readable action."""
+    return sum(row["by_policy"] == 1.0 for row in _rows(data))
+
+
+def of_player(column: str) -> Callable[[RunData], Rows]:
+    """The values of a measure: one column of the table above."""
+    kept = ("match", "player", *SPLITS)
+    return lambda data: ({**{c: row[c] for c in kept}, "value": row[column]} for row in played(data))
+
+
+BY_POLICY = Measure(
+    "memory_by_policy", "Actions given by the policy", "share",
+    "The share of a player's actions that the study's policy gave.", of_player("by_policy"), columns=SPLITS,
+)  # fmt: skip
+
+
+def keyed(found: Sequence[Estimate], by: Sequence[str]) -> dict[tuple[Any, ...], Estimate]:
+    """Estimates by the values of columns."""
+    return {tuple(one.key[name] for name in by): one for one in found}
+
+
+def sd_over_seeds(
+    data: RunData, measure: str, by: Sequence[str], where: Mapping[str, Any]
+) -> dict[tuple[Any, ...], float | None]:
+    """The standard deviation over seeds, with n - 1, that papers print; None with a single seed."""
+    means: dict[tuple[Any, ...], list[float]] = {}
+    for key, one in keyed(estimate(data, measure, (*by, "seed"), where=where), (*by, "seed")).items():
+        means.setdefault(key[:-1], []).append(one.value)
+    return {key: stdev(of) if len(of) > 1 else None for key, of in means.items()}
+
+
+def composition(lengths: Sequence[int]) -> str:
+    """What the history lengths around a table are called.
+
+    >>> composition((2, 2, 80))
+    '2 x HL 2 + 1 x HL 80'
+    """
+    return " + ".join(f"{list(lengths).count(n)} x HL {n}" for n in sorted(set(lengths)))
+
+
+def role(length: int | None, lengths: Sequence[int | None]) -> str | None:
+    """Forgiver or grudge-holder by the shortest and longest memory at the table; None where all are alike.
+
+    >>> role(2, (2, 2, 80)), role(10, (2, 10, 80)), role(80, (80, 80))
+    ('forgiver', None, None)
+    """
+    known = [n for n in lengths if n is not None]
+    if length is None or len(known) < len(lengths) or len(set(known)) < 2:
+        return None
+    return FORGIVER if length == min(known) else GRUDGE_HOLDER if length == max(known) else None
+
+
+def _splits(row: Mapping[str, Any], lengths: Sequence[int | None]) -> dict[str, Any]:
+    memory = span_of(row["agent_memory"])
+    known = [n for n in lengths if n is not None]
+    return {
+        "style": row["agent_style"] or row.get("style"),
+        "history_length": memory.length,
+        "real_rounds": memory.length if memory.real is None else memory.real,
+        "memory_kind": memory.name,
+        "memory_mode": memory.mode,
+        "alike": len(set(lengths)) == 1,
+        "company": composition(known) if len(known) == len(lengths) else None,
+        "memory_role": role(memory.length, lengths),
+    }
+
+
+def _rows(data: RunData) -> list[dict[str, Any]]:
+    # Players who only watch have no seat and no payoffs of their own.
+    return data.records(
+        "WITH played AS (SELECT match, player, avg(payoff) AS mean_reward, "
+        "sum(payoff * power($1, round - 1)) / sum(power($1, round - 1)) AS discounted_reward, "
+        "avg(invalid::INTEGER) AS by_policy FROM decisions "
+        "WHERE kind = 'act' AND payoff IS NOT NULL AND state = 'done' GROUP BY match, player) "
+        "SELECT m.*, p.mean_reward, p.discounted_reward, p.by_policy FROM matches m "
+        "LEFT JOIN played p ON m.match = p.match AND m.player = p.player "
+        "WHERE m.state = 'done' AND m.unit = 'match' AND m.seat IS NOT NULL ORDER BY m.match, m.player",
+        DISCOUNT,
+    )
