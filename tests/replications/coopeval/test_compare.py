@@ -9,6 +9,7 @@ from statistics import fmean, stdev
 
 import pytest
 
+from ostrom.analysis.intervals import mean_of
 from ostrom.analysis.rundata import run_data
 from ostrom.replications.coopeval.figures.cells import mechanism_of
 from ostrom.replications.coopeval.published import published_coopeval
@@ -104,6 +105,20 @@ def test_every_run_evolves_by_itself_and_the_spread_is_over_runs(tmp_path: Path)
     assert sorted(runs) == [0.5, 0.5, 0.5, 0.5, 1.0]
     assert one.own.value == pytest.approx(0.6, abs=1e-6)
     assert one.own.spread == pytest.approx(stdev(runs) / sqrt(5), abs=1e-6)
+    over = mean_of(runs, unit="run").limits()  # the unit is a run
+    assert (one.own.low, one.own.high) == pytest.approx((over.low, over.high), abs=1e-5)
+
+
+def test_what_evolves_without_chance_is_exact_and_designs_have_an_interval(
+    alone: Comparison, designed: Comparison
+) -> None:
+    fit = [one.own for one in alone.lines if one.cell[-1].startswith("fitness")]
+    assert fit and all(own.low == own.high == pytest.approx(own.value) for own in fit)
+    stable = [one.own for one in designed.lines if one.cell[-1] == "design_nash_stable_pct"]
+    assert stable
+    for own in stable:
+        assert own.low is not None and own.high is not None and own.low < own.high
+        assert 0 <= own.low <= own.value + 1e-9 and own.value - 1e-9 <= own.high <= 100
 
 
 def test_ranks_need_six_types_and_are_always_in_doubt(alone: Comparison, tmp_path: Path) -> None:
