@@ -221,8 +221,8 @@ def partly_exact_mean(
     known = [i for i, sure in enumerate(exact) if sure]
     drawn = [i for i, sure in enumerate(exact) if not sure]
     offset = math.fsum(weights[i] * values[i] for i in known) / total
-    if not drawn:
-        return Exact(offset), ""
+    if not drawn:  # a mean lies among its values, however its weights are rounded
+        return Exact(min(max(offset, min(values)), max(values))), ""
     made = mean_of(
         [values[i] for i in drawn],
         bounds=bounds,
