@@ -28,7 +28,7 @@ from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from typing import Any, Generic, TypeVar
 
-from ostrom.errors import StudyError, UnknownName, unknown_key
+from ostrom.errors import OstromError, StudyError, UnknownName, unknown_key
 
 T = TypeVar("T")
 
@@ -37,28 +37,89 @@ OWN_REPLICATIONS = "ostrom.replications"
 
 
 @lru_cache(maxsize=1)
+def _installed() -> tuple[dict[str, str], dict[str, str]]:
+    """The packages of replications that can be used, and what is wrong with the others."""
+    usable = {name: f"{OWN_REPLICATIONS}.{name}" for name in _modules(OWN_REPLICATIONS)}
+    broken: dict[str, str] = {}
+    points: dict[str, list[EntryPoint]] = {}
+    for point in entry_points(group=OWN_REPLICATIONS):
+        points.setdefault(point.name, []).append(point)
+    for name, found in points.items():
+        owners = sorted({owner(point) for point in found})
+        if name in usable or len({point.value for point in found}) > 1:
+            others = [*owners, "ostrom"] if name in usable else owners
+            broken[name] = f"several packages have a replication of that name: {', '.join(others)}"
+            continue
+        try:
+            files(found[0].value)
+        except (Exception, SystemExit) as error:
+            broken[name] = f"package {owners[0]} cannot be imported: {_reason(error)}"
+        else:
+            usable[name] = found[0].value
+    return dict(sorted(usable.items())), broken
+
+
 def replications() -> dict[str, str]:
     """The installed replications: the name of each and its package.
 
     >>> replications()["memory_curse"]
     'ostrom.replications.memory_curse'
     """
-    found = {name: f"{OWN_REPLICATIONS}.{name}" for name in _modules(OWN_REPLICATIONS)}
-    for point in entry_points(group=OWN_REPLICATIONS):
-        if found.setdefault(point.name, point.value) != point.value:
-            raise StudyError("two packages have a replication of that name", key=point.name)
-    return dict(sorted(found.items()))
+    return _installed()[0]
 
 
-def replication_files(folder: str, suffix: str, kind: str) -> dict[str, Traversable]:
-    """The files of one folder of every replication, by name without the suffix; a name occurs once."""
-    found: dict[str, Traversable] = {}
+def broken_replications() -> dict[str, str]:
+    """Replications of other packages that cannot be used, and why in one line."""
+    return _installed()[1]
+
+
+def broken_note() -> str:
+    """What to add to a complaint about an unknown name: it may belong to a package that cannot be used."""
+    return "".join(
+        f"; replication {name} cannot be used: {why}" for name, why in broken_replications().items()
+    )
+
+
+def owner(point: EntryPoint) -> str:
+    """The distribution that declares an entry point."""
+    return point.dist.name if point.dist is not None else point.value
+
+
+def _reason(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+class NamedFiles(dict[str, Traversable]):
+    """Files by name. A name that several packages use is refused when it is asked for, and only then."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind = kind
+        self.owners: dict[str, list[str]] = {}
+
+    def put(self, name: str, path: Traversable, package: str) -> None:
+        """Take in a file of a package."""
+        self.owners.setdefault(name, []).append(package)
+        self.setdefault(name, path)
+
+    def named(self, name: str) -> Traversable | None:
+        """The file of that name, or None."""
+        owners = self.owners.get(name, [])
+        if len(owners) > 1:
+            raise StudyError(
+                f"several packages have a {self.kind} of that name: {', '.join(owners)}", key=name
+            )
+        return self.get(name)
+
+
+def replication_files(folder: str, suffix: str, kind: str) -> NamedFiles:
+    """The files of one folder of every replication, by name without the suffix."""
+    found = NamedFiles(kind)
     for package in replications().values():
         held = files(package).joinpath(folder)
         for path in sorted(held.iterdir(), key=lambda p: p.name) if held.is_dir() else ():
-            name = path.name.removesuffix(suffix)
-            if path.name.endswith(suffix) and found.setdefault(name, path) is not path:
-                raise StudyError(f"two replications have a {kind} of that name", key=name)
+            if path.name.endswith(suffix):
+                found.put(path.name.removesuffix(suffix), path, package)
     return found
 
 
@@ -89,6 +150,8 @@ class Registry(Generic[T]):
         self.kind, self.package, self.constant, self.group = kind, package, constant, group
         self.folder, self.module = folder, module
         self._added: dict[str, Callable[..., T]] = {}
+        self._clashes: dict[str, list[str]] = {}
+        """Names that several packages use: refused when they are asked for."""
 
     @cached_property
     def _files(self) -> dict[str, str]:
@@ -100,12 +163,19 @@ class Registry(Generic[T]):
             for name in _modules(f"{package}.{self.folder}") if self.folder else ():
                 place = f"{package}.{self.folder}.{name}"
                 if found.setdefault(name, place) != place:
-                    raise StudyError(f"two packages have a {self.kind} of that name", key=name)
+                    self._clashes.setdefault(name, [found[name]]).append(place)
         return found
 
     @cached_property
     def _foreign(self) -> dict[str, EntryPoint]:
-        return {point.name: point for point in entry_points(group=self.group)}
+        found: dict[str, EntryPoint] = {}
+        for point in entry_points(group=self.group):
+            first = found.setdefault(point.name, point)
+            known = self._files.get(point.name, first.value)
+            if point.value.partition(":")[0] != known.partition(":")[0]:
+                taken = self._clashes.setdefault(point.name, [self._files.get(point.name) or owner(first)])
+                taken.append(owner(point))
+        return found
 
     def names(self) -> list[str]:
         """Every known name, sorted."""
@@ -131,13 +201,31 @@ class Registry(Generic[T]):
         """The factory of a part: a class or a function that builds it from its parameters."""
         if name in self._added:
             return self._added[name]
-        if name in self._files:
-            factory: Callable[..., T] = getattr(import_module(self._files[name]), self.constant)
-            return factory
-        if name in self._foreign:
-            loaded: Callable[..., T] = self._foreign[name].load()
-            return loaded
-        raise UnknownName(self.kind, name, self.names())
+        known = name in {*self._files, *self._foreign}  # both are looked at: they may clash
+        if name in self._clashes:
+            several = ", ".join(dict.fromkeys(self._clashes[name]))
+            raise StudyError(f"several packages have a {self.kind} of that name: {several}", key=name)
+        if not known:
+            raise UnknownName(self.kind, name, self.names(), broken_note() if self.folder else "")
+        return self._loaded(name)
+
+    def _loaded(self, name: str) -> Callable[..., T]:
+        """The part of a name that exists once; what is wrong with its package is one line."""
+        module = self._files.get(name)
+        try:
+            if module is None:
+                found: Callable[..., T] = self._foreign[name].load()
+                return found
+            held = import_module(module)
+        except OstromError:
+            raise
+        except (Exception, SystemExit) as error:
+            where = module or f"package {owner(self._foreign[name])}"
+            raise StudyError(f"{self.kind} {name}: {where} cannot be loaded: {_reason(error)}") from error
+        if not hasattr(held, self.constant):
+            raise StudyError(f"{self.kind} {name}: {module} does not assign the constant {self.constant}")
+        part: Callable[..., T] = getattr(held, self.constant)
+        return part
 
     def parameters(self, name: str) -> Mapping[str, inspect.Parameter]:
         """The parameters a part takes, by name."""

@@ -16,7 +16,7 @@ from ostrom.memory import Note, memories
 from ostrom.memory.base import Draw, Memory, Shown
 from ostrom.memory.catalog.edited import flipped
 from ostrom.memory.catalog.forgetting import Forgetting
-from ostrom.testing.check_memory import check_memory, draws, played, view_after
+from ostrom.testing.check_memory import check_memory, check_shown, draws, played, view_after
 
 GAMES = [
     build_game({"name": "prisoners_dilemma", "preset": "memory_curse"}),
@@ -58,7 +58,7 @@ def show(spec: str, game: Game, rounds: list[Round], seat: int = 0, seed: int = 
 @given(pasts(), st.integers(0, 3), st.sampled_from(SPECS))
 def test_every_memory_passes_the_battery(past: tuple[Game, list[Round], int], seed: int, spec: str) -> None:
     game, rounds, seat = past
-    check_memory(memories.build(spec), game, rounds, seat, seed)
+    check_shown(memories.build(spec), game, rounds, seat, seed)
 
 
 def test_the_battery_catches_a_memory_that_looks_ahead() -> None:
@@ -70,7 +70,7 @@ def test_the_battery_catches_a_memory_that_looks_ahead() -> None:
 
     game = GAMES[0]
     with pytest.raises(AssertionError, match="rounds to come"):
-        check_memory(Ahead(), game, played(game, [(0, 0), (0, 1)]))
+        check_shown(Ahead(), game, played(game, [(0, 0), (0, 1)]))
 
 
 def test_the_battery_catches_a_memory_that_draws_without_a_key() -> None:
@@ -84,7 +84,7 @@ def test_the_battery_catches_a_memory_that_draws_without_a_key() -> None:
 
     game = GAMES[0]
     with pytest.raises(AssertionError, match="another past each time"):
-        check_memory(Moody(), game, played(game, [(0, 0), (0, 1), (1, 1)]))
+        check_shown(Moody(), game, played(game, [(0, 0), (0, 1), (1, 1)]))
 
 
 @given(pasts(), st.integers(0, 12))
@@ -246,3 +246,9 @@ def show_edited(game: Game, rounds: list[Round], seat: int, edit: dict[str, obje
 def test_wrong_parameters_are_named(spec: str, text: str) -> None:
     with pytest.raises(StudyError, match=text):
         memories.build(spec)
+
+
+def test_the_check_takes_a_name_or_an_object() -> None:
+    check_memory("window:3")
+    check_memory({"name": "window", "k": 2})
+    check_memory(memories.build("full"))

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.output import print_json, print_record, print_table, write
-from ostrom.errors import UsageError, nearest
+from ostrom.cli.catalog_analysis import (
+    ANALYSIS,
+    analysis_record,
+    analysis_rows,
+    parameters_of,
+    part_row,
+    run_rows,
+)
+from ostrom.cli.data import RUNS
+from ostrom.cli.output import print_json, print_record, print_table, say, write
+from ostrom.errors import OstromError, UsageError, nearest
 
 KINDS = {
     "game": "games",
@@ -20,6 +30,12 @@ KINDS = {
     "study": "studies",
     "prompt": "prompts",
     "mapping": "mappings",
+    "measure": "measures",
+    "chart": "charts",
+    "panel": "panels",
+    "reference": "references",
+    "replication": "replications",
+    "run": "runs",
 }
 """Every kind of part in the singular and the plural: commands take both."""
 
@@ -41,15 +57,22 @@ def kind_of(text: str) -> str:
 
 def list_parts(
     kind: Annotated[str, typer.Argument(help=" | ".join(KINDS.values()))],
+    runs: Annotated[Path, RUNS] = Path("runs"),
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List what can be used by name."""
-    rows = _rows(KINDS[kind_of(kind)])
+    kind = KINDS[kind_of(kind)]
+    rows = run_rows(runs) if kind == "runs" else _rows(kind)
     if json:
         print_json(rows)
         return
     columns = list(rows[0]) if rows else ["name"]
     print_table("", columns, [[row.get(c) for c in columns] for row in rows])
+    if kind in ("studies", "mappings", "measures", "panels", "references"):
+        from ostrom.registry import broken_replications
+
+        for name, why in broken_replications().items():
+            say(f"replication {name} cannot be used: {why}")
 
 
 def _rows(kind: str) -> list[dict[str, Any]]:
@@ -58,17 +81,9 @@ def _rows(kind: str) -> list[dict[str, Any]]:
 
         return [{"name": name} for name in model_names()]
     if kind == "studies":
-        from ostrom.studies.load import builtin_names, presets_of, read_study
+        from ostrom.studies.load import builtin_names
 
-        return [
-            {
-                "name": name,
-                "title": read_study(name)[0].get("title", ""),
-                "presets": ", ".join(presets_of(name)),
-                "after": read_study(name)[0].get("citation", ""),
-            }
-            for name in builtin_names()
-        ]
+        return [_study_row(name) for name in builtin_names()]
     if kind == "prompts":
         from ostrom.framing import Library
 
@@ -86,11 +101,27 @@ def _rows(kind: str) -> list[dict[str, Any]]:
             for kind, known in (("rounds", rules), ("tournaments", of_tournaments))
             for name, rule in known.items()
         ]
+    if kind in ANALYSIS:
+        return analysis_rows(kind)
     registry = _registry(kind)
-    return [
-        {"name": name, "what": _first_line(registry.get(name)), "parameters": _parameters(registry, name)}
-        for name in registry.names()
-    ]
+    return [part_row(registry, name) for name in registry.names()]
+
+
+def _study_row(name: str) -> dict[str, Any]:
+    """One line on a study; one of another package that cannot be read says why."""
+    from ostrom.studies.load import presets_of, read_study
+
+    try:
+        data = read_study(name)[0]
+        presets = ", ".join(presets_of(name))
+    except OstromError as error:
+        return {"name": name, "title": str(error), "presets": "", "after": ""}
+    return {
+        "name": name,
+        "title": data.get("title", ""),
+        "presets": presets,
+        "after": data.get("citation", ""),
+    }
 
 
 def _registry(kind: str) -> Any:
@@ -115,18 +146,6 @@ def _registry(kind: str) -> Any:
     return styles
 
 
-def _first_line(part: Any) -> str:
-    return (inspect.getdoc(part) or "").partition("\n")[0]
-
-
-def _parameters(registry: Any, name: str) -> str:
-    return ", ".join(
-        p.name if p.default is p.empty else f"{p.name}={p.default}"
-        for p in registry.parameters(name).values()
-        if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
-    )
-
-
 def show(
     kind: Annotated[str, typer.Argument(help=" | ".join(KINDS))],
     name: Annotated[str, typer.Argument(help="Its name, with parameters after a colon: public_goods:n=4")],
@@ -134,6 +153,8 @@ def show(
 ) -> None:
     """Show one part in full."""
     kind = kind_of(kind)
+    if kind == "run":
+        raise UsageError(f"a run is shown by its report: `ostrom report {name}`")
     if kind == "game":
         _show_game(name, json)
     elif kind in ("study", "mapping"):
@@ -141,6 +162,9 @@ def show(
     elif kind == "prompt":
         text = _prompt(name)
         print_json({"file": name, "text": text}) if json else write(text, end="")
+    elif KINDS[kind] in ANALYSIS:
+        record = analysis_record(KINDS[kind], name)
+        print_json(record) if json else print_record(record)
     else:
         record = _model(name) if kind == "model" else _part(_registry(KINDS[kind]), name)
         print_json(record) if json else print_record(record)
@@ -198,7 +222,7 @@ def _part(registry: Any, name: str) -> dict[str, Any]:
     what = inspect.getdoc(registry.get(bare)) or ""
     if bare != name:
         registry.build(name)  # parameters that do not fit are refused here as in a study
-    return {"name": bare, "what": what, "parameters": _parameters(registry, bare)}
+    return {"name": bare, "what": what, "parameters": parameters_of(registry, bare)}
 
 
 def _show_game(name: str, json: bool) -> None:

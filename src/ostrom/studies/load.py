@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from ostrom.errors import StudyError, UnknownName, nearest
 from ostrom.plain_yaml import check_plain, read_yaml
-from ostrom.registry import replication_files
+from ostrom.registry import NamedFiles, broken_note, replication_files
 from ostrom.studies.paths import merge, put
 from ostrom.studies.schema import StudyFile
 
@@ -24,7 +23,7 @@ def builtin_names() -> list[str]:
     return sorted(_builtin())
 
 
-def _builtin() -> dict[str, Traversable]:
+def _builtin() -> NamedFiles:
     return replication_files("studies", ".yaml", "study")
 
 
@@ -34,13 +33,13 @@ def read_study(source: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], 
         check_plain(source, "study")
         return deepcopy(dict(source)), "study"
     text = str(source)
-    if (known := _builtin().get(text)) is not None:
+    if (known := _builtin().named(text)) is not None:
         return _parse(known.read_text(encoding="utf-8"), text), text
     path = Path(text)
     if not path.exists():
         if path.suffix in (".yaml", ".yml") or "/" in text:
             raise StudyError("there is no such file", file=text)
-        raise UnknownName("study", text, builtin_names())
+        raise UnknownName("study", text, builtin_names(), broken_note())
     try:
         return _parse(path.read_text(encoding="utf-8"), text), text
     except UnicodeDecodeError:

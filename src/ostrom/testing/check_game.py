@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
+from ostrom.games import build_game
 from ostrom.games.describe import describe, describe_counts
 from ostrom.games.difference import differences
 from ostrom.games.game import Game
@@ -17,25 +19,28 @@ from ostrom.games.symmetry import interchangeable
 from ostrom.games.yaml_file import parse_yaml, write_yaml
 
 
-def check_game(factory_or_game: Callable[..., Game] | Game) -> None:
+def check_game(game: str | Mapping[str, Any] | Game | Callable[..., Game]) -> None:
     """Raise AssertionError with what is wrong with a game, or with what a factory builds by default.
 
-    >>> from ostrom.games.catalog.prisoners_dilemma import build
-    >>> check_game(build)
+    ``game`` is a name, a specification, the object, or the function that builds it.
+
+    >>> check_game("prisoners_dilemma")
     """
-    if isinstance(factory_or_game, Game):
-        game = factory_or_game
+    if isinstance(game, Game):
+        part = game
+    elif isinstance(game, str | Mapping):
+        part = build_game(game)
     else:
-        game = factory_or_game()
-        assert isinstance(game, Game), f"the factory returned {type(game).__name__}, not a Game"
-        _check_factory(factory_or_game, game)
-    _check_names(game)
-    _check_payoffs(game)
-    _check_marked_actions(game)
-    _check_roles(game)
-    _check_description(game)
-    _check_counts(game)
-    _check_files(game)
+        part = game()
+        assert isinstance(part, Game), f"the factory returned {type(part).__name__}, not a Game"
+        _check_factory(game, part)
+    _check_names(part)
+    _check_payoffs(part)
+    _check_marked_actions(part)
+    _check_roles(part)
+    _check_description(part)
+    _check_counts(part)
+    _check_files(part)
 
 
 def _check_factory(factory: Callable[..., Game], game: Game) -> None:

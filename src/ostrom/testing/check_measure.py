@@ -10,27 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.rundata import RunData, run_data
-from ostrom.engine.runner import Options
-from ostrom.studies.run import open_run, play
-from ostrom.studies.schema import StudyFile
-
-SMALL: Mapping[str, Any] = {
-    "name": "measured",
-    "game": "prisoners_dilemma",
-    "mechanism": {"name": "repetition", "rounds": 4},
-    "types": {"kind": "cooperator", "coin": "random:0.5", "reciprocal": "tit_for_tat"},
-    "vary": {"game": ["prisoners_dilemma", "stag_hunt"]},
-    "agent": {"strategy": "cooperator"},
-    "seeds": 2,
-}
-"""A run of scripted players, with and without chance."""
+from ostrom.analysis.rundata import RunData
+from ostrom.testing.small_run import small_run
 
 
 def check_measure(
@@ -43,17 +28,9 @@ def check_measure(
     """
     part = measures.named(measure)
     check_declaration(part)
-    if data is not None:
-        for run in [data] if isinstance(data, RunData) else data:
+    with small_run(data) as runs:
+        for run in runs:
             check_values(part, run)
-        return
-    with TemporaryDirectory() as folder:
-        play(StudyFile.model_validate(dict(SMALL)), runs=Path(folder), options=Options())
-        with (
-            open_run(Path(folder) / "measured") as opened,
-            run_data(opened.rows, opened.folder.path, opened.manifest) as tables,
-        ):
-            check_values(part, tables)
 
 
 def check_declaration(part: Measure) -> None:

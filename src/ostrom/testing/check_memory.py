@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import History, Round, View
-from ostrom.memory import Memory, Note, Shown
+from ostrom.memory import Memory, Note, Shown, memories
 from ostrom.memory.base import Draw
 from ostrom.streams import Streams
 
@@ -34,7 +36,21 @@ def draws(seed: int = 0, player: int = 0) -> Draw:
     return draw
 
 
-def check_memory(memory: Memory, game: Game, rounds: Sequence[Round], seat: int = 0, seed: int = 0) -> Shown:
+def check_memory(memory: str | Mapping[str, Any] | Memory, *, histories: int = 6, seed: int = 0) -> None:
+    """Raise AssertionError with one line if a memory breaks the contract.
+
+    ``memory`` is a name, a specification or the object. It is shown random pasts of a game in both seats.
+    """
+    part = memory if isinstance(memory, Memory) else memories.build(memory)
+    game = build_game("prisoners_dilemma")
+    rng = np.random.default_rng(seed)
+    for length in range(histories):
+        rounds = played(game, rng.integers(0, 2, size=(3 * length, 2)).tolist())
+        for seat in range(2):
+            check_shown(part, game, rounds, seat, seed)
+
+
+def check_shown(memory: Memory, game: Game, rounds: Sequence[Round], seat: int = 0, seed: int = 0) -> Shown:
     """Assert what holds for all memories in one situation, and return what is shown.
 
     The same draws show the same; nothing is known of rounds to come, of another player's draws or of what

@@ -2,7 +2,7 @@
 
 For your own client::
 
-    await check_model(open_model("my_provider/my_model"))
+    await check_model("my_provider/my_model")
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from ostrom.errors import ModelError, OstromError, RequestRefused
+from ostrom.models import open_model
 from ostrom.models.base import Constraint, Message, Model, Reply, Request
 from ostrom.models.redaction import redact
 from ostrom.models.sending import Prepares
@@ -34,8 +35,12 @@ class ModelCheckFailed(OstromError):
     """A client breaks its contract."""
 
 
-async def check_model(model: Model, *, concurrent: int = 4, close: bool = True) -> list[str]:
-    """Check a client against the contract; the names of the checks that were made, or ModelCheckFailed."""
+async def check_model(model: str | Model, *, concurrent: int = 4, close: bool = True) -> list[str]:
+    """Check a client against the contract; the names of the checks that were made, or ModelCheckFailed.
+
+    ``model`` is a name (``provider/model``) or the client.
+    """
+    model = open_model(model) if isinstance(model, str) else model
     made = []
     checks = [_one_call, _stages, _description, _abilities, _concurrency, _usage]
     for check in checks:

@@ -8,6 +8,7 @@ check_strategy(lambda: MyStrategy(patience=3))
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from itertools import product
 from typing import Any
 
@@ -46,7 +47,7 @@ def view_of(game: Game, profiles: Sequence[Profile], seat: int = 0) -> View:
 
 
 def check_strategy(
-    strategy: str | Mapping[str, Any] | Make,
+    strategy: str | Mapping[str, Any] | Strategy | Make,
     *,
     games: Sequence[Game] = GAMES,
     histories: int = 12,
@@ -54,9 +55,22 @@ def check_strategy(
 ) -> None:
     """Raise AssertionError with one line if a strategy breaks the contract.
 
-    ``strategy`` is a name, a specification, or a function that makes a fresh one.
+    ``strategy`` is a name, a specification, the object before its first match, or a function that makes one.
     """
-    make: Make = strategy if callable(strategy) else lambda: strategies.build(strategy)
+    if isinstance(strategy, Strategy):
+        kept: Strategy = strategy
+
+        def make() -> Strategy:
+            return deepcopy(kept)
+
+    elif isinstance(strategy, str | Mapping):
+        spec: str | Mapping[str, Any] = strategy
+
+        def make() -> Strategy:
+            return strategies.build(spec)
+
+    else:
+        make = strategy
     check_metadata(make())
     rng = np.random.default_rng(seed)
     playable = [game for game in games if _plays(make(), game)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 from functools import lru_cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_val
 
 from ostrom.errors import StudyError, UnknownName
 from ostrom.framing.config import Framing
-from ostrom.registry import replication_files
+from ostrom.registry import NamedFiles, broken_note, replication_files
 from ostrom.studies.factors import RESERVED
 from ostrom.studies.load import parse_yaml, validate
 
@@ -313,22 +312,25 @@ def mapping_names() -> list[str]:
     return sorted(_shipped())
 
 
-def _shipped() -> dict[str, Traversable]:
-    own = {p.name.removesuffix(".yaml"): p for p in GENERAL.iterdir() if p.name.endswith(".yaml")}
-    return {**replication_files("mappings", ".yaml", "mapping"), **own}
+def _shipped() -> NamedFiles:
+    found = replication_files("mappings", ".yaml", "mapping")
+    for path in GENERAL.iterdir():
+        if path.name.endswith(".yaml"):
+            found.put(path.name.removesuffix(".yaml"), path, "ostrom")
+    return found
 
 
 def load_mapping(source: str | Path) -> tuple[Mapping, str]:
     """A mapping from a file or by the name of a shipped one, and what to call it in messages."""
     name = str(source)
-    if (known := _shipped().get(name)) is not None:
+    if (known := _shipped().named(name)) is not None:
         text = known.read_text(encoding="utf-8")
     else:
         path = Path(name)
         if not path.exists():
             if path.suffix in (".yaml", ".yml") or "/" in name:
                 raise StudyError("there is no such file", file=name)
-            raise UnknownName("mapping", name, mapping_names())
+            raise UnknownName("mapping", name, mapping_names(), broken_note())
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:

@@ -1,0 +1,40 @@
+"""A small run of scripted players, for checks that need one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from ostrom.analysis.rundata import RunData, run_data
+from ostrom.engine.runner import Options
+from ostrom.studies.run import open_run, play
+from ostrom.studies.schema import StudyFile
+
+SMALL: Mapping[str, Any] = {
+    "name": "small",
+    "game": "prisoners_dilemma",
+    "mechanism": {"name": "repetition", "rounds": 4},
+    "types": {"kind": "cooperator", "coin": "random:0.5", "reciprocal": "tit_for_tat"},
+    "vary": {"game": ["prisoners_dilemma", "stag_hunt"]},
+    "agent": {"strategy": "cooperator"},
+    "seeds": 2,
+}
+"""Players with and without chance, in two games."""
+
+
+@contextmanager
+def small_run(data: RunData | Sequence[RunData] | None = None) -> Iterator[list[RunData]]:
+    """The runs that are given, or a small one that is played now."""
+    if data is not None:
+        yield [data] if isinstance(data, RunData) else list(data)
+        return
+    with TemporaryDirectory() as folder:
+        play(StudyFile.model_validate(dict(SMALL)), runs=Path(folder), options=Options())
+        with (
+            open_run(Path(folder) / "small") as opened,
+            run_data(opened.rows, opened.folder.path, opened.manifest) as tables,
+        ):
+            yield [tables]

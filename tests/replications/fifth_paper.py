@@ -1,0 +1,168 @@
+"""A package as somebody else would write it for a fifth paper: the files, by path, with their text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+STUDY = """\
+name: lending
+title: Do lenders reciprocate?
+citation: A made-up fifth paper
+game: prisoners_dilemma
+mechanism: {name: repetition, rounds: 5}
+types: {coin: "random:0.5", kind: "random:0.9"}
+vary:
+  game: [prisoners_dilemma, stag_hunt]
+seeds: 4
+report:
+  reference: fifth
+  panels:
+    - fifth_matches
+    - {chart: dots, measure: last_action, y: [game, agent]}
+    - {chart: ring, measure: cooperation}
+presets:
+  smoke: {seeds: 2}
+"""
+MEASURE = '''\
+"""Last action: whether a player cooperates in the last round."""
+
+from ostrom.analysis.measure import Measure
+
+MEASURE = Measure(
+    name="last_action",
+    title="Cooperation in the last round",
+    scale="share",
+    definition="Whether a player's last action in a match is cooperative.",
+    needs=("decisions.cooperative",),
+    source="A made-up fifth paper",
+    values=(
+        "SELECT match, player, arg_max(cooperative::INTEGER, round) AS value FROM decisions "
+        "WHERE kind = 'act' AND cooperative IS NOT NULL GROUP BY match, player"
+    ),
+)
+'''
+PANEL = '''\
+"""How many matches there are."""
+
+from ostrom.analysis.rundata import RunData
+from ostrom.reports.panel import Drawn, Panel, Table
+
+
+class Matches(Panel):
+    """The number of matches."""
+
+    title = "Matches of the fifth paper"
+
+    def draw(self, data: RunData) -> Drawn:
+        """A table with one number."""
+        [row] = data.records("SELECT count(DISTINCT match) AS n FROM matches")
+        return Drawn(tables=[Table("matches", ["matches"], [[row["n"]]])])
+
+
+PANEL = Matches
+'''
+CLAIMS = '''\
+"""The figures of the fifth paper and the same ones of a run."""
+
+from ostrom.analysis.estimate import estimate
+from ostrom.studies.compare.figures import Own, Published, Reference
+from ostrom.studies.compare.published import number, published_rows
+
+
+class Fifth(Reference):
+    """Cooperation in the last round by game."""
+
+    name = "fifth"
+    citation = "A made-up fifth paper"
+    columns = ("game", "measure")
+    spread = "none printed"
+
+    def published(self):
+        """The printed shares."""
+        return [
+            Published((row["game"], "last_action"), row["model"], number(row["value"]), None, "Table 1", "verified")
+            for row in published_rows("fifth")
+        ]
+
+    def own(self, data, games):
+        """The same shares of a run."""
+        return [
+            Own((e.key["game"], "last_action"), e.key["agent"], e.value, e.low, e.high, None, e.n)
+            for e in estimate(data, "last_action", ["game", "agent"])
+        ]
+
+
+REFERENCE = Fifth
+'''
+MAPPING = """\
+title: Rounds of the fifth paper
+citation: A made-up fifth paper
+game: prisoners_dilemma
+match: {by: [pair]}
+actions: {lend: 1, keep: 2}
+seats:
+  1: {player: first, action: a}
+  2: {player: second, action: b}
+factors: {treatment: condition}
+"""
+REFERENCE = "game,model,value\nprisoners_dilemma,Model A,0.5\nstag_hunt,Model A,0.7\nstag_hunt,Model B,0.8\n"
+CHART = '''\
+"""A kind of chart of another package: only a table."""
+
+from ostrom.reports.chart import Chart
+
+
+class Ring(Chart):
+    """Estimates by agent, as a table."""
+
+    def by(self, data):
+        """One row per agent."""
+        return ["agent"]
+
+    def chart(self, data, found):
+        """Nothing is drawn."""
+        return None
+'''
+ENTRY_POINTS = """\
+[ostrom.replications]
+fifth = fifth_paper
+
+[ostrom.charts]
+ring = fifth_parts.ring:Ring
+
+[ostrom.measures]
+fifth_length = fifth_parts.length:MEASURE
+
+[ostrom.panels]
+fifth_words = fifth_parts.words:Words
+
+[ostrom.references]
+fifth_again = fifth_paper.claims:REFERENCE
+"""
+FILES = {
+    "fifth_paper/__init__.py": '"""A fifth paper."""\n',
+    "fifth_paper/studies/lending.yaml": STUDY,
+    "fifth_paper/reference.csv": REFERENCE,
+    "fifth_paper/claims.py": CLAIMS,
+    "fifth_paper/measures/__init__.py": "",
+    "fifth_paper/measures/last_action.py": MEASURE,
+    "fifth_paper/panels/__init__.py": "",
+    "fifth_paper/panels/fifth_matches.py": PANEL,
+    "fifth_paper/mappings/fifth-rounds.yaml": MAPPING,
+    "fifth_parts/__init__.py": "",
+    "fifth_parts/ring.py": CHART,
+    "fifth_parts/length.py": MEASURE.replace("last_action", "fifth_length"),
+    "fifth_parts/words.py": PANEL.replace("class Matches", "class Words").replace("PANEL = Matches", ""),
+}
+
+
+def install(folder: Path, name: str, files: dict[str, str], entry_points: str) -> Path:
+    """Write a package with its metadata as pip would lay it out; returns the folder for PYTHONPATH."""
+    info = folder / f"{name}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(entry_points)
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return folder

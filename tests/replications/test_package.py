@@ -1,0 +1,134 @@
+"""A replication from another package: found, validated, run, estimated, reported and compared by its names alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.replications.fifth_paper import ENTRY_POINTS, FILES, install
+
+SEVERAL = """
+import io, json, sys
+from contextlib import redirect_stderr, redirect_stdout
+from ostrom.cli import main
+made = []
+for command in json.load(sys.stdin):
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    sys.argv = ["ostrom", *command]
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as left:
+            code = left.code or 0
+    made.append([code, out.getvalue(), err.getvalue()])
+print(json.dumps(made))
+"""
+Commands = Callable[..., list[tuple[int, str, str]]]
+
+
+@pytest.fixture
+def commands(tmp_path: Path) -> Commands:
+    """Run commands, one after the other, in a process that has some packages installed."""
+
+    def run(*lines: str, installed: list[Path]) -> list[tuple[int, str, str]]:
+        path = os.pathsep.join([*map(str, installed), os.environ.get("PYTHONPATH", "")])
+        done = subprocess.run(
+            [sys.executable, "-c", SEVERAL],
+            input=json.dumps([line.split("|") for line in lines]),
+            capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return [tuple(one) for one in json.loads(done.stdout)]
+
+    return run
+
+
+def test_a_fifth_paper_needs_no_change_of_ours(commands: Commands, tmp_path: Path) -> None:
+    place = install(tmp_path / "site", "fifth-paper", FILES, ENTRY_POINTS)
+    (tmp_path / "rounds.csv").write_text(
+        "pair,first,second,a,b,condition\n" + "".join(
+            f"{pair},ann{pair},bob{pair},{'lend' if pair % 2 else 'keep'},lend,{'told' if pair < 4 else 'untold'}\n" * 2
+            for pair in range(8)
+        )
+    )  # fmt: skip
+    lines = [
+        *(f"list|{kind}|--json" for kind in ("replications", "studies", "measures", "panels", "charts", "references")),
+        "list|mappings|--json",
+        "validate|lending",
+        "run|lending",
+        "estimate|lending|last_action|--by|agent|--json",
+        "estimate|lending|fifth_length|--json",
+        "report|lending|--json",
+        "compare|lending|--json",
+        "import|rounds.csv|--mapping|fifth-rounds|--name|people",
+        "test|people|cooperation|--factor|treatment|--json",
+        "show|measure|last_action",
+    ]  # fmt: skip
+    made = dict(zip(lines, commands(*lines, installed=[place]), strict=True))
+    for line, (code, _, err) in made.items():
+        assert code == 0, (line, err)
+
+    def names(kind: str) -> set[str]:
+        return {row["name"] for row in json.loads(made[f"list|{kind}|--json"][1])}
+
+    assert "fifth" in names("replications") and "lending" in names("studies")
+    assert {"last_action", "fifth_length", "cooperation"} <= names("measures")
+    assert {"fifth_matches", "fifth_words"} <= names("panels") and "ring" in names("charts")
+    assert {"fifth", "fifth_again"} <= names("references") and "fifth-rounds" in names("mappings")
+    estimates = json.loads(made["estimate|lending|last_action|--by|agent|--json"][1])["estimates"]
+    assert [one["agent"] for one in estimates] == ["coin", "kind"] and all(
+        one["n"] == 24 for one in estimates
+    )
+    page = (tmp_path / "runs" / "lending" / "report" / "index.html").read_text()
+    assert "Matches of the fifth paper" in page and "Cooperation in the last round" in page
+    assert json.loads(made["report|lending|--json"][1])["failures"] == []
+    compared = json.loads(made["compare|lending|--json"][1])
+    assert "0.7" in json.dumps(compared) and "fifth" in json.dumps(compared)
+    tested = json.loads(made["test|people|cooperation|--factor|treatment|--json"][1])
+    assert [g["treatment"] for g in tested["groups"]] == ["told", "untold"]
+    assert [g["matches"] for g in tested["groups"]] == [4, 4]
+
+
+def test_a_broken_package_is_named_and_breaks_nothing_else(commands: Commands, tmp_path: Path) -> None:
+    broken = install(
+        tmp_path / "a", "broken-import", {"broken_import/__init__.py": "import no_such_module\n"},
+        "[ostrom.replications]\nbroken = broken_import\n[ostrom.measures]\nlost = broken_import:MEASURE\n",
+    )  # fmt: skip
+    empty = install(
+        tmp_path / "b", "no-constant",
+        {"no_constant/__init__.py": "", "no_constant/measures/__init__.py": "",
+         "no_constant/measures/nothing.py": "", "no_constant/studies/lending.yaml": "name: other\n"},
+        "[ostrom.replications]\nempty = no_constant\n",
+    )  # fmt: skip
+    double = install(
+        tmp_path / "c", "double-name", {"double_name/__init__.py": "MEASURE = None\n"},
+        "[ostrom.measures]\nscore = double_name:MEASURE\n[ostrom.replications]\npersonas = double_name\n",
+    )  # fmt: skip
+    fifth = install(tmp_path / "d", "fifth-paper", FILES, ENTRY_POINTS)
+    lines = [
+        "list|measures|--json", "list|replications|--json", "list|studies|--json", "show|study|memory",
+        "show|measure|cooperation", "show|measure|lost", "show|measure|nothing", "show|measure|score",
+        "show|study|lending", "show|study|no_such_study", "show|reference|personas",
+    ]  # fmt: skip
+    made = dict(zip(lines, commands(*lines, installed=[broken, empty, double, fifth]), strict=True))
+    for line in (*lines[:5], "show|reference|personas"):
+        assert made[line][0] == 0, (line, made[line])
+    problems = {row["name"]: row["problem"] for row in json.loads(made["list|replications|--json"][1])}
+    assert "broken-import cannot be imported: ModuleNotFoundError" in problems["broken"]
+    for line, words in {
+        "show|measure|lost": "package broken-import cannot be loaded: ModuleNotFoundError",
+        "show|measure|nothing": "no_constant.measures.nothing does not assign the constant MEASURE",
+        "show|measure|score": "of that name: ostrom.analysis.measures.score, double-name",
+        "show|study|lending": "several packages have a study of that name: no_constant, fifth_paper",
+        "show|study|no_such_study": "replication broken cannot be used: package broken-import",
+    }.items():
+        code, out, err = made[line]
+        assert code == 2 and not out and err.count("\n") == 1, (line, err)
+        assert words in err or words.replace("no_constant, fifth_paper", "fifth_paper, no_constant") in err, (
+            err
+        )
