@@ -81,9 +81,7 @@ def test_a_fifth_paper_needs_no_change_of_ours(commands: Commands, tmp_path: Pat
     assert {"fifth_matches", "fifth_words"} <= names("panels") and "ring" in names("charts")
     assert {"fifth", "fifth_again"} <= names("references") and "fifth-rounds" in names("mappings")
     estimates = json.loads(made["estimate|lending|last_action|--by|agent|--json"][1])["estimates"]
-    assert [one["agent"] for one in estimates] == ["coin", "kind"] and all(
-        one["n"] == 24 for one in estimates
-    )
+    assert [(one["agent"], one["n"]) for one in estimates] == [("coin", 8), ("kind", 8)]
     page = (tmp_path / "runs" / "lending" / "report" / "index.html").read_text()
     assert "Matches of the fifth paper" in page and "Cooperation in the last round" in page
     assert json.loads(made["report|lending|--json"][1])["failures"] == []
