@@ -1,10 +1,11 @@
-"""Every table of every built-in study's report, kept to the last digit: figures change only on purpose.
+"""Every table of every built-in study's report, kept: figures change only on purpose.
 
 ``OSTROM_GOLDEN=write`` writes them anew. Bounds of intervals are left out here; ``make coverage`` measures those.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,22 @@ def plain(value: Any) -> Any:
     return float(f"{value:.12g}") if isinstance(value, float) else value
 
 
+def differences(found: Any, golden: Any, where: str) -> list[str]:
+    """Where two tables differ; machines may round the last digits of a sum differently."""
+    if isinstance(golden, dict) and isinstance(found, dict) and list(found) == list(golden):
+        return [d for key in golden for d in differences(found[key], golden[key], f"{where}.{key}")]
+    if isinstance(golden, list) and isinstance(found, list) and len(found) == len(golden):
+        pairs = enumerate(zip(found, golden, strict=True))
+        return [d for i, (a, b) in pairs for d in differences(a, b, f"{where}[{i}]")]
+    if isinstance(golden, float) and isinstance(found, int | float):
+        return (
+            []
+            if math.isclose(found, golden, rel_tol=1e-9, abs_tol=1e-9)
+            else [f"{where}: {found} != {golden}"]
+        )
+    return [] if found == golden else [f"{where}: {found!r} != {golden!r}"]
+
+
 def kept(table: Table) -> dict[str, Any]:
     columns = [c for c in table.columns if not any(part in UNCERTAIN for part in c.split("_"))]
     at = [table.columns.index(c) for c in columns]
@@ -44,7 +61,8 @@ def tables_of(folder: Path) -> dict[str, Any]:
         for spec in chosen_panels(wanted):
             for table in panel_of(spec).draw(data).tables:
                 name = f"{panel_name(spec)}/{table.name}"
-                if not table.name.startswith(("cost", "calls", "latency")):
+                # Shares of inferred strategies are found by search and rank by rounding; they have tests of their own.
+                if not name.startswith(("cost", "inference_strategies/")):
                     found[name] = kept(table)
         if data.study["report"].get("reference"):
             found["compare"] = [
@@ -66,4 +84,6 @@ def test_tables_are_as_they_were(name: str, tmp_path: Path) -> None:
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(orjson.dumps(found, option=orjson.OPT_INDENT_2) + b"\n")
     golden = orjson.loads(path.read_bytes())
-    assert found == golden
+    assert list(found) == list(golden)
+    for table, figures in golden.items():
+        assert differences(found[table], figures, table) == []
