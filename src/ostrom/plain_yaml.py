@@ -70,6 +70,20 @@ def read_yaml(text: str, file: str | None, *, numbers: bool = True) -> Any:
     return data
 
 
+def in_words(value: object) -> str:
+    """What kind of value somebody wrote, for messages.
+
+    >>> in_words(None), in_words([1]), in_words("x")
+    ('nothing', 'a list', 'a text')
+    """
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true or false"
+    kinds = ((Mapping, "a mapping"), (list | tuple, "a list"), (str, "a text"), (int | float, "a number"))
+    return next((words for kind, words in kinds if isinstance(value, kind)), type(value).__name__)
+
+
 def yaml_problem(error: BaseException, file: str | None) -> StudyError:
     """What is wrong with a YAML text, in one line with its place."""
     where = None

@@ -37,6 +37,9 @@ def main() -> None:
         if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
             _complain("too many open files: raise the limit (ulimit -n 1024) or use --max-connections")
             sys.exit(1)
+        if isinstance(error, OSError) and error.filename is not None:  # gone, too long, not ours to read
+            _complain(f"{str(error.filename)[:300]}: {error.strerror}")
+            sys.exit(1)
         text = " ".join(str(error).split())
         _complain(f"internal error: {type(error).__name__}: {text} (OSTROM_DEBUG=1 shows where)")
         sys.exit(70)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ostrom.errors import StudyError, UnknownName, nearest
-from ostrom.plain_yaml import check_plain, read_yaml
+from ostrom.plain_yaml import check_plain, in_words, read_yaml
 from ostrom.registry import NamedFiles, broken_note, replication_files
 from ostrom.studies.paths import merge, put
 from ostrom.studies.schema import StudyFile
@@ -56,7 +56,7 @@ def parse_yaml(text: str, file: str) -> Any:
 def _parse(text: str, file: str) -> dict[str, Any]:
     data = parse_yaml(text, file)
     if not isinstance(data, dict):
-        raise StudyError("a study is a mapping of keys to values", file=file, found=type(data).__name__)
+        raise StudyError(f"a study is a mapping of keys to values (found {in_words(data)})", file=file)
     return data
 
 

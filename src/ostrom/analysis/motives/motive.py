@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.errors import StudyError
-from ostrom.plain_yaml import read_yaml
+from ostrom.plain_yaml import in_words, read_yaml
 
 SHIPPED = "motives.yaml"
 
@@ -46,7 +46,7 @@ def load_motives(path: Path | None = None) -> tuple[Motive, ...]:
     listed = data.get("motives") if isinstance(data, dict) else None
     if not isinstance(listed, dict) or not listed:
         raise StudyError(
-            "must map names to {title, definition}", file=name, key="motives", found=type(listed).__name__
+            f"must map names to {{title, definition}} (found {in_words(listed)})", file=name, key="motives"
         )
     return tuple(_motive(key, given, name) for key, given in listed.items())
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_val
 
 from ostrom.errors import StudyError, UnknownName
 from ostrom.framing.config import Framing
+from ostrom.plain_yaml import in_words
 from ostrom.registry import NamedFiles, broken_note, replication_files
 from ostrom.studies.factors import RESERVED
 from ostrom.studies.load import parse_yaml, validate
@@ -333,9 +334,11 @@ def load_mapping(source: str | Path) -> tuple[Mapping, str]:
             raise UnknownName("mapping", name, mapping_names(), broken_note())
         try:
             text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise StudyError(f"cannot be read: {error}", file=name) from None
+        except UnicodeDecodeError:
+            raise StudyError("is not a text file in UTF-8", file=name) from None
+        except OSError as error:
+            raise StudyError(f"cannot be read: {error.strerror}", file=name) from None
     data = parse_yaml(text, name)
     if not isinstance(data, dict):
-        raise StudyError("a mapping file maps keys to values", file=name, found=type(data).__name__)
+        raise StudyError(f"a mapping file maps keys to values (found {in_words(data)})", file=name)
     return validate(Mapping, data, name), name

@@ -1,0 +1,82 @@
+"""Every command with --json prints one JSON document on stdout and nothing else."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.in_process import Call, caller
+
+from ostrom.cli.app import app, models
+from ostrom.testing.server import LoopbackServer
+
+STUDY = """
+name: own
+game: prisoners_dilemma
+mechanism: {name: repetition, rounds: 4}
+types: {a: tit_for_tat, b: "random:0.5"}
+seating: ordered
+seeds: 2
+"""
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "run": ("run", "own.yaml"),
+    "resume": ("resume", "own"),
+    "list": ("list", "games"),
+    "show": ("show", "game", "chicken"),
+    "validate": ("validate", "own.yaml"),
+    "export": ("export", "own", "--format", "csv"),
+    "report": ("report", "own"),
+    "transcript": ("transcript", "own"),
+    "robustness": ("robustness", "own", "--contrast", "agent"),
+    "infer": ("infer", "own", "--resamples", "100", "--no-compare"),
+    "play": ("play", "prisoners_dilemma", "--rounds", "1"),
+    "evolve": ("evolve", "own"),
+    "compare": ("compare", "own"),
+    "traces": ("traces", "own"),
+    "branch": ("branch", "own", "--match", "0", "--at", "2"),
+    "attribute": ("attribute", "own", "--match", "0", "--round", "2"),
+    "estimate": ("estimate", "own", "cooperation"),
+    "test": ("test", "own", "cooperation", "--factor", "agent"),
+    "models list": ("models", "list"),
+}
+ELSEWHERE = {
+    "import": "tests/cli/test_import_commands.py",
+    "judge": "tests/cli/test_evolve_and_judge.py",
+    "models check": "below",
+    "models fetch": "needs the network where the weights are not at hand",
+}
+
+
+@pytest.fixture
+def ostrom(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
+    call = caller(monkeypatch, tmp_path)
+    (tmp_path / "own.yaml").write_text(STUDY)
+    assert call("run", "own.yaml").code == 0
+    return call
+
+
+def test_no_command_is_forgotten() -> None:
+    found = {
+        f"{group}{command.name}"
+        for group, commands in (("", app.registered_commands), ("models ", models.registered_commands))
+        for command in commands
+        if command.callback is not None and "json" in inspect.signature(command.callback).parameters
+    }
+    assert found == set(COMMANDS) | set(ELSEWHERE)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_one_document_and_nothing_else(ostrom: Call, name: str) -> None:
+    done = ostrom(*COMMANDS[name], "--json", keys="1\n")
+    if done.code == 2 and name in ("robustness", "compare"):  # this run has nothing of the kind
+        assert done.out == "" and done.err.count("\n") == 1
+        return
+    assert done.code == 0, done.err
+    assert json.loads(done.out) is not None
+
+
+def test_models_check(ostrom: Call) -> None:
+    with LoopbackServer() as server:
+        assert json.loads(ostrom("models", "check", server.model, "--json").out)
