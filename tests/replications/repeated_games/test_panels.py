@@ -104,10 +104,8 @@ def test_the_last_round_is_held_against_those_before(played: Played) -> None:
         r["agent"]: r for r in rows_of(draw(data, declared("pd-tournament", "cooperation_at_end")).tables[0])
     }
     # D C C C: two thirds before, 1 in the last; C D C D: two thirds before, 0 in the last.
-    assert drops["once"]["cooperation_at_end"] == pytest.approx(2 / 3 - 1)
-    assert (
-        drops["turn"]["cooperation_at_end"] == pytest.approx(2 / 3) and drops["turn"]["interval"] == "exact"
-    )
+    assert drops["once"]["difference"] == pytest.approx(2 / 3 - 1)
+    assert drops["turn"]["difference"] == pytest.approx(2 / 3) and drops["turn"]["interval"] == "exact"
     way = draw(data, declared("pd-tournament", "cooperation_to_go"))
     rows = {(r["agent"], r["rounds_to_go"]): r["cooperation_to_go"] for r in rows_of(way.tables[0])}
     assert rows["once", 3] == 0 and rows["once", 0] == 1 and rows["turn", 0] == 0
