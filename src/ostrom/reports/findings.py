@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ostrom.analysis.estimate import Estimate, contrast, estimate
+from ostrom.analysis.estimate import Estimate, contrast, estimate, fixed
 from ostrom.analysis.measure import measures
 from ostrom.analysis.rundata import RunData
 from ostrom.analysis.verdicts import above
@@ -48,7 +48,7 @@ def findings(data: RunData) -> list[str]:
         top, bottom = (_level(column, e) for e in (high, low))
         size = "clear" if verdict.answer == "yes" else str(verdict)
         said.append(
-            f"By {pretty(column)}: highest {top}, lowest {bottom}; difference {difference.text()} ({size})."
+            f"By {pretty(column)}: highest {top}, lowest {bottom}; {_compared(high, low, difference)} ({size})."
         )
     if spread:
         said.append(f"Highest and lowest levels were picked by the data; {verdicts.control}.")
@@ -64,6 +64,14 @@ def _spread(data: RunData, name: str, column: str) -> tuple[Estimate, Estimate, 
         return None
     made = contrast(data, name, column, (high.key[column], low.key[column]))
     return (high, low, made[0]) if made else None
+
+
+def _compared(high: Estimate, low: Estimate, difference: Estimate) -> str:
+    """The difference, and over what it is taken where that is not all matches of both levels."""
+    plain = high.value - low.value
+    if abs(difference.value - plain) <= 1e-9 * max(abs(high.value), abs(low.value), 1.0):
+        return f"difference {difference.text()}"
+    return f"difference {fixed(plain)}; {difference.text()} where matches pair (the same match, or cell and seed)"
 
 
 def _level(column: str, one: Estimate) -> str:
