@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -97,3 +98,18 @@ def test_files_stay_readable() -> None:
     lengths = sorted(len(p.read_text(encoding="utf-8").splitlines()) for p in SOURCE.rglob("*.py"))
     assert lengths[len(lengths) // 2] <= 150
     assert lengths[-1] <= 450
+
+
+OWN_INTERVALS = re.compile(
+    r"bootstrap|wilson|newcombe|clopper|NormalDist|\bt_interval|student_t", re.IGNORECASE
+)
+
+
+@pytest.mark.parametrize("room", ["analysis/measures", "reports", "replications", "cli"])
+def test_nobody_upstairs_computes_an_interval(room: str) -> None:
+    """Estimates take their limits from ostrom.analysis.intervals; measures, charts, claims and commands from them."""
+    for path in sorted((SOURCE / room).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = " ".join(alias.name for alias in node.names)
+                assert not OWN_INTERVALS.search(names), f"{path.relative_to(SOURCE)} imports {names}"

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
-
-import numpy as np
 
 from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.intervals import Exact, Inference, mean_of
 from ostrom.engine.rows import Rows
-from ostrom.streams import Streams
 
 NOT_FACTORS = frozenset(
     "run match unit seed state reason player seat role agent agent_id model strategy agent_memory "
     "agent_style opponents rounds_played score expected_score cooperation complaints policies refusals facts".split()
 )
-RESAMPLES = 2000
-MANY = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,31 +78,6 @@ def _cell(
         limits = (Exact(made.value) if exact else made).limits()
         low, high = limits.low, limits.high
     return CellSummary(factors, agent, len(matches), _mean(cooperation), low, high, _mean(scores), exact)
-
-
-def bootstrap_interval(values: Any, level: float = 0.95) -> tuple[float, float] | tuple[None, None]:
-    """A percentile interval of the mean; the draws depend on the number of values alone. One value has none.
-
-    Beyond ``MANY`` values the bootstrap distribution of a mean is its normal limit, which is then used. The
-    cluster bootstrap with every value a cluster makes the same draws but adds up counts times values, which
-    rounds otherwise: its intervals differ in their last digits.
-    """
-    if len(values) < 2:
-        return None, None
-    if len(values) > MANY:
-        reach = NormalDist().inv_cdf((1 + level) / 2) * float(np.std(values)) / len(values) ** 0.5
-        return float(np.mean(values)) - reach, float(np.mean(values)) + reach
-    from ostrom.analysis.statistics import bootstrap, ends
-
-    found = bootstrap(
-        values, unit="match", rng=draws(len(values)), resamples=RESAMPLES, level=level, method="percentile"
-    )
-    return ends(found.ci)
-
-
-def draws(size: int) -> np.random.Generator:
-    """The generator of a bootstrap: the same data always get the same interval."""
-    return Streams(0, size).at(0, 0, "bootstrap")
 
 
 def _mean(values: list[Any]) -> float | None:

@@ -26,9 +26,6 @@ from ostrom.analysis.statistics import (
 from ostrom.analysis.statistics.cluster_bootstrap import Drawing
 from ostrom.analysis.statistics.quantiles import bootstrap_interval
 from ostrom.analysis.statistics.resampling import resampling_plan
-from ostrom.analysis.summary import RESAMPLES
-from ostrom.analysis.summary import bootstrap_interval as interval_over_matches
-from ostrom.streams import Streams
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -242,12 +239,3 @@ def test_the_options_that_are_handed_on_are_those_of_the_cluster_bootstrap() -> 
         n for n, how in get_type_hints(Drawing, include_extras=True).items() if get_origin(how) is Required
     ]
     assert must == [option.name for option in named if option.default is inspect.Parameter.empty]
-
-
-@pytest.mark.parametrize("n", [2, 3, 10, 501, 3000])
-def test_the_interval_over_matches_is_that_of_plain_resampling_to_the_last_bit(n: int) -> None:
-    values = rng(n).random(n)
-    drawn = Streams(0, n).at(0, 0, "bootstrap").integers(n, size=(RESAMPLES, n))
-    low, high = np.quantile(values[drawn].mean(axis=1), [(1 - 0.95) / 2, (1 + 0.95) / 2])
-    assert interval_over_matches(values) == (low, high)
-    assert interval_over_matches(np.full(n, 0.3)) == (np.full(n, 0.3).mean(),) * 2
