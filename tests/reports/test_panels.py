@@ -13,6 +13,7 @@ from ostrom.models.base import Reply, Request, Usage
 from ostrom.models.providers import scripted
 from ostrom.reports import Drawn, Table
 from ostrom.reports.bands import curves_over_rounds
+from ostrom.reports.chart import panel_of
 from ostrom.reports.panel import panels
 from ostrom.reports.theme import PALETTE, colours
 
@@ -78,6 +79,20 @@ def test_cooperation_by_can_show_scores(played: Played) -> None:
     drawn = draw(played(vary={"k": {"set": "agent.memory.k", "to": [1, 2]}}),
                  {"name": "cooperation_by", "x": "k", "measure": "score", "color": "agent"})  # fmt: skip
     assert {row["score"] for row in rows_of(drawn.tables[0]) if row["agent"] == "kind"} == {3.0}
+
+
+def test_bars_and_maps_show_the_estimates(played: Played) -> None:
+    data = played(
+        types={"kind": "cooperator", "hard": "defector"}, vary={"k": {"set": "agent.memory.k", "to": [1, 2]}}
+    )
+    bars = panel_of({"chart": "bars", "measure": "cooperation", "x": "k", "colour": "agent"}).draw(data)
+    tiles = panel_of({"chart": "heat", "measure": "cooperation", "x": "k", "y": "agent"}).draw(data)
+    assert {(m["x"], m["series"], m["mean"]) for m in marks(bars.figures[0].chart)} == {
+        ("1", "kind", 1.0), ("2", "kind", 1.0), ("1", "hard", 0.0), ("2", "hard", 0.0),
+    }  # fmt: skip
+    assert {(m["x"], m["y"], m["value"]) for m in marks(tiles.figures[0].chart)} == {
+        ("1", "kind", 1.0), ("2", "kind", 1.0), ("1", "hard", 0.0), ("2", "hard", 0.0),
+    }  # fmt: skip
 
 
 def test_more_colours_than_eyes_can_tell_apart_are_refused(played: Played) -> None:

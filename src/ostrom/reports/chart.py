@@ -71,6 +71,29 @@ class Chart(Panel):
         """The columns that results are split by."""
         return [*self.x, *self.y, *(name for name in (self.colour, self.facet) if name is not None)]
 
+    @property
+    def shows_shares(self) -> bool:
+        """Whether the figures themselves lie between 0 and 1; differences and slopes of shares need not."""
+        return self.measure.scale == "share" and self.contrast is None and self.trend is None
+
+    def placed(
+        self,
+        found: Sequence[Estimate],
+        across: Mapping[Any, str],
+        series: Mapping[Any, str],
+        beside: Mapping[Any, str],
+    ) -> list[dict[str, Any]]:
+        """A row for every estimate, with the labels of its place along x, its series and its facet."""
+        (x,) = self.x
+        return [
+            {
+                "x": across[e.key[x]], "mean": e.value, "low": e.low, "high": e.high,
+                "series": series[e.key[self.colour] if self.colour else None],
+                "facet": beside[e.key[self.facet] if self.facet else None],
+            }
+            for e in found
+        ]  # fmt: skip
+
     def by(self, data: RunData) -> list[str]:  # noqa: ARG002
         """The columns that results are split by in this run."""
         return self.used

@@ -29,19 +29,15 @@ class Bars(Chart):
         across = labels(levels_met(data, x, found))
         named = labels(levels_met(data, self.colour, found)) if self.colour else {None: ""}
         beside = labels(levels_met(data, self.facet, found)) if self.facet else {None: ""}
-        rows = [
-            {
-                "x": across[e.key[x]], "mean": e.value, "low": e.low, "high": e.high,
-                "series": named[e.key[self.colour] if self.colour else None],
-                "facet": beside[e.key[self.facet] if self.facet else None],
-            }
-            for e in found
-        ]  # fmt: skip
         return bars_with_whiskers(
-            rows, x=pretty(x), y=self.measure.title.lower(), levels=list(across.values()),
-            facets=list(beside.values()), series=series_colours(list(named.values())),
-            shares=self.measure.scale == "share" and self.contrast is None and self.trend is None,
-        )  # fmt: skip
+            self.placed(found, across, named, beside),
+            x=pretty(x),
+            y=self.measure.title.lower(),
+            levels=list(across.values()),
+            facets=list(beside.values()),
+            series=series_colours(list(named.values())),
+            shares=self.shows_shares,
+        )
 
 
 CHART = Bars

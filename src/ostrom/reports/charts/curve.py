@@ -45,24 +45,15 @@ class Curve(Chart):
                 f"colour {self.colour}: has {len(values)} levels, at most {MOST_COLOURS} can be told apart"
             )
         named = labels(values)
-        rows = [
-            {
-                "x": across[e.key[x]], "mean": e.value, "low": e.low, "high": e.high,
-                "series": named[e.key[self.colour] if self.colour else None],
-                "facet": beside[e.key[self.facet] if self.facet else None],
-            }
-            for e in found
-        ]  # fmt: skip
-        shares = self.measure.scale == "share" and self.contrast is None and self.trend is None
         return curves(
-            rows,
+            self.placed(found, across, named, beside),
             x=pretty(x),
             y=self.measure.title.lower(),
             facets=list(beside.values()),
             series=series_colours(list(named.values()), ordered=ordered),
             legend=pretty(self.colour) if self.colour else None,
             levels=list(across.values()),
-            domain=(0, 1) if shares else None,
+            domain=(0, 1) if self.shows_shares else None,
         )
 
 

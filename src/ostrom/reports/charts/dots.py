@@ -34,7 +34,6 @@ class Dots(Chart):
 
     def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:
         """Rows of dots; of very many the first."""
-        shares = self.measure.scale == "share" and self.contrast is None and self.trend is None
         layout = (
             lay_out(data, self.block)
             if not self.used and self.contrast is self.trend is None
@@ -46,7 +45,7 @@ class Dots(Chart):
         elif self.trend is not None:
             over, log = pretty(self.trend["over"]), self.trend.get("log", False)
             axis = f"slope of {axis} over {f'log({over})' if log is True else f'log(1 + {over})' if log else over}"
-        domain = (0.0, 1.0) if shares else None
+        domain = (0.0, 1.0) if self.shows_shares else None
         return dot_chart(found[:MOST_ROWS], layout, axis=axis, domain=domain)
 
     def _layout(self, found: Sequence[Estimate]) -> Layout:

@@ -31,8 +31,7 @@ class Heat(Chart):
         (x,), (y,) = self.x, self.y
         across, down = labels(levels_met(data, x, found)), labels(levels_met(data, y, found))
         beside = labels(levels_met(data, self.facet, found)) if self.facet else {None: ""}
-        shares = self.measure.scale == "share" and self.contrast is None and self.trend is None
-        domain = (0.0, 1.0) if shares else ticks_for(e.value for e in found).domain
+        domain = (0.0, 1.0) if self.shows_shares else ticks_for(e.value for e in found).domain
         maps = []
         for level, title in beside.items():
             rows = [
