@@ -30,7 +30,7 @@ BENCH_READY := $(BENCH)/.ready-$(HASH)
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(PINNED) $(BIN)/python $(INSTALL) $(EAGER)
 
-.PHONY: coverage demo test newest lint format golden lock bench chaos mutants axelrod ray clean help
+.PHONY: coverage demo test fuzz newest lint format golden lock bench chaos mutants axelrod ray clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -66,6 +66,9 @@ golden: $(DEV_READY) ## write the golden transcripts anew; review the difference
 
 chaos: $(DEV_READY) ## break everything that can break: kills, faults, full disks, damage, a million odd inputs
 	$(BIN)/python -m chaos
+
+fuzz: $(DEV_READY) ## draw new inputs for every property test, 2,000 each (FUZZ=tests/...: some of them)
+	OSTROM_HYPOTHESIS=fuzz $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 -m hypothesis $(FUZZ)
 
 coverage: $(DEV_READY) ## measure how often intervals hold the truth and how wide they are; writes docs/statistics.md
 	$(BIN)/python -m tools.coverage

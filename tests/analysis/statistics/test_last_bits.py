@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ostrom.analysis.statistics import (
@@ -95,6 +95,8 @@ PAIRED: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("name", PAIRED)
 @given(first=samples, second=samples, seed=st.integers(0, 99))
+@example(first=[0.1] * 4, second=[0.0] * 4, seed=0)
+@example(first=[0.3] * 4, second=[0.0] * 4, seed=0)
 def test_other_last_digits_give_the_same_conclusion(
     name: str, first: list[float], second: list[float], seed: int
 ) -> None:

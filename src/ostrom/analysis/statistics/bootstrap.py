@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ostrom.analysis.statistics.errors import BadSample, Undefined
-from ostrom.analysis.statistics.quantiles import METHODS, bootstrap_interval, defined_draws
+from ostrom.analysis.statistics.quantiles import METHODS, bootstrap_error, bootstrap_interval, defined_draws
 from ostrom.analysis.statistics.resampling import CHUNK
 from ostrom.analysis.statistics.result import Interval, Result
 from ostrom.analysis.statistics.samples import (
@@ -110,7 +110,7 @@ def summed_up(
     finite = defined_draws(draws, "the statistic")
     return Bootstrap(
         estimate=estimate,
-        se=float(finite.std(ddof=1)),
+        se=bootstrap_error(finite),
         ci=bootstrap_interval(finite, estimate, jackknife, method, level),
         method=method,
         resamples=draws.size,

@@ -9,7 +9,7 @@ import numpy as np
 from ostrom.analysis.statistics.bootstrap import Bootstrap
 from ostrom.analysis.statistics.cluster_bootstrap import Drawing, cluster_bootstrap
 from ostrom.analysis.statistics.errors import BadSample, Undefined
-from ostrom.analysis.statistics.quantiles import MOST_UNDEFINED, bootstrap_interval
+from ostrom.analysis.statistics.quantiles import MOST_UNDEFINED, bootstrap_error, bootstrap_interval
 from ostrom.analysis.statistics.resampling import resampling_plan
 from ostrom.analysis.statistics.samples import (
     ROUNDING,
@@ -112,7 +112,7 @@ def cluster_bootstrap_means(
             note = f"no value in {missing} of {resamples} resamples"
         table[name] = Bootstrap(
             estimate=estimate,
-            se=None if note else float(finite.std(ddof=1)),
+            se=None if note else bootstrap_error(finite),
             ci=None if note else bootstrap_interval(finite, estimate, None, "percentile", level),
             method="percentile",
             resamples=resamples,

@@ -32,6 +32,11 @@ def bootstrap_interval(
     return Interval(float(low), float(high), level)
 
 
+def bootstrap_error(draws: Floats) -> float:
+    """The standard error that finite draws give; 0 where all agree up to rounding."""
+    return 0.0 if is_constant(draws) else float(draws.std(ddof=1))
+
+
 def defined_draws(draws: Floats, what: str) -> Floats:
     """The finite draws, or an error when too many resamples have no value."""
     finite = draws[np.isfinite(draws)]
