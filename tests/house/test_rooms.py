@@ -24,9 +24,11 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"engine"}),
     frozenset({"analysis"}),
     frozenset({"reports"}),
+    frozenset({"people"}),
     frozenset({"studies"}),
     frozenset({"replications"}),
     frozenset({"testing"}),
+    frozenset({"web"}),
     frozenset({"cli", "__main__"}),
 )
 FLOOR = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}

@@ -35,6 +35,8 @@ class Company:
         if config.recorded is not None:
             raise StudyError(f"{config.recorded} was imported: its moves are on record, it cannot play on")
         voice = self.voice(config, streams)
+        if config.person == "web":
+            raise StudyError("people in the browser play through `ostrom serve STUDY`", key="agent.person")
         if config.person:
             return Person(config, voice)
         assert config.model is not None

@@ -25,7 +25,9 @@ class AgentConfig(BaseModel):
 
     strategy: str | dict[str, Any] | None = Field(default=None, description="a scripted strategy")
     model: str | None = Field(default=None, description="a language model, provider/model or a URL")
-    person: bool = Field(default=False, description="a person at the terminal")
+    person: bool | Literal["web"] = Field(
+        default=False, description="true: a person at the terminal; web: people in the browser"
+    )
     recorded: str | None = Field(
         default=None, description="somebody whose moves were recorded elsewhere and imported: cannot play"
     )
@@ -51,7 +53,7 @@ class AgentConfig(BaseModel):
     @model_validator(mode="after")
     def _one_way(self) -> AgentConfig:
         ways = [w for w in ("strategy", "model", "recorded") if getattr(self, w) is not None]
-        ways += ["person"] * self.person
+        ways += ["person"] * bool(self.person)
         if not ways:
             raise ValueError(NO_MODEL)
         if len(ways) != 1:

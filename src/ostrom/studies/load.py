@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -13,6 +13,7 @@ from ostrom.errors import StudyError, UnknownName, nearest
 from ostrom.plain_yaml import check_plain, in_words, read_yaml
 from ostrom.registry import NamedFiles, broken_note, replication_files
 from ostrom.studies.paths import merge, put
+from ostrom.studies.people_texts import read_texts
 from ostrom.studies.schema import StudyFile
 
 Checked = TypeVar("Checked", bound=BaseModel)
@@ -80,7 +81,19 @@ def load_study(
         data["seeds"] = seeds
     if budget:
         data["budget"] = {**_mapping(data.get("budget"), file, "budget"), **budget}
-    return validate(StudyFile, data, file)
+    study = validate(StudyFile, data, file)
+    if study.people is None:
+        return study
+    people = study.people.model_copy(update={"texts": read_texts(study.people, folder_of(source), file)})
+    return study.model_copy(update={"people": people})
+
+
+def folder_of(source: str | Path | Mapping[str, Any]) -> Path:
+    """The folder that the files of a study lie in."""
+    if isinstance(source, Mapping):
+        return Path()
+    known = _builtin().named(str(source))
+    return Path(str(source if known is None else known)).parent
 
 
 def merged(
@@ -226,10 +239,21 @@ def _is_branch(part: int | str) -> bool:
 
 
 def _fields_at(schema: type[BaseModel], path: Sequence[str]) -> list[str]:
+    """The keys that are allowed at a place; those at the top where no model stands there."""
     here: Any = schema
     for step in path:
-        field = here.model_fields.get(step) if hasattr(here, "model_fields") else None
-        if field is None or not hasattr(field.annotation, "model_fields"):
+        if step.isdigit():  # a place in a list: the list was looked into already
+            continue
+        field = here.model_fields.get(step)
+        inner = None if field is None else _model_in(field.annotation)
+        if inner is None:
             return list(here.model_fields) if step is path[0] else []
-        here = field.annotation
+        here = inner
     return list(here.model_fields)
+
+
+def _model_in(annotation: Any) -> Any:
+    """The model that a field holds, also inside a list or beside null."""
+    if hasattr(annotation, "model_fields"):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _model_in(part)) is not None), None)

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ostrom.agents.policy import check_policy
 from ostrom.errors import StudyError
+from ostrom.people.schema import People
 
 MOST_SEEDS = 1_000_000_000
 """More replicates than anybody can play; matches are numbered by 64-bit integers."""
@@ -93,6 +94,7 @@ class StudyFile(BaseModel):
     )
     budget: BudgetRule = Field(default_factory=BudgetRule)
     report: ReportRule = Field(default_factory=ReportRule)
+    people: People | None = Field(default=None, description="people in the browser, see `ostrom serve`")
 
     @field_validator("refused")
     @classmethod

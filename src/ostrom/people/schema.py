@@ -1,0 +1,289 @@
+"""The section ``people`` of a study file: who may come, what a visit consists of, clocks, pay and codes."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from ostrom.people.durations import seconds
+from ostrom.people.questions import Question
+
+Seconds = Annotated[float, BeforeValidator(seconds)]
+TextFile = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9._/-]{0,199}\.(md|yaml|yml)$")]
+STEPS = ("consent", "text", "quiz", "match", "ask", "survey", "debrief")
+ENDS = (
+    "done", "declined", "screened_out", "full", "no_partner", "timed_out", "departed", "withdrawn", "finished_before",
+)  # fmt: skip
+"""How a visit can end; every end may have a completion code."""
+
+
+class Part(BaseModel):
+    """A part of the section."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Source(Part):
+    """Where people come from and how they are told apart."""
+
+    name: Literal["prolific", "mturk", "sona", "link", "lab"]
+    verify: bool = Field(default=False, description="prolific: accept signed parameters alone")
+    keys: str | None = Field(default=None, description="file with the platform's public keys (JWK set)")
+    places: int | None = Field(
+        default=None, ge=1, le=100_000, description="link: how many links; lab: how many seats"
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> Source:
+        if self.verify and self.name != "prolific":
+            raise ValueError(f"verify is for source prolific, which signs its parameters (found {self.name})")
+        if self.verify and self.keys is None:
+            raise ValueError("verify needs 'keys': the file with the platform's public keys (JWK set)")
+        if self.places is not None and self.name not in ("link", "lab"):
+            raise ValueError(f"places is for sources link and lab (found {self.name})")
+        if self.places is None and self.name in ("link", "lab"):
+            raise ValueError(f"source {self.name} needs 'places': how many people may come")
+        return self
+
+
+class Assign(Part):
+    """How people are put into cells."""
+
+    rule: Literal["least_filled", "random"] = "least_filled"
+    coin: float = Field(default=0.2, ge=0, le=1, description="share of the draws that are made at random")
+    after: str | None = Field(
+        default=None, description="the step after which people are assigned; left out: before the first match"
+    )
+
+
+class Quiz(Part):
+    """Questions that must be answered rightly."""
+
+    file: TextFile
+    wrong: str | None = Field(default=None, description="the text to which a wrong answer leads back")
+    tries: int | None = Field(default=None, ge=2, le=100, description="how often it may be tried")
+    failed: Literal["screened_out", "go_on"] = "screened_out"
+
+
+class Survey(Part):
+    """Questions without right answers."""
+
+    file: TextFile
+    name: str = Field(default="survey", pattern=r"^[a-z][a-z0-9_]{0,39}$")
+
+
+class Ask(Question):
+    """One question between the steps; its answer is a column of the visits."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")
+
+
+class Step(Part):
+    """One step of a visit: exactly one of its keys is set."""
+
+    consent: TextFile | None = None
+    text: TextFile | None = None
+    quiz: Quiz | None = None
+    match: int | None = Field(default=None, ge=1, le=100)
+    ask: Ask | None = None
+    survey: Survey | None = None
+    debrief: TextFile | None = None
+
+    @field_validator("quiz", "survey", mode="before")
+    @classmethod
+    def _file_alone(cls, value: Any) -> Any:
+        return {"file": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Step:
+        found = [name for name in STEPS if getattr(self, name) is not None]
+        if len(found) != 1:
+            raise ValueError(
+                f"a step of a visit is exactly one of {', '.join(STEPS)} (found {', '.join(found) or 'none'})"
+            )
+        return self
+
+    @property
+    def kind(self) -> str:
+        """Which kind of step it is."""
+        return next(name for name in STEPS if getattr(self, name) is not None)
+
+    @property
+    def file(self) -> str | None:
+        """The text file of the step, if it has one."""
+        held = getattr(self, self.kind)
+        return held if isinstance(held, str) else getattr(held, "file", None)
+
+    @property
+    def name(self) -> str:
+        """What other keys call the step: the name of its file without folder and ending, or its kind."""
+        return (
+            re.split(r"[./]", self.file)[-2] if self.file and self.kind in ("text", "debrief") else self.kind
+        )
+
+
+class Times(Part):
+    """Clocks."""
+
+    decision: Seconds | None = Field(default=None, description="time for a decision; left out: no limit")
+    missed: str = Field(default="mark", description="mark, end-visit or default:<action>")
+    missed_at_most: int | None = Field(default=None, ge=0)
+    reveal: tuple[Seconds, Seconds] | None = Field(
+        default=None, description="the other's move appears after a time drawn between these"
+    )
+    resume_within: Seconds = Field(default=1800.0, description="a visit left for longer than this is over")
+    accommodation: tuple[float | Literal["none"], ...] = Field(
+        default=(1.0,), min_length=1, description="factors by which people may lengthen their time, or none"
+    )
+
+    @model_validator(mode="after")
+    def _fits(self) -> Times:
+        if self.decision is not None and not 1 <= self.decision <= 86400:
+            raise ValueError(f"decision must be between 1 second and one day (found {self.decision:g})")
+        if self.reveal is not None and not self.reveal[0] <= self.reveal[1] <= 3600:
+            raise ValueError("reveal must be a shortest and a longest time, at most an hour")
+        if self.decision is None and self.missed_at_most is not None:
+            raise ValueError("missed_at_most needs a time limit: set 'decision'")
+        if not 60 <= self.resume_within <= 30 * 86400:
+            raise ValueError("resume_within must be between one minute and 30 days")
+        if any(isinstance(f, float) and not 1 <= f <= 100 for f in self.accommodation):
+            raise ValueError("accommodation lists factors from 1 to 100, or none")
+        return self
+
+
+class Pay(Part):
+    """What people are paid: a base, and points times a rate."""
+
+    currency: str = Field(default="GBP", pattern=r"^[A-Z]{3}$")
+    base: Decimal = Field(default=Decimal(0), ge=0, le=10_000)
+    per_point: Decimal = Field(default=Decimal(0), ge=0, le=1000)
+    at_most: Decimal | None = Field(default=None, ge=0, le=10_000, description="the largest bonus")
+
+    @field_validator("base", "per_point", "at_most", mode="before")
+    @classmethod
+    def _decimal(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, float) else value  # 0.1 is meant as written
+
+
+class Lobby(Part):
+    """How people who play with each other find each other."""
+
+    wait: Seconds = Field(default=300.0, description="how long somebody waits for partners")
+    stand_in: str | None = Field(
+        default=None, description="type of agent that takes empty seats then; left out: no_partner"
+    )
+    departed: str = Field(
+        default="end-match", pattern=r"^(end-match|agent:.+)$", description="end-match or agent:<type>"
+    )
+
+
+class Keep(Part):
+    """How long personal data is kept."""
+
+    people: Seconds = Field(default=90 * 86400.0)
+
+
+class Exclude(Part):
+    """Whom the analysis leaves out, with both counts reported."""
+
+    missed: int | None = Field(default=None, ge=1, description="people who missed so many rounds or more")
+
+
+class People(Part):
+    """A study with people in the browser."""
+
+    source: Source
+    quota: int = Field(ge=1, le=1_000_000, description="finished people per cell")
+    assign: Assign = Assign()
+    games: dict[str, dict[str, Any]] = Field(
+        default={"game": {}},
+        min_length=1,
+        description="games by name: what differs from the study",
+    )
+    matches: tuple[str, ...] = Field(default=(), description="the games of a visit, in order")
+    visit: tuple[Step, ...] = Field(min_length=1)
+    time: Times = Times()
+    pay: Pay = Pay()
+    codes: dict[Literal[ENDS], str] = Field(default_factory=dict)  # type: ignore[valid-type]
+    lobby: Lobby = Lobby()
+    languages: tuple[Annotated[str, Field(pattern=r"^[a-z]{2}(-[A-Z]{2})?$")], ...] = Field(
+        default=("en",), min_length=1
+    )
+    keep: Keep = Keep()
+    exclude: Exclude = Exclude()
+    texts: dict[str, str] = Field(
+        default_factory=dict,
+        description="the text files by name and language; filled in when the study is read",
+    )
+
+    @field_validator("source", mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
+
+    @field_validator("codes")
+    @classmethod
+    def _plain(cls, value: dict[str, str]) -> dict[str, str]:
+        for end, code in value.items():
+            if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", code):
+                raise ValueError(f"{end}: a code is made of letters, digits, '_' and '-' (found {code!r})")
+        return value
+
+    @model_validator(mode="after")
+    def _fits(self) -> People:
+        for key, overrides in self.games.items():
+            for part in overrides:
+                if part not in ("game", "mechanism"):
+                    raise ValueError(f"games.{key}: only game and mechanism can differ (found {part!r})")
+        for key in self.matches:
+            if key not in self.games:
+                raise ValueError(
+                    f"matches: there is no game {key!r} in 'games' (found: {', '.join(self.games)})"
+                )
+        played = [step.match for step in self.visit if step.match is not None]
+        count = len(self.matches or self.games)
+        if played != list(range(1, count + 1)):
+            raise ValueError(
+                f"visit: needs the steps match: 1 to match: {count} in order, once each (found {played or 'none'})"
+            )
+        asks = [step.ask.name for step in self.visit if step.ask is not None]
+        surveys = [step.survey.name for step in self.visit if step.survey is not None]
+        if len(set(surveys)) != len(surveys) or set(surveys) & set(asks):
+            raise ValueError("visit: two surveys, or a survey and a question, have the same name")
+        self._check_steps()
+        return self
+
+    def _check_steps(self) -> None:
+        kinds = [step.kind for step in self.visit]
+        first = kinds.index("match")
+        if "consent" in kinds and kinds.index("consent") != 0:
+            raise ValueError("visit: consent comes first")
+        if "debrief" in kinds and kinds.index("debrief") != len(kinds) - 1:
+            raise ValueError("visit: debrief comes last")
+        names = [step.name for step in self.visit[:first]]
+        if self.assign.after is not None and self.assign.after not in names:
+            raise ValueError(
+                f"assign.after: names no step before the first match (found {self.assign.after!r}, "
+                f"allowed: {', '.join(names)})"
+            )
+        for place, step in enumerate(self.visit):
+            if step.quiz is not None and step.quiz.wrong is not None:
+                texts = [other.name for other in self.visit[:place] if other.kind == "text"]
+                if step.quiz.wrong not in texts:
+                    raise ValueError(
+                        f"visit: quiz.wrong names no text before the quiz (found {step.quiz.wrong!r}, "
+                        f"allowed: {', '.join(texts) or 'none'})"
+                    )
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The games of a visit, in order."""
+        return self.matches or tuple(self.games)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The text files that the visit uses."""
+        return tuple(dict.fromkeys(step.file for step in self.visit if step.file is not None))

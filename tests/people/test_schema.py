@@ -1,0 +1,111 @@
+"""The section ``people`` of a study file: what is accepted, and the one line for what is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostrom.errors import StudyError
+from ostrom.studies.load import load_study
+
+QUIZ = "questions:\n  - text: How many rounds?\n    options: [5, 10]\n    answer: 10\n"
+
+
+def study(**people: Any) -> dict[str, Any]:
+    section = {
+        "source": {"name": "link", "places": 4},
+        "quota": 2,
+        "visit": [
+            {"consent": "consent.md"},
+            {"text": "instructions.md"},
+            {"quiz": {"file": "quiz.yaml", "wrong": "instructions"}},
+            {"match": 1},
+        ],
+        "texts": {"consent.md": "Yes?", "instructions.md": "So.", "quiz.yaml": QUIZ},
+        **people,
+    }
+    return {
+        "name": "s",
+        "game": "prisoners_dilemma",
+        "mechanism": {"name": "repetition", "rounds": 3},
+        "types": {"other": "tit_for_tat", "you": {"person": "web"}},
+        "seating": "seats",
+        "people": section,
+    }
+
+
+def test_a_whole_section_is_read() -> None:
+    made = load_study(
+        study(
+            source={"name": "prolific", "verify": True, "keys": "keys.json"},
+            assign={"rule": "least_filled", "coin": 0.2, "after": "quiz"},
+            time={
+                "decision": 20,
+                "reveal": [5, 10],
+                "resume_within": "30min",
+                "accommodation": [1, 2, "none"],
+            },
+            pay={"base": 3.00, "per_point": 0.01, "at_most": 2.00},
+            codes={"done": "C1"},
+            keep={"people": "90d"},
+        )
+    ).people
+    assert made is not None
+    assert made.time.resume_within == 1800 and str(made.pay.per_point) == "0.01"
+    assert made.visit[1].name == "instructions" and made.texts["quiz.yaml"] == QUIZ
+
+
+@pytest.mark.parametrize(
+    ("people", "said"),
+    [
+        ({"source": "facebook"}, r"people\.source\.name: .*allowed: prolific"),
+        ({"source": {"name": "link"}}, "needs 'places'"),
+        ({"source": {"name": "sona", "verify": True}}, "verify is for source prolific"),
+        ({"quotta": 3}, "people.quotta: there is no such key, did you mean 'quota'"),
+        ({"visit": [{"match": 2}]}, "match: 1 to match: 1"),
+        ({"visit": [{"match": 1, "text": "a.md"}]}, "exactly one of"),
+        ({"visit": [{"match": 1}, {"consent": "consent.md"}]}, "consent comes first"),
+        ({"assign": {"after": "survey"}}, "assign.after: names no step before the first match"),
+        ({"matches": ["chess"]}, "there is no game 'chess'"),
+        ({"games": {"pd": {"seats": 1}}}, "only game and mechanism can differ"),
+        ({"time": {"decision": "soon"}}, "length of time"),
+        ({"time": {"missed_at_most": 1}}, "needs a time limit"),
+        ({"codes": {"done": "<b>"}}, "letters, digits"),
+        ({"texts": {"consent.md": "x", "instructions.md": "y", "quiz.yaml": "questions: []"}}, "quiz.yaml"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_one_line(people: dict[str, Any], said: str) -> None:
+    with pytest.raises(StudyError, match=said) as caught:
+        load_study(study(**people))
+    assert "\n" not in str(caught.value)
+
+
+def test_texts_lie_beside_the_study_and_nowhere_else(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "secret.md").write_text("secret")
+    (tmp_path / "in" / "link.md").symlink_to(tmp_path / "secret.md")
+    for name, said in (
+        ("a/../../secret.md", "in or below"),
+        ("link.md", "leads out"),
+        ("none.md", "no such text"),
+    ):
+        file = tmp_path / "in" / "s.yaml"
+        file.write_text(
+            "name: s\ngame: prisoners_dilemma\ntypes: {a: grim, b: {person: web}}\nseating: seats\n"
+            f"people: {{source: {{name: link, places: 1}}, quota: 1, visit: [{{text: {name}}}, {{match: 1}}]}}\n"
+        )
+        with pytest.raises(StudyError, match=said):
+            load_study(file)
+
+
+def test_every_language_has_its_texts_with_the_same_questions() -> None:
+    german = "questions:\n  - text: Wie viele Runden?\n    options: [fünf, zehn]\n    answer: zehn\n"
+    texts = {"consent.md": "Yes?", "instructions.md": "So.", "quiz.yaml": QUIZ, "consent.de.md": "Ja?"}
+    texts |= {"instructions.de.md": "So.", "quiz.de.yaml": german}
+    made = load_study(study(languages=["en", "de"], texts=texts)).people
+    assert made is not None and made.texts["quiz.de.yaml"] == german
+    texts["quiz.de.yaml"] = german.replace("answer: zehn", "answer: fünf")
+    with pytest.raises(StudyError, match=r"quiz\.de\.yaml: question q1 differs"):
+        load_study(study(languages=["en", "de"], texts=texts))
