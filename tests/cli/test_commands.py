@@ -239,3 +239,18 @@ def test_version_and_help(ostrom: Command) -> None:
     assert ostrom("--version").stdout.startswith("ostrom ")
     for command in ("run", "list", "show", "validate", "export", "report", "play", "models"):
         assert ostrom(command, "--help").returncode == 0
+
+
+def test_words_are_matched_as_asked_for_and_the_rule_is_told(ostrom: Command) -> None:
+    assert ostrom("run", "memory", "--preset", "smoke", "--set", SCRIPTED).returncode == 0
+    done = ostrom("traces", "memory", "--match", "inflected", "--match", "paranoia=prefix", "--json")
+    assert json.loads(done.stdout)["match"] == {
+        "forward_looking": "inflected", "history_following": "inflected", "paranoia": "prefix",
+        "cooperation": "inflected", "defection": "inflected",
+    }  # fmt: skip
+    for wrong, problem in (
+        ("fuzzy", "--match: unknown mode 'fuzzy' (allowed: word, inflected, prefix, substring)"),
+        ("trust=word", "unknown list of words 'trust'"),
+    ):
+        refused = ostrom("traces", "memory", "--match", wrong)
+        assert refused.returncode == 2 and problem in refused.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,8 +11,10 @@ import typer
 
 from ostrom.cli.data import RUNS
 from ostrom.cli.output import print_json, print_table, say, write
+from ostrom.errors import UsageError
 
 if TYPE_CHECKING:
+    from ostrom.analysis.lexicons import Lexicon
     from ostrom.studies.compare import Comparison, Line
 
 
@@ -110,6 +113,16 @@ def traces(
         str | None,
         typer.Option(help="Columns to group by, separated by commas (default: agent, factors, reasoning)."),
     ] = None,
+    match: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="How terms match: word, inflected, prefix or substring; MODE for all lists, LIST=MODE for one "
+            "(default: each list's own). May be given several times."
+        ),
+    ] = None,
+    sensitivity: Annotated[
+        bool, typer.Option("--sensitivity", help="Show also what every list counts under the other rules.")
+    ] = False,
     runs: Annotated[Path, RUNS] = Path("runs"),
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -118,13 +131,14 @@ def traces(
     Writes the counts of every trace to traces.parquet in the run's folder.
     """
     from ostrom.analysis.rundata import run_data
+    from ostrom.analysis.traces.sensitivity import sensitivity as under_all_rules
     from ostrom.analysis.traces.summary import default_groups, trace_summary, unfinished
     from ostrom.analysis.traces.table import trace_lexicons, trace_table
     from ostrom.studies.run import open_run
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        lists = trace_lexicons(lexicons)
+        lists = _matched(trace_lexicons(lexicons), match or ())
     for warning in caught:
         say(str(warning.message))
     with (
@@ -139,6 +153,7 @@ def traces(
         )
         rows = trace_summary(data, table, groups)
         apart = unfinished(data, table)
+        rules = under_all_rules(data, lists) if sensitivity else []
     if json:
         print_json(
             {
@@ -147,16 +162,41 @@ def traces(
                 "traces": table.rows,
                 "of_unfinished_matches": apart,
                 "lexicons": list(table.lexicons),
+                "match": {one.name: one.mode for one in lists},
                 "by": groups,
                 "groups": rows,
+                **({"sensitivity": [one._asdict() for one in rules]} if sensitivity else {}),
             }
         )
         return
     if rows:
         _print_traces(rows, groups, table.lexicons, [ratio.name for ratio in table.ratios])
+        write("matched as: " + ", ".join(f"{one.name.replace('_', ' ')} {one.mode}" for one in lists))
+    if rules:
+        print_table(
+            "the same lists under every rule (* is the list's own)",
+            ["list", "match", "matches", "per 1,000 words", "share of traces"],
+            [
+                [one.words.replace("_", " "), f"{one.match}{' *' if one.used else ''}", one.matches,
+                 _short(one.per_1000_words), _short(one.share_of_traces)]
+                for one in rules
+            ],
+        )  # fmt: skip
     say(f"{table.rows} of {table.replies} replies hold reasoning; their counts are in {table.path}")
     if apart:
         say(f"{apart} traces of unfinished matches are in the file but not in the summary.")
+
+
+def _matched(lists: tuple[Lexicon, ...], given: Sequence[str]) -> tuple[Lexicon, ...]:
+    """The lists under the rules of ``--match``: MODE for all, LIST=MODE for one."""
+    from ostrom.analysis.lexicons import MODES, matched
+
+    for one in given:
+        name, equals, mode = one.rpartition("=")
+        if mode not in MODES:
+            raise UsageError(f"--match: unknown mode {mode!r} (allowed: {', '.join(MODES)})")
+        lists = matched(lists, {name: mode} if equals else mode)  # type: ignore[arg-type, dict-item]
+    return lists
 
 
 def _print_traces(

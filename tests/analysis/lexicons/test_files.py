@@ -23,7 +23,7 @@ def test_the_published_lists_are_complete_and_repeated_terms_count_once() -> Non
     sizes = {name: len(lexicon.terms) for name, lexicon in lists.items()}
     # 32 printed cooperation terms: reciprocal stands twice, and two terms stand with and without hyphens.
     assert sizes == {"forward_looking": 15, "history_following": 16, "paranoia": 51, "cooperation": 32 - 3}
-    assert {lexicon.mode for lexicon in lists.values()} == {"prefix"}
+    assert [lexicon.mode for lexicon in lists.values()] == ["prefix", "prefix", "word", "word"]
     assert "Appendix E.1" in lists["paranoia"].source and "Liu et al. 2026" in lists["paranoia"].source
 
 
@@ -83,7 +83,7 @@ def test_role_templates_need_role_names(tmp_path: Path) -> None:
 
 
 ONE_LIST = "must be a list of terms or a mapping with the key 'terms'"
-MODES = "allowed: prefix, word, substring"
+MODES = "allowed: word, inflected, prefix, substring"
 TEXT = "a term must be text; put it in quotes"
 
 

@@ -19,6 +19,7 @@ from ostrom.analysis.lexicons import (
     Matcher,
     defection,
     highlight,
+    matched,
     memory_curse,
     persona_keywords,
     regex_spans,
@@ -35,7 +36,7 @@ texts = st.lists(st.one_of(pieces, st.text(ADVERSARIAL, max_size=12)), max_size=
 
 @st.composite
 def lexicon_lists(draw: st.DrawFn) -> list[Lexicon]:
-    modes: list[Mode] = ["prefix", "word", "substring"]
+    modes: list[Mode] = ["prefix", "word", "inflected", "substring"]
     lists = []
     for number in range(draw(st.integers(1, 3))):
         terms = draw(
@@ -73,7 +74,8 @@ def test_every_span_is_the_one_of_the_regular_expressions(
 @pytest.mark.parametrize("overlap", ["longest", "all"])
 def test_a_large_random_corpus_gives_the_same_spans_with_the_published_lists(overlap: Overlap) -> None:
     rng = random.Random(7)
-    lists = [*memory_curse(), *persona_keywords(["Citizen", "Environmental activist"]), defection(["A1"])]
+    roles = ["Citizen", "Environmental activist"]
+    lists = [*memory_curse(), *persona_keywords(roles, mode="inflected"), defection(["A1"])]
     terms = [term for lexicon in lists for term in (*lexicon.terms, *lexicon.labels)]
     parts = [part for term in terms for part in re.split(r"[ -]", term)]
     gaps = [" ", " ", " ", " ", "\n", "  ", "-", "\u2011", " – ", ", ", "", "\n\n- ", "'", "_"]
@@ -83,6 +85,8 @@ def test_a_large_random_corpus_gives_the_same_spans_with_the_published_lists(ove
         str.upper,
         str.capitalize,
         lambda s: s + "s",
+        lambda s: s + "ed",
+        lambda s: s[:-1] + "ies",
         lambda s: "un" + s,
         lambda s: s[:-1],
     ]
@@ -161,6 +165,24 @@ def test_whole_words_do_not_match_inside_others() -> None:
     ]
 
 
+def test_inflections_are_regular_forms_of_whole_words() -> None:
+    text = "Adjusting payoffs: strategies, cooperating; trapped, adjust, shoulder, equilibria, matrices, strategist"
+    terms = ("payoff", "strategy", "cooperate", "trap", "just", "should", "equilibrium", "matrix")
+    assert spans_of(text, *terms, mode="inflected") == [
+        "payoffs", "strategies", "cooperating", "trapped", "equilibria", "matrices",
+    ]  # fmt: skip
+    found = highlight(
+        "Best responses pay; we benefitted", [Lexicon("l", ("best response", "benefit"), "inflected")]
+    )
+    assert [span.term for span in found] == ["best response", "benefit"]
+
+
+def test_a_form_that_is_a_term_of_its_own_counts_once_as_that_term() -> None:
+    lexicon = Lexicon("l", ("cooperate", "cooperating"), "inflected", labels=("Cooperates",))
+    found = highlight("cooperating Cooperates", [lexicon], "all")
+    assert [span.term for span in found] == ["cooperating", "cooperate"] and lexicon.labels == ()
+
+
 def test_a_longer_whole_word_term_that_fails_leaves_the_shorter_one() -> None:
     assert spans_of("long runs", "long", "long run", mode="word") == ["long"]
 
@@ -179,8 +201,23 @@ def test_one_word_may_count_in_several_lists() -> None:
 
 
 def test_trust_does_not_hide_in_distrust() -> None:
-    names = [span.list_name for span in highlight("distrust, mistrust, untrustworthy", memory_curse())]
-    assert names == ["paranoia"] * 3
+    names = [span.list_name for span in highlight("distrust, mistrust, untrusting", memory_curse())]
+    assert names == ["paranoia"] * 2
+
+
+def test_each_published_list_has_the_rule_of_its_appendix() -> None:
+    text = "Carefully punishing threats; reciprocity and betrayals, cooperators; a risk."
+    spans = [(span.list_name, text[span.start : span.end]) for span in highlight(text, memory_curse())]
+    assert spans == [
+        ("history_following", "punish"),
+        ("forward_looking", "recipro"),
+        ("cooperation", "reciprocity"),
+        ("history_following", "betray"),
+        ("history_following", "risk"),
+        ("paranoia", "risk"),
+    ]
+    corpus = [span.term for span in highlight("unretaliated", matched(memory_curse(), "substring"))]
+    assert corpus == ["retaliate", "retaliate"]
 
 
 def test_offsets_are_those_of_the_original_text() -> None:

@@ -11,14 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostrom.analysis.lexicons import Lexicon, count_batches, summarize
+from ostrom.analysis.estimate import estimate
+from ostrom.analysis.lexicons import Lexicon, Mode, count_batches, summarize
+from ostrom.analysis.measure import measures
 from ostrom.analysis.rundata import RunData, run_data
+from ostrom.analysis.traces.sensitivity import sensitivity
 from ostrom.analysis.traces.summary import default_groups, trace_summary, unfinished
 from ostrom.analysis.traces.table import key_columns, trace_lexicons, trace_table, trace_texts
 from ostrom.analysis.traces.text import reasoning_of, without_answer
 from ostrom.errors import UnknownName, UsageError
 from ostrom.models.base import Reply, Request
 from ostrom.models.providers import scripted
+from ostrom.reports.panel import panels
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 
@@ -228,3 +232,29 @@ def test_wrong_columns_and_clashing_lists_are_refused_by_name(tmp_path: Path) ->
             UsageError, match=r"lexicons\.style: the table of traces has a column of this name"
         ):
             trace_table(data, [Lexicon("style", ("word",))])
+
+
+CAREFUL = "Carefully, they defected; defections are risky. Strategies of cooperators cooperate."
+
+
+def test_every_list_is_counted_under_every_rule(tmp_path: Path) -> None:
+    with told(tmp_path, lambda request: f"{CAREFUL}\n\n[A0]") as data:
+        found = {(one.words, one.match): one for one in sensitivity(data)}
+        traces = found["paranoia", "word"].traces
+        per_trace = {key: one.matches / traces for key, one in found.items()}
+        assert {key[1] for key, one in found.items() if key[0] == "paranoia" and one.used} == {"word"}
+        rules: tuple[Mode, ...] = ("word", "inflected", "prefix", "substring")
+        # defected, risky; with defections; with carefully.
+        assert [per_trace["paranoia", rule] for rule in rules] == [2, 3, 4, 4]
+        assert [per_trace["cooperation", rule] for rule in rules] == [1, 1, 1, 1]
+        assert found["paranoia", "prefix"].share_of_traces == 1.0
+        rate = {
+            rule: estimate(data, {"name": "word_rate", "words": "paranoia", "match": rule}) for rule in rules
+        }
+        assert [round(rate[rule][0].value * 10 / 1000, 6) for rule in rules] == [2, 3, 4, 4]
+        assert estimate(data, {"name": "word_rate", "words": "paranoia"}) == rate["word"]
+        assert "matched as prefix" in measures.named({"name": "word_rate", "match": "prefix"}).definition
+        with pytest.raises(UnknownName, match="match mode"):
+            measures.named({"name": "word_mentions", "match": "fuzzy"})
+        shown = panels.build("traces_matching").draw(data)
+        assert shown.notes[2].startswith(f"Paranoia: {2 * traces} matches as word (the list's rule);")

@@ -11,7 +11,10 @@ from ostrom.analysis.lexicons.lexicon import Lexicon, Mode
 
 
 def memory_curse() -> tuple[Lexicon, ...]:
-    """The four term lists of Liu et al. (2026, Appendices D.2 and E.1).
+    """The four term lists of Liu et al. (2026, Appendices D.2 and E.1), each under its own matching rule.
+
+    The check of the training corpus (Appendix I.1) takes the same lists as substrings: ``matched(memory_curse(),
+    "substring")``.
 
     >>> [(lexicon.name, len(lexicon.terms)) for lexicon in memory_curse()]
     [('forward_looking', 15), ('history_following', 16), ('paranoia', 51), ('cooperation', 29)]

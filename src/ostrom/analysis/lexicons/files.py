@@ -1,7 +1,7 @@
 """Lexicon files that people write, in JSON or YAML.
 
 source: where the lists come from      (optional)
-mode: prefix                           (optional; prefix is the default)
+mode: prefix                           (optional: word | inflected | prefix | substring; prefix is the default)
 lexicons:
   hope: [future, long-term]
   doubt:

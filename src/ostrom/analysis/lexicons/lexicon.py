@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
+from ostrom.analysis.lexicons.inflections import inflections
 from ostrom.analysis.lexicons.normal import is_word_character, normal_form
-from ostrom.errors import StudyError
+from ostrom.errors import StudyError, UnknownName
 
-Mode = Literal["prefix", "word", "substring"]
+Mode = Literal["word", "inflected", "prefix", "substring"]
 MODES: tuple[str, ...] = get_args(Mode)
+"""From the narrowest rule to the widest; ``inflected`` and ``prefix`` each find some words that the other does not."""
 
 Overlap = Literal["longest", "all"]
 OVERLAPS: tuple[str, ...] = get_args(Overlap)
@@ -21,8 +23,9 @@ OVERLAPS: tuple[str, ...] = get_args(Overlap)
 class Lexicon:
     """Terms that are counted together under one name.
 
-    ``prefix``: matches at a word start ("recipro" finds "reciprocity"); for the lists of Liu et al. (2026).
-    ``word``: matches whole words; for the keywords of Manoranjan & Gaikwad (2026).
+    ``word``: matches whole words; for lists that print their inflections (Liu et al. 2026, Appendix E.1).
+    ``inflected``: matches whole words and their regular inflections ("strategy" finds "strategies").
+    ``prefix``: matches at a word start ("recipro" finds "reciprocity"); for the stems of Appendix D.2.
     ``substring``: matches anywhere, the rule of the corpus check in Liu et al. (2026, Appendix I.1).
     Case never matters; between the parts of a term any white space and hyphens may stand.
     ``labels`` are names as displayed in a game ("A1"): whole words, in exactly this case, whatever the mode.
@@ -38,6 +41,21 @@ class Lexicon:
     source: str = ""
     labels: tuple[str, ...] = ()
 
+    def forms(self) -> tuple[tuple[str, str], ...]:
+        """Every form of every term that is searched for, with its term; the term itself comes first.
+
+        A form that is another term of the list counts as that term.
+
+        >>> Lexicon("plan", ("strategy", "strategies"), "inflected").forms()
+        (('strategy', 'strategy'), ('strategies', 'strategies'))
+        """
+        found = {normal_form(term): (term, term) for term in self.terms}
+        if self.mode == "inflected":
+            for term in self.terms:
+                for form in inflections(term):
+                    found.setdefault(normal_form(form), (form, term))
+        return tuple(found.values())
+
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip():
             raise StudyError("a lexicon needs a name", key="name", found=self.name)
@@ -48,14 +66,30 @@ class Lexicon:
         if not terms and not labels:
             raise StudyError("needs at least one term", key=f"{self.name}.terms", found=[])
         object.__setattr__(self, "terms", _distinct(terms))
-        # A label that is also a term adds nothing: the term matches in any case.
-        known = set(map(normal_form, self.terms))
+        # A label that is also a form of a term adds nothing: the term matches in any case.
+        known = {normal_form(form) for form, _ in self.forms()}
         object.__setattr__(
             self, "labels", tuple(l for l in dict.fromkeys(labels) if normal_form(l) not in known)
         )
         clash = [text for text, n in Counter(map(normal_form, self.labels)).items() if n > 1]
         if clash:
             raise StudyError("labels differ only by case", key=f"{self.name}.labels", found=clash[0])
+
+
+def matched(lexicons: Iterable[Lexicon], modes: Mode | Mapping[str, Mode] | None) -> tuple[Lexicon, ...]:
+    """The same lists under another rule: one for all of them, or one for each list that is named.
+
+    >>> [x.mode for x in matched([Lexicon("a", ("b",)), Lexicon("c", ("d",))], {"c": "word"})]
+    ['prefix', 'word']
+    """
+    lists = tuple(lexicons)
+    if modes is None:
+        return lists
+    of: Mapping[str, Mode] = modes if isinstance(modes, Mapping) else {x.name: modes for x in lists}
+    for name in of:
+        if name not in [x.name for x in lists]:
+            raise UnknownName("list of words", name, [x.name for x in lists])
+    return tuple(replace(x, mode=of.get(x.name, x.mode)) for x in lists)
 
 
 def duplicates(terms: Iterable[str]) -> tuple[str, ...]:

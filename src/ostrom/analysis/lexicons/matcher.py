@@ -60,10 +60,8 @@ class Matcher:
                 raise StudyError("two lexicons have the same name", key="lexicons", found=name)
         if overlap not in OVERLAPS:
             raise StudyError("unknown way to treat overlaps", key="overlap", found=overlap, allowed=OVERLAPS)
-        entries = [
-            (normal_form(t), t) for lexicon in self.lexicons for t in (*lexicon.terms, *lexicon.labels)
-        ]
-        number = {pattern: i for i, pattern in enumerate(dict.fromkeys(pattern for pattern, _ in entries))}
+        spelled = chain.from_iterable((*(form for form, _ in x.forms()), *x.labels) for x in self.lexicons)
+        number = {pattern: i for i, pattern in enumerate(dict.fromkeys(map(normal_form, spelled)))}
         self._alphabet = Alphabet(number)
         self._automaton = _automaton([self._alphabet.encode_pattern(pattern) for pattern in number])
         self._rules = [_rules(lexicon, number) for lexicon in self.lexicons]
@@ -170,12 +168,16 @@ def highlight(text: str, lexicons: Iterable[Lexicon], overlap: Overlap = "longes
 
 def _rules(lexicon: Lexicon, number: dict[str, int]) -> _Rules:
     rules = _Rules(np.full(len(number), _ABSENT), *(np.zeros(len(number), dtype=bool) for _ in range(3)))
-    for index, term in enumerate((*lexicon.terms, *lexicon.labels)):
-        pattern, label = number[normal_form(term)], index >= len(lexicon.terms)
+    place = {term: index for index, term in enumerate(lexicon.terms)}
+    for form, term in lexicon.forms():
+        pattern = number[normal_form(form)]
+        rules.term[pattern] = place[term]
+        rules.at_start[pattern] = lexicon.mode != "substring"
+        rules.at_end[pattern] = lexicon.mode in ("word", "inflected")
+    for index, label in enumerate(lexicon.labels, start=len(lexicon.terms)):
+        pattern = number[normal_form(label)]
         rules.term[pattern] = index
-        rules.at_start[pattern] = label or lexicon.mode != "substring"
-        rules.at_end[pattern] = label or lexicon.mode == "word"
-        rules.exact[pattern] = label
+        rules.at_start[pattern] = rules.at_end[pattern] = rules.exact[pattern] = True
     return rules
 
 

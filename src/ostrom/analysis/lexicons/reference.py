@@ -25,7 +25,8 @@ def term_regex(lexicon: Lexicon, term: str) -> str:
     if term in lexicon.labels:
         return f"{_NOT_AFTER_WORD}(?-i:{_body(term)}){_NOT_BEFORE_WORD}"
     start, end = _edges(lexicon)
-    return f"{start}{_body(term, any_apostrophe=True)}{end}"
+    bodies = "|".join(_body(form, any_apostrophe=True) for form, of in lexicon.forms() if of == term)
+    return f"{start}(?:{bodies}){end}" if "|" in bodies else f"{start}{bodies}{end}"
 
 
 def list_regex(lexicon: Lexicon) -> re.Pattern[str]:
@@ -34,17 +35,19 @@ def list_regex(lexicon: Lexicon) -> re.Pattern[str]:
     Where the list has no labels the word edges are written once around the alternation, which is many
     times faster than once per term.
     """
-    terms = sorted((*lexicon.terms, *lexicon.labels), key=lambda term: -len(normal_form(term)))
-    if lexicon.labels:
-        return re.compile("|".join(term_regex(lexicon, term) for term in terms), re.IGNORECASE)
     start, end = _edges(lexicon)
-    bodies = "|".join(_body(term, any_apostrophe=True) for term in terms)
+    forms = [(form, f"{start}{_body(form, any_apostrophe=True)}{end}") for form, _ in lexicon.forms()]
+    forms += [(label, term_regex(lexicon, label)) for label in lexicon.labels]
+    forms.sort(key=lambda one: -len(normal_form(one[0])))
+    if lexicon.labels:
+        return re.compile("|".join(pattern for _, pattern in forms), re.IGNORECASE)
+    bodies = "|".join(_body(form, any_apostrophe=True) for form, _ in forms)
     return re.compile(f"{start}(?:{bodies}){end}", re.IGNORECASE)
 
 
 def _edges(lexicon: Lexicon) -> tuple[str, str]:
     start = "" if lexicon.mode == "substring" else _NOT_AFTER_WORD
-    return start, _NOT_BEFORE_WORD if lexicon.mode == "word" else ""
+    return start, _NOT_BEFORE_WORD if lexicon.mode in ("word", "inflected") else ""
 
 
 def _body(term: str, any_apostrophe: bool = False) -> str:
@@ -68,7 +71,8 @@ def regex_spans(text: str, lexicons: Iterable[Lexicon], overlap: Overlap = "long
 
 
 def _longest(text: str, lexicon: Lexicon) -> Iterator[tuple[int, int, str]]:
-    spelled = {normal_form(term): term for term in (*lexicon.terms, *lexicon.labels)}
+    spelled = {normal_form(form): term for form, term in lexicon.forms()}
+    spelled |= {normal_form(label): label for label in lexicon.labels}
     for match in list_regex(lexicon).finditer(text):
         yield match.start(), match.end(), spelled[normal_form(match.group())]
 

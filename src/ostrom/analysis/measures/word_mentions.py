@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from ostrom.analysis.lexicons import Mode
 from ostrom.analysis.measure import Measure
 from ostrom.analysis.rundata import quoted
-from ostrom.analysis.traces.table import trace_lexicons
-from ostrom.analysis.traces.values import COLUMNS, of_traces
-from ostrom.errors import UnknownName
+from ostrom.analysis.traces.values import COLUMNS, known_words, of_traces
 
 
-def word_mentions(words: str = "defection") -> Measure:
-    """``words`` is the name of a list, as for ``word_rate``."""
-    known = [lexicon.name for lexicon in trace_lexicons()]
-    if words not in known:
-        raise UnknownName("list of words", words, known)
+def word_mentions(words: str = "defection", match: Mode | None = None) -> Measure:
+    """``words`` is the name of a list and ``match`` its rule, as for ``word_rate``."""
+    rule = known_words(words, match)
     return Measure(
         name="word_mentions",
         title=f"Share of traces with {words.replace('_', ' ')} words",
         scale="share",
-        definition=f"The share of a player's traces of reasoning that use a word of the list {words}.",
+        definition=f"The share of a player's traces of reasoning with a word of the list {words} (matched as {rule}).",
         needs=("matches.agent_memory",),
-        values=lambda data: of_traces(data, f"({quoted(words)} > 0)::INTEGER", "1"),
+        values=lambda data: of_traces(data, f"({quoted(words)} > 0)::INTEGER", "1", match=match),
         columns=COLUMNS,
     )
 

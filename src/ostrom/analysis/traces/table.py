@@ -23,10 +23,12 @@ from ostrom.analysis.lexicons import (
     RATIOS,
     CountBatch,
     Lexicon,
+    Mode,
     Ratio,
     count_batches,
     defection,
     load_lexicons,
+    matched,
     memory_curse,
 )
 from ostrom.analysis.rundata import BATCH, FRESHNESS, RunData, literal, quoted
@@ -36,7 +38,7 @@ from ostrom.analysis.traces.text import reasoning_of
 from ostrom.errors import RunError, UsageError
 from ostrom.whole_files import write_whole
 
-TABLE, RECORD = "traces.parquet", "traces.json"
+TABLE = "traces"
 PART_ROWS = 50_000
 OWN = (
     "match", "id", "step", "part", "try", "player", "seed", "unit", "seat", "game", "mechanism", "state",
@@ -70,9 +72,14 @@ def trace_lexicons(file: str | Path | None = None) -> tuple[Lexicon, ...]:
     return tuple(known.values())
 
 
-def trace_table(data: RunData, lexicons: Sequence[Lexicon] | None = None) -> TraceTable:
-    """The counted traces of a run: the table on disk where it is still right, else made anew."""
-    lists = tuple(lexicons) if lexicons is not None else trace_lexicons()
+def trace_table(
+    data: RunData, lexicons: Sequence[Lexicon] | None = None, match: Mode | None = None
+) -> TraceTable:
+    """The counted traces of a run: the table on disk where it is still right, else made anew.
+
+    With ``match`` all lists are counted under that rule, in a table of its own (``traces-word.parquet``).
+    """
+    lists = matched(trace_lexicons() if lexicons is None else lexicons, match)
     names = tuple(lexicon.name for lexicon in lists)
     ratios = tuple(ratio for ratio in RATIOS if ratio.part in names and ratio.other in names)
     taken = {*key_columns(data), *FIGURES, *(r.name for r in RATIOS), *(f"{name}_per_1000" for name in names)}
@@ -81,13 +88,14 @@ def trace_table(data: RunData, lexicons: Sequence[Lexicon] | None = None) -> Tra
             raise UsageError(
                 f"lexicons.{name}: the table of traces has a column of this name; choose another"
             )
-    path, state = data.folder / TABLE, _state(data, lists)
-    record = _recorded(data.folder)
+    path = data.folder / f"{TABLE}{f'-{match}' if match else ''}.parquet"
+    beside, state = path.with_suffix(".json"), _state(data, lists)
+    record = _recorded(beside)
     if record is None or record.get("state") != state or not path.exists():
         try:
             counted = _write(data, lists, ratios, path)
             record = {"state": state, **counted}
-            write_whole(data.folder / RECORD, orjson.dumps(record, option=orjson.OPT_INDENT_2))
+            write_whole(beside, orjson.dumps(record, option=orjson.OPT_INDENT_2))
         except OSError as error:
             raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
     return TraceTable(path, record["rows"], record["replies"], names, ratios)
@@ -148,7 +156,7 @@ def _write(
         if not parts:
             parts.append(folder / "none.parquet")
             _frame([], schema).write_parquet(parts[0])
-        draft = folder / TABLE
+        draft = folder / path.name
         cursor = data.connection.cursor()
         cursor.execute(
             f"COPY (SELECT *{_figures(lexicons, ratios)} FROM read_parquet([{_listed(parts)}])) "
@@ -217,9 +225,9 @@ def _state(data: RunData, lexicons: tuple[Lexicon, ...]) -> dict[str, Any]:
     }
 
 
-def _recorded(folder: Path) -> dict[str, Any] | None:
+def _recorded(path: Path) -> dict[str, Any] | None:
     try:
-        record = orjson.loads((folder / RECORD).read_bytes())
+        record = orjson.loads(path.read_bytes())
     except (OSError, orjson.JSONDecodeError):
         return None
     return record if isinstance(record, dict) and {"rows", "replies"} <= set(record) else None
