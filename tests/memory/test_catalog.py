@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 import pytest
@@ -16,6 +17,7 @@ from ostrom.memory import Note, memories
 from ostrom.memory.base import Draw, Memory, Shown
 from ostrom.memory.catalog.edited import flipped
 from ostrom.memory.catalog.forgetting import Forgetting
+from ostrom.memory.catalog.retrieval import bm25
 from ostrom.testing.check_memory import check_memory, check_shown, draws, played, view_after
 
 GAMES = [
@@ -33,11 +35,18 @@ SPECS = [
     "sanitized:polar,real=0,window=5",
     "forgetting:0.3,mode=drop",
     "forgetting:0.2,mode=decay",
+    "forgetting:0.2,most=3",
     "forgiving:4",
+    "forgiving:4,most=3",
     "forgiving:2,whose=anyone",
     "tally",
     "tally:players",
     "summary:keep=2,every=3,words=20",
+    "retrieval:4",
+    "retrieval:3,by=action",
+    "retrieval:2,by=notes",
+    "asked:3",
+    "curated:2",
 ]
 
 
@@ -252,3 +261,82 @@ def test_the_check_takes_a_name_or_an_object() -> None:
     check_memory("window:3")
     check_memory({"name": "window", "k": 2})
     check_memory(memories.build("full"))
+
+
+def numbers(spec: str, profiles: list[tuple[int, int]], notes: list[Note] | None = None) -> list[int]:
+    game = GAMES[0]
+    view = view_after(game, played(game, profiles))
+    return [r.number for r in memories.build(spec).show(view, draws(), notes or ()).rounds]
+
+
+CC, CD, DC, DD = (0, 0), (0, 1), (1, 0), (1, 1)
+PAST = [CD, DD, CC, CD, DC, CC, CC, CD]
+"""Rounds 1 to 8; the last one, CD, also happened in rounds 1 and 4, which rounds 2 and 5 followed."""
+
+
+def test_retrieval_by_situation_shows_what_followed_the_like_of_the_last_round() -> None:
+    assert numbers("retrieval:3", PAST) == [2, 5, 8]
+    assert numbers("retrieval:2", PAST) == [5, 8], "of equally relevant rounds the newer one"
+    assert numbers("retrieval:4", PAST) == [2, 5, 7, 8], "the newest rounds fill the rest"
+    assert numbers("retrieval:9", PAST) == list(range(1, 9))
+
+
+def test_retrieval_by_action_shows_rounds_in_which_most_players_did_the_same() -> None:
+    assert numbers("retrieval:3,by=action", PAST) == [1, 4, 8]
+    assert numbers("retrieval:5,by=action", PAST) == [1, 4, 6, 7, 8], "half alike before not alike at all"
+
+
+def test_retrieval_by_notes_shows_rounds_whose_notes_share_words_with_the_newest() -> None:
+    said = ["betrayed by them", "calm", "calm", "sea", "sea", "calm", "sea", "betrayed again"]
+    notes = [Note(text, covers) for covers, text in enumerate(said, 1)]
+    assert numbers("retrieval:2,by=notes", PAST, notes) == [1, 8]
+    several = [Note("betrayed", 2), Note("calm", 7), Note("betrayed", 8)]
+    assert numbers("retrieval:3,by=notes", PAST, several) == [1, 2, 8], "a note may cover several rounds"
+
+
+def test_bm25_by_hand() -> None:
+    """Three texts of 3, 3 and 2 words, mean 8/3; both words of the last one are in two of three texts."""
+    rarity, norm = math.log(1.6), 1.2 * (0.25 + 0.75 * 3 / (8 / 3))
+    first = 2 * rarity * 2.2 / (1 + norm)
+    assert bm25(["they defected again", "all is calm", "They defected!"])[:2] == [
+        pytest.approx(first, abs=1e-9),
+        0,
+    ]
+    assert bm25([]) == [] and bm25(["", ""]) == [0, 0]
+
+
+def test_asked_shows_the_rounds_that_were_named_and_no_others() -> None:
+    memory, game = memories.build("asked:2"), GAMES[0]
+    view = view_after(game, played(game, PAST))
+    due = memory.due(view, [Note("", 7, (1, 2))])
+    assert due is not None and due.covers == 8 and not due.rounds
+    assert memory.due(view, [Note("", 8, (1, 2))]) is None, "once per round"
+    assert memory.due(view_after(game, played(game, PAST[:2])), []) is None
+    assert numbers("asked:2", PAST, [Note("", 7, (3,)), Note("", 8, (1, 6))]) == [1, 6]
+    assert numbers("asked:2", PAST, [Note("", 8, ())]) == []
+
+
+def test_curated_keeps_what_was_chosen_and_never_brings_back_the_rest() -> None:
+    memory, game = memories.build("curated:2"), GAMES[0]
+    three, notes = view_after(game, played(game, PAST[:3])), [Note("", 3, (1, 3))]
+    due = memory.due(three, [])
+    assert due is not None and [r.number for r in due.rounds] == [1, 2, 3]
+    assert memory.due(three, notes) is None
+    due = memory.due(view_after(game, played(game, PAST[:4])), notes)
+    assert due is not None and [r.number for r in due.rounds] == [1, 3, 4]
+    assert numbers("curated:2", PAST[:3], notes) == [1, 3]
+    assert numbers("curated:2", PAST[:4], [*notes, Note("", 4, (4,))]) == [4]
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        ("asked:0", "k must be a whole number of at least 1"),
+        ("curated:-1", "k must be a whole number of at least 1"),
+        ("retrieval:3,by=luck", "by must be situation or action or notes"),
+        ("forgiving:3,most=0", "most must be a whole number of at least 1"),
+    ],
+)
+def test_wrong_parameters_are_refused(spec: str, reason: str) -> None:
+    with pytest.raises(StudyError, match=reason):
+        memories.build(spec)

@@ -25,6 +25,11 @@ def answer(request: Request) -> str:
     if "write a note to yourself" in text:
         numbers = [int(n) for n in re.findall(r"^R(\d+):", text, re.M)]
         return f"Rounds up to {numbers[-1]} went well."
+    if "Which ones do you want to see?" in text:
+        return '{"rounds": [1, 3]}'
+    if "Which ones do you keep?" in text:
+        numbers = [int(n) for n in re.findall(r"^R(\d+):", text, re.M)]
+        return f'{{"rounds": [{numbers[0]}, {numbers[-1]}]}}'
     return "[A0]"
 
 
@@ -66,6 +71,59 @@ def test_a_note_is_a_decision_of_its_own_and_replaces_the_rounds_it_covers(tmp_p
     assert rewriting and all("Rounds up to 3 went well." in p for p in rewriting)
     assert re.findall(r"^R(\d+):", rewriting[0], re.M) == ["4", "5", "6"]
     assert "at most 12 words" in rewriting[0]
+
+
+def in_view(number: int, player: int = 1) -> list[str]:
+    """The rounds shown to a player when it acts in a round."""
+    prompts = [p for p in PROMPTS if f"This is round {number}." in p and f"You are Player {player}" in p]
+    return re.findall(r"^R(\d+):", prompts[-1], re.M)
+
+
+def test_a_player_sees_the_rounds_it_asked_for(tmp_path: Path) -> None:
+    play(load_study(with_memory("asked:2")), runs=tmp_path)
+    with open_run("notes", tmp_path) as run:
+        rows = [r for r in run.rows.decisions() if r["kind"] == "recall" and r["player"] == 1]
+    assert [r["round"] for r in rows] == [4, 5, 6, 7, 8, 9]
+    assert in_view(3) == ["1", "2"] and in_view(9) == ["1", "3"]
+    asking = [p for p in PROMPTS if "Which ones do you want to see?" in p]
+    assert asking and not any(re.search(r"^R\d+:", p, re.M) for p in asking)
+    assert any("at most 2 different round numbers from 1 to 8" in p for p in asking)
+
+
+def test_a_player_keeps_what_it_chose(tmp_path: Path) -> None:
+    play(load_study(with_memory("curated:2")), runs=tmp_path)
+    with open_run("notes", tmp_path) as run:
+        rows = [r for r in run.rows.decisions() if r["kind"] == "keep" and r["player"] == 1]
+    assert [r["round"] for r in rows] == [4, 5, 6, 7, 8, 9]
+    assert in_view(9) == ["1", "8"]
+    asking = [p for p in PROMPTS if "Which ones do you keep?" in p and "at most 2 of" in p]
+    assert "of the round numbers 1, 7, 8" in asking[-1]
+
+
+def test_a_round_that_is_not_in_view_cannot_be_kept(tmp_path: Path) -> None:
+    replies: dict[str, int] = {}
+
+    def greedy(request: Request) -> str:
+        text = request.messages[0].content
+        if "Which ones do you keep?" not in text:
+            return "[A0]"
+        replies[text] = replies.get(text, 0) + 1
+        return '{"rounds": [99]}' if replies[text] == 1 else '{"rounds": []}'
+
+    register("noting", greedy)
+    data = with_memory("curated:1", mechanism={"name": "repetition", "rounds": 3})
+    result = play(load_study(data), runs=tmp_path)
+    assert result.tally.invalid == 2
+
+
+def test_notes_find_rounds_and_are_not_shown(tmp_path: Path) -> None:
+    play(load_study(with_memory("retrieval:3,by=notes,words=8")), runs=tmp_path)
+    with open_run("notes", tmp_path) as run:
+        notes = [r for r in run.rows.decisions() if r["kind"] == "note" and r["player"] == 1]
+    assert len(notes) == 8
+    acting = [p for p in PROMPTS if "This is round 9." in p and "write a note" not in p]
+    assert acting and not any("<note>" in p for p in acting)
+    assert len(in_view(9)) == 3 and in_view(9)[-1] == "8"
 
 
 def test_a_note_that_is_too_long_is_asked_for_again_and_counted(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from ostrom.agents.config import AgentConfig
 from ostrom.agents.explained import explained, is_explained, taken
 from ostrom.agents.policy import Declined, apply_policy
 from ostrom.agents.style import Style, styles
-from ostrom.answers import Answer, Choice, Form, Invalid, Mixture, Text, constraint_of, read
+from ostrom.answers import Answer, Choice, Form, Invalid, Mixture, constraint_of, read
 from ostrom.errors import StudyError
 from ostrom.framing import Library, Prompt, Voice
 from ostrom.mechanisms.protocol import Decision
@@ -56,7 +56,7 @@ class LanguageAgent:
 
     async def answer(self, decision: Decision, desk: Desk) -> Answer:
         """Ask the model in the agent's style; a mixed strategy is drawn from."""
-        if self._takes_notes and (due := self.memory.due(decision.view, notes_at(desk))) is not None:
+        if self._takes_notes and (due := self.memory.due(decision.view, self._notes(desk))) is not None:
             await self._renew_note(due, decision, desk)
         if self.config.answer == "mixture" and isinstance(decision.form, Choice):
             mixed = await self.style.answer(
@@ -143,14 +143,19 @@ class LanguageAgent:
 
     async def _renew_note(self, due: NoteDue, decision: Decision, desk: Desk) -> None:
         """Write the note that memory asks for: a question of its own within the decision."""
+        kind = self.memory.asks
 
         async def write() -> Answer:
-            question = replace(decision, kind="note", form=Text(words=due.words))
+            question = replace(decision, kind=kind, form=due.form)
             shown = Shown(due.rounds, note=due.old)
-            answer = await self.ask(question, desk, shown=shown, part="note.")
+            answer = await self.ask(question, desk, shown=shown, part=f"{kind}.")
             return replace(answer, facts={**(answer.facts or {}), "covers": due.covers})
 
-        await desk.settle("note", write)
+        await desk.settle(kind, write)
+
+    def _notes(self, desk: Desk) -> list[Note]:
+        """The notes that the player has written in this match, oldest first."""
+        return [Note.from_answer(answer) for answer in desk.settled(self.memory.asks)]
 
     def prompt(self, decision: Decision, desk: Desk, shown: Shown | None = None) -> Prompt:
         """What the model is told: the view through memory and framing."""
@@ -158,7 +163,7 @@ class LanguageAgent:
             shown = self.memory.show(
                 decision.view,
                 lambda number, purpose: desk.draw(f"memory:{purpose}", number),
-                notes_at(desk) if self._takes_notes else (),
+                self._notes(desk) if self._takes_notes else (),
             )
         order = desk.draw("order") if self.config.framing.order == "shuffled" else None
         return self.voice.prompt(decision, shown, order, self.config.facts)
@@ -205,8 +210,3 @@ def refuse_unable(config: AgentConfig, abilities: Abilities, name: str) -> None:
         raise StudyError(f"style {config.style}: {name} does not {lacking}", key="agent.style")
     if config.constrain == "always" and not (abilities.choices and abilities.schema):
         raise StudyError(f"{name} cannot be bound to a form", key="agent.constrain")
-
-
-def notes_at(desk: Desk) -> list[Note]:
-    """The notes that the player at this desk has written in this match, oldest first."""
-    return [Note(str(a.value), int((a.facts or {})["covers"])) for a in desk.settled("note")]

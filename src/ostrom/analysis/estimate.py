@@ -151,20 +151,22 @@ def contrast(
 ) -> list[Estimate]:
     """The mean at one level of a factor minus that at another: ``contrast(run, "cooperation", "k", "80 - 2")``.
 
-    Paired wherever units pair: in the same match, or in the same cell otherwise with the same seed.
+    ``"* - 2"`` compares every other level with 2. Paired wherever units pair: in the same match, or in the same
+    cell otherwise with the same seed.
     """
     found = observations(data, measures.named(measure), where)
     found.need([factor])
     made: list[Estimate] = []
     if not found.rows:
         return made
-    first, second = _levels(found, factor, levels)
+    pairs = _pairs(found, factor, levels)
     for key, rows in found.groups(by).items():
-        sides = [[row for row in rows if row[factor] == side] for side in (first, second)]
-        if all(sides):
-            inference, n, unit, note = compared(found, sides[0], sides[1], factor, by)
-            named = {**dict(zip(by, key, strict=True)), factor: f"{first} - {second}"}
-            made.append(estimated(named, inference, n, unit, note, level))
+        for first, second in pairs:
+            sides = [[row for row in rows if row[factor] == side] for side in (first, second)]
+            if all(sides):
+                inference, n, unit, note = compared(found, sides[0], sides[1], factor, by)
+                named = {**dict(zip(by, key, strict=True)), factor: f"{first} - {second}"}
+                made.append(estimated(named, inference, n, unit, note, level))
     return made
 
 
@@ -316,22 +318,32 @@ def _pooled(units: Sequence[UnitValue], by: Sequence[str]) -> str:
     return "pools players with different memories (agent_memory)" if mixed else ""
 
 
-def _levels(found: Observations, factor: str, wanted: str | tuple[Any, Any]) -> tuple[Any, Any]:
-    """Two levels of a factor from ``a - b``; a level may itself contain a hyphen."""
+def against_all(levels: str | tuple[Any, Any]) -> bool:
+    """Whether a contrast compares every other level with one: ``"* - b"``."""
+    return isinstance(levels, str) and levels.lstrip().startswith("*")
+
+
+def _pairs(found: Observations, factor: str, wanted: str | tuple[Any, Any]) -> list[tuple[Any, Any]]:
+    """Pairs of levels from ``a - b`` or ``* - b``; a level may itself contain a hyphen."""
     met = list(dict.fromkeys(row[factor] for row in found.rows))
     known = {str(level): level for level in met}
+    if against_all(wanted):
+        one = str(wanted).lstrip()[1:].strip().removeprefix("-").strip()
+        if one in known and len(met) > 1:
+            return [(level, known[one]) for level in met if level != known[one]]
     pairs = [wanted] if isinstance(wanted, tuple) else []
     if isinstance(wanted, str):
         pieces = wanted.split("-")
         pairs = [("-".join(pieces[:i]).strip(), "-".join(pieces[i:]).strip()) for i in range(1, len(pieces))]
     for first, second in pairs:
         if str(first) in known and str(second) in known:
-            return known[str(first)], known[str(second)]
+            return [(known[str(first)], known[str(second)])]
     pieces = [str(part).strip() for pair in pairs for part in pair]
     near = next(filter(None, (nearest(part, known) for part in pieces if part not in known)), None)
     hint = f", did you mean {near!r}?" if near else ""
     raise UsageError(
-        f"contrast {wanted!r} of {factor}: must be two of its levels, 'a - b'{hint} (levels: {', '.join(known)})"
+        f"contrast {wanted!r} of {factor}: must be two of its levels, 'a - b' or '* - b'{hint} "
+        f"(levels: {', '.join(known)})"
     )
 
 
@@ -345,6 +357,7 @@ def _number(column: str, value: Any) -> float:
 __all__ = [
     "Combination",
     "Estimate",
+    "against_all",
     "contrast",
     "estimate",
     "estimated",

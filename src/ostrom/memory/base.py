@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, TypeAlias
 
 import numpy as np
 
+from ostrom.answers import Answer, Form, Text
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Round, View
 from ostrom.values import value
@@ -18,23 +19,33 @@ Draw: TypeAlias = Callable[[int, str], np.random.Generator]
 
 @value
 class Note:
-    """What a player wrote about its first ``covers`` rounds."""
+    """What a player wrote down when its first ``covers`` rounds had been played."""
 
     text: str
     covers: int
+    rounds: tuple[int, ...] = ()
+    """Numbers of rounds, where the player was asked to name some."""
+
+    @classmethod
+    def from_answer(cls, answer: Answer) -> Note:
+        """The note that an answer in the journal holds."""
+        covers = int((answer.facts or {})["covers"])
+        if isinstance(answer.value, Mapping):
+            return cls("", covers, tuple(sorted(answer.value["rounds"])))
+        return cls(str(answer.value), covers)
 
 
 @value
 class NoteDue:
     """A note that has to be written before the next decision."""
 
-    words: int
-    """The most words it may have."""
+    form: Form
+    """How it is written: as text, or as the numbers of rounds."""
     covers: int
-    """How many rounds, counted from the first, it will stand for."""
-    rounds: Sequence[Round]
-    """The rounds that are new to it."""
-    old: str | None
+    """How many rounds have been played when it is written."""
+    rounds: Sequence[Round] = ()
+    """The rounds that are shown while it is written."""
+    old: str | None = None
     """The note that it replaces."""
 
 
@@ -70,6 +81,10 @@ class Memory(ABC):
     name: ClassVar[str]
     readers: frozenset[str] = frozenset({"strategy", "model", "person"})
     """Who can use it: a script reads rounds alone, only a model writes notes."""
+    asks: str = "note"
+    """The kind of the decision in which a note is written."""
+    note_form: Form = Text()
+    """The form of a note, as an example: its bounds depend on what has been played."""
 
     @abstractmethod
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:

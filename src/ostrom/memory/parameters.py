@@ -21,6 +21,11 @@ def whole(label: str, value: Any, least: int, most: int | None = None) -> int:
     return value
 
 
+def limit(label: str, value: Any) -> int | None:
+    """A whole number of at least 1, or None for no limit."""
+    return None if value is None else whole(label, value, least=1)
+
+
 def chance(label: str, value: Any) -> float:
     """A number from 0 to 1."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:

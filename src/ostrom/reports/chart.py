@@ -27,9 +27,9 @@ Columns = str | Sequence[str] | None
 class Chart(Panel):
     """Estimates of one measure, drawn. Subclasses say which columns they need and draw.
 
-    ``contrast`` is ``{factor: "a - b"}`` and shows differences; ``trend`` is ``{over: column, log: true}`` and
-    shows slopes; without either the chart shows means. ``where`` picks matches, ``balance`` names columns whose
-    levels count the same, ``file`` is the name of the files.
+    ``contrast`` is ``{factor: "a - b"}``, or ``"* - b"`` for every other level, and shows differences; ``trend``
+    is ``{over: column, log: true}`` and shows slopes; without either the chart shows means. ``where`` picks
+    matches, ``balance`` names columns whose levels count the same, ``file`` is the name of the files.
     """
 
     def __init__(
@@ -103,6 +103,7 @@ class Chart(Panel):
         by = self.by(data)
         if self.contrast is not None:
             ((factor, pair),) = self.contrast.items()
+            by = [name for name in by if name != factor]
             return contrast(data, self.measure, factor, pair, by, where=self.where)
         if self.trend is not None:
             log = self.trend.get("log", False)

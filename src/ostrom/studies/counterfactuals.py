@@ -44,12 +44,12 @@ def remembered(
     config: AgentConfig, decision: Decision, streams: Streams, answers: Mapping[Place, Any]
 ) -> Sequence[Round]:
     """The rounds that the player was shown when it decided."""
-    notes = [
-        Note(str(answer.value), int((answer.facts or {})["covers"]))
-        for (_, player, part), (answer, *_) in sorted(answers.items(), key=itemgetter(0))
-        if player == decision.player and part == "note"
-    ]
     memory = memories.build(config.memory)
+    notes = [
+        Note.from_answer(answer)
+        for (_, player, part), (answer, *_) in sorted(answers.items(), key=itemgetter(0))
+        if player == decision.player and part == memory.asks and memory.takes_notes
+    ]
     shown = memory.show(
         decision.view,
         lambda number, purpose: streams.about(number, decision.player, f"memory:{purpose}"),

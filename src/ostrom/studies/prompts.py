@@ -12,7 +12,7 @@ import numpy as np
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.explained import explained
 from ostrom.agents.style import styles
-from ostrom.answers import Choice, Form, Mixture, Record, Text
+from ostrom.answers import Choice, Form, Mixture, Record
 from ostrom.engine.plan import Unit
 from ostrom.errors import RunError, StudyError
 from ostrom.framing import Library, Voice
@@ -105,7 +105,7 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
     if config.persona is not None and library.has(f"personas/{config.persona}.txt"):
         yield f"personas/{config.persona}.txt"
     if memory.takes_notes:
-        yield from _question(library, config, mechanism, "note", Text())
+        yield from _question(library, config, mechanism, memory.asks, memory.note_form)
     for kind in style.questions:
         yield from _question(library, config, mechanism, kind, Choice(("a", "b")))
     for decision in decisions:

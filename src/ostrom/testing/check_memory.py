@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ostrom.answers import Form, Record
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import History, Round, View
@@ -84,8 +85,18 @@ def _notes(memory: Memory, view: View) -> list[Note]:
         before = replace(view, round=length + 1, history=History(view.history[:length]))
         due = memory.due(before, notes)
         if due is not None:
-            notes.append(Note(f"the first {due.covers} rounds", due.covers))
+            notes.append(Note(f"the first {due.covers} rounds", due.covers, _named(due.form)))
     return notes
+
+
+def _named(form: Form) -> tuple[int, ...]:
+    """Rounds as a player could name them: every second one, as many as it may."""
+    if not isinstance(form, Record):
+        return ()
+    rounds = form.schema["properties"]["rounds"]
+    number = rounds["items"]
+    allowed = number["enum"] if "enum" in number else range(1, number["maximum"] + 1)
+    return tuple(allowed[::2][: rounds["maxItems"]])
 
 
 def _plain(shown: Shown) -> tuple[object, ...]:

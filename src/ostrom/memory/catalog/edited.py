@@ -35,6 +35,7 @@ class Edited(Memory):
             raise ValueError("seat belongs to edit=flip and to nothing else")
         self.seat = None if seat is None else whole("seat", seat, least=1)
         self.readers = self.inner.readers
+        self.asks, self.note_form = self.inner.asks, self.inner.note_form
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:
         """The rounds with one of them gone or changed; as they are where there are fewer."""
@@ -52,6 +53,11 @@ class Edited(Memory):
     def due(self, view: View, notes: Sequence[Note]) -> NoteDue | None:
         """As the memory itself."""
         return self.inner.due(view, notes)
+
+    @property
+    def takes_notes(self) -> bool:
+        """As the memory itself."""
+        return self.inner.takes_notes
 
     def lacks(self, game: Game) -> str | None:
         """As the memory itself; a flip needs to know where to."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ostrom.mechanisms.protocol import View
 from ostrom.memory.base import Draw, Memory, Note, Shown
-from ostrom.memory.parameters import chance, one_of
+from ostrom.memory.parameters import chance, limit, one_of
 
 
 class Forgetting(Memory):
@@ -16,14 +16,15 @@ class Forgetting(Memory):
     Mode *drop*: a round is forgotten at once with chance ``rate``, or never. Mode *decay*: in every round
     that goes by it is forgotten with chance ``rate``, so that after a rounds it is still there with chance
     (1 - rate) ** a. Every round has one random number per player that settles when it goes, which is why
-    nothing that was forgotten comes back.
+    nothing that was forgotten comes back. Of the rounds that are left the ``most`` recent ones are shown.
     """
 
     name: ClassVar[str] = "forgetting"
 
-    def __init__(self, rate: float = 0.1, mode: str = "decay") -> None:
+    def __init__(self, rate: float = 0.1, mode: str = "decay", most: int | None = None) -> None:
         self.rate = chance("rate", rate)
         self.mode = one_of("mode", mode, ("drop", "decay"))
+        self.most = limit("most", most)
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
         """The rounds that are still there."""
@@ -33,7 +34,11 @@ class Forgetting(Memory):
             for i, r in enumerate(view.history)
             if draw(r.number, "forget").random() >= self.gone(played - i)
         ]
-        return Shown(kept, gaps=True)
+        return Shown(kept[-self.most :] if self.most else kept, gaps=True)
+
+    def most_lines(self, rounds: int) -> int:
+        """All of them, up to the limit."""
+        return min(rounds, self.most or rounds)
 
     def gone(self, age: int) -> float:
         """The chance that a round is forgotten when it is ``age`` rounds old (the last one is 1 old).

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Round, View
 from ostrom.memory.base import Draw, Memory, Note, Shown
-from ostrom.memory.parameters import no_cooperation, one_of, whole
+from ostrom.memory.parameters import limit, no_cooperation, one_of, whole
 
 
 class Forgiving(Memory):
@@ -16,20 +16,25 @@ class Forgiving(Memory):
 
     A round is a defection if someone did not play the cooperative action: one of the co-players
     (``whose``: others), or anybody, oneself included (``whose``: anyone). The last round is 1 round old, so
-    ``forgiving:0`` never shows a defection.
+    ``forgiving:0`` never shows a defection. Of what is left the ``most`` recent rounds are shown.
     """
 
     name: ClassVar[str] = "forgiving"
 
-    def __init__(self, m: int = 5, whose: str = "others") -> None:
+    def __init__(self, m: int = 5, whose: str = "others", most: int | None = None) -> None:
         self.m = whole("m", m, least=0)
         self.whose = one_of("whose", whose, ("others", "anyone"))
+        self.most = limit("most", most)
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
         """All recent rounds, and of the older ones those without a defection."""
         recent = len(view.history) - self.m
         kept = [r for i, r in enumerate(view.history) if i >= recent or not self._defection(view, r)]
-        return Shown(kept, gaps=True)
+        return Shown(kept[-self.most :] if self.most else kept, gaps=True)
+
+    def most_lines(self, rounds: int) -> int:
+        """All of them, up to the limit."""
+        return min(rounds, self.most or rounds)
 
     def _defection(self, view: View, played: Round) -> bool:
         return any(

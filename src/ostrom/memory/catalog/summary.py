@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from ostrom.answers import Text
 from ostrom.mechanisms.protocol import View
 from ostrom.memory.base import Draw, Memory, Note, NoteDue, Shown
 from ostrom.memory.parameters import whole
@@ -34,7 +35,7 @@ class Summary(Memory):
         old = len(view.history) - self.keep
         if old - covered < self.every:
             return None
-        return NoteDue(self.words, old, view.history[covered:old], last.text if last else None)
+        return NoteDue(Text(words=self.words), old, view.history[covered:old], last.text if last else None)
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
         """The latest note and all rounds that it does not cover."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ostrom.analysis.estimate import Estimate
+from ostrom.analysis.estimate import Estimate, against_all
 from ostrom.analysis.rundata import RunData
 from ostrom.reports.chart import Chart
 from ostrom.reports.layout import Layout, dot_chart, lay_out
@@ -50,7 +50,8 @@ class Dots(Chart):
 
     def _layout(self, found: Sequence[Estimate]) -> Layout:
         rows = list(self.y) or [c for c in found[0].key if c not in (self.colour, self.facet, "over")]
-        rows = [c for c in rows if c not in (self.contrast or {})]
+        one = [factor for factor, levels in (self.contrast or {}).items() if not against_all(levels)]
+        rows = [c for c in rows if c not in one]  # a single difference is the same in every row
         met = list(dict.fromkeys(e.key[self.colour] for e in found)) if self.colour else []
         coloured = 1 < len(met) <= MOST_COLOURS
         return Layout(self.facet, tuple(rows), coloured, tuple(met), labels(met), self.colour or "agent")
