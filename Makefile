@@ -30,7 +30,7 @@ BENCH_READY := $(BENCH)/.ready-$(HASH)
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(PINNED) $(BIN)/python $(INSTALL) $(EAGER)
 
-.PHONY: coverage demo test fuzz newest lint format golden lock bench chaos mutants axelrod ray clean help
+.PHONY: browser coverage demo test fuzz newest lint format golden lock bench chaos mutants axelrod ray clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -47,7 +47,8 @@ newest: ## run all tests with the newest versions of everything
 
 lock: ## renew requirements.lock after a change of dependencies (UPGRADE=1: all of it, to the newest versions)
 	@command -v uv > /dev/null || { echo "make lock needs uv (pip install uv); nothing else does"; exit 1; }
-	echo hatchling | uv pip compile --quiet --universal --python-version 3.11 --extra dev $(if $(UPGRADE),--upgrade) \
+	echo hatchling | uv pip compile --quiet --universal --python-version 3.11 --extra dev --extra browser \
+	  $(if $(UPGRADE),--upgrade) \
 	  --no-annotate --no-header --output-file $(LOCK) pyproject.toml -
 	{ echo "# Tested versions for Python 3.11 to 3.14, x86_64 and aarch64. Written by: make lock"; cat $(LOCK); } \
 	  > $(LOCK).new && mv $(LOCK).new $(LOCK)
@@ -73,6 +74,13 @@ fuzz: $(DEV_READY) ## draw new inputs for every property test, 2,000 each (FUZZ=
 coverage: $(DEV_READY) ## measure how often intervals hold the truth and how wide they are; writes docs/statistics.md
 	$(BIN)/python -m tools.coverage
 
+browser: $(DEV_READY) ## look at the pages in a real browser (chromium) and check them with axe-core; keeps screenshots
+	$(PIP) -e '.[browser]'
+	npm install --prefix .browser --no-save --no-package-lock --no-fund --no-audit --silent axe-core@4 || \
+	  echo "axe-core could not be fetched (npm): its checks are skipped"
+	OSTROM_BROWSER=$${OSTROM_BROWSER:-any} $(BIN)/python -m pytest tests/browser -rs
+	@echo "screenshots: .browser/screenshots"
+
 mutants: $(DEV_READY) ## change the engine, models, answers and statistics in many places and list what no test notices
 	$(BIN)/python -m tools.mutants $(MUTANTS)
 
@@ -95,7 +103,7 @@ $(BENCH_READY):
 	@rm -f $(BENCH)/.ready-*; touch $@
 
 clean: ## remove the virtual environments and caches
-	rm -rf .venv .venv-newest $(BENCH) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-newest $(BENCH) .mypy_cache .ruff_cache .pytest_cache .hypothesis .browser
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \

@@ -25,6 +25,7 @@ TONES: Mapping[str, str] = {
 """Colours of text, lines and paper follow the page, so that a chart can be read in light and dark."""
 
 TONE = re.compile("|".join(map(re.escape, TONES)), re.IGNORECASE)
+ROLES = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
 BACKGROUND = re.compile(r'<rect width="[\d.]+" height="[\d.]+" fill="white"\s*/>')
 
 HINT = "a report needs {}: pip install 'ostrom[report]'"
@@ -68,6 +69,8 @@ def for_page(svg: str, prefix: str) -> str:
     '<svg style="max-width:10px" viewBox="0 0 10 5"><g id="f1-a" clip-path="url(#f1-a)"/></svg>'
     """
     svg = BACKGROUND.sub("", svg)
+    # The figure has one text alternative; roles of single marks without a name would be read out as blanks.
+    svg = re.sub(r"<[a-z][^>]*>", lambda tag: ROLES.sub("", tag[0]), svg)
     svg = TONE.sub(lambda found: TONES[found[0].lower()], svg)
     svg = re.sub(r'(?<=\sid=")(?=[^"])', f"{prefix}-", svg)
     svg = re.sub(r"(?<=url\(#)", f"{prefix}-", svg)

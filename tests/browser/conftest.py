@@ -1,0 +1,129 @@
+"""A real browser for pages on disk and pages of a loopback server; `make browser` sets it up.
+
+A test asks for ``visit`` and gets a page of Playwright's (sync API)::
+
+    def test_the_lobby_waits(visit: Visit, screenshots: Path, axe: Axe) -> None:
+        page = visit("http://127.0.0.1:8000/", width=320, scheme="dark")
+        page.get_by_role("button", name="Start").click()
+        assert sideways(page) == 0 and axe(page) == []
+
+Several pages may be open at the same time; each has cookies and storage of its own. Playwright's loop runs in the
+thread of the tests, so code that calls ``asyncio.run`` goes through ``apart``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import pytest
+
+Result = TypeVar("Result")
+Page = Any
+"""A page of Playwright's, which is not among the packages that types are checked with."""
+Visit = Callable[..., Page]
+Axe = Callable[[Page], list[str]]
+
+ARTEFACTS = Path(__file__).parents[2] / ".browser"
+"""What `make browser` fetches (axe-core) and what the tests leave to look at; not under version control."""
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def sideways(page: Page) -> int:
+    """By how many pixels the page is wider than its window; tables scroll inside their own frames."""
+    return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+
+def apart(call: Callable[..., Result], *arguments: Any, **named: Any) -> Result:
+    """Call a function in a thread of its own, where no event loop is running."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(call, *arguments, **named).result()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium of this machine (OSTROM_BROWSER names another one); the tests are skipped where there is none."""
+    if not (wanted := os.environ.get("OSTROM_BROWSER")):
+        pytest.skip("browser tests run with: make browser")
+    api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: make browser")
+    names = NAMES if wanted == "any" else (wanted,)
+    program = next((path for name in names if (path := shutil.which(name))), None)
+    if program is None:
+        pytest.skip(f"no browser found (looked for {', '.join(names)})")
+    # Chromium's sandbox refuses to start as root, as in most containers.
+    sandbox = [] if hasattr(os, "geteuid") and os.geteuid() else ["--no-sandbox"]
+    with api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=program, args=sandbox)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def visit(browser: Any) -> Iterator[Visit]:
+    """Open an address or a file: ``visit(where, width=1280, scheme="light")``.
+
+    Requests beyond this machine are refused. They, and errors of the page itself, fail the test at its end.
+    """
+    contexts, troubles = [], list[str]()
+
+    def guard(route: Any) -> None:
+        to = urlsplit(route.request.url)
+        if to.scheme in ("http", "https", "ws", "wss") and to.hostname not in LOOPBACK:
+            troubles.append(f"the page asks for {route.request.url}")
+            route.abort()
+        else:
+            route.continue_()
+
+    def open_page(where: str | Path, width: int = 1280, height: int = 900, scheme: str = "light") -> Page:
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
+        )
+        contexts.append(context)
+        context.route("**/*", guard)
+        page = context.new_page()
+        page.on("pageerror", lambda error: troubles.append(f"error in the page: {error}"))
+        page.goto(where.resolve().as_uri() if isinstance(where, Path) else where, wait_until="load")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert troubles == []
+
+
+@pytest.fixture(scope="session")
+def screenshots() -> Path:
+    """The folder of the pictures that a person looks at after the tests: .browser/screenshots."""
+    folder = ARTEFACTS / "screenshots"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def axe() -> Axe:
+    """The serious and critical violations that axe-core finds in a page: ``axe(page) == []``."""
+    source = ARTEFACTS / "node_modules" / "axe-core" / "axe.min.js"
+    if not source.is_file():
+        pytest.skip("axe-core is not at hand (make browser fetches it with npm)")
+    code = source.read_text(encoding="utf-8")
+
+    def violations(page: Page) -> list[str]:
+        page.evaluate(code)
+        # A chart is one picture with a text alternative: its thousand marks would take most of the time.
+        found = page.evaluate("axe.run({exclude: ['[role=img] *']}, {resultTypes: ['violations']})")[
+            "violations"
+        ]
+        return [
+            f"{one['id']} ({one['impact']}): {one['help']}, {len(one['nodes'])} times, first "
+            f"{one['nodes'][0]['html'][:200]}"
+            for one in found
+            if one["impact"] in ("serious", "critical")
+        ]
+
+    return violations
