@@ -65,8 +65,8 @@ def predict(strategy: Strategy, view: View, form: Form) -> str:
     game, other = view.game, int(view.facts.get("target", 1 - view.seat))
     if not isinstance(form, Choice) or form.options != game.actions[other]:
         raise StudyError(f"strategy {strategy.name} can only predict one player's choice")
-    if view.history:
-        return game.actions[other][view.history[-1].actions[other]]
+    if played := view.history.listed():
+        return game.actions[other][played[-1].actions[other]]
     cooperative = game.cooperative[other]
     return game.actions[other][favourite(game, other, other) if cooperative is None else cooperative]
 
@@ -137,7 +137,10 @@ CONDUCT: Mapping[str, Conduct] = {
 
 
 def shared_past(view: View) -> list[Round] | None:
-    """In a society: what those at this table did in each round of the window, oldest first; else None."""
+    """In a society: what those at this table did in each round of the window, oldest first; else None.
+
+    A round that is void for one of them is left out.
+    """
     records = view.facts.get("records")
     if records is None:
         return None
@@ -148,6 +151,8 @@ def shared_past(view: View) -> list[Round] | None:
             next(p for p in line[number]["players"] if p["name"] == record["name"])
             for record, line in zip(records, lines, strict=True)
         ]
+        if any(p["action"] is None for p in own):
+            continue
         own.sort(key=lambda p: int(p["seat"]))
         rounds.append(Round(number, tuple(p["action"] for p in own), tuple(p["payoff"] for p in own)))
     return rounds

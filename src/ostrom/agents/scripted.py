@@ -50,7 +50,8 @@ class ScriptedAgent:
         shown = self.memory.show(
             decision.view, lambda number, purpose: desk.draw(f"memory:{purpose}", number)
         )
-        return self.decide(decision, desk.chance, shown.rounds)
+        rounds = [r for r in shown.rounds if not r.void] if decision.view.history.gaps else shown.rounds
+        return self.decide(decision, desk.chance, rounds)
 
     async def answer(self, decision: Decision, desk: Desk) -> Answer:
         """The same, for those who wait."""

@@ -16,13 +16,13 @@ MATCHES = (
     "state reason player seat role "
     + AGENT
     + " opponents rounds_played score expected_score cooperation complaints "
-    "policies refusals facts"
+    "policies missed_decisions refusals facts"
 )
 DECISIONS = (
     "state step round player seat "
     + AGENT
     + " kind target answer action label options cooperative payoff expected "
-    "probabilities p_cooperate reading invalid complaints note rationale copied"
+    "probabilities p_cooperate reading invalid missed complaints note rationale copied"
 )
 CALLS = (
     "run match id step player part try at model params reply reasoning reasoning_kind finish tokens_in "

@@ -28,14 +28,14 @@ VECTOR = 2048
 
 TYPES: Mapping[str, type] = {
     **dict.fromkeys(
-        "match seed player seat target rounds_played step round complaints policies refusals try id "
+        "match seed player seat target rounds_played step round complaints policies missed_decisions refusals try id "
         "tokens_in tokens_out tokens_cached tokens_reasoning status".split(),
         int,
     ),
     **dict.fromkeys(
         "score expected_score cooperation payoff expected p_cooperate usd latency at".split(), float
     ),
-    **dict.fromkeys("cooperative invalid copied".split(), bool),
+    **dict.fromkeys("cooperative invalid missed copied".split(), bool),
 }
 """Columns that are no text. Factors take the type of their levels."""
 

@@ -9,7 +9,16 @@ from typing import Any, Literal
 from ostrom.values import value
 
 Reading = Literal[
-    "exact", "loose", "constrained", "logprob", "scripted", "person", "policy", "refused", "imported"
+    "exact",
+    "loose",
+    "constrained",
+    "logprob",
+    "scripted",
+    "person",
+    "policy",
+    "refused",
+    "imported",
+    "missed",
 ]
 
 
@@ -20,6 +29,8 @@ class Answer:
     ``probabilities`` are there when the answer was drawn from a distribution that is known: a stated mixed
     strategy, log-probabilities of the options, or a stochastic strategy that tells its odds.
     ``note`` says what befell the answer (for example which policy replaced an invalid one).
+    A decision that nobody answered in time has the reading ``missed`` and no value: the mechanism decides what
+    that means, and no agent ever puts an action in its place.
     """
 
     value: Any

@@ -13,6 +13,7 @@ from ostrom.answers import Answer
 from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.questions import ReplayDiffers, asked, compare, compare_count
+from ostrom.errors import InvalidAnswers
 from ostrom.mechanisms.protocol import Decision, Outcome, Play
 from ostrom.models.base import Model, Reply, Request
 from ostrom.streams import Streams
@@ -137,6 +138,11 @@ class Match:
     async def _live(self, decision: Decision) -> Answer:
         desk = _Desk(self, decision.player)
         answer = await self.agents[decision.player].answer(decision, desk)
+        if answer.reading == "missed" and self.unit.mechanism.missing is None:
+            raise InvalidAnswers(
+                f"mechanism {self.unit.mechanism.name}: player {decision.player + 1} missed a decision, and the study "
+                "has no rule for that (missed: mark, end-visit or default:<action>)"
+            )
         if answer.reading in ("policy", "refused"):
             self.tally.policies += 1
         self.journal.answer(

@@ -70,6 +70,9 @@ class Rows:
                         for (_, p, _), (a, *_) in answers.items()
                         if p == player
                     ),
+                    "missed_decisions": sum(
+                        a.reading == "missed" for (_, p, _), (a, *_) in answers.items() if p == player
+                    ),
                     "refusals": refusals.get((unit.index, player), 0),
                     "facts": dump(dict(outcome.facts)) if outcome and outcome.facts else None,
                 }
@@ -165,7 +168,7 @@ class Rows:
             **who[decision.player],
             "kind": part or decision.kind,
             "target": None if target is None else target + 1,
-            "answer": answer.value if isinstance(answer.value, str) else dump(answer.value),
+            "answer": answer.value if isinstance(answer.value, str | None) else dump(answer.value),
             "action": None,
             "label": None,
             "options": dump(facts["order"]) if facts.get("order") else None,
@@ -176,6 +179,7 @@ class Rows:
             "p_cooperate": None,
             "reading": answer.reading,
             "invalid": answer.reading in ("policy", "refused"),
+            "missed": answer.reading == "missed",
             "complaints": complaints,
             "note": answer.note,
             "rationale": (answer.facts or {}).get("rationale"),
@@ -197,9 +201,10 @@ class Rows:
         if cooperative is not None and odds and odds.keys() == game.index_of(seat).keys():
             row["p_cooperate"] = answer.probabilities.get(game.actions[seat][cooperative])
         if round_ is not None:
-            action = round_.actions[seat]
-            row["action"] = game.actions[seat][action]
-            row["cooperative"] = game.cooperates(seat, action)
+            if not round_.void:
+                action = round_.actions[seat]
+                row["action"] = game.actions[seat][action]
+                row["cooperative"] = game.cooperates(seat, action)
             row["payoff"] = round_.payoffs[seat]
             row["expected"] = None if round_.expected is None else round_.expected[seat]
 
@@ -219,13 +224,15 @@ def _agent(seated: Seated) -> Row:
 def _played(outcome: Outcome | None, steps: list[list[Decision]]) -> dict[tuple[int, int], Round]:
     """Rounds by number and player; of an unfinished match, those that some seat has seen."""
     rounds = outcome.rounds if outcome is not None else steps[-1][0].view.history if steps else []
-    return {(r.number, player): r for r in rounds for player in (r.players or range(len(r.actions)))}
+    return {(r.number, player): r for r in rounds for player in (r.players or range(len(r.payoffs)))}
 
 
 def _cooperation(unit: Unit, rounds: Any, player: int) -> Row:
     """The share of cooperative actions of a player, None where the game defines none."""
     acts = []
     for r in rounds:
+        if r.void:
+            continue
         seats = r.players or range(len(r.actions))
         for seat, who in enumerate(seats):
             if who == player:

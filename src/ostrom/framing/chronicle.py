@@ -77,18 +77,28 @@ class Chronicle:
         self._view = view
 
     def _write(self, view: View, played: Round, labels: Labels) -> str:
+        line = "" if played.void else self._told(view, played, labels)
+        if played.missed:
+            late = sorted(played.missed, key=lambda seat: (seat != view.seat, seat))
+            observes = view.facts.get("observer")
+            who = ["you" if s == view.seat and not observes else seat_name(view, s) for s in late]
+            about = {"number": played.number, "who": who, "void": played.void, "line": line}
+            line = self.library.fill("history/missed.txt", about).strip()
+        if len(self._lines) > 4096:
+            self._lines.clear()
+        self._lines[played.number] = (played, line)
+        return line
+
+    def _told(self, view: View, played: Round, labels: Labels) -> str:
+        """What was played, as one line."""
         file = "observer/line.txt" if view.facts.get("observer") else f"history/{self.framing.history}.txt"
-        line = self.library.fill_around(
+        return self.library.fill_around(
             self._shelf(view.game, labels),
             (file, played.actions, played.payoffs, view.seat, view.names),
             file,
             {"number": played.number},
             partial(self._line_values, view, played, labels),
         )
-        if len(self._lines) > 4096:
-            self._lines.clear()
-        self._lines[played.number] = (played, line)
-        return line
 
     def _shelf(self, game: Game, labels: Labels) -> dict[tuple[Any, ...], list[str]]:
         """Where texts are kept that all matches of a game share, if its actions have the same labels there."""

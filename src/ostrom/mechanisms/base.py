@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import lru_cache
 from typing import Any, ClassVar
 
 from ostrom.answers import Answer, Choice
+from ostrom.errors import GameError
 from ostrom.games.game import Game
 from ostrom.mechanisms.arrays import ArrayRules
+from ostrom.mechanisms.missing import Missing
 from ostrom.mechanisms.protocol import Decision, Play, View
 from ostrom.streams import Streams
 
@@ -27,12 +30,30 @@ class Mechanism(ABC):
     observers: int = 0
     """How many players a match has beyond the game's seats: they are asked questions but never act."""
 
+    may_miss: ClassVar[bool] = False
+    """Whether the rules can say what a missed decision means (parameter ``missed``)."""
+
+    missing: Missing | None = None
+    """What they say; None: a decision that is missed ends the match with an error."""
+
+    def allowing(self, missing: Missing) -> Mechanism:
+        """These rules with a rule for missed decisions; refused where missing one has no meaning."""
+        if not self.may_miss:
+            raise GameError(
+                f"mechanism {self.name}: has no rule for missed decisions, so nobody's time to decide can be limited"
+            )
+        changed = copy(self)
+        changed.missing = missing
+        return changed
+
     def sized(self, players: int) -> Mechanism:  # noqa: ARG002
         """This mechanism for so many players; only societies care."""
         return self
 
-    def check(self, game: Game) -> None:  # noqa: B027
+    def check(self, game: Game) -> None:
         """Refuse a game that these rules have no meaning in (GameError), before anything is played."""
+        if self.missing is not None:
+            self.missing.check(game)
 
     def preparation(self, game: Game, seat: int) -> Mechanism | None:  # noqa: ARG002
         """What a player at a seat does once before all its matches, if anything: design a contract, say."""

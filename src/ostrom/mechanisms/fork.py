@@ -21,6 +21,7 @@ class Branched(Mechanism):
         self.rules, self.step = rules, step
         self.name = rules.name  # type: ignore[misc]
         self.told = getattr(rules, "told", {})
+        self.missing = rules.missing
 
     def play(self, game: Game, streams: Streams) -> Play:
         """Play as the rules say; what they draw changes hands when the step is due."""

@@ -24,7 +24,10 @@ def _nothing() -> Mapping[str, Any]:
 
 @value
 class Round:
-    """One finished play of the game. ``players[s]`` sat at seat s; actions and payoffs are by seat."""
+    """One finished play of the game. ``players[s]`` sat at seat s; actions and payoffs are by seat.
+
+    A round that was voided because somebody missed it has no actions and pays 0 to every seat.
+    """
 
     number: int
     actions: tuple[int, ...]
@@ -33,16 +36,25 @@ class Round:
     expected: tuple[float, ...] | None = None
     """Exact expectation of the payoffs where every seat's odds are known."""
     facts: Mapping[str, Any] = field(default_factory=_nothing)
+    missed: tuple[int, ...] = ()
+    """The seats that did not answer in time."""
+
+    @property
+    def void(self) -> bool:
+        """Whether the round does not count as played."""
+        return not self.actions
 
 
 class History(Sequence[Round]):
     """The rounds finished so far, oldest first: a snapshot of a growing list that costs nothing to take."""
 
-    __slots__ = ("_length", "_rounds")
+    __slots__ = ("_length", "_rounds", "gaps")
 
-    def __init__(self, rounds: list[Round], length: int | None = None) -> None:
+    def __init__(self, rounds: list[Round], length: int | None = None, gaps: bool = False) -> None:
         self._rounds = rounds
         self._length = len(rounds) if length is None else length
+        self.gaps = gaps
+        """Whether some of the rounds are void."""
 
     def __len__(self) -> int:
         return self._length
@@ -62,8 +74,13 @@ class History(Sequence[Round]):
         raise IndexError("round out of range")
 
     def listed(self) -> list[Round]:
-        """The rounds as a list to read at once and not to keep: it is a copy only if the match has gone on."""
+        """The rounds that were played, as a list to read at once and not to keep: void ones are left out.
+
+        It is a copy only if the match has gone on or has void rounds.
+        """
         rounds = self._rounds
+        if self.gaps:
+            return [played for played in self if played.actions]
         return rounds if len(rounds) == self._length else rounds[: self._length]
 
     def __iter__(self) -> Iterator[Round]:

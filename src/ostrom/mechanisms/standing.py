@@ -29,12 +29,14 @@ def record_of(
                 {
                     "name": called(who, names, reader),
                     "seat": seat,
-                    "action": played.actions[seat],
+                    "action": None if played.void else played.actions[seat],
                     "payoff": played.payoffs[seat],
                 }
                 for seat, who in enumerate(played.players)
             ],
         }
+        if played.missed:
+            line["missed"] = [called(played.players[seat], names, reader) for seat in played.missed]
         if depth > 1 and index > oldest:
             line["opponents"] = [
                 record_of(other, past[:index], oldest, depth - 1, names, reader)

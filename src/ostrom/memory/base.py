@@ -51,7 +51,10 @@ class NoteDue:
 
 @value
 class Count:
-    """How often something happened: the action of each seat, None where any action counts."""
+    """How often something happened: the action of each seat, None where any action counts.
+
+    No actions at all: rounds that are void because somebody missed them.
+    """
 
     actions: tuple[int | None, ...]
     times: int

@@ -56,7 +56,7 @@ def _share(game: Any, rounds: Sequence[Round], player: int, first: int, end: int
     """The share of cooperative actions from one round up to another, None where there is none."""
     acts = []
     for r in rounds:
-        if r.number < first or (end is not None and r.number >= end):
+        if r.void or r.number < first or (end is not None and r.number >= end):
             continue
         seats = list(r.players or range(len(r.actions)))
         if player in seats:

@@ -101,7 +101,7 @@ def _chance(plan: AttributionPlan, answers: Sequence[Answer | None], level: floa
     cooperative = game.cooperative[seat]
     assert cooperative is not None
     name = game.actions[seat][cooperative]
-    valid = [a for a in answers if a is not None and a.reading not in ("policy", "refused")]
+    valid = [a for a in answers if a is not None and a.reading not in ("policy", "refused", "missed")]
     invalid = len(answers) - len(valid)
     if plan.origin.measure != "sample":
         odds = [a.probabilities.get(name, 0.0) for a in valid if a.probabilities is not None]
@@ -128,6 +128,8 @@ def _difference(
 def _shown(plan: AttributionPlan, back: int) -> str:
     """What the round shows, in the game's own words."""
     view, played = plan.decision.view, plan.rounds[-back]
+    if played.void:
+        return "missed"
     names = view.game.actions
     seats = sorted(range(view.game.seats), key=lambda s: (s != view.seat, s))
     return " / ".join(names[s][played.actions[s]] for s in seats)

@@ -25,12 +25,15 @@ from ostrom.framing import Framing, Library, Voice
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.mechanisms import Mechanism, mechanisms
+from ostrom.mechanisms.missing import Missing
 from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.memory import memories
 from ostrom.streams import Streams
 from ostrom.testing.random_answers import random_answer
 
 GAMES = ("prisoners_dilemma", "public_goods", "travelers_dilemma", "trust", "matching_pennies")
+MISSED = 0.3
+"""Where decisions may be missed: how many of them are."""
 TABLES = 3
 """A society is tried with so many members per seat."""
 
@@ -68,6 +71,14 @@ def check_mechanism(
         for seed in range(seeds):
             ready = _prepared(rules, game, seed, library)
             _check_play(ready, game, seed, _players(ready, game), library)
+            if rules.may_miss:
+                for rule in (Missing("mark"), Missing("mark", 1), Missing("end-visit")):
+                    able = ready.allowing(rule)
+                    _check_play(able, game, seed, _players(able, game), library, MISSED)
+                shared = [name for name in game.actions[0] if all(name in names for names in game.actions)]
+                for name in shared[:1]:
+                    able = ready.allowing(Missing(f"default:{name}"))
+                    _check_play(able, game, seed, _players(able, game), library, MISSED)
     assert accepted, f"{rules.name}: accepts none of the games it was tried in"
 
 
@@ -89,10 +100,14 @@ def _players(rules: Mechanism, game: Game) -> int:
     return TABLES * game.seats if rules.society else game.seats
 
 
-def _check_play(rules: Mechanism, game: Game, seed: int, players: int, library: Library | None) -> Outcome:
+def _check_play(
+    rules: Mechanism, game: Game, seed: int, players: int, library: Library | None, missed: float = 0.0
+) -> Outcome:
     streams = Streams(seed, 1)
 
     def by_chance(decision: Decision, step: int) -> Answer:
+        if missed and streams.chance(step, decision.player, "miss") < missed:
+            return Answer(None, "missed")
         return random_answer(decision.form, streams.at(step, decision.player, "check"))
 
     first = drive(rules, game, streams, by_chance)
@@ -213,13 +228,20 @@ def _check_outcome(rules: Mechanism, game: Game, outcome: Outcome, players: int,
         assert len(outcome.scores) == players, f"{where}: {len(outcome.scores)} scores for {players} players"
     assert all(type(s) is float and isfinite(s) for s in outcome.scores), f"{where}: scores {outcome.scores}"
     for played in outcome.rounds:
-        assert len(played.actions) == len(played.payoffs) == game.seats, f"{where}: {played}"
+        assert len(played.payoffs) == game.seats, f"{where}: {played}"
+        if played.void:
+            assert played.missed and not any(played.payoffs), (
+                f"{where}: void without reason or paid: {played}"
+            )
+        else:
+            assert len(played.actions) == game.seats, f"{where}: {played}"
+        assert set(played.missed) <= set(range(game.seats)), f"{where}: {played}"
         assert all(0 <= a < len(game.actions[s]) for s, a in enumerate(played.actions)), f"{where}: {played}"
         assert played.expected is None or len(played.expected) == game.seats, f"{where}: {played}"
         _check_plain_data(dict(played.facts), f"{where}: the facts of a round")
         sat = played.players or tuple(range(game.seats))
         assert len(set(sat)) == game.seats and set(sat) <= set(range(players)), f"{where}: players {sat}"
-        if rules.one_shot and len(outcome.rounds) == 1:
+        if rules.one_shot and len(outcome.rounds) == 1 and not played.missed:
             assert played.expected is not None, f"{where}: all odds are known, but no expected payoffs"
 
 
@@ -240,6 +262,8 @@ def _check_prompt(rules: Mechanism, voice: Voice, decision: Decision, answer: An
     assert prompt.text.strip() == prompt.text, f"{where}: the prompt has blank ends"
     assert "\n\n\n" not in prompt.text, f"{where}: the prompt has a gap of several lines"
     assert prompt.instruction in prompt.text, f"{where}: the prompt does not say how to answer"
+    if answer.reading == "missed":
+        return
     said = _said(decision, answer, prompt.labels)
     back = read(decision.form, said, prompt.labels)
     assert isinstance(back, Answer), f"{where}: the valid answer {said} is not read: {back.reason}"

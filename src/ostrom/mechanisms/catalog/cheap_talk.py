@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, ClassVar
 
 from ostrom.answers import Record
 from ostrom.games.game import Game
 from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, profile_of
+from ostrom.mechanisms.missing import missed_by, missing_of, void_round
 from ostrom.mechanisms.parameters import whole
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
 from ostrom.mechanisms.scoring import match_score
@@ -18,11 +20,21 @@ class CheapTalk(Mechanism):
 
     ``length`` bounds a message in characters. With more than one of ``rounds`` the players are told their
     number, talk before every round, and the score is the mean payoff; messages are read in their own round.
+    ``missed`` and ``missed_at_most`` say what follows where somebody does not answer in time (``Missing``); with a
+    default action a missed message is an empty one.
     """
 
     name: ClassVar[str] = "cheap_talk"
+    may_miss: ClassVar[bool] = True
 
-    def __init__(self, rounds: int = 1, length: int = 280) -> None:
+    def __init__(
+        self,
+        rounds: int = 1,
+        length: int = 280,
+        missed: str | None = None,
+        missed_at_most: int | None = None,
+    ) -> None:
+        self.missing = missing_of(missed, missed_at_most)
         self.rounds, self.length = whole("rounds", rounds, 1), whole("length", length, 1, 4000)
         self.told: dict[str, Any] = {"length": self.length}
         if rounds > 1:
@@ -32,24 +44,36 @@ class CheapTalk(Mechanism):
         """Talk and act, round after round."""
         form = message_form(self.length)
         rounds: list[Round] = []
+        missing, times, ended = self.missing, Counter[int](), dict[str, Any]()
         for number in range(1, self.rounds + 1):
-            history = History(rounds)
+            history = History(rounds, gaps=any(r.void for r in rounds))
             answers = yield [
                 Decision(seat, "message", View(game, seat, self.name, number, history, self.told), form)
                 for seat in range(game.seats)
             ]
-            messages = [answer.value["message"] for answer in answers]
-            facts = {**self.told, "messages": messages}
-            answers = yield [
-                act(View(game, seat, self.name, number, history, facts)) for seat in range(game.seats)
-            ]
-            played = profile_of(game, answers)
-            expected = expected_payoffs(game, answers) if self.rounds == 1 else None
-            rounds.append(
-                Round(number, played, game.payoff(played), expected=expected, facts={"messages": messages})
-            )
+            late = missed_by(answers) if missing is not None else ()
+            messages = ["" if a.reading == "missed" else a.value["message"] for a in answers]
+            if missing is None or not late or not missing.voids:
+                facts = {**self.told, "messages": messages}
+                answers = yield [
+                    act(View(game, seat, self.name, number, history, facts)) for seat in range(game.seats)
+                ]
+                late = tuple(sorted({*late, *missed_by(answers)}))
+            if missing is not None and late and missing.voids:
+                rounds.append(void_round(game, number, late, facts={"messages": messages}))
+            else:
+                if missing is not None:
+                    answers = missing.filled(answers)
+                played = profile_of(game, answers)
+                expected = expected_payoffs(game, answers) if self.rounds == 1 else None
+                facts = {"messages": messages}
+                rounds.append(
+                    Round(number, played, game.payoff(played), expected=expected, facts=facts, missed=late)
+                )
+            if missing is not None and (ended := missing.ends(times, late)):
+                break
         scores = tuple(match_score([r.payoffs[seat] for r in rounds]) for seat in range(game.seats))
-        return Outcome(rounds, scores, {"messages": [r.facts["messages"] for r in rounds]})
+        return Outcome(rounds, scores, {"messages": [r.facts["messages"] for r in rounds], **ended})
 
     def most_decisions(self, game: Game) -> int:
         """A message and an act per seat and round."""

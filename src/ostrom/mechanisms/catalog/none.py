@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import ClassVar
 
 from ostrom.games.game import Game
 from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, profile_of
+from ostrom.mechanisms.missing import missed_by, missing_of, void_round
 from ostrom.mechanisms.protocol import Outcome, Play, Round, View
 from ostrom.streams import Streams
 
 
 class NoMechanism(Mechanism):
-    """One simultaneous play; the score is the payoff."""
+    """One simultaneous play; the score is the payoff.
+
+    ``missed`` says what follows where somebody does not answer in time (``Missing``).
+    """
 
     name: ClassVar[str] = "none"
     one_shot: ClassVar[bool] = True
+    may_miss: ClassVar[bool] = True
+
+    def __init__(self, missed: str | None = None) -> None:
+        self.missing = missing_of(missed)
 
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
         """Ask every seat once."""
         answers = yield [act(View(game, seat, self.name)) for seat in range(game.seats)]
+        late, missing = missed_by(answers), self.missing
+        if missing is not None and late:
+            facts = missing.ends(Counter(), late)
+            if missing.voids:
+                return Outcome([round_ := void_round(game, 1, late)], round_.payoffs, facts)
+            profile = profile_of(game, missing.filled(answers))
+            return Outcome(
+                [Round(1, profile, game.payoff(profile), missed=late)], game.payoff(profile), facts
+            )
         profile = profile_of(game, answers)
         payoffs = game.payoff(profile)
         return Outcome([Round(1, profile, payoffs, expected=expected_payoffs(game, answers))], payoffs)

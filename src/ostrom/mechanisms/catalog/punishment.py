@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -9,6 +10,7 @@ from ostrom.answers import Record
 from ostrom.errors import GameError
 from ostrom.games.game import Game
 from ostrom.mechanisms.base import Mechanism, act, profile_of
+from ostrom.mechanisms.missing import missed_by, missing_of, void_round
 from ostrom.mechanisms.parameters import amount, share, whole
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
 from ostrom.mechanisms.scoring import match_score
@@ -20,10 +22,13 @@ class Punishment(Mechanism):
 
     Every unit of punishment costs the punisher ``cost`` and takes ``fine`` from its target; ``most`` bounds
     the units per co-player and round. Who punished whom is public. The players are told the number of
-    ``rounds``; payoffs of a round are those after punishment, and ``discount`` weighs the score.
+    ``rounds``; payoffs of a round are those after punishment, and ``discount`` weighs the score. ``missed`` and
+    ``missed_at_most`` say what follows where somebody does not answer in time (``Missing``): a round is void also if
+    only the question about punishment was missed; with a default action a missed punishment is none.
     """
 
     name: ClassVar[str] = "punishment"
+    may_miss: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -32,7 +37,10 @@ class Punishment(Mechanism):
         fine: float = 3.0,
         most: int = 1,
         discount: float | None = None,
+        missed: str | None = None,
+        missed_at_most: int | None = None,
     ) -> None:
+        self.missing = missing_of(missed, missed_at_most)
         self.rounds, self.most = whole("rounds", rounds, 1), whole("most", most, 1, 1000)
         self.cost, self.fine = amount("cost", cost), amount("fine", fine)
         self.discount = None if discount is None else share("discount", discount, above=True)
@@ -47,6 +55,7 @@ class Punishment(Mechanism):
 
     def check(self, game: Game) -> None:
         """Punishing needs somebody else."""
+        super().check(game)
         if game.seats < 2:
             raise GameError(f"mechanism {self.name}: game {game.name} has one seat, nobody could be punished")
 
@@ -55,43 +64,52 @@ class Punishment(Mechanism):
         self.check(game)
         rounds: list[Round] = []
         facts = self.told
+        missing, times, ended = self.missing, Counter[int](), dict[str, Any]()
         for number in range(1, self.rounds + 1):
-            history = History(rounds)
+            history = History(rounds, gaps=any(r.void for r in rounds))
             answers = yield [
                 act(View(game, seat, self.name, number, history, facts)) for seat in range(game.seats)
             ]
-            played = profile_of(game, answers)
-            base = game.payoff(played)
-            seen = {**facts, "played": {"actions": list(played), "payoffs": list(base)}}
-            answers = yield [
-                Decision(
-                    seat,
-                    "punish",
-                    View(game, seat, self.name, number, history, seen),
-                    punishment_form(game, seat, self.most),
-                )
-                for seat in range(game.seats)
-            ]
-            units = [[a.value.get(key_for(s), 0) for s in range(game.seats)] for a in answers]
-            done = [
-                {"by": by, "to": to, "units": n}
-                for by, row in enumerate(units)
-                for to, n in enumerate(row)
-                if n
-            ]
-            rounds.append(
-                Round(
-                    number,
-                    played,
-                    self.settled(base, units),
-                    facts={"before": list(base), "punishments": done},
-                )
-            )
+            late = missed_by(answers) if missing is not None else ()
+            played: tuple[int, ...] = ()
+            if missing is None or not late or not missing.voids:
+                played = profile_of(game, answers if missing is None else missing.filled(answers))
+                base = game.payoff(played)
+                seen = {**facts, "played": {"actions": list(played), "payoffs": list(base)}}
+                answers = yield [
+                    Decision(
+                        seat,
+                        "punish",
+                        View(game, seat, self.name, number, history, seen),
+                        punishment_form(game, seat, self.most),
+                    )
+                    for seat in range(game.seats)
+                ]
+                late = tuple(sorted({*late, *missed_by(answers)}))
+            if missing is not None and late and missing.voids:
+                done: list[dict[str, int]] = []
+                zeros = [0.0] * game.seats
+                rounds.append(void_round(game, number, late, facts={"before": zeros, "punishments": done}))
+            else:
+                units = [
+                    [0 if a.reading == "missed" else a.value.get(key_for(s), 0) for s in range(game.seats)]
+                    for a in answers
+                ]
+                done = [
+                    {"by": by, "to": to, "units": n}
+                    for by, row in enumerate(units)
+                    for to, n in enumerate(row)
+                    if n
+                ]
+                told = {"before": list(base), "punishments": done}
+                rounds.append(Round(number, played, self.settled(base, units), facts=told, missed=late))
+            if missing is not None and (ended := missing.ends(times, late)):
+                break
             facts = {**self.told, "last_punishments": done}
         scores = tuple(
             match_score([r.payoffs[seat] for r in rounds], self.discount) for seat in range(game.seats)
         )
-        return Outcome(rounds, scores, {"punishments": [r.facts["punishments"] for r in rounds]})
+        return Outcome(rounds, scores, {"punishments": [r.facts["punishments"] for r in rounds], **ended})
 
     def settled(self, base: Sequence[float], units: Sequence[Sequence[int]]) -> tuple[float, ...]:
         """Payoffs after punishment; ``units[i][j]`` is what seat i does to seat j.

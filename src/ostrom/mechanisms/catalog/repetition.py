@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Sequence
 from typing import Any, ClassVar, TypeAlias
 
@@ -10,6 +11,7 @@ from ostrom.errors import GameError
 from ostrom.games.game import Game
 from ostrom.mechanisms.arrays import ArrayRules
 from ostrom.mechanisms.base import Mechanism, choice_of, profile_of
+from ostrom.mechanisms.missing import missed_by, missing_of, void_round
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
 from ostrom.mechanisms.scoring import match_score
 from ostrom.streams import Streams
@@ -30,9 +32,11 @@ class Repetition(Mechanism):
     ``predict`` asks for predictions before every round (Akata et al. 2025): ``players`` lets each seat
     predict every other one, ``observer`` adds a player who has no seat and predicts all seats, or only the
     one that is ``watched``. Nobody is ever told a prediction, and no history holds one.
+    ``missed`` and ``missed_at_most`` say what follows where somebody does not answer in time (``Missing``).
     """
 
     name: ClassVar[str] = "repetition"
+    may_miss: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -45,7 +49,10 @@ class Repetition(Mechanism):
         discount: float | None = None,
         predict: str | None = None,
         watched: int | None = None,
+        missed: str | None = None,
+        missed_at_most: int | None = None,
     ) -> None:
+        self.missing = missing_of(missed, missed_at_most)
         if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 1:
             raise ValueError(f"rounds must be a whole number of at least 1, found {rounds!r}")
         if stopping not in ("fixed", "geometric"):
@@ -86,6 +93,7 @@ class Repetition(Mechanism):
 
     def check(self, game: Game) -> None:
         """An observer can only watch a seat that is there, a player only predict others."""
+        super().check(game)
         if self.watched is not None and self.watched > game.seats:
             raise GameError(f"watched seat {self.watched}: game {game.name} has {game.seats} seats")
         if self.predict == "players" and game.seats < 2:
@@ -97,8 +105,9 @@ class Repetition(Mechanism):
         # What stays the same is looked up once: with scripts the rules take as long as the players.
         name, told, noise, by_chance = self.name, self.told, self.noise, self.stopping == "geometric"
         seats = [(seat, choice_of(actions)) for seat, actions in enumerate(game.actions)]
+        missing, times, facts, gaps = self.missing, Counter[int](), dict[str, Any](), False
         for number in range(1, self.rounds + 1):
-            history = History(rounds)
+            history = History(rounds, gaps=gaps)
             if self.predict is not None:
                 yield from self._predictions(game, number, history)
             due = []
@@ -106,16 +115,25 @@ class Repetition(Mechanism):
                 view = View(game, seat, name, number, history, told)
                 due.append(Decision(seat, "act", view, form))
             answers = yield due
-            played = profile_of(game, answers)
-            if noise:
-                played = self._tremble(game, played, number, streams)
-            rounds.append(Round(number, played, game.payoff(played)))
+            late = missed_by(answers) if missing is not None else ()
+            if missing is not None and late and missing.voids:
+                rounds.append(void_round(game, number, late))
+                gaps = True
+            else:
+                played = profile_of(
+                    game, missing.filled(answers) if missing is not None and late else answers
+                )
+                if noise:
+                    played = self._tremble(game, played, number, streams)
+                rounds.append(Round(number, played, game.payoff(played), missed=late))
+            if missing is not None and (facts := missing.ends(times, late)):
+                break
             if by_chance and self._ends(number, streams):
                 break
         scores = tuple(
             match_score([r.payoffs[seat] for r in rounds], self.discount) for seat in range(game.seats)
         )
-        return Outcome(rounds, scores)
+        return Outcome(rounds, scores, facts)
 
     def _predictions(self, game: Game, number: int, history: History) -> Questions:
         """The questions before a round: one other seat at a time, asked of all who predict at once."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from copy import copy
 from typing import Any, ClassVar
 
+from ostrom.answers import Answer
 from ostrom.errors import GameError
 from ostrom.games.game import Game
 from ostrom.mechanisms.base import Mechanism, act, profile_of
 from ostrom.mechanisms.matching import tables_of_round
+from ostrom.mechanisms.missing import missed_by, missing_of, void_round
 from ostrom.mechanisms.parameters import share, whole
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
 from ostrom.mechanisms.scoring import match_score
@@ -22,11 +26,13 @@ class Reputation(Mechanism):
     ``order`` is ``first`` (a record shows a player's own matches) or ``higher`` (every match also shows the
     earlier records of the opponents in it, down to ``depth``). Records reach back ``window`` rounds, at every
     depth. ``told_continuation`` is the chance of another round that the players are told; the society lives
-    ``rounds`` rounds. ``discount`` weighs the score (null: the plain mean).
+    ``rounds`` rounds. ``discount`` weighs the score (null: the plain mean). ``missed`` and ``missed_at_most`` say
+    what follows where somebody does not answer in time (``Missing``): a void round concerns one table alone.
     """
 
     name: ClassVar[str] = "reputation"
     society: ClassVar[bool] = True
+    may_miss: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -36,7 +42,10 @@ class Reputation(Mechanism):
         depth: int = 3,
         discount: float | None = 0.8,
         told_continuation: float | None = 0.8,
+        missed: str | None = None,
+        missed_at_most: int | None = None,
     ) -> None:
+        self.missing = missing_of(missed, missed_at_most)
         if order not in ("first", "higher"):
             raise ValueError(f"order must be first or higher, found {order!r}")
         self.rounds, self.window = whole("rounds", rounds, 1), whole("window", window, 0)
@@ -63,6 +72,7 @@ class Reputation(Mechanism):
         names = pseudonyms(count, streams)
         rounds: list[Round] = []
         past: list[ByPlayer] = []
+        missing, times, ended = self.missing, Counter[int](), dict[str, Any]()
         for number in range(1, self.rounds + 1):
             tables = tables_of_round(count, game.seats, number, streams)
             table_of = {player: table for table in tables for player in table}
@@ -71,15 +81,24 @@ class Reputation(Mechanism):
             ]
             played: dict[int, Round] = {}
             for table in tables:
-                profile = profile_of(game, [answers[player] for player in table])
-                round_ = Round(number, profile, game.payoff(profile), table)
+                given: Sequence[Answer] = [answers[player] for player in table]
+                late = missed_by(given) if missing is not None else ()
+                if missing is not None and late and missing.voids:
+                    round_ = void_round(game, number, late, table)
+                else:
+                    profile = profile_of(
+                        game, missing.filled(given) if missing is not None and late else given
+                    )
+                    round_ = Round(number, profile, game.payoff(profile), table, missed=late)
                 rounds.append(round_)
                 played.update(dict.fromkeys(table, round_))
             past.append(played)
+            if missing is not None and (ended := missing.ends(times, missed_by(answers))):
+                break
         scores = tuple(
             match_score([by[p].payoffs[p % game.seats] for by in past], self.discount) for p in range(count)
         )
-        return Outcome(rounds, scores, {"names": list(names)})
+        return Outcome(rounds, scores, {"names": list(names), **ended})
 
     def _question(
         self,

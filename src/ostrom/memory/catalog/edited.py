@@ -87,6 +87,8 @@ def flipped(game: Game, played: Round, seat: int) -> Round:
     >>> flipped(pd, Round(1, (0, 0), pd.payoff((0, 0))), 1).actions
     (0, 1)
     """
+    if played.void:
+        raise StudyError(f"round {played.number} was missed and has no actions, so it cannot be flipped")
     c, d = game.cooperative[seat], game.defective[seat]
     assert c is not None and d is not None
     if played.payoffs != game.payoff(played.actions):

@@ -63,9 +63,13 @@ class Sanitized(Memory):
             return tuple(c for c in view.game.cooperative if c is not None)
         rng = draw(view.history[i].number, "polar") if i >= 0 else draw(0, f"polar{i}")
         known = len(view.history) if i < 0 else i + self.real + 1
+        played: Sequence[Round] = view.history
+        if view.history.gaps:
+            played = [r for r in view.history[:known] if not r.void]
+            known = len(played)
         u = rng.random()
         if known:
-            drawn: Sequence[int] = view.history[int(u * known)].actions
+            drawn: Sequence[int] = played[int(u * known)].actions
         else:
             drawn = [int(rng.integers(len(names))) for names in view.game.actions]
         return tuple(

@@ -15,7 +15,8 @@ class Tally(Memory):
     """Show counts instead of rounds.
 
     ``of`` combinations: how often each combination of everybody's actions came about. ``of`` players: how
-    often each player, oneself first, took each action. What never happened is not listed.
+    often each player, oneself first, took each action. What never happened is not listed. Rounds that are void
+    because somebody missed them come first, as a count without actions.
     """
 
     name: ClassVar[str] = "tally"
@@ -30,7 +31,7 @@ class Tally(Memory):
         if self.of == "combinations":
             return Shown(counts=[Count(actions, times) for actions, times in sorted(profiles.items())])
         seats = view.game.seats
-        counts = []
+        counts = [Count((), void)] if (void := profiles.pop((), 0)) else []
         for seat in sorted(range(seats), key=lambda s: (s != view.seat, s)):
             taken: Counter[int] = Counter()
             for actions, times in profiles.items():

@@ -1,0 +1,110 @@
+"""Decisions that nobody answered in time: what the rules of a match make of them.
+
+An agent (a person, say, whose clock ran out) answers with the reading ``missed`` and no value. It never chooses
+an action instead: what follows is a declared rule of the mechanism, and stands in every table.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ostrom.answers import Answer
+from ostrom.errors import GameError, nearest
+from ostrom.games.game import Game
+from ostrom.mechanisms.parameters import whole
+from ostrom.mechanisms.protocol import NOTHING, Round
+from ostrom.values import value
+
+RULES = ("mark", "end-visit", "default:<action>")
+MISSED = Answer(None, "missed")
+
+
+@value
+class Missing:
+    """The rule for missed decisions.
+
+    ``mark`` voids the round for all at the table: it has no actions, pays 0 and counts as a round of the match.
+    ``end-visit`` does the same and ends the match there. ``default:<action>`` plays the named action, which the
+    tables and the players' history mark as not chosen. ``at_most`` ends the match as soon as a player has missed
+    more rounds than that.
+    """
+
+    rule: str
+    at_most: int | None = None
+
+    @property
+    def default(self) -> str | None:
+        """The action that is played for whoever misses, if that is the rule."""
+        return self.rule.partition(":")[2] or None
+
+    def check(self, game: Game) -> None:
+        """Refuse a default that is not an action of every seat."""
+        for seat, names in enumerate(game.actions, 1):
+            if self.default is not None and self.default not in names:
+                raise GameError(
+                    f"missed: {self.rule}: seat {seat} of game {game.name} has no such action "
+                    f"(found {self.default!r}, allowed: {', '.join(names)})"
+                )
+
+    @property
+    def voids(self) -> bool:
+        """Whether a round that somebody missed is left without actions."""
+        return self.default is None
+
+    def filled(self, answers: Sequence[Answer]) -> list[Answer]:
+        """The answers that are played: the default in place of those that are missing."""
+        return [Answer(self.default, "missed") if a.reading == "missed" else a for a in answers]
+
+    def ends(self, times: Counter[int], late: Sequence[int]) -> dict[str, Any]:
+        """The facts of a match that ends here because of missed rounds; nothing where it goes on.
+
+        ``late`` are the players who missed this round; ``times`` counts their missed rounds, this one included
+        afterwards.
+        """
+        times.update(late)
+        past = self.rule == "end-visit" or (
+            self.at_most is not None and any(times[player] > self.at_most for player in late)
+        )
+        return {"ended": "missed", "missed_by": [player + 1 for player in late]} if late and past else {}
+
+
+def missing_of(missed: Any, missed_at_most: Any = None) -> Missing | None:
+    """The rule as a study states it; None where decisions cannot be missed.
+
+    >>> missing_of("mark", 2)
+    Missing(rule='mark', at_most=2)
+    >>> missing_of("marc")
+    Traceback (most recent call last):
+    ValueError: missed must be mark, end-visit or default:<action>, found 'marc', did you mean 'mark'?
+    """
+    if missed is None:
+        if missed_at_most is not None:
+            raise ValueError("missed_at_most needs a rule: set missed to mark or default:<action>")
+        return None
+    if not isinstance(missed, str) or not (
+        missed in RULES[:2] or (missed.startswith("default:") and missed != "default:")
+    ):
+        near = nearest(str(missed), RULES)
+        hint = f", did you mean {near!r}?" if near else ""
+        raise ValueError(f"missed must be {', '.join(RULES[:2])} or {RULES[2]}, found {missed!r}{hint}")
+    if missed_at_most is not None and missed == "end-visit":
+        raise ValueError("missed_at_most does not go with missed: end-visit, which ends at the first one")
+    return Missing(missed, None if missed_at_most is None else whole("missed_at_most", missed_at_most, 0))
+
+
+def missed_by(answers: Sequence[Answer]) -> tuple[int, ...]:
+    """Places of the answers that were missed: seats, where the answers are by seat."""
+    return tuple(place for place, answer in enumerate(answers) if answer.reading == "missed")
+
+
+def void_round(
+    game: Game,
+    number: int,
+    missed: tuple[int, ...],
+    players: tuple[int, ...] = (),
+    facts: Mapping[str, Any] = NOTHING,
+) -> Round:
+    """A round that nobody played: no actions, 0 for every seat."""
+    return Round(number, (), (0.0,) * game.seats, players, facts=facts, missed=missed)
