@@ -66,12 +66,14 @@ def test_all_144_games_are_told_as_they_are_scored_in_every_story_and_order(seat
 def test_a_seat_2_description_that_is_not_transposed_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     right = outcomes.cells
 
-    def untransposed(game: Game, seat: int, order: Sequence[int], *rest: Any) -> list[dict[str, Any]]:
+    def untransposed(
+        game: Game, seat: int, orders: Sequence[Sequence[int]], *rest: Any
+    ) -> list[dict[str, Any]]:
         """The fault of the original release: seat 2 reads the off-diagonal cells of seat 1."""
-        made = right(game, seat, order, *rest)
+        made = right(game, seat, orders, *rest)
         if seat == 1:
             for i, j in ((1, 2), (2, 1)):
-                mirror = right(game, seat, order, *rest)[j]
+                mirror = right(game, seat, orders, *rest)[j]
                 made[i]["amount"] = mirror["amount"]
                 made[i]["others"][0]["amount"] = mirror["others"][0]["amount"]
         return made

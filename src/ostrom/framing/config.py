@@ -41,8 +41,10 @@ class Framing(BaseModel):
     payoffs: str | None = Field(
         default="sentences", description="presentation of the payoffs: a file in payoffs/; null hides them"
     )
-    rows: Literal["given", "shuffled"] = Field(
-        default="given", description="order of the rows of payoffs; shuffled is drawn per match and seat"
+    rows: Literal["given", "sorted", "shuffled"] = Field(
+        default="given",
+        description="order of the rows of payoffs; sorted: by own action, then the highest own payoff first; "
+        "shuffled is drawn per match and seat",
     )
     names: Literal["numbers", "titles"] = Field(
         default="numbers", description="what seats are called: by number, or by the titles the game carries"

@@ -11,7 +11,9 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
+from ostrom.errors import StudyError
 from ostrom.games.game import Game
+from ostrom.games.parameters import shown
 
 ORDINALS = ("", "second-", "third-", "fourth-", "fifth-", "sixth-", "seventh-", "eighth-", "ninth-")
 
@@ -19,24 +21,25 @@ ORDINALS = ("", "second-", "third-", "fourth-", "fifth-", "sixth-", "seventh-", 
 def cells(
     game: Game,
     seat: int,
-    order: Sequence[int],
+    orders: Sequence[Sequence[int]],
     labels: Sequence[Sequence[str]],
     names: Sequence[str],
     amount: Callable[[float], str],
 ) -> list[dict[str, Any]]:
     """Every outcome from a seat's own side: own action first, then the others by seat.
 
-    ``order`` is the order in which the actions are named. A cell also lists all ``players`` by seat, for
+    ``orders`` is the order in which the actions of each seat are named. A cell also lists all ``players`` by seat, for
     readers who have no seat.
     """
     told = []
-    for profile in _profiles(game, seat, order):
+    for profile in _profiles(game, seat, orders):
         pay = game.payoff(profile)
         players = [
             {
                 "name": names[s],
                 "label": labels[s][profile[s]],
                 "amount": amount(pay[s]),
+                "payoff": shown(pay[s]),
                 "standing": standing(game, s, pay[s]),
             }
             for s in range(game.seats)
@@ -44,6 +47,7 @@ def cells(
         told.append(
             {
                 "own": players[seat]["label"],
+                "value": float(pay[seat]),
                 "amount": players[seat]["amount"],
                 "standing": players[seat]["standing"],
                 "others": [p for s, p in enumerate(players) if s != seat],
@@ -53,10 +57,24 @@ def cells(
     return told
 
 
-def _profiles(game: Game, seat: int, order: Sequence[int]) -> Iterator[tuple[int, ...]]:
+def by_payoff(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows by own action in the order of naming, then the highest own payoff first; ties stay as they are.
+
+    >>> [r["value"] for r in by_payoff([{"own": a, "value": v} for a, v in [("B", 1), ("B", 2), ("A", 5)]])]
+    [2, 1, 5]
+    """
+    if any("value" not in row for row in rows):
+        raise StudyError(
+            "needs a presentation of payoffs with one outcome per row, such as rows, profiles or own_sentences",
+            key="agent.framing.rows", found="sorted",
+        )  # fmt: skip
+    place = {own: i for i, own in enumerate(dict.fromkeys(row["own"] for row in rows))}
+    return sorted(rows, key=lambda row: (place[row["own"]], -row["value"]))
+
+
+def _profiles(game: Game, seat: int, orders: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
     others = [s for s in range(game.seats) if s != seat]
-    ranges = [order if len(game.actions[s]) == len(order) else range(len(game.actions[s])) for s in others]
-    for own, rest in product(order, product(*ranges)):
+    for own, rest in product(orders[seat], product(*(orders[s] for s in others))):
         profile = dict(zip(others, rest, strict=True)) | {seat: own}
         yield tuple(profile[s] for s in range(game.seats))
 

@@ -46,6 +46,7 @@ class OwnPayoffs:
                     "own": self.labels[self.seat][own],
                     "others": self._named(rest),
                     "payoff": self._paid(own, rest),
+                    "value": self._value(own, rest),
                 }
                 for own, rest in product(self.order, self._rests())
             ]
@@ -109,5 +110,7 @@ class OwnPayoffs:
         return [{"name": self.names[s], "label": self.labels[s][a]} for s, a in actions.items()]
 
     def _paid(self, own: int, rest: Sequence[int]) -> str:
-        profile = (*rest[: self.seat], own, *rest[self.seat :])
-        return shown(self.game.payoff(profile)[self.seat])
+        return shown(self._value(own, rest))
+
+    def _value(self, own: int, rest: Sequence[int]) -> float:
+        return float(self.game.payoff((*rest[: self.seat], own, *rest[self.seat :]))[self.seat])

@@ -15,7 +15,7 @@ from ostrom.errors import StudyError
 from ostrom.framing.chronicle import Chronicle, seat_name
 from ostrom.framing.config import Framing
 from ostrom.framing.library import Library, mark, put_in, split_marks
-from ostrom.framing.outcomes import cells
+from ostrom.framing.outcomes import by_payoff, cells
 from ostrom.framing.own_payoffs import OwnPayoffs
 from ostrom.framing.page import Page, Prompt
 from ostrom.games.game import Game
@@ -59,7 +59,7 @@ class Voice:
         """The whole prompt of a decision; ``rng`` draws the order of the options where it is shuffled."""
         decision = self._titled(shifted(decision, shown.before))
         view = decision.view
-        order = self._order(len(view.game.actions[view.seat]), rng)
+        order = self._order(view.game, view.seat, rng)
         page = self._pages.get(decision.kind)
         if page is None or not page.fits(decision, order, shown.note, extra):
             page = self._pages[decision.kind] = self._page(decision, order, shown.note, extra)
@@ -170,12 +170,22 @@ class Voice:
         """What is said after a reply that could not be read."""
         return self.library.fill("answers/correction.txt", {"reason": reason, "instruction": instruction})
 
-    def _order(self, count: int, rng: np.random.Generator | None) -> tuple[int, ...]:
+    def _order(self, game: Game, seat: int, rng: np.random.Generator | None) -> tuple[int, ...]:
+        """The places of a seat's actions in the order of naming; ``given`` is the game's own order."""
+        given = game.words.naming(seat, game.actions[seat])
         if self.framing.order == "reversed":
-            return tuple(range(count))[::-1]
+            return given[::-1]
         if self.framing.order == "shuffled" and rng is not None:
-            return tuple(int(i) for i in rng.permutation(count))
-        return tuple(range(count))
+            return tuple(int(i) for i in rng.permutation(len(given)))
+        return given
+
+    def _orders(self, view: View, order: Sequence[int]) -> list[Sequence[int]]:
+        """The order of naming at every seat, as one reader sees it."""
+        game, seats = view.game, range(view.game.seats)
+        if game.words.order:
+            return [order if s == view.seat else self._order(game, s, None) for s in seats]
+        counts = [len(game.actions[s]) for s in seats]
+        return [order if count == len(order) else range(count) for count in counts]
 
     def _values(self, view: View, order: Sequence[int], extra: Mapping[str, Any]) -> dict[str, Any]:
         key = (id(view.game), view.seat, view.mechanism, view.names, *order)
@@ -216,7 +226,7 @@ class Voice:
 
     def _shared_setup(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
         """The fixed part, made once for all matches in which a seat is told the same."""
-        if self.framing.rows != "given":
+        if self.framing.rows == "shuffled":
             return self._render_setup(view, order, values)
         varying = {name: v for name, v in values.items() if name not in self._fixed_names and name != "round"}
         try:
@@ -250,8 +260,9 @@ class Voice:
         payoffs = ""
         if framing.payoffs is not None:
             told = cells(
-                view.game, 0 if observer else view.seat, order, labels, values["names"], self.chronicle.amount
-            )
+                view.game, 0 if observer else view.seat, self._orders(view, order), labels, values["names"],
+                self.chronicle.amount,
+            )  # fmt: skip
             file = "observer/payoffs.txt" if observer else f"payoffs/{framing.payoffs}.txt"
             arranged = partial(self._arranged, view.seat)
             own = OwnPayoffs(view.game, view.seat, order, labels, values["names"], arranged)
@@ -316,14 +327,16 @@ class Voice:
         return [{"label": labels[i], "meaning": meanings[i]} for i in order]
 
     def _listed(self, view: View, seat: int) -> str:
-        labels = self.labels(view.game)[seat]
+        labels, words = self.labels(view.game)[seat], view.game.words
+        naming = words.naming(seat, view.game.actions[seat])
         if not self.framing.meanings:
-            return ", ".join(labels)
-        meanings = view.game.words.actions[seat]
-        return ", ".join(f"{label} ({meaning})" for label, meaning in zip(labels, meanings, strict=True))
+            return ", ".join(labels[i] for i in naming)
+        return ", ".join(f"{labels[i]} ({words.actions[seat][i]})" for i in naming)
 
     def _arranged(self, seat: int, rows: list[Any]) -> list[Any]:
         """Rows in the order in which they are shown; a seat sees the same order all through a match."""
+        if self.framing.rows == "sorted":
+            return by_payoff(rows)
         if self.framing.rows == "given" or self._draw_rows is None:
             return rows
         return [rows[int(i)] for i in self._draw_rows(seat).permutation(len(rows))]

@@ -23,9 +23,23 @@ class Words:
     """Who the player at each seat is and what moves it, addressed to the player."""
     actions: tuple[tuple[str, ...], ...] = ()
     """What each action of each seat means, in the order of the actions."""
+    kinds: tuple[str, ...] = ()
+    """What sort of player sits at each seat, for analysis: economic, social. No prompt says it."""
+    order: tuple[tuple[str, ...], ...] = ()
+    """The order in which prompts name the actions of each seat, where it is not that of the game."""
 
     def __bool__(self) -> bool:
-        return bool(self.narrative or self.titles or self.personas or self.actions)
+        return any((self.narrative, self.titles, self.personas, self.actions, self.kinds, self.order))
+
+    def naming(self, seat: int, actions: Sequence[str]) -> tuple[int, ...]:
+        """The places of a seat's actions in the order in which prompts name them.
+
+        >>> Words(order=(("b", "a"),)).naming(0, ("a", "b"))
+        (1, 0)
+        """
+        if not self.order:
+            return tuple(range(len(actions)))
+        return tuple(list(actions).index(name) for name in self.order[seat])
 
     def at(self, seat: int) -> dict[str, str]:
         """What there is to tell a seat, and nothing else: narrative, title, persona.
@@ -42,7 +56,11 @@ class Words:
 
     def check(self, game: str, actions: Sequence[Sequence[str]]) -> None:
         """Refuse words that do not fit the seats and actions of a game."""
-        for what, given in (("titles", self.titles), ("personas", self.personas), ("actions", self.actions)):
+        parts: list[tuple[str, Sequence[Sequence[str]]]] = [
+            ("titles", self.titles), ("personas", self.personas), ("actions", self.actions),
+            ("kinds", self.kinds), ("order", self.order),
+        ]  # fmt: skip
+        for what, given in parts:
             if given and len(given) != len(actions):
                 raise GameError(
                     f"game {game}: words.{what} has {len(given)} entries for {len(actions)} seats"
@@ -54,4 +72,10 @@ class Words:
                 raise GameError(
                     f"game {game}: words.actions explains {len(meanings)} of the {len(names)} actions "
                     f"of seat {seat}"
+                )
+        for seat, (shown, names) in enumerate(zip(self.order, actions, strict=False), 1):
+            if sorted(shown) != sorted(names):
+                raise GameError(
+                    f"game {game}: words.order of seat {seat} must name each of its actions once: "
+                    f"{', '.join(names)}"
                 )

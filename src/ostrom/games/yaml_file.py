@@ -17,6 +17,8 @@
       titles: [Owner, Neighbour]         # one per seat, as are personas and the lists of actions
       personas: [You own the old boat., You came last year.]
       actions: [[rest the lake, fish every day], [rest the lake, fish every day]]
+      order: [[defect, cooperate], [cooperate, defect]]  # in which prompts name them; left out: that of actions
+      kinds: [economic, social]          # what sort of player sits there, for analysis only
 """
 
 from __future__ import annotations
@@ -211,20 +213,25 @@ class _Reader:
             return Words()
         if not isinstance(value, Mapping):
             raise self.error("must be a mapping", "words", found=_brief(value))
-        known = ("narrative", "titles", "personas", "actions")
+        known = ("narrative", "titles", "personas", "kinds", "actions", "order")
         for key in value:
             if key not in known:
                 raise self.error("unknown key", f"words.{key}", allowed=known)
         inner = _Reader(self.file, ".".join(part for part in (self.key, "words") if part))
-        actions = value.get("actions")
-        if actions is not None and not _is_list(actions):
-            raise inner.error("must be one list per seat", "actions", found=_brief(actions))
-        listed = {key: inner.names(value[key], key) for key in known[1:3] if value.get(key) is not None}
+        listed = {key: inner.names(value[key], key) for key in known[1:4] if value.get(key) is not None}
+        by_seat: dict[str, tuple[tuple[str, ...], ...]] = {}
+        for key in known[4:]:
+            given = value.get(key)
+            if given is not None and not _is_list(given):
+                raise inner.error("must be one list per seat", key, found=_brief(given))
+            by_seat[key] = tuple(inner.names(names, f"{key}[{i}]") for i, names in enumerate(given or ()))
         return Words(
             inner.text(value, "narrative"),
             titles=listed.get("titles", ()),
             personas=listed.get("personas", ()),
-            actions=tuple(inner.names(names, f"actions[{i}]") for i, names in enumerate(actions or ())),
+            actions=by_seat["actions"],
+            kinds=listed.get("kinds", ()),
+            order=by_seat["order"],
         )
 
     def payoffs(self, value: Any, actions: tuple[tuple[str, ...], ...]) -> NDArray[np.float64]:
@@ -309,7 +316,9 @@ def _words(words: Words) -> dict[str, Any]:
         "narrative": words.narrative,
         "titles": list(words.titles),
         "personas": list(words.personas),
+        "kinds": list(words.kinds),
         "actions": [list(meanings) for meanings in words.actions],
+        "order": [list(names) for names in words.order],
     }
     return {key: part for key, part in parts.items() if part}
 

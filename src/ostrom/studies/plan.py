@@ -11,7 +11,6 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement, product
-from math import prod
 from typing import Any
 
 import orjson
@@ -35,6 +34,7 @@ from ostrom.studies.checks import (
     check_strategy_name,
 )
 from ostrom.studies.factors import Factor, read_factors
+from ostrom.studies.grid import Grid
 from ostrom.studies.load import problem, validate
 from ostrom.studies.paths import on_top, put
 from ostrom.studies.places import placed, spelled_out
@@ -86,7 +86,8 @@ class StudyPlan:
         self.retries, self.policy, self.refused = study.invalid.retries, study.invalid.policy, study.refused
         self.budget = Budget(**study.budget.model_dump())
         self.factors: tuple[Factor, ...] = read_factors(study.vary, self.file)
-        self.cells = prod(len(f.levels) for f in self.factors)
+        self.grid = Grid(self.factors, study.only or (), self.file)
+        self.cells = len(self.grid)
         self._base = study.model_dump(include=set(VARIED))
         self._game = lru_cache(maxsize=4096)(self._build_game)
         self._mechanism = lru_cache(maxsize=4096)(self._build_mechanism)
@@ -123,7 +124,7 @@ class StudyPlan:
             for f in self.factors
         ]
         starts, total, self.preparations = [], 0, 0
-        for number, levels in enumerate(product(*(range(len(f.levels)) for f in self.factors))):
+        for number, levels in enumerate(self.grid):
             key = tuple(level for level, counts in zip(levels, relevant, strict=True) if counts)
             if key not in sizes:
                 cell = self._cell(number)
@@ -230,19 +231,11 @@ class StudyPlan:
 
     # -- cells ---------------------------------------------------------------------------------------
 
-    def _levels(self, number: int) -> list[int]:
-        """The level of every factor in a cell; the last factor varies fastest."""
-        levels = []
-        for factor in reversed(self.factors):
-            number, level = divmod(number, len(factor.levels))
-            levels.append(level)
-        return levels[::-1]
-
     def _data(self, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
         """The study's fields in one cell, and the labels of its levels."""
         data = deepcopy(self._base)
         labels: dict[str, Any] = {}
-        for factor, level in zip(self.factors, self._levels(number), strict=True):
+        for factor, level in zip(self.factors, self.grid.levels(number), strict=True):
             labels[factor.name] = factor.levels[level].label
             for path, value in factor.levels[level].assigns.items():
                 self._assign(data, path, value, factor.name)
@@ -283,7 +276,7 @@ class StudyPlan:
 
     def _traits(self, number: int) -> dict[str, Any]:
         traits: dict[str, Any] = {}
-        for factor, level in zip(self.factors, self._levels(number), strict=True):
+        for factor, level in zip(self.factors, self.grid.levels(number), strict=True):
             traits.update(factor.levels[level].traits)
         return traits
 
@@ -418,11 +411,7 @@ class StudyPlan:
         if self.cells <= CHECK_ALL:
             yield from ((number, self._build_cell(number)) for number in range(self.cells))
             return
-        stride = 1
-        for factor in reversed(self.factors):
-            for number in range(0, len(factor.levels) * stride, stride):
-                yield number, self._build_cell(number)
-            stride *= len(factor.levels)
+        yield from ((number, self._build_cell(number)) for number in self.grid.covering())
 
     def _find_models(self) -> tuple[dict[str, dict[str, Any]], tuple[str, ...]]:
         """All models of the study; one model with two sets of client settings is refused."""

@@ -84,6 +84,10 @@ class StudyFile(BaseModel):
         "scripts), all, or a list of types; every seating is played once for each",
     )
     vary: dict[str, list[Any] | dict[str, Any]] = Field(default_factory=dict)
+    only: list[dict[str, Any]] | None = Field(
+        default=None,
+        description="the combinations of levels that are played, as partial cells; left out: all of them",
+    )
     seeds: int = Field(default=1, ge=1, le=MOST_SEEDS)
     seed: int = Field(default=0, ge=0, le=2**53)
     invalid: InvalidRule = Field(default_factory=InvalidRule)

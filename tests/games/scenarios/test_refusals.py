@@ -156,7 +156,7 @@ REFUSED: dict[str, tuple[Change, str, str]] = {
     "unknown key in a role": (
         setting("roles", 0, "colour", to="red"),
         "roles.0.colour",
-        "unknown key (found 'colour'; allowed: key, title, persona, actions)",
+        "unknown key (found 'colour'; allowed: key, title, persona, kind, actions, order)",
     ),
     "missing key": (removing("subtype"), "subtype", "is missing"),
     "duplicate role": (setting("roles", 1, "key", to="upper"), "roles", "duplicate role 'upper'"),

@@ -12,6 +12,7 @@ import pytest
 
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.rundata import RunData, run_data
+from ostrom.games.scenarios import shipped_cast
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.personas.profiles import profiles_of
@@ -31,10 +32,11 @@ def reply(request: Request) -> str:
     text = request.messages[0].content
     found = re.search(r'"action", one of (.*?), and "rationale"', text)
     assert found is not None
-    first, second = re.findall(r'"(\w+)"', found.group(1))
-    grey = "best response" in text and "you receive" in text
+    options = re.findall(r'"(\w+)"', found.group(1))
+    grey = "no role to play" in text and "you receive" in text
+    wanted = {a.key for role in shipped_cast("commons").roles for a in role.actions if a.green != grey}
     why = "The payoff decides." if grey else "As a Citizen <b>should</b>, for the future."
-    return orjson.dumps({"action": second if grey else first, "rationale": why}).decode()
+    return orjson.dumps({"action": next(o for o in options if o in wanted), "rationale": why}).decode()
 
 
 @pytest.fixture(scope="module")

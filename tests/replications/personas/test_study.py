@@ -20,7 +20,7 @@ from ostrom.errors import StudyError
 from ostrom.framing import Framing, Library, Voice
 from ostrom.games import Game, build_game
 from ostrom.games.equilibria import best_responses
-from ostrom.games.scenarios import families, scenarios, shipped_scenario
+from ostrom.games.scenarios import families, scenarios, shipped_cast, shipped_scenario
 from ostrom.mechanisms.base import act
 from ostrom.mechanisms.protocol import View
 from ostrom.memory import Shown
@@ -221,10 +221,69 @@ def test_conditions_say_who_you_are_and_show_payoffs_as_they_should() -> None:
             assert '"action"' in text and '"rationale"' in text and "step by step" in text
             assert (game.words.personas[seat] in text) == (who == "yes")
             assert (f"You are the {game.words.titles[seat]}." in text) == (who == "yes")
-            assert ("best response" in text) == (who == "no")
+            assert ("best response" in text) == ((who, seen) == ("no", "hidden"))
+            assert ("Identify a Nash equilibrium" in text) == (seen == "visible")
+            assert ("Decide what you, as the" in text) == ((who, seen) == ("yes", "hidden"))
             assert ("you receive" in text) == (seen == "visible")
             numbers = {f"| {x:g} |" for x in game.payoffs[..., seat].ravel()}
             assert all(number in text for number in numbers) == (seen == "visible")
+
+
+def test_the_rows_are_those_of_the_published_table() -> None:
+    config = plan(preset="smoke").unit(1).players[0].config
+    text = prompt(build_game("scenario:commons/debt_crisis"), 0, config.framing, config.persona)
+    header, *lines = table_lines(text)
+    assert header[:2] == ["you", "the Government"]
+    printed = orjson.loads((Path(__file__).parent / "table_9.json").read_bytes())
+    short = {"NO_REG": "NOREG", "REG": "REGULATE", "NO_CAM": "NOCAMPAIGN", "CAM": "CAMPAIGN"}
+    wanted = [[*(short.get(word, word) for word in row[:4]), row[4]] for row in printed]
+    assert [[*line[:4], float(line[4])] for line in lines] == wanted
+
+
+def test_actions_are_named_in_the_printed_order_and_reversed_in_a_preset() -> None:
+    game = build_game("scenario:commons/debt_crisis")
+    printed = [["POLLUTE", "CLEAN"], ["REGULATE", "NOREG"], ["CAMPAIGN", "NOCAMPAIGN"],
+               ["SUPPORT_GREEN", "BUY_CHEAP"]]  # fmt: skip
+    for order, wanted in (("given", printed), ("reversed", [names[::-1] for names in printed])):
+        config = Framing(story="scenario", labels="actions", meanings=True, payoffs=None, order=order)
+        for seat, names in enumerate(wanted):
+            text = prompt(game, seat, config)
+            assert re.findall(r"^- (\w+): ", text, re.MULTILINE) == names
+            assert f'"action", one of "{names[0]}" or "{names[1]}"' in text
+    assert "POLLUTE (keep producing the polluting way), CLEAN" in prompt(
+        game, 1, Framing(story="scenario", labels="actions", meanings=True, payoffs=None)
+    )
+    cells = {unit.cell["order"] for unit in plan(preset="order").units()}
+    assert cells == {"given", "reversed"} and plan(preset="order").cells == 2 * 212
+
+
+def test_everybodys_payoffs_in_one_table_are_what_is_scored() -> None:
+    game = build_game("scenario:commons/water_crisis")
+    for seat in range(4):
+        framing = Framing(story="scenario", labels="actions", names="titles", payoffs="profiles")
+        header, *lines = table_lines(prompt(game, seat, framing))
+        assert header == [*(f"the {t}" for t in game.words.titles), "payoffs"] and len(lines) == 16
+        for *names, told in lines:
+            profile = tuple(game.index(s, name) for s, name in enumerate(names))
+            assert tuple(float(x) for x in told.strip("()").split(",")) == tuple(game.payoff(profile))
+
+
+def test_persona_instruction_payoffs_and_names_are_factors_of_their_own() -> None:
+    crossed = {
+        tuple(unit.cell[f] for f in ("persona", "payoffs", "instruction"))
+        for unit in plan(preset="instruction").units()
+    }
+    every = ("none", "role", "best_response", "nash")
+    assert crossed == {("yes", seen, i) for seen in ("hidden", "visible") for i in every} | {
+        ("no", seen, i) for seen in ("hidden", "visible") for i in every if i != "role"
+    }
+    named = {
+        (unit.cell["persona"], unit.cell["names"], unit.cell["meanings"])
+        for unit in plan(preset="names").units()
+    }
+    assert {("no", names, told) for names in ("titles", "numbers") for told in ("told", "left_out")} <= named
+    presented = {(u.cell["presentation"], u.cell["rows"]) for u in plan(preset="presentation").units()}
+    assert ("profiles", "sorted") in presented and ("matrices", "sorted") not in presented
 
 
 def test_a_story_needs_a_game_that_has_one() -> None:
@@ -303,6 +362,23 @@ def test_random_players_match_the_closed_form(tmp_path: Path) -> None:
     assert expected in rate.estimate
 
 
+GREEN = {
+    action.key
+    for family in families()
+    for role in shipped_cast(family).roles
+    for action in role.actions
+    if action.green
+}
+
+
+def green_one(labels: list[str]) -> str:
+    return next(label for label in labels if label in GREEN)
+
+
+def grey_one(labels: list[str]) -> str:
+    return next(label for label in labels if label not in GREEN)
+
+
 def chosen(request: Request, pick: Callable[[list[str]], str], why: str) -> str:
     options = re.search(r'"action", one of (.*?), and "rationale"', request.messages[0].content)
     assert options is not None
@@ -312,8 +388,8 @@ def chosen(request: Request, pick: Callable[[list[str]], str], why: str) -> str:
 
 @pytest.fixture
 def speaking() -> Iterator[None]:
-    register("green", lambda r: chosen(r, lambda labels: labels[0], "It is the right thing for the future."))
-    register("grey", lambda r: chosen(r, lambda labels: labels[1], "The payoff is higher, a best response."))
+    register("green", lambda r: chosen(r, green_one, "It is the right thing for the future."))
+    register("grey", lambda r: chosen(r, grey_one, "The payoff is higher, a best response."))
     register("mute", "I would rather not say.")
     yield
     for name in ("green", "grey", "mute"):

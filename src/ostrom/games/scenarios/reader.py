@@ -149,6 +149,7 @@ def _build(written: ScenarioFile, cast: CastFile | None, file: str) -> Scenario:
         tragedy=tragedy,
         claim=written.claim,
         payoffs=tuple(table.values()),
+        group=_group(written.subtype, cast),
     )
     proof = prove(scenario)
     if not proof.holds:
@@ -156,6 +157,11 @@ def _build(written: ScenarioFile, cast: CastFile | None, file: str) -> Scenario:
             proof.refutation(), file=file, key="claim", found=written.claim, allowed=[proof.found]
         )
     return scenario
+
+
+def _group(subtype: str, cast: CastFile | None) -> str:
+    groups = (cast.subtypes if cast else None) or {}
+    return next((group for group, names in groups.items() if subtype in names), "")
 
 
 def _roles(entries: list[RoleEntry], cast: CastFile | None, file: str) -> tuple[Role, ...]:
@@ -166,7 +172,8 @@ def _roles(entries: list[RoleEntry], cast: CastFile | None, file: str) -> tuple[
         if persona is None:
             raise StudyError("is missing and no cast supplies it", file=file, key=f"roles.{position}.persona")
         actions = tuple(Action(action.key, action.label, action.green) for action in entry.actions)
-        roles.append(Role(entry.key, entry.title, persona, actions))
+        order = tuple(entry.order or ())
+        roles.append(Role(entry.key, entry.title, persona, actions, entry.kind or "", order))
     return tuple(roles)
 
 

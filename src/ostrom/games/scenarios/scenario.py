@@ -41,6 +41,10 @@ class Role:
     title: str
     persona: str
     actions: tuple[Action, ...]
+    kind: str = ""
+    """What sort of actor it is, such as economic or social; empty where the cast does not say."""
+    order: tuple[str, ...] = ()
+    """The order in which prompts name the actions; empty: that of ``actions``."""
 
     @property
     def action_keys(self) -> tuple[str, ...]:
@@ -71,6 +75,8 @@ class Scenario:
     tragedy: Canonical
     claim: Claim
     payoffs: tuple[tuple[float, ...], ...]
+    group: str = ""
+    """The group of subtypes that the family's cast lists the subtype in."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -115,6 +121,10 @@ class Scenario:
                 titles=tuple(role.title for role in self.roles),
                 personas=tuple(role.persona for role in self.roles),
                 actions=tuple(tuple(action.label for action in role.actions) for role in self.roles),
+                kinds=tuple(r.kind for r in self.roles) if all(r.kind for r in self.roles) else (),
+                order=tuple(role.order or role.action_keys for role in self.roles)
+                if any(role.order for role in self.roles)
+                else (),
             ),
         )
 

@@ -13,6 +13,7 @@ from pydantic import (
     FiniteFloat,
     StringConstraints,
     field_validator,
+    model_validator,
 )
 
 from ostrom.games.scenarios.scenario import Claim, ScenarioClass
@@ -53,18 +54,31 @@ class ActionEntry(_File):
 
 
 class RoleEntry(_File):
-    """A role as written in a file; without a persona it takes the one of the cast's role of the same key."""
+    """A role as written in a file; without a persona it takes the one of the cast's role of the same key.
+
+    ``order`` is the order in which prompts name the actions, where it is not that of ``actions``; ``kind`` says what
+    sort of actor the role is, for analysis only.
+    """
 
     key: Name
     title: Text
     persona: Persona | None = None
+    kind: Name | None = None
     actions: list[ActionEntry] = Field(min_length=2)
+    order: list[ActionKey] | None = None
 
     @field_validator("actions")
     @classmethod
     def _actions_differ(cls, actions: list[ActionEntry]) -> list[ActionEntry]:
         _refuse_repeats("action", [action.key for action in actions])
         return actions
+
+    @model_validator(mode="after")
+    def _order_names_all(self) -> RoleEntry:
+        keys = [action.key for action in self.actions]
+        if self.order is not None and sorted(self.order) != sorted(keys):
+            raise ValueError(f"order must name each action once: {', '.join(keys)}")
+        return self
 
 
 class CanonicalEntry(_File):

@@ -16,6 +16,13 @@ from ostrom.studies.compare.figures import Games, Own, Published, Reference, dou
 
 TYPES = ("all", "economic", "environmental")
 FAMILY = "commons"
+ARMS = {
+    ("yes", "hidden"): "role",
+    ("yes", "visible"): "nash",
+    ("no", "hidden"): "best_response",
+    ("no", "visible"): "nash",
+}
+"""The instruction of each of the paper's arms (Appendix A); the others have no published figure."""
 EFFECTS = {
     ("nash_rate", "persona"): "persona_effect_pp",
     ("nash_rate", "visibility"): "payoff_visibility_effect_pp",
@@ -57,7 +64,11 @@ class Personas(Reference):
             "SELECT * FROM decisions WHERE kind = 'act' AND state = 'done' ORDER BY match, step"
         )
         exact = Determinism(data.unit)
-        profiles = [p for p in played(decisions, games.of, exact) if p["family"] in (None, FAMILY)]
+        profiles = [
+            p
+            for p in played(decisions, games.of, exact)
+            if p["family"] in (None, FAMILY) and p["instruction"] in (None, ARMS[p["persona"], p["payoffs"]])
+        ]
         types = [t for t in TYPES if t == "all" or any(p.scenario_class == t for p in profiles)]
         found = []
         for measure in MEASURES:
@@ -87,6 +98,8 @@ class Personas(Reference):
         ]
         if others - {FAMILY}:
             found.append("Scenarios of other families than commons are not compared.")
+        if set(data.levels.get("instruction", ())) - set(ARMS.values()):
+            found.append("Arms with another instruction than the paper's are not compared.")
         if "mixed" in {row["c"] for row in _classes(data)}:
             found.append("Mixed scenarios are reported apart and are not compared.")
         return [*found, *(f"The paper contradicts itself. {told(item)}" for item in contradictions())]

@@ -48,6 +48,7 @@ def build(
             {
                 "family": scenario.family,
                 "scenario_class": scenario.scenario_class,
+                "scenario_group": scenario.group or None,
                 "subtype": scenario.subtype,
             },
         )

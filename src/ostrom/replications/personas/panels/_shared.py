@@ -13,13 +13,23 @@ NOTHING = "No one-shot match is finished, so there is no profile to show."
 
 
 def conditions(data: RunData, found: Sequence[Played]) -> list[str]:
-    """The factors that make conditions: all that vary, but for the one that names the game itself."""
-    made = []
+    """The factors that make conditions: all that vary, less what names the game and what follows from the others.
+
+    In the published design persona and payoffs settle the instruction and the names: two factors say it all.
+    """
+    made: list[str] = []
     for name in data.factors:
-        values = {p.cell.get(name) for p in found}
-        if len(values) > 1 and not all(p.cell.get(name) == p.scenario for p in found):
+        if not all(p.cell.get(name) == p.scenario for p in found) and not _follows(name, made, found):
             made.append(name)
     return made
+
+
+def _follows(name: str, others: Sequence[str], found: Sequence[Played]) -> bool:
+    """Whether the level of a factor is the same wherever those of the others are; so one that never varies."""
+    levels: dict[tuple[Any, ...], set[Any]] = {}
+    for p in found:
+        levels.setdefault(tuple(p.cell.get(other) for other in others), set()).add(p.cell.get(name))
+    return all(len(of) == 1 for of in levels.values())
 
 
 def condition_label(key: Mapping[str, Any], by: Sequence[str]) -> str:
