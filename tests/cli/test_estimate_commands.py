@@ -125,7 +125,7 @@ def test_measures_charts_and_runs_are_listed_and_shown(call: Call) -> None:
     shown = json.loads(call("show", "measure", "cooperation", "--json").out)
     assert (shown["scale"], shown["bounds"], shown["needs"]) == ("share", "0 to 1", "matches.cooperation")
     assert "colour=None" in call("show", "chart", "curve").out
-    assert json.loads(call("show", "reference", "personas", "--json").out)["figures"] == 193
+    assert json.loads(call("show", "reference", "personas", "--json").out)["figures"] == 200
 
 
 def test_help_imports_nothing_heavy(call: Call) -> None:

@@ -17,7 +17,6 @@ from ostrom.errors import OstromError
 from ostrom.games import Game, build_game
 from ostrom.games.scenarios import scenarios
 from ostrom.replications.personas.effects import CELLS, effects, effects_of_counts, logistic
-from ostrom.replications.personas.keywords import keyword_rows
 from ostrom.replications.personas.profiles import Played, describe, of_type, types_in
 from ostrom.replications.personas.rates import rates, role_shares
 from ostrom.replications.personas.regret import distances, regrets
@@ -229,23 +228,6 @@ def test_regrets_and_distances_by_role() -> None:
     assert table["Citizen"].best_replies == 2 and table["Industrialist"].best_reply_share == 1.0
     (spread,) = distances(found, by=(), types=["all"])
     assert spread.counts == {0: 2, 1: 1} and spread.mean == pytest.approx(1 / 3)
-
-
-def test_keywords_are_counted_per_thousand_rationales_and_role_names_matter() -> None:
-    def row(text: str | None, invalid: bool = False) -> dict[str, object]:
-        return {"state": "done", "invalid": invalid, "rationale": text, "persona": "yes"}
-
-    rows = [
-        row("As a Citizen I adjust: the just price now, and the cost."),
-        row("As a teacher I think of the future."),
-        row("", True),
-        row(None),
-    ]
-    found = {r["category"]: r for r in keyword_rows(rows, ["Citizen"], ["persona"])}
-    assert found["identity_based"]["occurrences"] == 1  # not "as a teacher"
-    assert found["social_moral"]["occurrences"] == 1  # "just", not "adjust"
-    assert found["short_term"]["per_1000"] == 500 and found["long_term"]["share_with_one"] == 0.5
-    assert found["payoff_focused"]["rationales"] == 2
 
 
 def test_unknown_measures_are_refused() -> None:

@@ -128,15 +128,6 @@ def test_regret_is_a_measure(data: RunData) -> None:
     }
 
 
-def test_words_are_counted_by_condition(data: RunData) -> None:
-    found = {
-        (r["persona"], r["payoffs"], r["category"]): r["per 1,000"]
-        for r in rows(draw(data, "personas_keywords"), "personas_keywords")
-    }
-    assert found["no", "visible", "game_theoretic"] == 1000 and found["yes", "visible", "game_theoretic"] == 0
-    assert found["yes", "hidden", "identity_based"] == 1000
-
-
 def test_the_browser_tells_story_payoffs_equilibria_and_play(data: RunData) -> None:
     drawn = draw(data, "personas_scenarios")
     assert len(drawn.html) == 8

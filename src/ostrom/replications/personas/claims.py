@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ostrom.analysis.determinism import Determinism
+from ostrom.analysis.estimate import estimate
 from ostrom.analysis.rundata import RunData
 from ostrom.replications.personas.effects import effects
+from ostrom.replications.personas.keywords import counted
 from ostrom.replications.personas.profiles import played
 from ostrom.replications.personas.published import contradictions, disputed, published_personas, told
 from ostrom.replications.personas.rates import MEASURES, rates
@@ -16,6 +18,8 @@ from ostrom.studies.compare.figures import Games, Own, Published, Reference, dou
 
 TYPES = ("all", "economic", "environmental")
 FAMILY = "commons"
+RATIONALES = 1060
+"""How many rationales the paper has in a cell: 53 scenarios, five repetitions, four roles."""
 ARMS = {
     ("yes", "hidden"): "role",
     ("yes", "visible"): "nash",
@@ -77,6 +81,7 @@ class Personas(Reference):
                     cell = (str(rate.key["payoffs"]), str(rate.key["persona"]), rate.scenario_type, measure)
                     low, high = (None if end is None else 100 * end for end in rate.ends)
                     found.append(Own(cell, str(rate.key["agent"]), 100 * rate.share, low, high, None, rate.n))
+        found += _words(data, {p.match for p in profiles})
         matches = Counter(p.agent for p in profiles)
         for (measure, effect), metric in EFFECTS.items():
             for one in effects(profiles, measure, types=types):
@@ -103,6 +108,34 @@ class Personas(Reference):
         if "mixed" in {row["c"] for row in _classes(data)}:
             found.append("Mixed scenarios are reported apart and are not compared.")
         return [*found, *(f"The paper contradicts itself. {told(item)}" for item in contradictions())]
+
+
+def _words(data: RunData, matches: set[int]) -> Iterator[Own]:
+    """The keyword figures of the text. A number of mentions needs as many rationales as the paper had."""
+    if not {"rationale"} <= set(data.columns("decisions")):
+        return
+    by = ("agent", "persona", "payoffs")
+    for measure, suffix, scale in (("keyword_rate", "per_1000", 1.0), ("keyword_share", "share", 100.0)):
+        for e in estimate(data, measure, [*by, "category"], where={"scenario_class": list(TYPES[1:])}):
+            cell = (str(e.key["payoffs"]), str(e.key["persona"]), "all", f"{e.key['category']}_{suffix}")
+            low, high = (None if end is None else scale * end for end in (e.low, e.high))
+            yield Own(cell, str(e.key["agent"]), scale * e.value, low, high, None, len(matches))
+    mentions: Counter[tuple[str, ...]] = Counter()
+    rationales: Counter[tuple[str, ...]] = Counter()
+    of = {
+        row["match"]: row
+        for row in data.records("SELECT DISTINCT match, agent, persona, payoffs FROM matches")
+    }
+    for key, counts in counted(data):
+        if key["match"] in matches:
+            row = of[key["match"]]
+            group = (str(row["agent"]), str(row["persona"]), str(row["payoffs"]))
+            rationales[group] += 1
+            mentions.update({(*group, category): n for category, n in counts.items()})
+    for (agent, persona, payoffs, category), n in mentions.items():
+        if rationales[agent, persona, payoffs] == RATIONALES:
+            cell = (payoffs, persona, "all", f"{category}_mentions")
+            yield Own(cell, agent, float(n), None, None, None, len(matches))
 
 
 def _classes(data: RunData) -> list[dict[str, Any]]:

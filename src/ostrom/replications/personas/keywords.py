@@ -2,52 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ostrom.analysis.lexicons import keyword_profile, persona_keywords
+from ostrom.analysis.lexicons import MODES, Mode, persona_keywords
+from ostrom.analysis.lexicons.counts import count_batches
+from ostrom.analysis.rundata import RunData
+from ostrom.errors import UnknownName
 
 IDENTITY = ("short_term", "social_moral")
 """The groups of the paper's Figure 6: words of identity-driven reasoning ..."""
 PAYOFF = ("game_theoretic", "strategic", "long_term")
 """... and of payoff-optimal reasoning."""
+GROUPS: Mapping[str, tuple[str, ...]] = {"identity_driven": IDENTITY, "payoff_optimal": PAYOFF}
+MATCH: Mode = "inflected"
+"""The lists print base forms: "payoff" means payoffs, too. The paper does not say how it matched."""
+EVERY = "every"
 
 
-def rationales(
-    decisions: Iterable[Mapping[str, Any]], by: Sequence[str]
-) -> Iterator[tuple[tuple[Any, ...], str]]:
-    """Every rationale of a finished match with the values of some columns.
+def counted(data: RunData, match: str = MATCH) -> Iterator[tuple[dict[str, Any], dict[str, int]]]:
+    """Every rationale of a finished match, by match, player and role, with its number of words of each category.
 
-    A rationale that a policy put in place of an answer is none, and an empty one says nothing: both are left
-    out, so that shares are of rationales that were given.
+    A rationale that a policy put in place of an answer is none, and an empty one says nothing: both are left out.
+    ``match`` is a mode, or ``every`` for all of them one after the other.
     """
-    for row in decisions:
-        text = row.get("rationale")
-        if row["state"] == "done" and text and not row["invalid"]:
-            yield tuple(row[column] for column in by), str(text)
+    rows = data.records(
+        "SELECT * FROM decisions WHERE rationale IS NOT NULL AND rationale <> '' AND state = 'done' "
+        "AND NOT invalid ORDER BY match, step, seat"
+    )
+    games = {number: data.game(number) for number in {row["match"] for row in rows}}
+    roles = {number: game.words.titles or game.roles for number, game in games.items()}
+    titles = sorted({title for of in roles.values() for title in of})
+    for mode in modes(match):
+        texts = (
+            (
+                {
+                    "match": row["match"],
+                    "player": row["player"],
+                    "role": roles[row["match"]][row["seat"] - 1],
+                    "condition": condition(row),
+                    "matching": mode,
+                },
+                str(row["rationale"]),
+            )
+            for row in rows
+        )
+        for batch in count_batches(texts, persona_keywords(titles, mode=mode)):
+            yield from ((trace.key, trace.counts) for trace in batch)
 
 
-def keyword_rows(
-    decisions: Iterable[Mapping[str, Any]],
-    roles: Sequence[str],
-    by: Sequence[str] = ("agent", "persona", "payoffs"),
-) -> list[dict[str, Any]]:
-    """One row per group and category. ``roles`` are the names that "as a(n) X" may end with.
+def modes(match: str) -> tuple[Mode, ...]:
+    """The modes that a parameter ``match`` names."""
+    if match != EVERY and match not in MODES:
+        raise UnknownName("match mode", match, [*MODES, EVERY])
+    return tuple(mode for mode in MODES if match in (mode, EVERY))  # type: ignore[misc]
 
-    >>> row = {"state": "done", "invalid": False, "agent": "m", "rationale": "As a Citizen I pay now."}
-    >>> {r["category"]: r["per_1000"] for r in keyword_rows([row], ["Citizen"], ["agent"])}["identity_based"]
-    1000.0
+
+def sets(words: str) -> Mapping[str, tuple[str, ...]]:
+    """The sets of categories that a parameter ``words`` names: the nine, the two of Figure 6, or one.
+
+    >>> list(sets("reasoning")), sets("strategic")
+    (['identity_driven', 'payoff_optimal'], {'strategic': ('strategic',)})
     """
-    found = keyword_profile(rationales(decisions, by), persona_keywords(roles))
-    return [
-        {
-            **dict(zip(by, group, strict=True)),
-            "category": use.category,
-            "rationales": use.rationales,
-            "occurrences": use.occurrences,
-            "per_1000": use.per_1000_rationales,
-            "share_with_one": use.share_with_one,
-        }
-        for group, profile in found.items()
-        for use in profile.values()
-    ]
+    nine = {lexicon.name: (lexicon.name,) for lexicon in persona_keywords()}
+    if words == "categories":
+        return nine
+    if words == "reasoning":
+        return GROUPS
+    known = {**nine, **GROUPS}
+    if words not in known:
+        raise UnknownName("category of words", words, ["categories", "reasoning", *known])
+    return {words: known[words]}
+
+
+def condition(row: Mapping[str, Any]) -> str:
+    """The cell of the published design, in words; "all" where the study does not vary both factors.
+
+    >>> condition({"persona": "yes", "payoffs": "hidden"})
+    'persona, hidden payoffs'
+    """
+    who, seen = row.get("persona"), row.get("payoffs")
+    if who is None or seen is None:
+        return "all"
+    return f"{'persona' if who == 'yes' else 'no persona' if who == 'no' else who}, {seen} payoffs"

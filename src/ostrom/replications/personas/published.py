@@ -22,7 +22,7 @@ def published_personas() -> tuple[dict[str, Any], ...]:
     """Every published figure as a row: where it stands, its value in per cent, its count where known.
 
     >>> len(published_personas())
-    193
+    200
     """
     return tuple(
         {

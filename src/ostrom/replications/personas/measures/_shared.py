@@ -8,6 +8,7 @@ from typing import Any
 
 from ostrom.analysis.measure import Measure
 from ostrom.analysis.rundata import RunData
+from ostrom.replications.personas.keywords import condition
 from ostrom.replications.personas.profiles import Played, profiles_of
 from ostrom.replications.personas.rates import MEASURES
 
@@ -26,6 +27,7 @@ def profile_measure(name: str, definition: str) -> Measure:
         unit="scenario",
         needs=NEEDS,
         source=SOURCE,
+        columns=("condition",),
     )
 
 
@@ -35,6 +37,21 @@ def _values(name: str) -> Callable[[RunData], Iterator[Mapping[str, Any]]]:
         yield from averaged(({"match": p.match}, p, float(value)) for p, value in found if value is not None)
 
     return rows
+
+
+def per_player(
+    data: RunData, of: Callable[[Played], Iterable[float]]
+) -> Iterator[tuple[Mapping[str, Any], Played, float]]:
+    """One value per player of every profile, with the role and the kind of actor that it was."""
+    seated = {
+        (row["match"], row["seat"]): row["player"]
+        for row in data.records("SELECT match, seat, player FROM matches WHERE seat IS NOT NULL")
+    }
+    for p in profiles_of(data):
+        kinds = data.game(p.match).words.kinds or (None,) * len(p.roles)
+        for seat, (role, kind, value) in enumerate(zip(p.roles, kinds, of(p), strict=True), 1):
+            key = {"match": p.match, "player": seated[p.match, seat], "role": role, "actor": kind}
+            yield key, p, float(value)
 
 
 def averaged(
@@ -47,5 +64,5 @@ def averaged(
     for key, profile, of in groups.values():
         yield {
             **key, "value": fsum(of) / len(of), "weight": float(len(of)),
-            "scenario_class": profile.scenario_class,
+            "scenario_class": profile.scenario_class, "condition": condition(profile.cell),
         }  # fmt: skip
