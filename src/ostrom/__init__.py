@@ -1,3 +1,29 @@
-"""Ostrom: a laboratory for cooperation between language-model agents."""
+"""Ostrom: a laboratory for cooperation between language-model agents.
+
+    import ostrom
+
+    study = ostrom.study("memory", preset="small", models=["openai/some-model"])
+    run = ostrom.play(study, budget_usd=5)
+    run.estimate("cooperation", by=["game", "style"])
+
+Nothing is loaded before it is used: importing the package costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+__all__ = ["Run", "Study", "__version__", "open_run", "play", "play_async", "study"]
+
+if TYPE_CHECKING:
+    from ostrom.lab import Run, Study, open_run, play, play_async, study
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return getattr(import_module("ostrom.lab"), name)
+    raise AttributeError(f"module 'ostrom' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

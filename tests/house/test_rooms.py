@@ -30,6 +30,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"testing"}),
     frozenset({"web"}),
     frozenset({"cli", "__main__"}),
+    frozenset({"lab"}),
 )
 FLOOR = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 HEAVY = (

@@ -19,14 +19,15 @@ TROUBLE = 120
 """Characters of what went wrong that fit on the line."""
 
 
-def watch_with(*, json: bool = False) -> Callable[[Runner], Coroutine[Any, Any, None]]:
-    """A watcher for a run: shows progress and turns Ctrl-C into a clean stop."""
+def watch_with(*, json: bool = False, signals: bool = True) -> Callable[[Runner], Coroutine[Any, Any, None]]:
+    """A watcher for a run: shows progress and, with ``signals``, turns Ctrl-C into a clean stop."""
 
     def watch(runner: Runner) -> Coroutine[Any, Any, None]:
         return show(runner, asyncio.current_task())  # who asks for a watcher is the task that plays
 
     async def show(runner: Runner, playing: asyncio.Task[Any] | None) -> None:
-        _catch_interrupts(runner, playing)
+        if signals:
+            _catch_interrupts(runner, playing)
         if sys.stderr.isatty():
             await _bar(runner)
         else:

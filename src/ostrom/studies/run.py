@@ -134,34 +134,55 @@ def play_plan(
     begin: Callable[[Folder], Awaitable[None]] | None = None,
 ) -> Result:
     """Play a plan into ``runs/<name>``; ``begin`` may write the beginning of its journal."""
-    folder = Folder(Path(runs) / check_name(name))
-
-    async def session() -> Result:
-        # Models are opened before anything is written: a wrong name leaves no trace.
-        models: dict[str, Model] = {}
-        runner: Runner | None = None
-        try:
-            if options is None or options.cluster is None:
-                for model in plan.models:
-                    models[model] = (open_models or _open)(model, plan.settings(model))
-            runner = Runner(plan, folder, plan.library, models, options, open_models)
-            await runner.open()
-            folder.lock()
-            _prepare(folder, plan, extra or {})
-            if begin is not None:
-                await begin(folder)
-            return await _watched(runner, watch)
-        finally:
-            if runner is not None:
-                await runner.close()
-            for opened in models.values():
-                await opened.close()
-            folder.unlock()
-
+    playing = play_plan_async(
+        plan,
+        name=name,
+        runs=runs,
+        options=options,
+        watch=watch,
+        open_models=open_models,
+        extra=extra,
+        begin=begin,
+    )
     try:
-        return loop.run(session())
+        return loop.run(playing)
     except asyncio.CancelledError:  # the second Ctrl-C: whoever plays wants to leave, not to read a traceback
         raise KeyboardInterrupt from None
+
+
+async def play_plan_async(
+    plan: StudyPlan,
+    *,
+    name: str,
+    runs: str | Path = "runs",
+    options: Options | None = None,
+    watch: Watch | None = None,
+    open_models: Callable[[str, Mapping[str, Any]], Model] | None = None,
+    extra: Mapping[str, Any] | None = None,
+    begin: Callable[[Folder], Awaitable[None]] | None = None,
+) -> Result:
+    """As ``play_plan``, on the event loop that is running."""
+    folder = Folder(Path(runs) / check_name(name))
+    # Models are opened before anything is written: a wrong name leaves no trace.
+    models: dict[str, Model] = {}
+    runner: Runner | None = None
+    try:
+        if options is None or options.cluster is None:
+            for model in plan.models:
+                models[model] = (open_models or _open)(model, plan.settings(model))
+        runner = Runner(plan, folder, plan.library, models, options, open_models)
+        await runner.open()
+        folder.lock()
+        _prepare(folder, plan, extra or {})
+        if begin is not None:
+            await begin(folder)
+        return await _watched(runner, watch)
+    finally:
+        if runner is not None:
+            await runner.close()
+        for opened in models.values():
+            await opened.close()
+        folder.unlock()
 
 
 def _open(name: str, settings: Mapping[str, Any]) -> Model:

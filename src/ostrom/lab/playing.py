@@ -1,0 +1,169 @@
+"""Play a study from a script, a notebook or inside a running event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ostrom.cli.progress import watch_with
+from ostrom.engine import loop
+from ostrom.engine.folder import Folder, check_name
+from ostrom.engine.runner import Options, Result, Runner
+from ostrom.errors import UsageError
+from ostrom.lab.runs import Run, open_run
+from ostrom.lab.stating import Study
+from ostrom.lab.stating import study as stated
+from ostrom.studies.run import Watch, play_plan, play_plan_async
+from ostrom.studies.session import Session, save_session
+
+T = TypeVar("T")
+
+
+def play(
+    study: Study | str | Path | Mapping[str, Any],
+    *,
+    name: str | None = None,
+    runs: str | Path = "runs",
+    limit: int | None = None,
+    max_connections: int | None = None,
+    cache: str | Path | None = None,
+    report: bool = False,
+    progress: bool = True,
+    **options: Any,
+) -> Run:
+    """Play a study into ``runs/<name>``, or go on where it stopped; gives the run.
+
+    ``options`` are those of ``ostrom.study`` (models, preset, budget_usd, ...) where a name, a file or a mapping is
+    given. Works inside a running event loop too, as in a notebook. An interrupt stops cleanly: calls under way
+    are kept, and the same call goes on.
+    """
+    ready = _ready(study, options)
+    given = _arguments(ready, name, runs, limit, max_connections, cache)
+    if _inside_a_loop():
+        result = _in_a_thread(lambda watch: play_plan_async(**given, watch=watch), progress)
+    else:
+        on_main = threading.current_thread() is threading.main_thread()
+        result = play_plan(**given, watch=watch_with(signals=on_main) if progress else None)
+    return _ended(given, result, report)
+
+
+async def play_async(
+    study: Study | str | Path | Mapping[str, Any],
+    *,
+    name: str | None = None,
+    runs: str | Path = "runs",
+    limit: int | None = None,
+    max_connections: int | None = None,
+    cache: str | Path | None = None,
+    report: bool = False,
+    progress: bool = True,
+    **options: Any,
+) -> Run:
+    """As ``play``, on the event loop that is running."""
+    ready = _ready(study, options)
+    given = _arguments(ready, name, runs, limit, max_connections, cache)
+    watch = watch_with(signals=False) if progress else None
+    return _ended(given, await play_plan_async(**given, watch=watch), report)
+
+
+def _ready(study: Study | str | Path | Mapping[str, Any], options: Mapping[str, Any]) -> Study:
+    if not isinstance(study, Study):
+        return stated(study, **options)
+    if options:
+        raise UsageError(f"{next(iter(options))}: give this to ostrom.study(), which made the study")
+    return study
+
+
+def _arguments(
+    study: Study,
+    name: str | None,
+    runs: str | Path,
+    limit: int | None,
+    max_connections: int | None,
+    cache: str | Path | None,
+) -> dict[str, Any]:
+    """What plays the study, as ``play_plan`` takes it."""
+    store = None if cache is None else Path(cache)
+    session = Session.of(**(study.session or {}), cache=store, max_connections=max_connections)
+
+    async def begin(home: Folder) -> None:
+        save_session(home.path, session)
+
+    options = Options(max_connections=max_connections, limit=limit, cache=store, prices=study.prices)
+    return {
+        "plan": study.plan,
+        "name": check_name(name or study.name),
+        "runs": runs,
+        "options": options,
+        "begin": begin,
+    }
+
+
+def _ended(given: Mapping[str, Any], result: Result, report: bool) -> Run:
+    run = open_run(Path(given["runs"]) / given["name"], result=result)
+    if report:
+        run.report()
+    return run
+
+
+def _inside_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _in_a_thread(play: Callable[[Watch], Coroutine[Any, Any, T]], progress: bool) -> T:
+    """Play on a loop of its own while the loop of the caller waits; an interrupt stops the run cleanly."""
+    playing: list[tuple[asyncio.AbstractEventLoop, Runner]] = []
+    shown = watch_with(signals=False)
+    ended: list[T] = []
+    failed: list[BaseException] = []
+    over = threading.Event()
+
+    async def watch(runner: Runner) -> None:
+        playing.append((asyncio.get_running_loop(), runner))
+        if progress:
+            await shown(runner)
+
+    def work() -> None:
+        try:
+            ended.append(loop.run(play(watch)))
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            over.set()
+
+    thread = threading.Thread(target=work, name="ostrom-play")
+    with _interruptible():
+        thread.start()
+        try:
+            over.wait()  # not thread.join(), which takes an interrupted wait for the end of the thread
+        except KeyboardInterrupt:
+            for running, runner in playing:
+                running.call_soon_threadsafe(partial(runner.stop, "interrupted", interrupted=True))
+            over.wait()
+            raise
+    if failed:
+        raise failed[0]
+    return ended[0]
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt at once: ``asyncio.run`` would keep it until its loop goes on."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

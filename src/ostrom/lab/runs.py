@@ -1,0 +1,207 @@
+"""A run as Python asks it: its tables, estimates, report and what-ifs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ostrom.analysis.rundata import RunData, run_data
+from ostrom.engine.runner import Result
+from ostrom.errors import UsageError
+from ostrom.studies.run import find_run
+from ostrom.studies.run import open_run as open_folder
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ostrom.analysis.estimate import Estimate
+    from ostrom.analysis.hypothesis import FactorTest
+    from ostrom.studies.compare import Comparison
+
+
+@dataclass(frozen=True, repr=False)
+class Run:
+    """A run on disk. Every question opens it anew, so a run that is still being played is read as it stands."""
+
+    path: Path
+    result: Result | None = None
+    """How playing ended, where this call played it."""
+
+    @property
+    def name(self) -> str:
+        """The name of the run: that of its folder."""
+        return self.path.name
+
+    @property
+    def matches(self) -> pl.DataFrame:
+        """One row per player and match."""
+        return self._table("matches")
+
+    @property
+    def decisions(self) -> pl.DataFrame:
+        """One row per decision."""
+        return self._table("decisions")
+
+    @property
+    def calls(self) -> pl.DataFrame:
+        """One row per call of a model."""
+        return self._table("calls")
+
+    def sql(self, query: str) -> pl.DataFrame:
+        """The answer to a query over the views matches, decisions, calls and traces."""
+        import polars as pl
+
+        with self.data() as data:
+            asked = data.connection.execute(query)
+            names, rows = [column[0] for column in asked.description], asked.fetchall()
+        return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
+
+    def estimate(
+        self, measure: str, *, by: Sequence[str] = (), where: Any = None, level: float = 0.95
+    ) -> pl.DataFrame:
+        """The mean of a measure with its interval, for every combination of the columns ``by``."""
+        from ostrom.analysis.estimate import estimate
+
+        with self.data() as data:
+            return _frame(estimate(data, measure, by, where=where, level=level))
+
+    def contrast(
+        self,
+        measure: str,
+        factor: str,
+        levels: str,
+        *,
+        by: Sequence[str] = (),
+        where: Any = None,
+        level: float = 0.95,
+    ) -> pl.DataFrame:
+        """The difference of a measure between two levels of a factor: ``"a - b"``, or ``"* - b"`` for all."""
+        from ostrom.analysis.estimate import contrast
+
+        with self.data() as data:
+            return _frame(contrast(data, measure, factor, levels, by, where=where, level=level))
+
+    def trend(
+        self,
+        measure: str,
+        over: str,
+        *,
+        by: Sequence[str] = (),
+        log: Any = False,
+        where: Any = None,
+        level: float = 0.95,
+    ) -> pl.DataFrame:
+        """The slope of a measure over a column of numbers."""
+        from ostrom.analysis.estimate import trend
+
+        with self.data() as data:
+            return _frame(trend(data, measure, over, by, log=log, where=where, level=level))
+
+    def test(self, measure: str, factor: str, **options: Any) -> FactorTest:
+        """A test between the levels of a factor, as `ostrom test` makes it."""
+        from ostrom.analysis.hypothesis import test
+
+        with self.data() as data:
+            return test(data, measure, factor, **options)
+
+    def report(self, *, safe: bool = False) -> Path:
+        """Write the report and give its page."""
+        from ostrom.cli.data import write_report
+
+        made = write_report(self.path, safe=safe)
+        if made.failures:
+            raise UsageError("; ".join(made.failures))
+        return made.path
+
+    def transcript(
+        self, match: int = 0, *, round: int | None = None, player: int | None = None
+    ) -> list[dict[str, Any]]:
+        """A match as it was said: every prompt, every reply, and how it was read."""
+        from ostrom.studies.transcript import transcript
+
+        with open_folder(self.path) as opened:
+            return list(transcript(opened, match, number=round, player=player))
+
+    def compare(self, *, as_: Sequence[str] = (), reference: str | None = None) -> Comparison:
+        """The figures of this run beside the published ones."""
+        from ostrom.studies.compare import compare_run
+
+        with open_folder(self.path) as opened, self.data() as data:
+            return compare_run(opened, data, as_, reference)
+
+    def branch(
+        self,
+        match: int,
+        at: int,
+        set: Sequence[str] | None = None,
+        *,
+        strategy: str | None = None,
+        seat: int | None = None,
+        seeds: int = 1,
+        name: str | None = None,
+        runs: str | Path | None = None,
+    ) -> Run:
+        """Play on from round ``at`` of a finished match as a new run, with changes as `ostrom branch` takes them.
+
+        ``strategy="defector"`` is short for ``set=["strategy=defector"]``.
+        """
+        from ostrom.studies.branch import branch
+
+        changes = [*(set or ()), *([] if strategy is None else [f"strategy={strategy}"])]
+        with open_folder(self.path) as parent:
+            done = branch(
+                parent, match, at, changes, seat=seat, seeds=seeds, name=name, runs=runs or self.path.parent
+            )
+        return Run(done.folder, done.result)
+
+    def export(
+        self, *, format: str = "parquet", out: str | Path | None = None, safe: bool = False
+    ) -> dict[str, Path]:
+        """Write the tables, and say where they are."""
+        from ostrom.analysis.tables import export_rows
+
+        with open_folder(self.path) as opened:
+            written = export_rows(opened.rows, format, Path(out or self.path), safe=safe)
+        return {name: path for name, (path, _) in written.items()}
+
+    @contextmanager
+    def data(self) -> Iterator[RunData]:
+        """The tables for analysis, brought up to date."""
+        with (
+            open_folder(self.path) as opened,
+            run_data(opened.rows, opened.folder.path, opened.manifest) as data,
+        ):
+            yield data
+
+    def _table(self, name: str) -> pl.DataFrame:
+        import polars as pl
+
+        with self.data() as data:
+            return pl.read_parquet(data.parquet[name])
+
+    def __repr__(self) -> str:
+        return f"<Run {self.name}: {self._state()}>"
+
+    def _repr_html_(self) -> str:
+        return f"<b>{escape(self.name)}</b>: {escape(self._state())}<br><code>{escape(str(self.path))}</code>"
+
+    def _state(self) -> str:
+        with open_folder(self.path) as opened:
+            ended = sum(1 for _ in opened.journal.endings())
+            return f"{ended} of {len(opened.plan)} matches played"
+
+
+def open_run(path: str | Path, runs: str | Path = "runs", *, result: Result | None = None) -> Run:
+    """A run by its folder or by its name in the folder of runs."""
+    return Run(find_run(path, runs).path, result)
+
+
+def _frame(found: Sequence[Estimate]) -> pl.DataFrame:
+    """Estimates as a table: the columns of their keys, then value, low, high, n, unit, method and note."""
+    import polars as pl
+
+    return pl.DataFrame([estimate.as_dict() for estimate in found], infer_schema_length=None)
