@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 import numpy as np
 
+from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer
+from ostrom.framing import Voice
 from ostrom.mechanisms.protocol import Decision
 from ostrom.models.base import Model, Reply, Request
 
@@ -15,6 +17,7 @@ from ostrom.models.base import Model, Reply, Request
 class Desk(Protocol):
     """Where a decision is answered. The engine keeps it: calls are limited, paid for and journaled there."""
 
+    unit: int
     step: int
     player: int
 
@@ -40,6 +43,20 @@ class Desk(Protocol):
 
     def complain(self, reason: str) -> None:
         """Count an answer that could not be read."""
+        ...
+
+
+class Seats(Protocol):
+    """Seats people who are not at this terminal: whoever runs a study with people provides it."""
+
+    def seat(
+        self,
+        config: AgentConfig,
+        voice: Voice,
+        others: Sequence[AgentConfig],
+        agent: Callable[[AgentConfig], Agent],
+    ) -> Agent:
+        """The agent of one person; ``others`` play in the same match, ``agent`` makes agents of other kinds."""
         ...
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ostrom.agents.base import Agent
+from ostrom.agents.base import Agent, Seats
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import Invalidity, LanguageAgent
 from ostrom.agents.person import Person
@@ -20,12 +20,30 @@ from ostrom.streams import Streams
 class Company:
     """Makes agents for the matches of a run: shared models and prompts, everything else new per match."""
 
-    def __init__(self, models: Mapping[str, Model], library: Library, invalidity: Invalidity) -> None:
-        self.models, self.library, self.invalidity = models, library, invalidity
+    def __init__(
+        self,
+        models: Mapping[str, Model],
+        library: Library,
+        invalidity: Invalidity,
+        people: Seats | None = None,
+    ) -> None:
+        self.models, self.library, self.invalidity, self.people = models, library, invalidity, people
 
     def __call__(self, configs: Sequence[AgentConfig], streams: Streams) -> list[Agent]:
         """One agent per player; labels that are drawn are drawn once for the whole match."""
-        return [self.agent(config, streams) for config in configs]
+        return [
+            self._person(config, [*configs[:place], *configs[place + 1 :]], streams)
+            if config.person == "web"
+            else self.agent(config, streams)
+            for place, config in enumerate(configs)
+        ]
+
+    def _person(self, config: AgentConfig, others: Sequence[AgentConfig], streams: Streams) -> Agent:
+        if self.people is None:
+            raise StudyError("people in the browser play through `ostrom serve STUDY`", key="agent.person")
+        return self.people.seat(
+            config, self.voice(config, streams), others, lambda other: self.agent(other, streams)
+        )
 
     def agent(self, config: AgentConfig, streams: Streams) -> Agent:
         """The agent of one player."""
@@ -35,8 +53,6 @@ class Company:
         if config.recorded is not None:
             raise StudyError(f"{config.recorded} was imported: its moves are on record, it cannot play on")
         voice = self.voice(config, streams)
-        if config.person == "web":
-            raise StudyError("people in the browser play through `ostrom serve STUDY`", key="agent.person")
         if config.person:
             return Person(config, voice)
         assert config.model is not None

@@ -18,6 +18,7 @@ Reading = Literal[
     "policy",
     "refused",
     "imported",
+    "assigned",
     "missed",
 ]
 

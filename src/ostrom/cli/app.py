@@ -20,6 +20,7 @@ from ostrom.cli import (
     resuming,
     robust,
     running,
+    serving,
     transcribing,
     validating,
 )
@@ -38,6 +39,7 @@ models = typer.Typer(help="Language models: check one, fetch the embedded ones."
 
 app.command("run")(running.run)
 app.command("resume")(resuming.resume)
+app.command("serve")(serving.serve)
 app.command("list")(catalog.list_parts)
 app.command("show")(catalog.show)
 app.command("validate")(validating.validate_file)

@@ -77,6 +77,7 @@ def run(
     """
     from ostrom.engine.folder import check_name
     from ostrom.engine.runner import Options
+    from ostrom.errors import UsageError
     from ostrom.studies.resolve import resolve
     from ostrom.studies.session import Session
 
@@ -92,6 +93,8 @@ def run(
         prompts=prompts,
         prices=prices,
     )
+    if found.plan.study.people is not None:
+        raise UsageError(f"{study}: is a study with people; `ostrom serve {study}` serves it")
     if dry_run:
         forecast_plan(found.plan, found.prices, json)
         return

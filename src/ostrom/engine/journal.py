@@ -263,6 +263,12 @@ class Journal:
             )
         }
 
+    def assigned(self) -> Iterator[tuple[int, int, int, Any]]:
+        """Unit, step, player and value of every answer that was given by assignment, in order."""
+        query = "SELECT unit, step, player, value FROM answers WHERE reading='assigned' ORDER BY unit, step, player"
+        for unit, step, player, value in self._rows(query):
+            yield unit, step, player, load(value)
+
     @property
     def played_by(self) -> str:
         """The versions involved, in words: those that wrote the journal and the one that reads it."""

@@ -154,10 +154,10 @@ class Match:
 class _Desk:
     """Where one decision of a match is answered."""
 
-    __slots__ = ("complaints", "match", "player", "step")
+    __slots__ = ("complaints", "match", "player", "step", "unit")
 
     def __init__(self, match: Match, player: int) -> None:
-        self.match, self.player, self.step = match, player, match.step
+        self.match, self.player, self.step, self.unit = match, player, match.step, match.unit.index
         self.complaints = 0
 
     def draw(self, purpose: str = "", step: int | None = None) -> np.random.Generator:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from ostrom.agents.base import Seats
 from ostrom.agents.config import AgentConfig
+from ostrom.errors import OstromError
 from ostrom.games.game import Game
 from ostrom.mechanisms.base import Mechanism
 from ostrom.streams import Streams, key_of
+
+if TYPE_CHECKING:
+    from ostrom.engine.journal import Journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,22 @@ class Plan(Protocol):
 
     def settings(self, model: str) -> Mapping[str, Any]:
         """Client settings of a model."""
+        ...
+
+
+class Arrivals(Seats, Protocol):
+    """Units that arise while a run goes on, because somebody arrives; a plan may have them as ``arrivals``."""
+
+    async def begin(self, journal: Journal) -> None:
+        """The journal is open: take up what is under way."""
+        ...
+
+    async def next(self) -> Unit | None:
+        """The next unit to be played, as soon as there is one; None: there will be no more."""
+        ...
+
+    def ended(self, unit: Unit, error: OstromError | None) -> None:
+        """A unit has come to its end, or to where it cannot go on."""
         ...
 
 

@@ -7,7 +7,7 @@ calls, which are read from the journal as they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from ostrom.engine.arrays import ArrayPlayer
@@ -33,12 +33,15 @@ class Rows:
         """Every unit that has begun, or one of them, with its state."""
         ended = {unit: (state, reason) for unit, state, reason in self.journal.endings()}
         begun = set(ended) | self.journal.begun()
+        hidden: Container[int] = getattr(self.plan, "hidden", ())
         for index in sorted(begun if match is None else begun & {match}):
             if index >= len(self.plan):
                 raise RunError(
                     f"{self.journal.path}: holds match {index}, the study has only {len(self.plan)}"
                 )
             state, reason = ended.get(index, ("open", None))
+            if state == "withdrawn" or index in hidden:
+                continue  # somebody took back what they had given, or tried the study out
             yield self.plan.unit(index), state, reason
 
     def matches(self) -> Iterator[Row]:

@@ -14,13 +14,14 @@ from typing import Any
 from ostrom import __version__
 from ostrom.agents.policy import SkipMatch
 from ostrom.engine.arrays import ArrayPlayer
+from ostrom.engine.arriving import play_arrivals
 from ostrom.engine.executors.base import Assignment, Ended, Executor, Manner, Session
 from ostrom.engine.executors.cluster import Cluster
 from ostrom.engine.executors.local import LocalExecutor
 from ostrom.engine.folder import Folder
 from ostrom.engine.gate import Stopped
 from ostrom.engine.journal import Journal
-from ostrom.engine.plan import Plan, Tally, Unit
+from ostrom.engine.plan import Arrivals, Plan, Tally, Unit
 from ostrom.engine.questions import ReplayDiffers
 from ostrom.engine.retries import Patience
 from ostrom.engine.rows import Rows
@@ -222,6 +223,11 @@ class Runner:
             self.tally.decisions += 2 * played.rounds
 
     async def _play_all(self, journal: Journal) -> None:
+        arrivals: Arrivals | None = getattr(self.plan, "arrivals", None)
+        if arrivals is not None:
+            await arrivals.begin(journal)
+            await play_arrivals(arrivals, lambda unit: self._play_arrived(unit, journal), self.stopping)
+            return
         units = self._one_by_one(journal)
         for index, state in self._states.items():
             if state in ("done", "skipped"):
@@ -267,6 +273,15 @@ class Runner:
             self.executor.stop()
             await asyncio.gather(*playing, return_exceptions=True)
             raise
+
+    async def _play_arrived(self, unit: Unit, journal: Journal) -> OstromError | None:
+        """Play a unit that arose; a spent budget ends it and not the run: people are there who can finish."""
+        ended = await self._play(unit, journal)
+        if isinstance(ended.error, BudgetSpent):
+            self._failed(unit, journal, ended.steps, str(ended.error))
+        else:
+            await self._conclude(unit, ended, journal)
+        return ended.error
 
     async def _play(self, unit: Unit, journal: Journal) -> Ended:
         try:

@@ -2,7 +2,7 @@ CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 
 CREATE TABLE IF NOT EXISTS units (
   unit INTEGER PRIMARY KEY,
-  state TEXT NOT NULL,          -- done, skipped, failed
+  state TEXT NOT NULL,          -- done, skipped, failed, withdrawn
   reason TEXT,
   steps INTEGER NOT NULL,
   scores TEXT,                  -- JSON list, one number per player

@@ -88,7 +88,7 @@ class StudyPlan:
         self.factors: tuple[Factor, ...] = read_factors(study.vary, self.file)
         self.grid = Grid(self.factors, study.only or (), self.file)
         self.cells = len(self.grid)
-        self._base = study.model_dump(include=set(VARIED))
+        self._base = study.model_dump(include={*VARIED, *(() if study.people is None else ("people",))})
         self._game = lru_cache(maxsize=4096)(self._build_game)
         self._mechanism = lru_cache(maxsize=4096)(self._build_mechanism)
         self._agent = lru_cache(maxsize=4096)(self._build_agent)
@@ -246,6 +246,10 @@ class StudyPlan:
         if number not in self._sound:  # a level may set a field to what no study file could say
             validate(StudyFile, {"name": self.study.name, **data}, self.file)
             self._sound.add(number)
+        return self._cell_of(data, labels, self._traits(number))
+
+    def _cell_of(self, data: Mapping[str, Any], labels: Mapping[str, Any], traits: Mapping[str, Any]) -> Cell:
+        """A cell from the study's fields in it."""
         game = self._game(_json(data["game"]))
         mechanism = self._mechanism(_json(data["mechanism"]))
         named = data["types"] or {"": {}}
@@ -270,8 +274,7 @@ class StudyPlan:
             preparations = tuple((name, seat) for name in types for seat in range(game.seats))
         return Cell(
             labels, game, mechanism, types, seats,
-            tuple(self._observed(cell, data["seating"], data["observers"])), preparations,
-            self._traits(number),
+            tuple(self._observed(cell, data["seating"], data["observers"])), preparations, traits,
         )  # fmt: skip
 
     def _traits(self, number: int) -> dict[str, Any]:

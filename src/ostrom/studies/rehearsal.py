@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
@@ -40,12 +40,13 @@ def _prepared(plan: HasUnits, unit: Unit) -> Mechanism:
     """The rules of a unit, given what its preparations come to when scripts make them."""
     if not unit.needs:
         return unit.mechanism
-    facts = []
-    for index in unit.needs:
-        needed = plan.unit(index)
-        outcome = next(o for o in _steps(needed, _prepared(plan, needed)) if isinstance(o, Outcome))
-        facts.append(outcome.facts)
-    return unit.mechanism.given(facts)
+    return unit.mechanism.given([rehearsed_facts(plan.unit(index)) for index in unit.needs])
+
+
+def rehearsed_facts(preparation: Unit) -> Mapping[str, Any]:
+    """What a preparation comes to when a script makes it."""
+    steps = _steps(preparation, preparation.mechanism)
+    return next(outcome.facts for outcome in steps if isinstance(outcome, Outcome))
 
 
 def _steps(unit: Unit, rules: Mechanism) -> Iterator[list[Decision] | Outcome]:

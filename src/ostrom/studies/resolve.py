@@ -17,6 +17,7 @@ from ostrom.framing import Library
 from ostrom.models import Abilities, check_model
 from ostrom.models.prices import Rates, load_prices
 from ostrom.studies.load import load_study, read_study, validate
+from ostrom.studies.people_plan import plan_of
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import try_prompts
 from ostrom.studies.run import check_same, find_run, prompts_folder
@@ -48,7 +49,7 @@ def resolve(
 ) -> Resolved:
     """The plan of a study with the options of `ostrom run`, checked from end to end."""
     study = load_study(source, preset=preset, changes=changes, models=models, seeds=seeds, budget=budget)
-    plan = StudyPlan(study, Library(prompts), read_study(source)[1])
+    plan = plan_of(study, Library(prompts), read_study(source)[1])
     check_plan(plan)
     return Resolved(plan, None if prices is None else load_prices(prices))
 
@@ -96,6 +97,10 @@ def _refuse_unplayable(manifest: Mapping[str, Any], path: Path) -> None:
         how = {"branch": "ostrom branch", "attribution": "ostrom attribute"}.get(str(parent.get("kind")))
         again = f"`{how} {parent.get('run')}` with its options" if how else "the command that began it"
         raise UsageError(f"{path}: is a fork of {parent.get('run')}; {again} goes on with it")
+    if manifest["study"].get("people") is not None:
+        raise UsageError(
+            f"{path}: is a study with people; `ostrom serve` with its study file goes on with it"
+        )
     if "game" not in manifest["study"]:
         raise UsageError(f"{path}: is no run of a study; a judged corpus is gone on with by `ostrom judge`")
 

@@ -20,12 +20,14 @@ from ostrom.framing import Library
 from ostrom.models import open_model
 from ostrom.models.base import Model
 from ostrom.studies.load import validate
+from ostrom.studies.people_plan import PeoplePlan, plan_of
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import refuse_other_prompts
 from ostrom.studies.schema import StudyFile
 from ostrom.whole_files import refuse_link
 
 Watch = Callable[[Runner], Coroutine[Any, Any, None]]
+OpenModels = Callable[[str, Mapping[str, Any]], Model]
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,9 @@ def _plan_of(folder: Folder, manifest: Mapping[str, Any], journal: Journal) -> S
 
         plan: StudyPlan = imported_plan(folder.path, manifest, study)
     else:
-        plan = StudyPlan(study, Library(prompts_folder(manifest, folder.path)), file)
+        plan = plan_of(study, Library(prompts_folder(manifest, folder.path)), file)
+        if isinstance(plan, PeoplePlan):
+            plan.learn(journal)
     if manifest.get("parent"):
         from ostrom.studies.forked import forked_plan
 
@@ -106,7 +110,7 @@ def play(
     prompts: str | Path | None = None,
     options: Options | None = None,
     watch: Watch | None = None,
-    open_models: Callable[[str, Mapping[str, Any]], Model] | None = None,
+    open_models: OpenModels | None = None,
     extra: Mapping[str, Any] | None = None,
     file: str | None = None,
 ) -> Result:
@@ -129,7 +133,7 @@ def play_plan(
     runs: str | Path = "runs",
     options: Options | None = None,
     watch: Watch | None = None,
-    open_models: Callable[[str, Mapping[str, Any]], Model] | None = None,
+    open_models: OpenModels | None = None,
     extra: Mapping[str, Any] | None = None,
     begin: Callable[[Folder], Awaitable[None]] | None = None,
 ) -> Result:

@@ -34,7 +34,7 @@ class Desk:
     """A desk that only draws: scripts make no calls."""
 
     def __init__(self, streams: Streams, step: int, player: int) -> None:
-        self.streams, self.step, self.player = streams, step, player
+        self.streams, self.unit, self.step, self.player = streams, 0, step, player
 
     def draw(self, purpose: str = "", step: int | None = None) -> np.random.Generator:
         return self.streams.at(self.step if step is None else step, self.player, purpose)

@@ -55,7 +55,8 @@ class LocalExecutor:
             most = max(1, min(most, self._left // len(self.models)))
             gate.open(model.name, manner.start_connections or model.connections, most)
             caller.open(model)
-        company = Company(self.models, self.library, Invalidity(plan.retries, plan.policy, plan.refused))
+        rule = Invalidity(plan.retries, plan.policy, plan.refused)
+        company = Company(self.models, self.library, rule, getattr(plan, "arrivals", None))
         self._player = UnitPlayer(company, session.journal, caller, session.tally)
         self._seats = max(1, plan.unit(0).game.seats) if len(plan) else 1
         self._in_process = all(ceiling is not None for ceiling in ceilings)

@@ -1,0 +1,165 @@
+"""The host of a study with people: leads visits, seats people, and knows what everybody should see.
+
+It knows nothing of the web: a page, a simulated participant and a test talk to the same few methods (``join``,
+``now_at``, ``shown``, ``settle``, ``leave``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ostrom.agents.base import Agent, Desk
+from ostrom.agents.config import AgentConfig
+from ostrom.answers import Answer
+from ostrom.framing import Voice
+from ostrom.people.guest import Guest
+from ostrom.people.inbox import Open
+from ostrom.people.leading import Leading
+from ostrom.people.seated import SeatedPerson
+
+MOST_EXTENSIONS = 10
+"""How often the time for one decision may be lengthened (WCAG 2.2, success criterion 2.2.1)."""
+PATIENCE = 2.0
+"""Seconds that a page may take to fetch a question before its clock starts, where partners wait."""
+
+
+class Host(Leading):
+    """Hosts all visits of a run."""
+
+    def seat(
+        self,
+        config: AgentConfig,
+        voice: Voice,
+        others: Sequence[AgentConfig],
+        agent: Callable[[AgentConfig], Agent],
+    ) -> Agent:
+        """The agent of a person."""
+        return SeatedPerson(self, config, voice, others, agent)
+
+    # -- playing -------------------------------------------------------------------------------------
+
+    async def ask_in_match(self, guest: Guest, entry: Open, desk: Desk) -> Answer:
+        """Ask a person for a decision of a match, within its time and not before it may be shown."""
+        rules, loop = self.plan.people_of(guest.cell or 0).time, asyncio.get_running_loop()
+        past = len(entry.decision.view.history)
+        if rules.decision is not None and guest.factor is not None:
+            entry.limit = rules.decision * guest.factor
+        if rules.reveal is not None and guest.answered is not None and past > guest.rounds:
+            low, high = rules.reveal
+            entry.due = guest.answered + low + (high - low) * desk.chance("reveal")
+        guest.rounds, guest.labels, entry.interrupted = past, entry.labels, guest.resumed
+        starts = None
+        if len(self.plan.book.tables[self.plan.place_of(entry.unit, entry.player)[0]].people) > 1:
+            # Partners wait: the clock runs whether or not the page was fetched.
+            starts = loop.call_at(max(entry.due, loop.time()) + PATIENCE, self.shown, entry)
+        try:
+            answer = await self.inbox.ask(entry)
+        finally:
+            if starts is not None:
+                starts.cancel()
+        guest.answered = loop.time() if answer.reading in ("person", "missed") else guest.answered
+        return answer
+
+    # -- what a page needs ---------------------------------------------------------------------------
+
+    def now_at(self, guest: Guest) -> Open | None:
+        """The decision that waits for somebody and may be shown; None: there is nothing to do yet."""
+        if guest.end is not None or guest.leaving is not None:
+            return None
+        if guest.table is None or guest.player is None:
+            entry = self.inbox.at(guest.visit * self.plan.stride, 0)
+        else:
+            entry = self.inbox.at(guest.table, guest.player) or self.inbox.at(
+                guest.table + 1 + guest.player, 0
+            )
+        return entry if entry is not None and entry.due <= asyncio.get_running_loop().time() else None
+
+    def shown(self, entry: Open) -> None:
+        """A decision is on its way to the person: its clock starts."""
+        self.inbox.show(entry, asyncio.get_running_loop().time(), self._missed)
+
+    def may_extend(self, entry: Open) -> bool:
+        """Whether somebody may ask for more time: not where other people wait for the answer."""
+        alone = len(self.plan.book.tables[self.plan.place_of(entry.unit, entry.player)[0]].people) == 1
+        return alone and entry.deadline is not None and entry.extended < MOST_EXTENSIONS
+
+    def extend(self, entry: Open) -> bool:
+        """Give somebody the time for a decision once more."""
+        return self.may_extend(entry) and self.inbox.extend(entry, self._missed)
+
+    def _missed(self, entry: Open) -> Answer:
+        return Answer(None, "missed", facts=self._kept(self._guest_of(entry), entry))
+
+    def _guest_of(self, entry: Open) -> Guest:
+        if entry.unit % self.plan.stride == 0:
+            return self.guests[entry.unit // self.plan.stride]
+        return self.guest_at(entry.unit, entry.player)
+
+    def _kept(self, guest: Guest, entry: Open) -> dict[str, Any]:
+        """What is kept with an answer: when it was shown and given, in ms since the visit began."""
+        now, ago = time.time() - guest.began, asyncio.get_running_loop().time()
+        shown = None if entry.shown is None else round((now - (ago - entry.shown)) * 1000)
+        kept = {**entry.facts, "shown": shown, "answered": round(now * 1000)}
+        if entry.extended:
+            kept["extended"] = entry.extended
+        return {**kept, "interrupted": True} if entry.interrupted else kept
+
+    async def settle(
+        self, guest: Guest, entry: Open, value: Any, personal: Sequence[tuple[str, str]] = (), **facts: Any
+    ) -> bool:
+        """Take an answer; True once it is on the disk, False where the question was settled before."""
+        if entry.answer.done() or self.now_at(guest) is not entry:
+            return False
+        if personal:
+            self.register.contact(guest.code, entry.step, personal)
+            await self.register.flush()
+        answer = Answer(value, "person", facts={**self._kept(guest, entry), **facts})
+        if not self.inbox.settle(entry, answer):
+            return False
+        guest.resumed, guest.result = False, None if entry.unit % self.plan.stride == 0 else guest.result
+        await entry.taken.wait()
+        await self._journal.flush()
+        return True
+
+    async def leave(self, guest: Guest, how: str) -> None:
+        """End a visit from outside: the person left, took everything back, or was gone for too long."""
+        if guest.end is not None or guest.leaving is not None:
+            return
+        entry = self.now_at(guest)
+        guest.leaving = how
+        guest.left.set()
+        self.register.note(guest.code, how)
+        for match in range(len(self.people.order)):
+            self.lobby.leave(self.plan.match_index(guest.visit, match))
+        if entry is None and guest.table is not None and guest.player is not None:
+            entry = self.inbox.at(guest.table, guest.player)  # one that may not be shown yet
+        if entry is not None and self.inbox.settle(entry, Answer({"end": how}, "assigned")):
+            await entry.taken.wait()
+            await self._journal.flush()
+        guest.changed()
+
+    async def sweep(self) -> None:
+        """End the visits of people who have been gone for too long, and see to requests of other commands."""
+        now = asyncio.get_running_loop().time()
+        for guest in list(self.guests.values()):
+            if guest.end is None and now - guest.seen > self.people.time.resume_within:
+                await self.leave(guest, "timed_out")
+        self.closed = bool(self.register.meta("closed"))
+        for number, what, code in self.register.requests():
+            if what == "withdraw" and (asked := self.codes.get(code)) is not None:
+                await self._withdraw(asked)
+            self.register.handled(number)
+        for code in self.register.tombstones():
+            for key in [key for key, who in self.known.items() if who.code == code]:
+                del self.known[key]
+        await self.register.flush()
+
+    async def _withdraw(self, guest: Guest) -> None:
+        if guest.end is None:
+            await self.leave(guest, "withdrawn")
+        else:
+            self._close(guest, "withdrawn", {"end": "withdrawn"})
+            await self._journal.flush()

@@ -1,0 +1,333 @@
+"""Leading visits: what the host answers in place of a person, and matches that begin when all sit down."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from asyncio import FIRST_COMPLETED
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from ostrom.agents.base import Desk
+from ostrom.agents.config import AgentConfig
+from ostrom.answers import Answer
+from ostrom.engine.journal import Journal
+from ostrom.engine.plan import Unit
+from ostrom.errors import OstromError, RunError
+from ostrom.mechanisms.protocol import Decision
+from ostrom.people.assignment import choose_cell
+from ostrom.people.book import Book
+from ostrom.people.guest import Guest
+from ostrom.people.inbox import Inbox, Open
+from ostrom.people.lobby import Lobby
+from ostrom.people.questions import Questionnaire
+from ostrom.people.register import Participant, Register, new_code
+from ostrom.people.results import Result, result_of
+from ostrom.people.schema import People, Step
+from ostrom.people.visit import HOSTED
+
+STATES = {
+    "consent": "arrived", "text": "consented", "quiz": "instructed", "accommodation": "assigned", "seat": "waiting",
+    "match": "playing", "ask": "asked", "survey": "surveyed", "debrief": "debriefed",
+}  # fmt: skip
+
+
+class PeoplePlan(Protocol):
+    """What a host needs of the plan of a study."""
+
+    people: People
+    book: Book
+    stride: int
+    cells: int
+
+    def cell_name(self, cell: int) -> str: ...
+    def people_of(self, cell: int) -> People: ...
+    def persons(self, cell: int, key: str) -> tuple[int, ...]: ...
+    def match_index(self, visit: int, match: int) -> int: ...
+    def unit(self, index: int) -> Unit: ...
+    def sheet(self, step: Step, language: str) -> Questionnaire | None: ...
+    def place_of(self, index: int, player: int) -> tuple[int, int]: ...
+    def agent_type(self, index: int, name: str) -> AgentConfig: ...
+
+
+class Leading:
+    """Takes visits up, assigns people, seats them and plays their matches."""
+
+    def __init__(self, plan: PeoplePlan, register: Register, *, title: str = "", test: bool = False) -> None:
+        self.plan, self.register, self.title, self.test = plan, register, title, test
+        self.people = plan.people
+        self.guests: dict[int, Guest] = {}
+        self.codes: dict[str, Guest] = {}
+        self.known: dict[tuple[str, str], Participant] = {}
+        self.inbox = Inbox(self._inbox_changed)
+        self.lobby = Lobby()
+        self.closed = False
+        """Whether nobody new may join."""
+        self.journal: Journal | None = None
+        self.ready = asyncio.Event()
+        """Set when visits can begin."""
+        self._queue: asyncio.Queue[Unit | None] = asyncio.Queue()
+        self._gathered: dict[int, set[int]] = {}
+        """Players who sit at a table and wait for its match to begin."""
+        self._over: dict[int, asyncio.Future[OstromError | None]] = {}
+        self._finished: dict[int, str] = {}
+
+    # -- what the engine asks ------------------------------------------------------------------------
+
+    async def next(self) -> Unit | None:
+        """The next unit to be played."""
+        return await self._queue.get()
+
+    def ended(self, unit: Unit, error: OstromError | None) -> None:
+        """A unit has ended: a visit is over, or those who wait for a match hear of it."""
+        if unit.kind != "visit":
+            future = self._over.setdefault(unit.index, asyncio.get_running_loop().create_future())
+            if not future.done():
+                future.set_result(error)
+            return
+        guest = self.guests.get(unit.index // self.plan.stride)
+        if guest is not None and error is None:
+            found = self._journal.ended(unit.index) or ("", None, None, {})
+            self._close(guest, str(found[3].get("end", "done")), found[3])
+
+    @property
+    def _journal(self) -> Journal:
+        assert self.journal is not None, "the run has not begun"
+        return self.journal
+
+    # -- beginning and end ---------------------------------------------------------------------------
+
+    async def begin(self, journal: Journal) -> None:
+        """Take up all visits that are under way; call it in the loop, when the journal is open."""
+        self.journal = journal
+        self.closed = bool(self.register.meta("closed"))
+        states = {index: state for index, state in journal.states().items() if index % self.plan.stride == 0}
+        for who in self.register.participants():
+            self.known[who.source, who.external] = who
+            if self.plan.book.visits.get(who.visit) is None or who.visit not in self.guests:
+                self._welcome(who.visit, who.code, who.test, who.language, who.joined)
+        for visit, visitor in self.plan.book.visits.items():
+            if visit not in self.guests:  # the register is older than the journal, or was erased from
+                self._welcome(visit, visitor.code, visitor.test, self.people.languages[0], visitor.at)
+        for visit, guest in self.guests.items():
+            known = self.plan.book.visits.get(visit)
+            if known is not None and known.code != guest.code:
+                raise RunError(f"{self.register.path}: visit {visit} has another code than in the journal")
+            guest.cell = None if known is None else known.cell
+            if states.get(visit * self.plan.stride) in ("done", "withdrawn"):
+                facts = (journal.ended(visit * self.plan.stride) or ("", None, None, {}))[3]
+                withdrawn = states[visit * self.plan.stride] == "withdrawn"
+                self._close(guest, "withdrawn" if withdrawn else str(facts.get("end", "done")), facts)
+            else:
+                guest.resumed = known is not None
+                self._queue.put_nowait(self.plan.unit(visit * self.plan.stride))
+        for index, table in self.plan.book.tables.items():
+            key = self.plan.people_of(table.cell).order[table.match]
+            for player in self.plan.persons(table.cell, key):
+                if player not in table.people and player not in table.stand_ins:
+                    self.lobby.torn.setdefault((table.cell, table.match), []).append((index, player))
+        await self.register.flush()
+        self.ready.set()
+
+    def _welcome(self, visit: int, code: str, test: bool, language: str, began: float) -> Guest:
+        guest = Guest(visit, code, test, language, began, seen=asyncio.get_running_loop().time())
+        self.guests[visit] = self.codes[code] = guest
+        return guest
+
+    def close(self) -> None:
+        """No more units: the run comes to its end."""
+        self._queue.put_nowait(None)
+        for guest in self.guests.values():
+            guest.changed()
+
+    def _close(self, guest: Guest, how: str, facts: Mapping[str, Any]) -> None:
+        guest.end, guest.state = how, how
+        guest.points = float(facts.get("points") or 0.0)
+        guest.table = guest.player = None
+        self._finished[guest.visit] = how
+        self.register.ended(guest.code, how)
+        if how == "withdrawn":
+            self._take_out(guest)
+        guest.changed()
+
+    def _take_out(self, guest: Guest) -> None:
+        """Take a visit and its matches out of all tables."""
+        known = self.plan.book.visits.get(guest.visit)
+        tables = [] if known is None else [seat.unit for seat in known.seats.values()]
+        for index in (guest.visit * self.plan.stride, *tables):
+            if (self._journal.ended(index) or ("",))[0] != "withdrawn":
+                self._journal.finish(
+                    index, "withdrawn", "taken back by a person", 0, facts={"end": "withdrawn"}
+                )
+
+    # -- arriving ------------------------------------------------------------------------------------
+
+    def known_as(self, source: str, external: str) -> Guest | None:
+        """The visit of somebody who was here before."""
+        who = self.known.get((source, external))
+        return None if who is None else self.guests.get(who.visit)
+
+    async def join(
+        self, source: str, external: str, session: str, language: str, *, test: bool = False
+    ) -> Guest:
+        """Begin a visit; whoever joins twice has one visit."""
+        if (before := self.known_as(source, external)) is not None:
+            await self.register.flush()
+            return before
+        visit = max([self.plan.book.last, *self.guests], default=-1) + 1
+        who = Participant(
+            new_code(), visit, source, external, session, test or self.test, language, time.time()
+        )
+        self.known[source, external] = who
+        guest = self._welcome(visit, who.code, who.test, language, who.joined)
+        self.register.join(who)
+        await self.register.flush()
+        self._queue.put_nowait(self.plan.unit(visit * self.plan.stride))
+        return guest
+
+    def occupied(self) -> list[int]:
+        """People per cell who finished or are under way."""
+        counts = [0] * self.plan.cells
+        for guest in self.guests.values():
+            if guest.cell is not None and not guest.test and guest.end in (None, "done"):
+                counts[guest.cell] += 1
+        return counts
+
+    def full(self) -> bool:
+        """Whether every cell has all its people."""
+        return min(self.occupied()) >= self.people.quota
+
+    # -- leading a visit -----------------------------------------------------------------------------
+
+    async def lead(self, decision: Decision, desk: Desk) -> Answer:
+        """Answer a decision of a visit: the host's own, or the person's."""
+        guest = self.guests[desk.unit // self.plan.stride]
+        if guest.leaving is not None and decision.kind != "arrive":
+            return Answer({"end": guest.leaving}, "assigned")
+        guest.state = STATES.get(decision.kind, guest.state)
+        if (chosen := decision.view.facts.get("accommodation")) is not None:
+            guest.factor = None if chosen == "none" else float(chosen)
+        if decision.kind in HOSTED:
+            value = await getattr(self, f"_{decision.kind}")(guest, decision, desk)
+            self.plan.book.learn(guest.visit, value)
+            return Answer(value, "assigned")
+        first = self.people.visit[0].kind
+        if decision.kind == first and decision.view.facts["number"] == 0 and not guest.test and self.full():
+            return Answer({"end": "full"}, "assigned")
+        entry = Open(desk.unit, desk.step, desk.player, decision, interrupted=guest.resumed)
+        if (sheet := self.sheet(decision, self.people.languages[0])) is not None:
+            orders = {
+                name: [int(i) for i in desk.draw(f"order:{name}").permutation(len(question.options))]
+                for name, question in sheet.named()
+                if question.order == "random"
+            }
+            entry.facts = {"orders": orders} if orders else {}
+        if decision.kind == "consent":
+            name = self.people.visit[0].file or ""
+            entry.facts = {"hash": hashlib.sha256(self.people.texts[name].encode()).hexdigest()}
+        return await self.inbox.ask(entry)
+
+    def sheet(self, decision: Decision, language: str) -> Questionnaire | None:
+        """The questions of a decision in a language, where it has any."""
+        number = decision.view.facts.get("number")
+        return None if number is None else self.plan.sheet(self.people.visit[number], language)
+
+    async def _arrive(self, guest: Guest, _: Decision, __: Desk) -> dict[str, Any]:
+        return {"code": guest.code, "test": guest.test, "at": round(guest.began, 3)}
+
+    async def _assign(self, guest: Guest, _: Decision, desk: Desk) -> dict[str, Any]:
+        rule = self.people.assign
+        quota = self.people.quota if not guest.test else 10**9
+        cell = choose_cell(self.occupied(), quota, rule.rule, rule.coin, desk.draw("assign"))
+        if cell is None:
+            return {"end": "full"}
+        guest.cell = cell
+        return {"cell": cell}
+
+    async def _seat(self, guest: Guest, decision: Decision, _: Desk) -> dict[str, Any]:
+        match, key = int(decision.view.facts["match"]), str(decision.view.facts["game"])
+        assert guest.cell is not None
+        lobby = self.people.lobby
+        guest.changed()
+        found = await self.lobby.seat(
+            guest.cell, match, self.plan.match_index(guest.visit, match), self.plan.persons(guest.cell, key),
+            lobby.wait, lobby.stand_in,
+        )  # fmt: skip
+        if guest.leaving is not None:
+            return {"end": guest.leaving}
+        if found is None:
+            return {"end": "no_partner"}
+        table, player, stand_ins = found
+        more = {"stand_ins": {str(seat): name for seat, name in stand_ins.items()}} if stand_ins else {}
+        return {"table": table, "player": player, "match": match, **more}
+
+    async def _match(self, guest: Guest, decision: Decision, desk: Desk) -> dict[str, Any]:
+        """Play the match that the person has a seat in, and say what it came to for them."""
+        match = int(decision.view.facts["match"])
+        seat = self.plan.book.visits[guest.visit].seats[match]
+        guest.table, guest.player = seat.unit, seat.player
+        time_, loop = self.plan.people_of(guest.cell or 0).time, asyncio.get_running_loop()
+        over = self._over.setdefault(seat.unit, loop.create_future())
+        begun = self._gather(seat.unit, seat.player)
+        while not over.done():
+            left = asyncio.ensure_future(guest.left.wait())
+            waiting: set[asyncio.Future[Any]] = {over} if begun else {over, left}
+            await asyncio.wait(
+                waiting, timeout=None if begun else self.people.lobby.wait, return_when=FIRST_COMPLETED
+            )
+            left.cancel()
+            begun = begun or self._has_begun(seat.unit)
+            if not over.done() and not begun:  # the group was torn apart, and nobody took the empty seat
+                guest.table = guest.player = None
+                return {"points": 0.0, "missed": 0, "ended": guest.leaving or "no_partner"}
+        await self._journal.flush()
+        result = result_of(self.plan.unit(seat.unit), self._journal, seat.player)
+        if time_.reveal is not None and result.ended == "done" and guest.answered is not None:
+            low, high = time_.reveal
+            wait = guest.answered + low + (high - low) * desk.chance("reveal") - loop.time()
+            await asyncio.sleep(max(0.0, wait))
+        guest.result = result.shown(guest.labels)
+        guest.table = guest.player = guest.answered = None
+        return self._told(guest, result)
+
+    def _told(self, guest: Guest, result: Result) -> dict[str, Any]:
+        ended = guest.leaving or result.ended
+        return {"points": result.points, "missed": result.missed, "ended": ended}
+
+    def _gather(self, table: int, player: int) -> bool:
+        """Start a match as soon as all its people sit at the table; one that is over is not played again."""
+        if self._journal.ended(table) is not None:
+            self._over[table].set_result(None)
+            return True
+        self._gathered.setdefault(table, set()).add(player)
+        if not self._has_begun(table):
+            return False
+        unit = self.plan.unit(table)
+        for index in unit.needs:
+            self._queue.put_nowait(self.plan.unit(index))
+        self._queue.put_nowait(unit)
+        return True
+
+    def _has_begun(self, table: int) -> bool:
+        at = self.plan.book.tables[table]
+        persons = self.plan.persons(at.cell, self.plan.people_of(at.cell).order[at.match])
+        return self._gathered[table] >= {p for p in persons if p not in at.stand_ins}
+
+    # -- who is where --------------------------------------------------------------------------------
+
+    def guest_at(self, unit: int, player: int) -> Guest:
+        """Who sits where in a match or makes a preparation."""
+        table, place = self.plan.place_of(unit, player)
+        return self.guests[self.plan.book.tables[table].people[place]]
+
+    def stand_in(self, unit: int) -> AgentConfig | None:
+        """The agent that takes the seat of somebody who left, if the study declares one."""
+        name = self.people.lobby.departed.partition(":")[2]
+        return self.plan.agent_type(unit, name) if name else None
+
+    def _inbox_changed(self, unit: int, player: int) -> None:
+        if unit % self.plan.stride == 0:
+            self.guests[unit // self.plan.stride].changed()
+        else:
+            self.guest_at(unit, player).changed()

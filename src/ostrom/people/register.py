@@ -1,0 +1,257 @@
+"""The register ``people.db``: who stands behind a code, what is personal, and what was paid.
+
+It lies beside the journal, readable by its owner alone, is never exported and keeps no trace of what was deleted
+(``secure_delete``). The journal holds random codes only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ostrom.errors import RunError
+from ostrom.whole_files import refuse_link
+
+FILE = "people.db"
+FORMAT = 1
+_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE participants (
+  code TEXT PRIMARY KEY, visit INTEGER UNIQUE NOT NULL, source TEXT NOT NULL, external TEXT NOT NULL,
+  session TEXT NOT NULL, test INTEGER NOT NULL, language TEXT NOT NULL, joined REAL NOT NULL, ended TEXT,
+  UNIQUE (source, external));
+CREATE TABLE contacts (code TEXT NOT NULL, step INTEGER NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL,
+  PRIMARY KEY (code, step, name));
+CREATE TABLE events (id INTEGER PRIMARY KEY, code TEXT NOT NULL, at REAL NOT NULL, kind TEXT NOT NULL, detail TEXT);
+CREATE TABLE payments (code TEXT NOT NULL, kind TEXT NOT NULL, amount TEXT NOT NULL, currency TEXT NOT NULL,
+  at REAL NOT NULL, file TEXT NOT NULL, PRIMARY KEY (code, kind));
+CREATE TABLE tombstones (code TEXT PRIMARY KEY, at REAL NOT NULL);
+CREATE TABLE requests (id INTEGER PRIMARY KEY, what TEXT NOT NULL, code TEXT NOT NULL);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Participant:
+    """One person, as the register knows them."""
+
+    code: str
+    visit: int
+    source: str
+    external: str
+    session: str
+    test: bool
+    language: str
+    joined: float
+    ended: str | None = None
+
+
+def new_code() -> str:
+    """A random code without letters that are mistaken for each other."""
+    return "".join(secrets.choice(_LETTERS) for _ in range(10))
+
+
+class Register:
+    """The database of the people of one run."""
+
+    def __init__(self, folder: Path, identity: str, *, create: bool = False) -> None:
+        self.path = folder / FILE
+        for suffix in ("", "-wal", "-shm"):
+            refuse_link(self.path.with_name(self.path.name + suffix))
+        if not self.path.exists():
+            if not create:
+                raise RunError(f"{self.path}: there is no register of people")
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_NOFOLLOW, 0o600))
+        self._lock = threading.Lock()
+        self._pending: list[tuple[str, tuple[Any, ...]]] = []
+        self._queued = self._written = 0
+        self._flushing: asyncio.Task[None] | None = None
+        try:
+            self.path.chmod(0o600)
+            old = os.umask(0o077)  # its log is made with the rights of the process
+            try:
+                self._db = self._connect(identity)
+            finally:
+                os.umask(old)
+        except (sqlite3.DatabaseError, OSError) as error:
+            raise RunError(f"{self.path}: the register cannot be used: {error}") from None
+
+    def _connect(self, identity: str) -> sqlite3.Connection:
+        db = sqlite3.connect(self.path, timeout=10, check_same_thread=False)
+        try:
+            for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
+                db.execute(f"PRAGMA {pragma}").fetchone()
+            if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                db.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}PRAGMA user_version={FORMAT};COMMIT;")
+                with db:
+                    db.execute(
+                        "INSERT INTO meta VALUES ('study', ?), ('key', ?)",
+                        (identity, secrets.token_bytes(32)),
+                    )
+            if db.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
+                raise RunError(f"{self.path}: is no register of this version")
+            if db.execute("SELECT value FROM meta WHERE key='study'").fetchone()[0] != identity:
+                raise RunError(f"{self.path}: belongs to another study than the journal beside it")
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+    def close(self) -> None:
+        """Write what is queued and close."""
+        self._write()
+        self._db.close()
+
+    # -- reading -------------------------------------------------------------------------------------
+
+    def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        with self._lock:
+            return self._db.execute(query, values).fetchall()
+
+    def meta(self, key: str) -> Any:
+        """A value of the register itself."""
+        found = self._rows("SELECT value FROM meta WHERE key=?", key)
+        return found[0][0] if found else None
+
+    def set_meta(self, key: str, value: Any) -> None:
+        """Keep a value of the register itself."""
+        with self._lock, self._db:
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    @property
+    def key(self) -> bytes:
+        """The key that tokens are signed with."""
+        return bytes(self.meta("key"))
+
+    def participants(self) -> Iterator[Participant]:
+        """Everybody, in the order of their visits."""
+        query = (
+            "SELECT code, visit, source, external, session, test, language, joined, ended FROM participants "
+        )
+        for code, visit, source, external, session, test, *rest in self._rows(query + "ORDER BY visit"):
+            yield Participant(code, visit, source, external, session, bool(test), *rest)
+
+    def tombstones(self) -> set[str]:
+        """The codes of people whose data was erased."""
+        return {code for (code,) in self._rows("SELECT code FROM tombstones")}
+
+    def payments(self) -> dict[tuple[str, str], tuple[str, str]]:
+        """Amount and currency of everything that was put into a payment file, by code and kind."""
+        rows = self._rows("SELECT code, kind, amount, currency FROM payments")
+        return {(code, kind): (amount, currency) for code, kind, amount, currency in rows}
+
+    def events(self, code: str | None = None) -> list[tuple[str, float, str, str | None]]:
+        """What was noticed, oldest first: code, time, kind, detail."""
+        where, values = ("", ()) if code is None else ("WHERE code=? ", (code,))
+        return self._rows(f"SELECT code, at, kind, detail FROM events {where}ORDER BY id", *values)
+
+    def requests(self) -> list[tuple[int, str, str]]:
+        """What other commands ask of the server that is running."""
+        return self._rows("SELECT id, what, code FROM requests ORDER BY id")
+
+    # -- writing: queued, and committed together in a thread -----------------------------------------
+
+    def _put(self, statement: str, *values: Any) -> None:
+        self._pending.append((statement, values))
+        self._queued += 1
+
+    def join(self, who: Participant) -> None:
+        """Queue a new participant."""
+        values = (
+            who.code,
+            who.visit,
+            who.source,
+            who.external,
+            who.session,
+            int(who.test),
+            who.language,
+            who.joined,
+        )
+        self._put("INSERT INTO participants VALUES (?,?,?,?,?,?,?,?,NULL)", *values)
+
+    def ended(self, code: str, how: str) -> None:
+        """Queue the end of a visit."""
+        self._put("UPDATE participants SET ended=? WHERE code=?", how, code)
+
+    def language(self, code: str, language: str) -> None:
+        """Queue the language that somebody chose."""
+        self._put("UPDATE participants SET language=? WHERE code=?", language, code)
+
+    def note(self, code: str, kind: str, detail: str | None = None) -> None:
+        """Queue an event; nothing is noted about people whose data was erased."""
+        self._put(
+            "INSERT INTO events SELECT NULL,?1,?2,?3,?4 WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE code=?1)",
+            code, time.time(), kind, detail,
+        )  # fmt: skip
+
+    def contact(self, code: str, step: int, texts: Iterable[tuple[str, str]]) -> None:
+        """Queue personal texts."""
+        for name, text in texts:
+            self._put(
+                "INSERT OR REPLACE INTO contacts SELECT ?1,?2,?3,?4 "
+                "WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE code=?1)",
+                code, step, name, text,
+            )  # fmt: skip
+
+    def request(self, what: str, code: str) -> None:
+        """Queue something for the server that is running."""
+        self._put("INSERT INTO requests VALUES (NULL,?,?)", what, code)
+
+    def handled(self, request: int) -> None:
+        """Queue that a request was seen to."""
+        self._put("DELETE FROM requests WHERE id=?", request)
+
+    def pay(self, rows: Iterable[tuple[str, str, str, str, str]]) -> None:
+        """Queue entries of the ledger: code, kind, amount, currency, file. A second one of a kind is refused."""
+        for code, kind, amount, currency, file in rows:
+            self._put(
+                "INSERT INTO payments VALUES (?,?,?,?,?,?)", code, kind, amount, currency, time.time(), file
+            )
+
+    def _write(self) -> None:
+        pending, self._pending = self._pending, []
+        if not pending:
+            return
+        try:
+            with self._lock, self._db:
+                for statement, values in pending:
+                    self._db.execute(statement, values)
+        except sqlite3.Error as error:
+            raise RunError(f"{self.path}: the register cannot be written: {error}") from None
+        self._written += len(pending)
+
+    def commit(self) -> None:
+        """Write what is queued, now."""
+        self._write()
+
+    async def flush(self) -> None:
+        """Wait until everything queued so far is on the disk; those who wait share one commit."""
+        wanted = self._queued
+        while self._written < wanted:
+            if self._flushing is None or self._flushing.done():
+                self._flushing = asyncio.create_task(asyncio.to_thread(self._write))
+            await asyncio.shield(self._flushing)
+
+    def erase(self, code: str) -> bool:
+        """Remove everything about a person, leave a tombstone, and overwrite the space; False: unknown code."""
+        self._write()
+        with self._lock:
+            with self._db:
+                known = self._db.execute("SELECT 1 FROM participants WHERE code=?", (code,)).fetchone()
+                for table in ("participants", "contacts", "events"):
+                    self._db.execute(f"DELETE FROM {table} WHERE code=?", (code,))
+                if known:
+                    self._db.execute("INSERT OR IGNORE INTO tombstones VALUES (?,?)", (code, time.time()))
+            with closing(self._db.cursor()) as cursor:
+                cursor.execute("VACUUM")
+                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return known is not None

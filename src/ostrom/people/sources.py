@@ -1,0 +1,181 @@
+"""Where people come from: how the parameters of a link name a person, and how they are checked."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ostrom.errors import StudyError
+from ostrom.people.schema import Source
+from ostrom.people.tokens import signed, verified
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.:@-]{1,128}")
+PARAMETERS = {
+    "prolific": ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID", "prolific_token"),
+    "mturk": ("workerId", "assignmentId", "hitId"),
+    "sona": ("sona_id",),
+    "link": ("link",),
+    "lab": ("seat",),
+}
+"""The parameters that a source puts into its links."""
+_SHA256 = bytes.fromhex("3031300d060960864801650304020105000420")
+"""How a SHA-256 digest begins in an RSA signature (PKCS #1, version 1.5)."""
+CLOCK = 60
+"""Seconds by which clocks may differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invited:
+    """Who a link says somebody is. ``session`` must be the same when they come back without their cookie."""
+
+    external: str
+    session: str
+
+
+class Door:
+    """Reads the parameters of the links of one source."""
+
+    def __init__(self, source: Source, key: bytes, folder: Path, origin: str | None = None) -> None:
+        self.source, self._key, self._host = source, key, (origin or "").rpartition("//")[2]
+        self._keys = _key_set(folder / source.keys) if source.verify and source.keys else {}
+
+    def parameters(self, query: Mapping[str, str]) -> list[tuple[str, str]]:
+        """What of a link is passed on to the form that begins the visit."""
+        return [(name, query[name]) for name in PARAMETERS[self.source.name] if name in query]
+
+    def invited(self, given: Mapping[str, str]) -> Invited | None:
+        """Who somebody is, or None where the parameters do not say so or are not genuine."""
+        match self.source.name:
+            case "prolific":
+                return self._prolific(given)
+            case "mturk":
+                if given.get("assignmentId") == "ASSIGNMENT_ID_NOT_AVAILABLE":
+                    return None  # somebody looks at the task without having accepted it
+                return _both(given.get("workerId"), given.get("assignmentId"))
+            case "sona":
+                return _both(given.get("sona_id"), "")
+            case "link":
+                number = verified(self._key, "link", given.get("link", ""))
+                fits = (
+                    number is not None and number.isdigit() and 1 <= int(number) <= (self.source.places or 0)
+                )
+                return Invited(number, given["link"]) if fits and number is not None else None
+            case "lab":
+                seat = given.get("seat", "")
+                number = seat if seat.isascii() and seat.isdigit() and len(seat) < 7 else "0"
+                return (
+                    Invited(str(int(number)), "") if 1 <= int(number) <= (self.source.places or 0) else None
+                )
+
+    def links(self, base: str) -> list[str]:
+        """The links to give to people, where the source has some of its own."""
+        places = range(1, (self.source.places or 0) + 1)
+        if self.source.name == "link":
+            return [f"{base}/?link={signed(self._key, 'link', str(n))}" for n in places]
+        if self.source.name == "lab":
+            return [f"{base}/?seat={n}" for n in places]
+        names = [name for name in PARAMETERS[self.source.name] if name not in ("prolific_token", "hitId")]
+        if self.source.name == "prolific":
+            return [f"{base}/?" + "&".join(f"{name}={{{{%{name}%}}}}" for name in names)]
+        if self.source.name == "sona":
+            return [f"{base}/?sona_id=%SURVEY_CODE%"]
+        return [f"{base}/?" + "&".join(f"{name}=" for name in names)]
+
+    def _prolific(self, given: Mapping[str, str]) -> Invited | None:
+        if not self.source.verify:
+            return _both(given.get("PROLIFIC_PID"), given.get("SESSION_ID"))
+        claims = verified_claims(given.get("prolific_token", ""), self._keys, time.time())
+        if claims is None or (self._host and _audience(claims) != self._host):
+            return None
+        held = claims.get("prolific")
+        told = {str(name).lower(): value for name, value in held.items()} if isinstance(held, Mapping) else {}
+        person = told.get("prolific_pid") or told.get("participant_id")
+        session = told.get("session_id")
+        found = _both(person, session)
+        given_person = given.get("PROLIFIC_PID")
+        return found if found is not None and given_person in (None, found.external) else None
+
+
+def _audience(claims: Mapping[str, Any]) -> str:
+    audience = claims.get("aud")
+    return str(audience).rpartition("//")[2].rstrip("/") if isinstance(audience, str) else ""
+
+
+def _both(external: Any, session: Any) -> Invited | None:
+    if not isinstance(external, str) or not _PLAIN.fullmatch(external):
+        return None
+    if not isinstance(session, str) or (session and not _PLAIN.fullmatch(session)):
+        return None
+    return Invited(external, session)
+
+
+def verified_claims(token: str, keys: Mapping[str, tuple[int, int]], now: float) -> dict[str, Any] | None:
+    """The claims of a signed token (JWT, RS256), or None where its signature or its time is wrong."""
+    parts = token.split(".")
+    if len(parts) != 3 or len(token) > 8000 or not token.isascii():
+        return None
+    try:
+        head, claims, signature = (
+            orjson.loads(_bytes(parts[0])),
+            orjson.loads(_bytes(parts[1])),
+            _bytes(parts[2]),
+        )
+    except ValueError:
+        return None
+    if not isinstance(head, dict) or not isinstance(claims, dict) or head.get("alg") != "RS256":
+        return None
+    key = keys.get(str(head.get("kid")))
+    if key is None or not _rsa_fits(f"{parts[0]}.{parts[1]}".encode(), signature, *key):
+        return None
+    expires, begins = claims.get("exp"), claims.get("nbf", 0)
+    if not isinstance(expires, int | float) or not isinstance(begins, int | float):
+        return None
+    return claims if begins - CLOCK <= now <= expires + CLOCK else None
+
+
+def _rsa_fits(message: bytes, signature: bytes, modulus: int, exponent: int) -> bool:
+    """Whether a signature is that of the owner of a public key: the padding is built and compared whole."""
+    size = (modulus.bit_length() + 7) // 8
+    if len(signature) != size or size < 256:
+        return False
+    opened = pow(int.from_bytes(signature, "big"), exponent, modulus).to_bytes(size, "big")
+    told = _SHA256 + hashlib.sha256(message).digest()
+    return hmac.compare_digest(opened, b"\0\1" + b"\xff" * (size - len(told) - 3) + b"\0" + told)
+
+
+def _bytes(text: str) -> bytes:
+    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+
+
+def _key_set(path: Path) -> dict[str, tuple[int, int]]:
+    """The RSA keys of a JWK set, by their names."""
+    try:
+        data = orjson.loads(path.read_bytes())
+        keys = {
+            str(key["kid"]): (
+                int.from_bytes(_bytes(key["n"]), "big"),
+                int.from_bytes(_bytes(key["e"]), "big"),
+            )
+            for key in data["keys"]
+            if key.get("kty") == "RSA"
+        }
+    except OSError as error:
+        raise StudyError(
+            f"cannot be read: {error.strerror}", file=str(path), key="people.source.keys"
+        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise StudyError(
+            "is no JWK set (JSON with a list 'keys')", file=str(path), key="people.source.keys"
+        ) from None
+    if not keys:
+        raise StudyError("holds no RSA key", file=str(path), key="people.source.keys")
+    return keys

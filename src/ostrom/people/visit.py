@@ -1,0 +1,199 @@
+"""A visit is a conversation of decisions: consent, texts, quiz, matches, questions, survey, debriefing.
+
+The rules are pure, like those of a match. What the host decides (who somebody is, which cell, which seat, how a
+match ended) is an answer too, of reading ``assigned``; so a visit is journaled, resumed and replayed like a match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeAlias
+
+from ostrom.answers import Answer, Choice, Form, Record
+from ostrom.games.game import Game
+from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
+from ostrom.people.questions import Questionnaire
+from ostrom.people.schema import ENDS, People, Step
+from ostrom.streams import Streams
+
+HOSTED = ("arrive", "assign", "seat", "match")
+"""Kinds of decisions that the host answers and not the person."""
+AGREE = Choice(("agree", "decline"))
+GO_ON = Choice(("continue",))
+
+Steps: TypeAlias = Generator[list[Decision], Sequence[Answer], Any]
+
+
+def _assigned(name: str, required: Mapping[str, str], optional: Mapping[str, str] = {}) -> Record:
+    properties = {key: {"type": kind} for key, kind in {**required, **optional}.items()}
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+    return Record(name, schema)
+
+
+ARRIVE = _assigned("arrive", {"code": "string", "test": "boolean", "at": "number"})
+ASSIGN = _assigned("assign", {"cell": "integer"})
+SEAT = _assigned(
+    "seat", {"table": "integer", "player": "integer", "match": "integer"}, {"stand_ins": "object"}
+)
+MATCH = _assigned("match", {"points": "number", "missed": "integer", "ended": "string"})
+
+
+class Ended(Exception):
+    """The visit is over before its last step."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__(how)
+        self.how = how
+
+
+@dataclass
+class Story:
+    """What a visit has come to."""
+
+    facts: dict[str, Any] = field(default_factory=dict)
+    points: float = 0.0
+    cell: int | None = None
+
+
+class Visit(Mechanism):
+    """The rules of a visit.
+
+    ``sheets`` are the quiz and survey files by name, ``orders`` the games of a visit in every cell.
+    """
+
+    name: ClassVar[str] = "visit"
+
+    def __init__(
+        self, people: People, sheets: Mapping[str, Questionnaire], orders: Sequence[tuple[str, ...]]
+    ) -> None:
+        self.people, self.sheets, self.orders = people, sheets, orders
+        self.forms = {name: sheet.form("survey") for name, sheet in sheets.items()}
+        kinds = [step.kind for step in people.visit]
+        before = [step.name for step in people.visit[: kinds.index("match")]]
+        after = people.assign.after
+        self._assign_at = len(before) if after is None else before.index(after) + 1
+        """The step before which people are assigned to a cell."""
+
+    def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
+        """Lead one person through the steps."""
+        story = Story()
+        try:
+            arrived = yield from self._ask(game, story, "arrive", ARRIVE)
+            story.facts |= {"code": arrived["code"], "test": arrived["test"]}
+            yield from self._steps(game, story)
+            how = "done"
+        except Ended as end:
+            how = end.how
+        facts = {**story.facts, "end": how, "cell": story.cell, "points": story.points}
+        return Outcome([], (story.points,), facts)
+
+    def _steps(self, game: Game, story: Story) -> Steps:
+        steps = self.people.visit
+        for number, step in enumerate(steps):
+            if number == self._assign_at:
+                story.cell = (yield from self._ask(game, story, "assign", ASSIGN))["cell"]
+                yield from self._accommodate(game, story)
+            match step.kind:
+                case "consent":
+                    if (yield from self._ask(game, story, "consent", AGREE, number)) == "decline":
+                        raise Ended("declined")
+                case "text" | "debrief":
+                    yield from self._ask(game, story, step.kind, GO_ON, number)
+                case "quiz":
+                    yield from self._quiz(game, story, number, step)
+                case "match":
+                    yield from self._match(game, story, number, step)
+                case "ask":
+                    assert step.ask is not None
+                    sheet = Questionnaire(questions=(step.ask,))
+                    found = yield from self._ask(game, story, "ask", sheet.form("survey"), number)
+                    story.facts.setdefault("asked", {}).setdefault(step.ask.name, []).append(
+                        found.get(step.ask.name)
+                    )
+                case "survey":
+                    assert step.survey is not None
+                    form = self.forms[step.survey.file]
+                    found = yield from self._ask(game, story, "survey", form, number)
+                    story.facts.setdefault("surveys", {})[step.survey.name] = found
+
+    def _quiz(self, game: Game, story: Story, number: int, step: Step) -> Steps:
+        """Ask until all is right; a wrong answer leads back to the text that is named, or uses up a try."""
+        quiz = step.quiz
+        assert quiz is not None
+        sheet, tries = self.sheets[quiz.file], 0
+        back = next(
+            (i for i, s in enumerate(self.people.visit) if quiz.wrong is not None and s.name == quiz.wrong),
+            None,
+        )
+        wrong: list[str] = []
+        while True:
+            facts = {
+                "tries": tries,
+                "wrong": wrong,
+                "tries_left": None if quiz.tries is None else quiz.tries - tries,
+            }
+            found = yield from self._ask(game, story, "quiz", self.forms[quiz.file], number, facts)
+            tries += 1
+            wrong = sheet.wrong(found)
+            story.facts["quiz_tries"] = tries
+            story.facts["quiz_passed"] = not wrong
+            if not wrong:
+                return
+            if quiz.tries is not None and tries >= quiz.tries:
+                if quiz.failed == "screened_out":
+                    raise Ended("screened_out")
+                return
+            if back is not None:
+                yield from self._ask(game, story, "text", GO_ON, back, {"again": True})
+
+    def _accommodate(self, game: Game, story: Story) -> Steps:
+        """Offer more time before the first match, where there is a clock and a choice."""
+        time = self.people.time
+        if time.decision is None or len(time.accommodation) < 2:
+            return
+        form = Choice(tuple("none" if f == "none" else f"{f:g}" for f in time.accommodation))
+        story.facts["accommodation"] = yield from self._ask(game, story, "accommodation", form)
+
+    def _match(self, game: Game, story: Story, number: int, step: Step) -> Steps:
+        assert step.match is not None and story.cell is not None
+        key = self.orders[story.cell][step.match - 1]
+        facts = {"match": step.match - 1, "game": key}
+        seat = yield from self._ask(game, story, "seat", SEAT, number, facts)
+        ended = yield from self._ask(game, story, "match", MATCH, number, {**facts, "table": seat["table"]})
+        story.points += ended["points"]
+        story.facts.setdefault("matches", []).append({"game": key, **seat, **ended})
+        story.facts["missed"] = story.facts.get("missed", 0) + ended["missed"]
+        if ended["ended"] in ENDS and ended["ended"] != "done":
+            raise Ended(ended["ended"])
+
+    def _ask(
+        self,
+        game: Game,
+        story: Story,
+        kind: str,
+        form: Form,
+        number: int | None = None,
+        facts: Mapping[str, Any] = {},
+    ) -> Generator[list[Decision], Sequence[Answer], Any]:
+        """Ask one thing; an answer of the host that names an end ends the visit."""
+        told = {"number": number, "points": story.points, **facts}
+        if "accommodation" in story.facts:
+            told["accommodation"] = story.facts["accommodation"]
+        view = View(game, 0, self.name, facts=told)
+        (answer,) = yield [Decision(0, kind, view, form)]
+        if answer.reading == "assigned" and isinstance(answer.value, Mapping) and "end" in answer.value:
+            raise Ended(str(answer.value["end"]))
+        if kind == "consent" and answer.facts:
+            story.facts["consent"] = answer.facts.get("hash")
+        return answer.value
+
+    def most_decisions(self, game: Game) -> int:  # noqa: ARG002
+        """Every step once, and those of the host."""
+        return 3 + 2 * len(self.people.visit)

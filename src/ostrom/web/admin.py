@@ -1,0 +1,156 @@
+"""The admin page: who is where, cells, lobby, dropouts, lag. Blind to results unless it is unblinded, which is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import secrets
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from ostrom.people.host import Host
+from ostrom.people.sources import Door
+from ostrom.people.tokens import signed, verified
+from ostrom.web.pages import draw
+from ostrom.web.security import Gatekeeper, Refused
+
+COOKIE = "ostrom_admin"
+HOURS = 12
+
+
+class Admin:
+    """The application for the researcher."""
+
+    def __init__(
+        self, host: Host, door: Door, gatekeeper: Gatekeeper, password: str | None, base: str
+    ) -> None:
+        self.host, self.door, self.gatekeeper, self.base = host, door, gatekeeper, base
+        self._salt = secrets.token_bytes(16)
+        self._hash = None if password is None else self._hashed(password)
+        self._key = secrets.token_bytes(32)
+        self.closing = asyncio.Event()
+        self.lag = 0.0
+        self._tries: list[float] = []
+
+    def _hashed(self, password: str) -> bytes:
+        return hashlib.scrypt(password.encode(), salt=self._salt, n=2**14, r=8, p=1)
+
+    def app(self) -> Starlette:
+        """The routes."""
+        routes: list[tuple[str, Callable[[Request], Awaitable[Response]], list[str]]] = [
+            ("/", self.page, ["GET"]),
+            ("/login", self.login, ["POST"]),
+            ("/close", self.close, ["POST"]),
+            ("/unblind", self.unblind, ["POST"]),
+            ("/static/style.css", self.style, ["GET"]),
+        ]
+        return Starlette(
+            routes=[Route(path, self._kept(handler), methods=how) for path, handler, how in routes]
+        )
+
+    def _kept(
+        self, handler: Callable[[Request], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        async def serve(request: Request) -> Response:
+            return await self.gatekeeper(request, handler)
+
+        return serve
+
+    async def measure_lag(self) -> None:
+        """How late the event loop is, smoothed."""
+        loop = asyncio.get_running_loop()
+        while True:
+            before = loop.time()
+            await asyncio.sleep(0.5)
+            self.lag = 0.8 * self.lag + 0.2 * max(0.0, loop.time() - before - 0.5)
+
+    def _allowed(self, request: Request) -> bool:
+        if self._hash is None:
+            return True
+        until = verified(self._key, "admin", request.cookies.get(COOKIE, ""))
+        return until is not None and until.isdigit() and int(until) > time.time()
+
+    def _only_allowed(self, request: Request) -> None:
+        if not self._allowed(request):
+            raise Refused(403, "Log in first.")
+
+    async def login(self, request: Request) -> Response:
+        """Check the password; a few tries a minute are all there are."""
+        form = await self.gatekeeper.form(request)
+        self._tries = [at for at in self._tries if time.monotonic() - at < 60]
+        if len(self._tries) >= 10:
+            raise Refused(429, "Too many tries. Wait a minute.")
+        self._tries.append(time.monotonic())
+        given = await asyncio.to_thread(self._hashed, form.get("password", "")[:1000])
+        if self._hash is None or not hmac.compare_digest(given, self._hash):
+            raise Refused(403, "This is not the password.")
+        response = RedirectResponse("/", 303)
+        until = str(int(time.time()) + HOURS * 3600)
+        response.set_cookie(
+            COOKIE, signed(self._key, "admin", until), httponly=True, samesite="strict", path="/"
+        )
+        return response
+
+    async def page(self, request: Request) -> Response:
+        """The state of the study."""
+        context: dict[str, Any] = {"kind": "admin", "title": f"{self.host.title}: admin", "script": False}
+        if not self._allowed(request):
+            return HTMLResponse(draw("en", {**context, "login": True}), 403)
+        return HTMLResponse(draw("en", {**context, "login": False, "refresh_always": 5, **self.state()}))
+
+    def state(self) -> dict[str, Any]:
+        """Who is where: counts alone, no ids; points only when unblinded."""
+        host = self.host
+        real = [guest for guest in host.guests.values() if not guest.test]
+        cells = []
+        unblinded = bool(host.register.meta("unblinded"))
+        for cell in range(host.plan.cells):
+            here = [guest for guest in real if guest.cell == cell]
+            done = [guest for guest in here if guest.end == "done"]
+            left = Counter(guest.end for guest in here if guest.end not in (None, "done"))
+            points = f"{sum(g.points for g in done) / len(done):.2f}" if unblinded and done else ""
+            cells.append(
+                {
+                    "name": host.plan.cell_name(cell), "done": len(done), "left": dict(left), "points": points,
+                    "under_way": sum(guest.end is None for guest in here),
+                }
+            )  # fmt: skip
+        return {
+            "states": sorted(Counter(guest.state for guest in real).items()), "cells": cells,
+            "quota": host.people.quota, "lobby": len(host.lobby), "open": len(host.inbox), "closed": host.closed,
+            "tests": len(host.guests) - len(real), "lag": f"{self.lag * 1000:.1f}", "unblinded": unblinded,
+            "link": self.door.links(self.base)[0],
+        }  # fmt: skip
+
+    async def close(self, request: Request) -> Response:
+        """Close recruiting, or open it again."""
+        self._only_allowed(request)
+        form = await self.gatekeeper.form(request)
+        self.host.closed = form.get("closed") == "1"
+        self.host.register.set_meta("closed", int(self.host.closed))
+        self.host.register.note("", "closed" if self.host.closed else "opened")
+        return RedirectResponse("/", 303)
+
+    async def unblind(self, request: Request) -> Response:
+        """Show results from now on; that somebody looked is kept."""
+        self._only_allowed(request)
+        await self.gatekeeper.form(request)
+        self.host.register.set_meta("unblinded", time.time())
+        self.host.register.note("", "unblinded")
+        return RedirectResponse("/", 303)
+
+    async def style(self, _: Request) -> Response:
+        """The style of the pages."""
+        from importlib.resources import files
+
+        return Response(
+            files("ostrom.web").joinpath("static", "style.css").read_bytes(), media_type="text/css"
+        )

@@ -1,0 +1,243 @@
+"""The participants' side: a start page, one page that is always the right one, answers, news, and leaving."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from importlib.resources import files
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from ostrom.answers import Choice, Invalid
+from ostrom.people.forms import Read, read_decision, read_sheet
+from ostrom.people.guest import Guest
+from ostrom.people.host import Host
+from ostrom.people.inbox import Open
+from ostrom.people.sources import Door
+from ostrom.people.tokens import signed, verified
+from ostrom.web.pages import NAMES, Pages, draw, words
+from ostrom.web.security import Gatekeeper, Refused
+
+PING = 15.0
+"""Seconds between signs of life on a stream of news."""
+NEXT = 0.25
+"""Seconds that a reply waits for the next question, so that most pages need one request alone."""
+BACK = 5.0
+"""Seconds that a page waits for a visit to be taken up after a restart."""
+KINDS = {"style.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
+
+
+class Participants:
+    """The application for participants."""
+
+    def __init__(self, host: Host, door: Door, gatekeeper: Gatekeeper, cookie: str) -> None:
+        self.host, self.door, self.gatekeeper = host, door, gatekeeper
+        self.pages, self.cookie, self._key = Pages(host), cookie, host.register.key
+        self.closing = asyncio.Event()
+        self._static = {name: files("ostrom.web").joinpath("static", name).read_bytes() for name in KINDS}
+
+    def app(self) -> Starlette:
+        """The routes."""
+        routes: list[tuple[str, Callable[[Request], Awaitable[Response]], list[str]]] = [
+            ("/", self.page, ["GET"]),
+            ("/join", self.join, ["POST"]),
+            ("/answer", self.answer, ["POST"]),
+            ("/more", self.more, ["POST"]),
+            ("/leave", self.leave, ["GET", "POST"]),
+            ("/events", self.events, ["GET"]),
+            ("/static/{name}", self.static, ["GET"]),
+        ]
+        return Starlette(
+            routes=[Route(path, self._kept(handler), methods=how) for path, handler, how in routes]
+        )
+
+    def _kept(
+        self, handler: Callable[[Request], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        async def serve(request: Request) -> Response:
+            return await self.gatekeeper(request, handler)
+
+        return serve
+
+    # -- who is there --------------------------------------------------------------------------------
+
+    def guest(self, request: Request) -> Guest | None:
+        """The person whose cookie this is; a forged one is nobody's."""
+        code = verified(self._key, "visit", request.cookies.get(self.cookie, ""))
+        guest = None if code is None else self.host.codes.get(code)
+        if guest is not None:
+            guest.seen = asyncio.get_running_loop().time()
+        return guest
+
+    def _admit(self, guest: Guest, response: Response) -> Response:
+        response.set_cookie(
+            self.cookie, signed(self._key, "visit", guest.code), max_age=30 * 86400, path="/", httponly=True,
+            samesite="lax", secure=self.gatekeeper.secure,
+        )  # fmt: skip
+        return response
+
+    def _language(self, request: Request, wanted: str = "") -> str:
+        known = self.host.people.languages
+        told = [
+            part.partition(";")[0].strip() for part in request.headers.get("accept-language", "").split(",")
+        ]
+        for language in (wanted, request.query_params.get("lang", ""), *told[:20]):
+            for own in known:
+                if language == own or language.partition("-")[0] == own.partition("-")[0] != "":
+                    return own
+        return known[0]
+
+    # -- pages ---------------------------------------------------------------------------------------
+
+    def _draw(self, request: Request, guest: Guest, *, problem: str = "", notice: str = "") -> Response:
+        context = self.pages.page(guest, problem=problem, notice=notice)
+        part = request.headers.get("x-part") == "main"
+        return HTMLResponse(draw(guest.language, context, part=part), 422 if problem else 200)
+
+    async def page(self, request: Request) -> Response:
+        """The page where somebody is now, or the start for whoever is new."""
+        if "return" in request.query_params:
+            code = verified(self._key, "return", request.query_params["return"])
+            back = None if code is None else self.host.codes.get(code)
+            if back is not None:
+                return self._admit(back, RedirectResponse("/", 303))
+        guest = self.guest(request)
+        params = self.door.parameters(request.query_params)
+        if guest is not None:
+            invited = self.door.invited(dict(params)) if params else None
+            other = None if invited is None else self.host.known_as(self.door.source.name, invited.external)
+            if invited is None or other is guest:
+                if guest.version == 0:  # the server has just started and the visit is being taken up
+                    await guest.news(0, BACK)
+                return self._draw(request, guest) if not params else RedirectResponse("/", 303)
+        return self._start(request, params)
+
+    def _start(self, request: Request, params: list[tuple[str, str]]) -> Response:
+        language = self._language(request)
+        w = words(language)
+        languages = [(code, NAMES.get(code.partition("-")[0], code)) for code in self.host.people.languages]
+        body, fields = w.begin_text, [*params] if params else None
+        if params and self.door.invited(dict(params)) is None:
+            body, fields = w.wrong_invitation, None
+        elif not params:
+            body = w.no_invitation
+        elif self.host.closed:
+            body, fields = w.closed, None
+        context = {
+            "kind": "start", "title": self.host.title or w.welcome, "body": body, "params": fields,
+            "languages": languages, "script": False,
+        }  # fmt: skip
+        return HTMLResponse(draw(language, context), 200 if fields is not None or self.host.closed else 400)
+
+    async def join(self, request: Request) -> Response:
+        """Begin a visit, or come back to it."""
+        form = await self.gatekeeper.form(request)
+        invited, own = self.door.invited(form), self.guest(request)
+        language = self._language(request, form.get("language", ""))
+        if invited is None:
+            raise Refused(400, words(language).wrong_invitation)
+        source = self.door.source.name
+        before = self.host.known_as(source, invited.external)
+        if before is not None:
+            who = self.host.known[source, invited.external]
+            # Whoever knows somebody's id could act for them: without the cookie only the same session comes back.
+            if before is not own and (not who.session or who.session != invited.session):
+                raise Refused(409, words(language).elsewhere)
+            return self._admit(before, RedirectResponse("/", 303))
+        if self.host.closed:
+            raise Refused(403, words(language).closed)
+        self.gatekeeper.joining(request)
+        guest = await self.host.join(source, invited.external, invited.session, language)
+        if self.host.now_at(guest) is None and guest.end is None:
+            await guest.news(guest.version, NEXT)
+        return self._admit(guest, RedirectResponse("/", 303))
+
+    async def answer(self, request: Request) -> Response:
+        """Take an answer to the question that is open; any other one changes nothing."""
+        guest = self.guest(request)
+        form = await self.gatekeeper.form(request)
+        if guest is None:
+            raise Refused(403, words(self._language(request)).no_invitation)
+        entry = self.host.now_at(guest)
+        if entry is None or form.get("place") != entry.place:
+            return self._answered(request, guest, notice=words(guest.language).stale)
+        read = self._read(entry, form)
+        if isinstance(read, Invalid):
+            return self._draw(request, guest, problem=read.reason)
+        version = guest.version
+        await self.host.settle(guest, entry, read.value, read.personal)
+        if self.host.now_at(guest) is None and guest.end is None:
+            await guest.news(version, NEXT)
+        return self._answered(request, guest)
+
+    def _read(self, entry: Open, form: dict[str, str]) -> Read | Invalid:
+        decision = entry.decision
+        if entry.prompt is not None:
+            return read_decision(decision.form, entry.prompt.labels, form)
+        sheet = self.host.sheet(decision, self.host.people.languages[0])
+        if sheet is not None:
+            return read_sheet(sheet, form)
+        assert isinstance(decision.form, Choice)
+        return read_decision(decision.form, {option: option for option in decision.form.options}, form)
+
+    def _answered(self, request: Request, guest: Guest, notice: str = "") -> Response:
+        if request.headers.get("x-part") == "main":
+            return self._draw(request, guest, notice=notice)
+        return RedirectResponse("/", 303)
+
+    async def more(self, request: Request) -> Response:
+        """Give more time for the question that is open."""
+        guest = self.guest(request)
+        form = await self.gatekeeper.form(request)
+        if guest is None:
+            raise Refused(403, words(self._language(request)).no_invitation)
+        entry = self.host.now_at(guest)
+        if entry is not None and form.get("place") == entry.place and self.host.extend(entry):
+            guest.changed()
+        return self._answered(request, guest, notice=words(guest.language).more_time_given)
+
+    async def leave(self, request: Request) -> Response:
+        """Ask whether somebody really wants to leave, and how; then end the visit."""
+        guest = self.guest(request)
+        if guest is None:
+            return RedirectResponse("/", 303)
+        if request.method == "POST":
+            how = (await self.gatekeeper.form(request)).get("how")
+            if how not in ("departed", "withdrawn"):
+                raise Refused(400, "Choose how to leave.")
+            await self.host.leave(guest, how)
+            return RedirectResponse("/", 303)
+        context = {"kind": "leave", "title": words(guest.language).leave_title, "script": False}
+        return HTMLResponse(draw(guest.language, context))
+
+    # -- news ----------------------------------------------------------------------------------------
+
+    async def events(self, request: Request) -> Response:
+        """Tell a page that there is something new; it then asks for itself."""
+        guest = self.guest(request)
+        if guest is None:
+            return Response(status_code=204)  # which tells the browser not to ask again
+
+        async def stream() -> AsyncIterator[bytes]:
+            version = guest.version
+            yield b"retry: 2000\nevent: news\ndata: 0\n\n"
+            while not self.closing.is_set() and guest.end is None:
+                found = await guest.news(version, PING)
+                guest.seen = asyncio.get_running_loop().time()
+                kind, version = ("news" if found != version else "ping"), found
+                yield f"event: {kind}\ndata: {found}\n\n".encode()
+
+        return StreamingResponse(
+            stream(), media_type="text/event-stream", headers={"x-accel-buffering": "no"}
+        )
+
+    async def static(self, request: Request) -> Response:
+        """The style, the script and the icon; there are no other files."""
+        name = request.path_params["name"]
+        if name not in KINDS:
+            raise Refused(404, "There is no such file.")
+        headers = {"cache-control": "public, max-age=300"}
+        return Response(self._static[name], media_type=KINDS[name], headers=headers)

@@ -1,0 +1,141 @@
+"""What every request has to pass, and what every reply carries."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Collection
+from urllib.parse import parse_qsl, urlsplit
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+MOST_BYTES = 16_384
+"""The largest body of a request."""
+SLOWEST = 10.0
+"""Seconds in which a body must have arrived."""
+HEADERS = {
+    "content-security-policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+    "cache-control": "no-store",
+}
+
+
+class Refused(Exception):
+    """A request that is not served."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+    def response(self) -> Response:
+        """The refusal as a reply."""
+        return PlainTextResponse(self.reason + "\n", self.status)
+
+
+class Gatekeeper:
+    """Checks host and origin of requests, reads their bodies, and limits how often an address may join.
+
+    ``origin`` is how browsers reach the server (``https://host``); None: on this machine alone.
+    """
+
+    def __init__(self, origin: str | None, ports: Collection[int], *, joins_a_minute: int = 120) -> None:
+        self.secure = origin is not None and origin.startswith("https://")
+        local = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]") for port in ports}
+        self.origins = {f"http://{host}" for host in local}
+        self.hosts = set(local)
+        if origin is not None:
+            parts = urlsplit(origin)
+            self.hosts.add(parts.netloc.lower())
+            self.origins.add(f"{parts.scheme}://{parts.netloc}".lower())
+        self.behind_proxy = origin is not None
+        self._joins, self._most = OrderedDict[str, list[float]](), joins_a_minute
+
+    async def __call__(self, request: Request, handler: Callable[[Request], Awaitable[Response]]) -> Response:
+        """Serve a request that passes, and put the headers on every reply."""
+        try:
+            self.check(request)
+            response = await handler(request)
+        except Refused as refused:
+            response = refused.response()
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+        if self.secure:
+            response.headers.setdefault("strict-transport-security", "max-age=31536000")
+        return response
+
+    def check(self, request: Request) -> None:
+        """Refuse a wrong host, and whatever another site's page sends."""
+        if request.headers.get("host", "").lower() not in self.hosts:
+            raise Refused(421, "This server is reached under another name.")
+        if request.method in ("GET", "HEAD"):
+            return
+        origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
+        if origin is not None and origin.lower() not in self.origins:
+            raise Refused(403, "This request came from another site.")
+        if site is not None and site not in ("same-origin", "none"):
+            raise Refused(403, "This request came from another site.")
+        if origin is None and site is None:
+            raise Refused(403, "This request does not say which site it came from.")
+
+    async def form(self, request: Request) -> dict[str, str]:
+        """The fields of a form; one that is too long or comes too slowly is refused."""
+        if int(request.headers.get("content-length") or 0) > MOST_BYTES:
+            raise Refused(413, "That is too much.")
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/x-www-form-urlencoded":
+            raise Refused(415, "Send a form.")
+        body = bytearray()
+        try:
+            async with asyncio.timeout(SLOWEST):
+                async for piece in request.stream():
+                    body += piece
+                    if len(body) > MOST_BYTES:
+                        raise Refused(413, "That is too much.")
+        except TimeoutError:
+            raise Refused(408, "That took too long.") from None
+        try:
+            return dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=200))
+        except (UnicodeDecodeError, ValueError):
+            raise Refused(400, "This form cannot be read.") from None
+
+    def address(self, request: Request) -> str:
+        """The address that a request came from; a proxy on this machine is believed what it says last."""
+        peer = request.client.host if request.client is not None else ""
+        told = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
+        found = told if self.behind_proxy and told and _is_local(peer) else peer
+        try:
+            known = ipaddress.ip_address(found)
+        except ValueError:
+            return peer
+        return str(ipaddress.ip_network(f"{known}/64", strict=False)) if known.version == 6 else str(known)
+
+    def joining(self, request: Request) -> None:
+        """Count somebody who joins; too many a minute from one address are refused."""
+        address, now = self.address(request), time.monotonic()
+        times = [at for at in self._joins.pop(address, []) if now - at < 60]
+        if len(times) >= self._most:
+            self._joins[address] = times
+            raise Refused(
+                429, "Too many people joined from your network just now. Please try again in a minute."
+            )
+        self._joins[address] = [*times, now]
+        while len(self._joins) > 10_000:
+            self._joins.popitem(last=False)
+
+
+def _is_local(peer: str) -> bool:
+    try:
+        return ipaddress.ip_address(peer).is_loopback
+    except ValueError:
+        return False

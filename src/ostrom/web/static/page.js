@@ -1,0 +1,77 @@
+// One page, kept up to date. Everything here also works without this script, by forms and reloads.
+(() => {
+  "use strict";
+  const get = (id) => document.getElementById(id);
+  let sending = false, stream = null, last = Date.now(), ends = 0, told = 0;
+
+  const clock = () => {
+    const box = document.querySelector("[data-left]");
+    if (!box) return;
+    const left = Math.max(0, Math.ceil((ends - performance.now()) / 1000));
+    box.textContent = left;
+    const say = get("clock-said");
+    if (say && told !== left && (left === 10 || left === 5)) { told = left; say.textContent = left + " " + box.dataset.unit; }
+  };
+  const setup = () => {
+    const box = document.querySelector("[data-left]");
+    if (box) { ends = performance.now() + 1000 * box.dataset.left; told = 0; clock(); }
+  };
+  const put = (html) => {
+    const found = new DOMParser().parseFromString(html, "text/html").querySelector("main");
+    const main = document.querySelector("main");
+    if (!found || found.dataset.at === main.dataset.at) { setup(); return; }
+    main.replaceWith(found);
+    setup();
+    const head = found.querySelector("h1");
+    if (head) { document.title = head.textContent; head.focus(); }
+    window.scrollTo(0, 0);
+  };
+  const look = async () => {
+    if (sending) return;
+    try {
+      const reply = await fetch(location.pathname, { headers: { "X-Part": "main" }, redirect: "follow" });
+      if (reply.ok) { put(await reply.text()); online(); }
+    } catch { /* tried again by the watch below */ }
+  };
+  const online = () => { last = Date.now(); get("offline").classList.add("hidden"); };
+  const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+
+  document.addEventListener("submit", async (event) => {
+    const form = event.target;
+    if (form.dataset.plain !== undefined) return;
+    event.preventDefault();
+    if (sending) return;
+    sending = true;
+    const body = new URLSearchParams(new FormData(form, event.submitter));
+    const buttons = document.querySelectorAll("main button");
+    buttons.forEach((one) => { one.setAttribute("aria-disabled", "true"); });
+    for (;;) {
+      try {
+        const reply = await fetch(form.action, { method: "POST", body, headers: { "X-Part": "main" } });
+        if (reply.status < 500) { online(); put(await reply.text()); break; }
+      } catch { /* offline: the answer is kept and sent again with the same place */ }
+      get("offline").classList.remove("hidden");
+      await wait(2000);
+    }
+    sending = false;
+    document.querySelectorAll("main button").forEach((one) => { one.removeAttribute("aria-disabled"); });
+  });
+
+  const listen = () => {
+    if (stream) stream.close();
+    if (!document.querySelector("main[data-live]")) return;
+    stream = new EventSource("/events");
+    stream.addEventListener("news", () => { last = Date.now(); look(); });
+    stream.addEventListener("ping", () => { last = Date.now(); });
+  };
+  // An error reply closes an EventSource for good, and a silent one looks open: ask for the page, then listen anew.
+  setInterval(() => {
+    if (!document.querySelector("main[data-live]")) return;
+    if (!stream || stream.readyState === 2 || Date.now() - last > 40000) { last = Date.now(); look().then(listen); }
+  }, 3000);
+  setInterval(clock, 250);
+  addEventListener("pageshow", (event) => { if (event.persisted) look(); });
+  addEventListener("online", look);
+  setup();
+  listen();
+})();
