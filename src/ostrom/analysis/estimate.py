@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import stdev
 from typing import Any
 
 from ostrom.analysis.intervals import Bounds, Combination, Exact, Inference, Limits, mean_of, slope_of
@@ -50,6 +51,8 @@ class Estimate:
     level: float = 0.95
     inference: Inference | None = field(default=None, repr=False, compare=False)
     """What gives the interval at another level."""
+    sd: float | None = field(default=None, repr=False, compare=False)
+    """Of a mean: the standard deviation over its matches, with n - 1, which papers print; None with a single match."""
 
     def at(self, level: float) -> Estimate:
         """The same with the interval of another level of confidence."""
@@ -99,6 +102,7 @@ class Estimate:
             "low": self.low,
             "high": self.high,
             "level": self.level,
+            "sd": self.sd,
             "n": self.n,
             "unit": self.unit,
             "method": self.method,
@@ -134,9 +138,21 @@ def estimate(
     found = observations(data, measures.named(measure), where)
     found.need(balance)
     return [
-        estimated(dict(zip(by, key, strict=True)), *_mean(found, rows, by, balance), level)
+        replace(
+            estimated(dict(zip(by, key, strict=True)), *_mean(found, rows, by, balance), level),
+            sd=deviation([unit.value for unit in per_match(rows).values()]),
+        )
         for key, rows in found.groups(by).items()
     ]
+
+
+def deviation(values: Sequence[float]) -> float | None:
+    """The standard deviation with n - 1; None where there is one value or none.
+
+    >>> deviation([1.0, 3.0]), deviation([2.0])
+    (1.4142135623730951, None)
+    """
+    return stdev(values) if len(values) > 1 else None
 
 
 def contrast(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ import typer
 
 from ostrom.cli.options import Safe
 from ostrom.cli.output import print_json, say, write
+from ostrom.errors import UsageError
 
 if TYPE_CHECKING:
     from ostrom.reports.build import Report
@@ -40,6 +42,23 @@ def export(
 
 def report(
     run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
+    as_paper: Annotated[
+        bool,
+        typer.Option(
+            "--as-paper",
+            help="Write each table and figure of the study's paper under its name, ours beside it.",
+        ),
+    ] = False,
+    as_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--as", help="With --as-paper: the model under which an agent stands, NAME or AGENT=NAME."
+        ),
+    ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(help="With --as-paper: published figures by name (default: those of the study)."),
+    ] = None,
     safe: Safe = False,
     runs: Annotated[Path, RUNS] = Path("runs"),
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -48,7 +67,9 @@ def report(
 
     Exit code: 0 if every panel could be drawn, 1 if one could not (the page says why).
     """
-    made = write_report(run, runs, safe=safe)
+    if not as_paper and (as_ or reference):
+        raise UsageError("--as and --reference need --as-paper")
+    made = write_report(run, runs, safe=safe, paper=(as_ or (), reference) if as_paper else None)
     if json:
         print_json({"report": str(made), "failures": list(made.failures)})
     else:
@@ -57,8 +78,14 @@ def report(
         sys.exit(1)
 
 
-def write_report(run: str | Path, runs: Path = Path("runs"), *, safe: bool = False) -> Report:
-    """Bring the tables of a run up to date and write its report."""
+def write_report(
+    run: str | Path,
+    runs: Path = Path("runs"),
+    *,
+    safe: bool = False,
+    paper: tuple[Sequence[str], str | None] | None = None,
+) -> Report:
+    """Bring the tables of a run up to date and write its report, or with ``paper`` the one in the paper's shape."""
     from ostrom.analysis.rundata import run_data
     from ostrom.reports.build import build_report
     from ostrom.reports.figures import need_extras
@@ -69,6 +96,10 @@ def write_report(run: str | Path, runs: Path = Path("runs"), *, safe: bool = Fal
         open_run(run, runs) as opened,
         run_data(opened.rows, opened.folder.path, opened.manifest) as data,
     ):
+        if paper is not None:
+            from ostrom.studies.exhibits.write import write_as_paper
+
+            return write_as_paper(opened, data, *paper, safe=safe)
         return build_report(data, safe=safe)
 
 

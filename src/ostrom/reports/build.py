@@ -17,7 +17,7 @@ from ostrom.reports.card import card, headline, reproduce, warnings
 from ostrom.reports.chart import Spec, panel_name, panel_of
 from ostrom.reports.choose import chosen_panels
 from ostrom.reports.figures import for_page, need_extras, render
-from ostrom.reports.files import as_csv, as_markdown, file_name
+from ostrom.reports.files import as_csv, as_latex, as_markdown, file_name
 from ostrom.reports.findings import findings, first_chart
 from ostrom.reports.page import Section, ShownFigure, render_page, shown_table
 from ostrom.reports.panel import Drawn, Table
@@ -49,7 +49,7 @@ def build_report(data: RunData, wanted: Sequence[Spec] | None = None, *, safe: b
     need_extras()
     if wanted is None:
         wanted = (data.study.get("report") or {}).get("panels") or ()
-    desk = _Desk(data, safe=safe)
+    desk = Desk(data, safe=safe)
     first = desk.first()
     sections = [desk.section(spec) for spec in chosen_panels(wanted)]
     page = render_page(data, first, sections, warnings(data), card(data), reproduce(data), findings(data))
@@ -57,11 +57,11 @@ def build_report(data: RunData, wanted: Sequence[Spec] | None = None, *, safe: b
     return Report(path, tuple(f"{s.title}: {s.error}" for s in sections if s.error))
 
 
-class _Desk:
+class Desk:
     """Collects the files of a report and writes them at the end."""
 
-    def __init__(self, data: RunData, *, safe: bool) -> None:
-        self.data, self.safe = data, safe
+    def __init__(self, data: RunData, *, safe: bool, folder: str = "report") -> None:
+        self.data, self.safe, self.folder = data, safe, folder
         self.files: dict[str, str | bytes] = {}
         self._names: dict[str, set[str]] = {
             "figures": set(),
@@ -79,11 +79,19 @@ class _Desk:
         chart = first_chart(self.data)
         if chart is not None:
             drawn = chart.draw(self.data)
-            self._fill(
+            self.fill(
                 section, "results", replace(drawn, tables=(), notes=drawn.notes if drawn.figures else ())
             )
         section.tables.append(self._table(table, always_open=False))
         return section
+
+    def begin(self, name: str, title: str) -> Section:
+        """An empty section."""
+        return Section(self._name("ids", name), title)
+
+    def add(self, section: Section, table: Table) -> None:
+        """Put a table into a section."""
+        section.tables.append(self._table(table, always_open=False))
 
     def section(self, spec: Spec) -> Section:
         """One panel, drawn; whatever goes wrong in it stays in it."""
@@ -92,24 +100,26 @@ class _Desk:
         try:
             panel = panel_of(spec)
             section.title = panel.title
-            self._fill(section, name, panel.draw(self.data))
+            self.fill(section, name, panel.draw(self.data))
         except OstromError as error:
             section.error = str(error)
         except Exception as error:
             section.error = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return section
 
-    def _fill(self, section: Section, name: str, drawn: Drawn) -> None:
-        section.notes = list(drawn.notes)
-        section.html = list(drawn.html)
+    def fill(self, section: Section, name: str, drawn: Drawn, prefix: str = "") -> None:
+        """Put what a panel drew into a section; ``prefix`` begins the names of its files."""
+        section.notes += drawn.notes
+        section.html += drawn.html
         for figure in drawn.figures:
             svg, png = render(figure.chart)
-            file = self._name("figures", figure.name)
+            file = self._name("figures", f"{prefix} {figure.name}")
             self.files[f"figures/{file}.svg"], self.files[f"figures/{file}.png"] = svg, png
             shown = Markup(for_page(svg, f"{section.id}-{file}"))
             section.figures.append(ShownFigure(shown, figure.caption, figure.alt, file))
         for table in drawn.tables:
-            section.tables.append(self._table(table, always_open=not drawn.figures))
+            named = replace(table, name=f"{prefix} {table.name}".strip())
+            section.tables.append(self._table(named, always_open=not drawn.figures))
         if not (drawn.notes or drawn.figures or drawn.tables or drawn.html):
             section.notes.append(f"The panel {name} has nothing to show for this run.")
 
@@ -117,6 +127,7 @@ class _Desk:
         file = self._name("tables", table.name)
         self.files[f"tables/{file}.csv"] = as_csv(table, safe=self.safe)
         self.files[f"tables/{file}.md"] = as_markdown(table)
+        self.files[f"tables/{file}.tex"] = as_latex(table)
         return shown_table(table, file, always_open=always_open)
 
     def _name(self, kind: str, wish: str) -> str:
@@ -124,10 +135,12 @@ class _Desk:
 
     def write(self, page: str) -> Path:
         """Write everything; the page comes last, so an old page never points to missing files for long."""
-        folder = refuse_link(self.data.folder / "report")
+        folder = self.data.folder
+        for part in self.folder.split("/"):
+            folder = refuse_link(folder / part)
         study = yaml.safe_dump(self.data.study, sort_keys=False, allow_unicode=True)
         try:
-            folder.mkdir(exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
             for kind in ("figures", "tables"):
                 draft = folder / f".{kind}.tmp"
                 for place in (draft, folder / kind):

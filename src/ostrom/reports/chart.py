@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from ostrom.analysis.estimate import PLURAL, Estimate, contrast, estimate, trend
 from ostrom.analysis.measure import Measure, measures
@@ -29,8 +29,12 @@ class Chart(Panel):
 
     ``contrast`` is ``{factor: "a - b"}``, or ``"* - b"`` for every other level, and shows differences; ``trend``
     is ``{over: column, log: true}`` and shows slopes; without either the chart shows means. ``where`` picks
-    matches, ``balance`` names columns whose levels count the same, ``file`` is the name of the files.
+    matches, ``balance`` names columns whose levels count the same, ``file`` is the name of the files. ``bands: sd``
+    draws one standard deviation over matches to either side of a mean, as papers do, instead of its interval.
     """
+
+    draws_spreads: ClassVar[bool] = False
+    """Whether ``bands: sd`` can be drawn."""
 
     def __init__(
         self,
@@ -46,11 +50,15 @@ class Chart(Panel):
         title: str | None = None,
         caption: str | None = None,
         file: str | None = None,
+        bands: Literal["interval", "sd"] = "interval",
     ) -> None:
         self.measure = measures.named(measure)
         self.x, self.y = _columns(x), _columns(y)
         self.colour, self.facet, self.where, self.balance = colour, facet, where, tuple(balance)
         self.contrast, self.trend, self.caption, self.file = contrast, trend, caption, file
+        if bands != "interval" and (bands != "sd" or contrast or trend or not self.draws_spreads):
+            raise ValueError(f"bands must be interval or, for curves and bars of means, sd (found {bands!r})")
+        self.bands = bands
         if contrast is not None and trend is not None:
             raise ValueError("a chart shows differences (contrast) or slopes (trend), not both")
         if contrast is not None and (not isinstance(contrast, Mapping) or len(contrast) != 1):
@@ -87,12 +95,22 @@ class Chart(Panel):
         (x,) = self.x
         return [
             {
-                "x": across[e.key[x]], "mean": e.value, "low": e.low, "high": e.high,
+                "x": across[e.key[x]], "mean": e.value, "low": self.ends(e)[0], "high": self.ends(e)[1],
                 "series": series[e.key[self.colour] if self.colour else None],
                 "facet": beside[e.key[self.facet] if self.facet else None],
             }
             for e in found
         ]  # fmt: skip
+
+    def ends(self, e: Estimate) -> tuple[float | None, float | None]:
+        """Where the band or whisker of an estimate ends."""
+        if self.bands == "interval":
+            return e.low, e.high
+        return (None, None) if e.sd is None else (e.value - e.sd, e.value + e.sd)
+
+    def told_bands(self) -> str:
+        """What bands and whiskers are, in words."""
+        return "one standard deviation over matches" if self.bands == "sd" else "95 % intervals"
 
     def by(self, data: RunData) -> list[str]:  # noqa: ARG002
         """The columns that results are split by in this run."""
@@ -122,11 +140,16 @@ class Chart(Panel):
             caption = f"{self.caption or self.measure.definition} {self.drawn_as()} {rests_on(found)}"
             alt = f"{self.title}: {len(found)} estimates from {_least(found)} to {_most(found)}."
             figures.append(Figure(name, chart, caption, alt))
-        rows = [[*(e.key.get(c) for c in by), e.n, e.value, e.low, e.high, e.method] for e in found]
+        sd = self.bands == "sd"
+        rows = [
+            [*(e.key.get(c) for c in by), e.n, e.value, *([e.sd] if sd else []), e.low, e.high, e.method]
+            for e in found
+        ]
         columns = [
             *by,
             PLURAL.get(found[0].unit, f"{found[0].unit}s"),
             "difference" if self.contrast else "slope" if self.trend else self.measure.name,
+            *(["sd"] if sd else []),
             "low",
             "high",
             "interval",

@@ -1,4 +1,4 @@
-"""Tables as files: CSV for machines, Markdown for people."""
+"""Tables as files: CSV for machines, Markdown for people, LaTeX for papers."""
 
 from __future__ import annotations
 
@@ -41,6 +41,43 @@ def as_markdown(table: Table) -> str:
     )
     lines += [_line(number(value) for value in row) for row in table.rows]
     return "\n".join(lines) + "\n"
+
+
+def as_latex(table: Table) -> str:
+    """A LaTeX table (packages: booktabs); no text of a value is taken for a command.
+
+    >>> print(as_latex(Table("t", ["a_b", "n"], [["50 %", 1.5]], "A table.")), end="")
+    \\begin{table}
+    \\caption{A table.}
+    \\begin{tabular}{lr}
+    \\toprule
+    a\\_b & n \\\\
+    \\midrule
+    50 \\% & 1.500 \\\\
+    \\bottomrule
+    \\end{tabular}
+    \\end{table}
+    """
+    kinds = "".join("r" if is_number(table, i) else "l" for i in range(len(table.columns)))
+    rows = [[_latex(number(value)) for value in row] for row in table.rows]
+    lines = [
+        r"\begin{table}", *([rf"\caption{{{_latex(table.caption)}}}"] if table.caption else []),
+        rf"\begin{{tabular}}{{{kinds}}}", r"\toprule",
+        " & ".join(map(_latex, table.columns)) + r" \\", r"\midrule",
+        *(" & ".join(row) + r" \\" for row in rows), r"\bottomrule", r"\end{tabular}", r"\end{table}",
+    ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$", "×": r"$\times$",
+    "−": "$-$", "≥": r"$\geq$", "≤": r"$\leq$", "†": r"$\dagger$", "Δ": r"$\Delta$",
+    **{char: f"\\{char}" for char in "&%$#_{}"},
+}  # fmt: skip
+
+
+def _latex(text: Any) -> str:
+    return "".join(_LATEX.get(char, char) for char in escaped(" ".join(str(text).split())))
 
 
 def is_number(table: Table, column: int) -> bool:

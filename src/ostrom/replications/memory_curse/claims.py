@@ -65,7 +65,7 @@ class MemoryCurse(Reference):
     }
 
     def published(self) -> Sequence[Published]:
-        """All rows but those about fine-tuning, and columns that are arithmetic on others."""
+        """All rows about games; those of a fine-tuned model have the condition ``finetuned``."""
         return list(_published())
 
     def own(self, data: RunData, games: Games) -> Sequence[Own]:
@@ -102,9 +102,7 @@ def _published() -> Iterator[Published]:
     for row in published_rows("memory_curse"):
         condition, history, real = row["condition"], row["history_length"], row["x_real_rounds"]
         measure, value = row["metric"], number(row["value"])
-        if value is None or condition.startswith("finetuned") or not row["game"]:
-            continue
-        if measure.endswith(("_over_2", "_shift")):
+        if value is None or not row["game"]:
             continue
         doubts = doubts_in(row["note"])
         player, model = row["player"], row["model"]

@@ -16,12 +16,14 @@ from ostrom.reports.words import labels, pretty
 class Bars(Chart):
     """Bars along ``x``, side by side for the levels of ``colour``."""
 
+    draws_spreads = True
+
     def __init__(self, measure: Any, x: str, **rest: Any) -> None:
         super().__init__(measure, x, **rest)
 
     def drawn_as(self) -> str:
         """How value and interval are drawn."""
-        return "Bars are estimates, whiskers 95 % intervals."
+        return f"Bars are estimates, whiskers {self.told_bands()}."
 
     def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:
         """Grouped bars in small multiples."""

@@ -20,6 +20,8 @@ MOST_FACETS = 36
 class Curve(Chart):
     """Levels of ``x`` stand at equal distances in the order of the study, as history lengths usually do."""
 
+    draws_spreads = True
+
     def __init__(self, measure: Any, x: str, **rest: Any) -> None:
         super().__init__(measure, x, **rest)
         if self.y:
@@ -27,7 +29,7 @@ class Curve(Chart):
 
     def drawn_as(self) -> str:
         """How value and interval are drawn."""
-        return "Points are estimates, bands 95 % intervals; levels stand at equal distances."
+        return f"Points are estimates, bands {self.told_bands()}; levels stand at equal distances."
 
     def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:
         """Curves with bands."""

@@ -1,20 +1,37 @@
-"""A table of estimates, without a drawing."""
+"""A table of estimates, without a drawing; with ``x`` in the shape that papers print."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
-from ostrom.analysis.estimate import Estimate
+from ostrom.analysis.estimate import Estimate, fixed
 from ostrom.analysis.rundata import RunData
+from ostrom.reports.cells import levels_met
 from ostrom.reports.chart import Chart
+from ostrom.reports.panel import Drawn, Table
+from ostrom.reports.words import pretty
 
 
 class EstimateTable(Chart):
-    """One row per combination of the columns ``y``; without them every cell and agent has one."""
+    """One row per combination of the columns ``y``; without them every cell and agent has one.
 
-    def __init__(self, measure: Any, y: Any = None, **rest: Any) -> None:
-        super().__init__(measure, None, y, **rest)
+    With ``x`` the levels of that column stand side by side, and a cell is a text: ``show: sd`` is mean ± standard
+    deviation over matches, ``show: interval`` mean [interval]. ``scale: 100`` writes shares in per cent.
+    """
+
+    def __init__(
+        self, measure: Any, y: Any = None, x: str | None = None, show: Literal["sd", "interval"] = "sd",
+        scale: float = 1.0, digits: int = 2, **rest: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(measure, x, y, **rest)
+        if show not in ("sd", "interval"):
+            raise ValueError(f"show must be sd or interval (found {show!r})")
+        if show == "sd" and (self.contrast or self.trend):
+            raise ValueError(
+                "a difference or slope has no standard deviation over matches; write show: interval"
+            )
+        self.show, self.scale, self.digits = show, scale, digits
 
     def by(self, data: RunData) -> list[str]:
         """The columns that were asked for, or all factors and the agent."""
@@ -23,6 +40,39 @@ class EstimateTable(Chart):
     def chart(self, data: RunData, found: Sequence[Estimate]) -> Any:  # noqa: ARG002
         """No drawing."""
         return None
+
+    def draw(self, data: RunData) -> Drawn:
+        """The long table, and the wide one where levels stand side by side."""
+        drawn = super().draw(data)
+        if not self.x or not drawn.tables:
+            return drawn
+        (long,) = drawn.tables
+        wide = self._wide(data, self.estimates(data), f"{long.name}_wide")
+        return Drawn(tables=[wide, long], notes=drawn.notes)
+
+    def _wide(self, data: RunData, found: Sequence[Estimate], name: str) -> Table:
+        (x,) = self.x
+        rows = [c for c in self.used if c != x]
+        across = levels_met(data, x, found)
+        cells: dict[tuple[Any, ...], dict[Any, str]] = {}
+        for e in found:
+            cells.setdefault(tuple(e.key[c] for c in rows), {})[e.key[x]] = self._cell(e)
+        what = (
+            "mean ± standard deviation over matches (n - 1)" if self.show == "sd" else "mean [95 % interval]"
+        )
+        return Table(
+            name,
+            [*rows, *(pretty(level) for level in across)],
+            [[*key, *(of.get(level) for level in across)] for key, of in cells.items()],
+            f"{self.title}: {what}; columns are levels of {pretty(x)}.",
+        )
+
+    def _cell(self, e: Estimate) -> str:
+        ends = (e.sd,) if self.show == "sd" else (e.low, e.high)
+        value, *around = (None if n is None else fixed(n * self.scale, self.digits) for n in (e.value, *ends))
+        if None in around:
+            return str(value)
+        return f"{value} ± {around[0]}" if self.show == "sd" else f"{value} [{around[0]}, {around[1]}]"
 
 
 CHART = EstimateTable

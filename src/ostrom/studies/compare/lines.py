@@ -115,13 +115,18 @@ def compare_run(
     run: Run, data: RunData, chosen: Sequence[str] = (), reference: str | None = None
 ) -> Comparison:
     """Compare a run with the figures that its study refers to, or with those of another reference."""
+    return compare(named_reference(data, reference), data, games_of(run, data), chosen)
+
+
+def named_reference(data: RunData, reference: str | None = None) -> Reference:
+    """The reference of that name, or the one that the study names."""
     name = reference or (data.study.get("report") or {}).get("reference")
     if not name:
         raise UsageError(
             f"{data.folder}: the study names no published figures (report.reference); "
             f"choose some with --reference (known: {', '.join(references)})"
         )
-    return compare(references.build(name, key="report.reference"), data, games_of(run, data), chosen)
+    return references.build(name, key="report.reference")
 
 
 def games_of(run: Run, data: RunData) -> Games:
@@ -138,13 +143,8 @@ def games_of(run: Run, data: RunData) -> Games:
 
 def compare(reference: Reference, data: RunData, games: Games, chosen: Sequence[str] = ()) -> Comparison:
     """Put own and published figures side by side; ``chosen`` says which model each agent is compared with."""
-    published = _by_cell(reference.published())
-    own = list(reference.own(data, games))
-    agents = list(dict.fromkeys(figure.agent for figure in own if figure.agent is not None))
-    models = list(dict.fromkeys(p.model for of in published.values() for p in of if p.model is not None))
-    # The players of an imported run are the paper's own where they go by its names.
-    own_names = agents if data.manifest.get("imported") else ()
-    mapping = {a: a for a in own_names if a in models} | read_mapping(chosen, agents, models)
+    printed, own = list(reference.published()), list(reference.own(data, games))
+    published, mapping = _by_cell(printed), mapping_of(printed, own, data, chosen)
     lines: list[Line] = []
     unmatched = 0
     for figure in own:
@@ -157,6 +157,17 @@ def compare(reference: Reference, data: RunData, games: Games, chosen: Sequence[
     elif not lines:
         remarks.append("No cell of the run is among the published ones.")
     return Comparison(reference, tuple(lines), tuple(remarks), unmatched)
+
+
+def mapping_of(
+    published: Sequence[Published], own: Sequence[Own], data: RunData, chosen: Sequence[str]
+) -> dict[str, str]:
+    """The published model beside which each agent stands."""
+    agents = list(dict.fromkeys(figure.agent for figure in own if figure.agent is not None))
+    models = list(dict.fromkeys(p.model for p in published if p.model is not None))
+    # The players of an imported run are the paper's own where they go by its names.
+    own_names = agents if data.manifest.get("imported") else ()
+    return {a: a for a in own_names if a in models} | read_mapping(chosen, agents, models)
 
 
 def read_mapping(chosen: Sequence[str], agents: Sequence[str], models: Sequence[str]) -> dict[str, str]:

@@ -1,0 +1,173 @@
+"""Figures in the shape of a printed table: rows by columns, mean ± SD, ours under those of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ostrom.analysis.estimate import fixed
+from ostrom.reports.panel import Table
+from ostrom.reports.words import pretty
+from ostrom.studies.compare.figures import Own, Published
+from ostrom.studies.exhibits.declared import MODEL, Exhibit
+
+DOUBT = " †"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One figure with its place in the table."""
+
+    cell: Mapping[str, str]
+    ours: bool
+    model: str
+    beside: str | None
+    """Of an own figure: the paper's model under whose row it stands."""
+    value: float
+    spread: float | None
+    low: float | None
+    high: float | None
+    matches: int | None
+    source: str
+    doubts: tuple[str, ...]
+
+    def at(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The labels of some columns."""
+        return tuple(self._model() if name == MODEL else self.cell[name] for name in names)
+
+    def _model(self) -> str:
+        return f"{self.model} (ours)" if self.ours else self.model
+
+    def text(self, digits: int) -> str:
+        """Mean ± SD as the paper prints it; a dagger marks a figure in doubt."""
+        spread = "" if self.spread is None else f" ± {fixed(self.spread, digits)}"
+        return f"{fixed(self.value, digits)}{spread}{DOUBT if self.doubts else ''}"
+
+
+def entries(
+    one: Exhibit,
+    columns: Sequence[str],
+    published: Iterable[Published],
+    own: Iterable[Own],
+    mapping: Mapping[str, str],
+) -> list[Entry]:
+    """The figures of an exhibit: those printed in its sources, then those of the run that its condition allows."""
+    found = []
+    for p in published:
+        cell = dict(zip(columns, p.cell, strict=True))
+        if p.source in one.sources and _meets(cell, one.where):
+            doubts = p.doubts or (("the label is uncertain",) if p.status == "uncertain" else ())
+            found.append(
+                Entry(
+                    cell,
+                    False,
+                    p.model or "all models",
+                    None,
+                    p.value,
+                    p.spread,
+                    None,
+                    None,
+                    None,
+                    p.source,
+                    doubts,
+                )
+            )
+    for o in own:
+        cell = dict(zip(columns, o.cell, strict=True))
+        if _meets(cell, one.where):
+            beside = mapping.get(o.agent) if o.agent is not None else "all models"
+            found.append(
+                Entry(
+                    cell,
+                    True,
+                    o.agent or "all agents",
+                    beside,
+                    o.value,
+                    o.spread,
+                    o.low,
+                    o.high,
+                    o.matches,
+                    "",
+                    o.doubts,
+                )
+            )
+    return found
+
+
+def _meets(cell: Mapping[str, str], where: Mapping[str, str | list[str]]) -> bool:
+    return all(
+        cell[name] in (wanted if isinstance(wanted, list) else [wanted]) for name, wanted in where.items()
+    )
+
+
+def printed_shape(one: Exhibit, found: Sequence[Entry]) -> Table:
+    """Rows by columns; every row of ours stands under the rows of the paper that it belongs to."""
+    across = _ordered([e.at(one.columns) for e in _ranked(one, found)])
+    down = list(dict.fromkeys(e.at(one.rows) for e in _ranked(one, found)))
+    cells: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for e in found:
+        texts = cells.setdefault((e.at(one.rows), e.at(one.columns)), [])
+        if (text := e.text(one.digits)) not in texts:
+            texts.append(text)
+    rows = [
+        [
+            *(_label(one, part) for part in key),
+            *(" / ".join(cells.get((key, level), ())) or None for level in across),
+        ]
+        for key in down
+    ]
+    heads = [" ".join(text for part in level if (text := _label(one, part))) for level in across]
+    caption = (
+        f"{one.name}. {one.title}. Mean ± SD where known; rows or columns marked (ours) are of this run."
+    )
+    if any(e.doubts for e in found):
+        caption += " † in doubt: the table of single figures says why."
+    return Table(one.name, [*one.rows, *heads], rows, caption)
+
+
+def _label(one: Exhibit, part: str) -> str:
+    return one.labels.get(part, pretty(part))
+
+
+def single_figures(one: Exhibit, columns: Sequence[str], found: Sequence[Entry]) -> Table:
+    """One row per figure, with intervals and doubts."""
+    used = [name for name in columns if any(e.cell[name] for e in found)]
+    heads = [*used, "whose", MODEL, "value", "sd", "low", "high", "matches", "source", "doubts"]
+    rows: list[list[Any]] = [
+        [*(e.cell[name] for name in used), "ours" if e.ours else "printed", e.model, e.value, e.spread, e.low, e.high,
+         e.matches, e.source or None, "; ".join(e.doubts) or None]
+        for e in found
+    ]  # fmt: skip
+    return Table(
+        f"{one.name} figures", heads, rows, f"{one.name}: every figure by itself (95 % intervals).", shown=0
+    )
+
+
+def _ranked(one: Exhibit, found: Sequence[Entry]) -> list[Entry]:
+    """In the order of the paper; an own figure after those of its row, and of its model where one was chosen."""
+    keys = [name for name in (*one.rows, *one.columns) if name != MODEL]
+    places = {
+        name: {label: i for i, label in enumerate(_ordered([e.at([name]) for e in found]))} for name in keys
+    }
+    models = list(dict.fromkeys(e.model for e in found if not e.ours))
+
+    def rank(e: Entry) -> tuple[Any, ...]:
+        model = e.beside if e.ours else e.model
+        place = models.index(model) if model in models else len(models)
+        row = [(place, e.ours) if name == MODEL else (places[name][e.at([name])], False) for name in one.rows]
+        across = [
+            (place, e.ours) if name == MODEL else (places[name][e.at([name])], False) for name in one.columns
+        ]
+        return (*row, *across)
+
+    return sorted(found, key=rank)
+
+
+def _ordered(labels: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Labels as they come; numbers by size."""
+    known = list(dict.fromkeys(labels))
+    try:
+        return sorted(known, key=lambda label: [float(part) for part in label])
+    except ValueError:
+        return known

@@ -1,0 +1,111 @@
+"""A paper's tables and figures: declared as data, written under their names with ours beside them."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from ostrom.analysis.rundata import run_data
+from ostrom.errors import StudyError, UsageError
+from ostrom.plain_yaml import read_yaml
+from ostrom.registry import replications
+from ostrom.studies.compare import Own, Published, references
+from ostrom.studies.exhibits import write
+from ostrom.studies.exhibits.declared import Exhibit, Exhibits, check_exhibits, exhibits_of
+from ostrom.studies.exhibits.shape import entries, printed_shape, single_figures
+from ostrom.studies.exhibits.write import write_as_paper
+from ostrom.studies.load import load_study, validate
+from ostrom.studies.run import open_run, play
+
+COLUMNS = ("game", "length", "measure")
+TABLE = Exhibit(
+    name="Table 3", title="A table", study=("s",), rows=("game", "model"), columns=("length",),
+    where={"measure": "rate"}, labels={"pd": "Dilemma"},
+)  # fmt: skip
+
+
+def printed(game: str, length: str, model: str, value: float, **rest: object) -> Published:
+    return Published((game, length, "rate"), model, value, 0.5, "Table 3", "verified", **rest)  # type: ignore[arg-type]
+
+
+def ours(game: str, length: str, agent: str, value: float) -> Own:
+    return Own((game, length, "rate"), agent, value, value - 1, value + 1, 0.25, 3)
+
+
+def test_ours_stands_under_the_model_it_is_compared_with() -> None:
+    published = [
+        printed("pd", "2", "X", 1.0), printed("pd", "10", "X", 2.0, doubts=("CONFLICT: why",)),
+        printed("pd", "2", "Y", 3.0), printed("pg", "2", "X", 4.0),
+        Published(("pd", "2", "rate"), "X", 9.0, None, "Table 4", "verified"),
+        Published(("pd", "2", "other"), "X", 9.0, None, "Table 3", "verified"),
+    ]  # fmt: skip
+    own = [ours("pd", "2", "a", 1.5), ours("pd", "80", "a", 2.5), ours("pg", "2", "b", 3.5)]
+    found = entries(TABLE, COLUMNS, published, own, {"a": "X"})
+    table = printed_shape(TABLE, found)
+    assert list(table.columns) == ["game", "model", "2", "10", "80"]
+    assert [list(row) for row in table.rows] == [
+        ["Dilemma", "X", "1.0 ± 0.5", "2.0 ± 0.5 †", None],
+        ["Dilemma", "a (ours)", "1.5 ± 0.2", None, "2.5 ± 0.2"],
+        ["Dilemma", "Y", "3.0 ± 0.5", None, None],
+        ["pg", "X", "4.0 ± 0.5", None, None],
+        ["pg", "b (ours)", "3.5 ± 0.2", None, None],
+    ]
+    single = single_figures(TABLE, COLUMNS, found)
+    assert single.rows[1][3:5] == ["printed", "X"] and single.rows[1][-1] == "CONFLICT: why"
+    assert single.rows[4][3:] == ["ours", "a", 1.5, 0.25, 0.5, 2.5, 3, None, None]
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ("{name: T, title: t, study: s, rows: [game, model]}", "both rows and columns"),
+        ("{name: T, title: t, study: s, rows: [game], columns: [length]}", "model must stand once"),
+        ("{name: T, title: t}", "needs rows and columns"),
+        ("{name: T, title: t, rows: [model], columns: [length]}", "needs study"),
+        ("{name: T, title: t, without: none, color: red}", "color"),
+    ],
+)
+def test_a_wrong_declaration_is_one_line(entry: str, problem: str) -> None:
+    with pytest.raises(StudyError, match=problem) as told:
+        validate(Exhibits, read_yaml(f"exhibits: [{entry}]", "x"), "exhibits.yaml")
+    assert "exhibits.yaml" in str(told.value) and "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("name", sorted(replications()))
+def test_every_declared_name_column_panel_and_study_exists(name: str) -> None:
+    found = exhibits_of(name)
+    check_exhibits(found, references.build(name), name)
+    sources = {p.source for p in references.build(name).published()}
+    for one in found:
+        for study in one.study:
+            load_study(study)
+        if one.rows:
+            assert set(one.sources) <= sources, f"{one.name}: no published figure of {one.sources}"
+
+
+def test_an_unknown_column_is_named() -> None:
+    with pytest.raises(UsageError, match=r"Table 3: unknown column 'length' \(allowed: game, condition"):
+        check_exhibits((TABLE,), references.build("memory_curse"), "x")
+
+
+def test_a_run_is_written_in_the_shape_of_the_paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = load_study(
+        "memory", preset="smoke", changes=["types={kind: cooperator}", "mechanism.rounds=4"], seeds=2
+    )
+    play(study, runs=tmp_path)
+    with open_run(tmp_path / "memory") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        made = write_as_paper(run, data, ["kind=Mistral-7B"])
+        assert made.failures == () and made.path == tmp_path / "memory/report/as-paper/index.html"
+        monkeypatch.setattr(write, "exhibits_of", lambda name: ())
+        with pytest.raises(UsageError, match="memory_curse declares no tables and figures"):
+            write_as_paper(run, data)
+    tables = made.path.parent / "tables"
+    rows = list(csv.DictReader((tables / "Appendix-Table-1.csv").read_text(encoding="utf-8").splitlines()))
+    at = next(i for i, row in enumerate(rows) if row["model"] == "kind (ours)")
+    assert rows[at]["2"] == "100.0 ± 0.0" and rows[at]["20"] == ""
+    assert (rows[at - 1]["model"], rows[at - 1]["80"]) == ("Mistral-7B", "85.3 ± 2.9")
+    assert "85.3 $\\pm$ 2.9" in (tables / "Appendix-Table-1.tex").read_text(encoding="utf-8")
+    page = made.path.read_text(encoding="utf-8")
+    assert all(one.name in page for one in exhibits_of("memory_curse"))
