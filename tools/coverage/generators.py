@@ -84,3 +84,9 @@ UNBOUNDED = (
         "lognormal, at least 0", lambda rng, size: rng.lognormal(0, 1, size), float(np.exp(0.5)), (0, None)
     ),
 )
+
+DIFFERENCES = (
+    (0.5, 0.0, 0.5), (0.7, 0.0, 0.3), (0.8, 0.0, 0.2), (0.9, 0.0, 0.1), (0.97, 0.0, 0.03), (0.5, 0.5, 0.0),
+    (0.9, 0.1, 0.0), (0.97, 0.03, 0.0), (0.1, 0.9, 0.0), (0.05, 0.9, 0.05), (0.8, 0.1, 0.1), (0.2, 0.6, 0.2),
+)  # fmt: skip
+"""Pairs of matches that are all or nothing: the chances of +1, 0 and -1."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from tools.coverage.generators import FURTHER, ISSUED, UNBOUNDED, Array, Generator
+from tools.coverage.generators import DIFFERENCES, FURTHER, ISSUED, UNBOUNDED, Array, Generator
 
 from ostrom.analysis.intervals import (
     Limits,
@@ -75,6 +75,12 @@ def measured(samples: int) -> Iterator[Cell]:
             x = np.repeat(2.0 ** np.arange(levels), n)
             trials = (_slope(row, x, y) for y in drawn)
             yield _cell("slope over ln x", row.name, f"{levels} levels of {n}", n, trials)
+    for chances in DIFFERENCES:
+        row_name = "+1, 0, -1 with chances " + ", ".join(f"{chance:g}" for chance in chances)
+        for n in SIZES:
+            drawn = rng_for("differences", row_name, n).choice([1.0, 0.0, -1.0], (samples, n), p=chances)
+            trials = (_all_or_nothing(values, chances[0] - chances[2]) for values in drawn)
+            yield _cell("paired difference, all or nothing", row_name, f"{n}", n, trials)
     for p in (0.5, 0.9, 0.97):
         for clusters in (5, 10):
             for icc in (0.0, 0.2, 0.5):
@@ -123,6 +129,12 @@ def _mean(row: Generator, values: Array) -> Trial:
 def _paired(row: Generator, pair: Array) -> Trial:
     found = paired_difference_of(pair[0], pair[1], bounds=row.bounds)
     return found.limits(), 0.0, *_student(pair[0] - pair[1])
+
+
+def _all_or_nothing(differences: Array, truth: float) -> Trial:
+    first = (differences > 0) * 1.0
+    found = paired_difference_of(first, first - differences, bounds=(0.0, 1.0))
+    return found.limits(), truth, *_student(differences)
 
 
 def _difference(row: Generator, a: Array, b: Array) -> Trial:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ostrom.analysis.statistics.proportions import newcombe_difference, wilson
-from ostrom.analysis.statistics.result import ends
+from ostrom.analysis.intervals import combination_of, share_of
+from ostrom.analysis.intervals.group import count_group
 from ostrom.answers import Answer
 from ostrom.errors import UsageError
 from ostrom.studies.attribution import AttributionPlan, Measure
@@ -107,9 +107,10 @@ def _chance(plan: AttributionPlan, answers: Sequence[Answer | None], level: floa
         odds = [a.probabilities.get(name, 0.0) for a in valid if a.probabilities is not None]
         return Chance(sum(odds) / len(odds) if odds else None, len(odds), 0, invalid=invalid)
     cooperated = sum(a.value == name for a in valid)
-    share = wilson(cooperated, len(valid), unit="asking", level=level)
-    low, high = ends(share.ci)
-    return Chance(share.estimate, len(valid), cooperated, low, high, invalid)
+    if not valid:
+        return Chance(None, 0, 0, invalid=invalid)
+    share = share_of(cooperated, len(valid), unit="asking").limits(level)
+    return Chance(share.value, len(valid), cooperated, *share.ends, invalid)
 
 
 def _difference(
@@ -119,10 +120,9 @@ def _difference(
         return None, None, None
     if measure != "sample":
         return chance.p - base.p, None, None
-    found = newcombe_difference(
-        chance.cooperated, chance.n, base.cooperated, base.n, unit="asking", level=level
-    )
-    return found.estimate, found.ci.low, found.ci.high
+    groups = [count_group(side.cooperated, side.n) for side in (chance, base)]
+    found = combination_of(groups, (1.0, -1.0), unit="asking").limits(level)
+    return found.value, *found.ends
 
 
 def _shown(plan: AttributionPlan, back: int) -> str:

@@ -7,7 +7,6 @@ import pytest
 from tests.analysis.dynamics.games import DILEMMA, RPS, hawk_dove
 
 from ostrom.analysis.dynamics.basins import sample_basins
-from ostrom.analysis.dynamics.wilson import wilson_interval
 from ostrom.errors import UsageError
 
 
@@ -75,12 +74,6 @@ def test_the_same_stream_gives_the_same_basins() -> None:
     assert np.array_equal(first.attractors[0].centre, second.attractors[0].centre)
 
 
-def test_wilson_interval_against_published_values() -> None:
-    # Newcombe (1998), table I: 81 of 263 and 15 of 148.
-    assert wilson_interval(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
-    assert wilson_interval(15, 148) == pytest.approx((0.0624, 0.1605), abs=5e-5)
-    assert wilson_interval(10, 10)[1] == 1.0
-    with pytest.raises(UsageError, match="no interval"):
-        wilson_interval(3, 0)
+def test_a_window_longer_than_the_path_is_refused() -> None:
     with pytest.raises(UsageError, match="window"):
         sample_basins(RPS, np.random.default_rng(0), steps=5)

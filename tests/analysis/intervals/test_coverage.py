@@ -71,3 +71,14 @@ def test_the_interval_is_at_most_as_wide_as_it_may_be() -> None:
         ours = [found.high - found.low for v in drawn for found in [mean_of(v, bounds=UNIT).limits()]]  # type: ignore[operator]
         theirs = 2 * t_quantile(0.975, 9) * drawn.std(axis=1, ddof=1) / 10**0.5
         assert np.mean(ours) <= 1.6 * np.mean(theirs)
+
+
+@pytest.mark.parametrize("plus", [0.5, 0.7, 0.9])
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_pairs_that_are_all_or_nothing(plus: float, n: int) -> None:
+    held = 0
+    for won in np.random.default_rng([n, int(10 * plus)]).random((SAMPLES, n)) < plus:
+        found = paired_difference_of(won * 1.0, 1.0 - won, bounds=UNIT).limits()
+        assert found.low is not None and found.high is not None
+        held += found.low <= 2 * plus - 1 <= found.high
+    assert held / SAMPLES >= least(n)

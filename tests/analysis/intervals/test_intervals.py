@@ -219,9 +219,12 @@ def test_a_mean_near_a_bound_reaches_further_away_from_it() -> None:
     assert few.value - ends(few)[0] > 3 * down
 
 
-def test_an_unseen_outcome_befalls_one_of_a_pair() -> None:
-    low, _ = ends(paired_difference_of([1.0] * 3, [0.0] * 3, bounds=UNIT).limits())
-    assert low == pytest.approx(0.025 ** (1 / 3))
+@pytest.mark.parametrize("n", [2, 3, 5, 10])
+def test_pairs_that_all_differ_alike_are_no_surer_than_the_sign_test(n: int) -> None:
+    found = paired_difference_of([1.0] * n, [0.0] * n, bounds=UNIT)
+    p = 2 * 0.5**n
+    assert found.limits(1 - p).low == pytest.approx(0.0, abs=1e-9)
+    assert ends(found.limits(1 - p / 2))[0] < 0
 
 
 def test_an_interaction_is_a_combination() -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ostrom.analysis.dynamics.simplex import Floats
 from ostrom.analysis.dynamics.tensor import as_tensor, fitness
-from ostrom.analysis.dynamics.wilson import wilson_interval
+from ostrom.analysis.intervals import share_of
 from ostrom.errors import UsageError
 
 Kind = Literal["point", "continuum", "cycle", "unsettled"]
@@ -19,7 +19,7 @@ Kind = Literal["point", "continuum", "cycle", "unsettled"]
 
 @dataclass(frozen=True, eq=False)
 class Attractor:
-    """An outcome of the dynamics with the share of starts that reach it and its Wilson interval.
+    """An outcome of the dynamics with the share of starts that reach it and its interval.
 
     ``point``: one rest point; ``continuum``: rest points that neutral drift connects; ``cycle``: shares
     that keep turning (closed or spiralling out to the edges); ``unsettled``: still on the way when the
@@ -165,6 +165,5 @@ def _describe(ends: Sequence[_End], group: list[int], radius: float, confidence:
     centres = np.array([ends[number].centre for number in group])
     spread = float(np.max(np.ptp(centres, axis=0)))
     kind: Kind = "continuum" if first.kind == "point" and spread > 2.0 * radius else first.kind
-    low, high = wilson_interval(len(group), len(ends), confidence)
-    share = len(group) / len(ends)
-    return Attractor(kind, first.support, centres.mean(axis=0), tuple(group), share, low, high)
+    share = share_of(len(group), len(ends), unit="start").limits(confidence)
+    return Attractor(kind, first.support, centres.mean(axis=0), tuple(group), share.value, *share.ends)

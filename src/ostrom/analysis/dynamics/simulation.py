@@ -14,7 +14,7 @@ from ostrom.analysis.dynamics.process import Process
 from ostrom.analysis.dynamics.simplex import Floats
 from ostrom.analysis.dynamics.tensor import as_tensor
 from ostrom.analysis.dynamics.trajectory import Trajectory
-from ostrom.analysis.dynamics.wilson import wilson_interval
+from ostrom.analysis.intervals import share_of
 from ostrom.errors import UsageError
 
 
@@ -31,8 +31,9 @@ class Fixations:
         return sum(self.counts) + self.unfixed
 
     def share(self, kind: int, confidence: float = 0.95) -> tuple[float, float, float]:
-        """Share of runs in which a type took over, with its Wilson interval (share, low, high)."""
-        return (self.counts[kind] / self.runs, *wilson_interval(self.counts[kind], self.runs, confidence))
+        """Share of runs in which a type took over, with its interval (share, low, high)."""
+        found = share_of(self.counts[kind], self.runs, unit="run").limits(confidence)
+        return found.value, *found.ends
 
 
 def simulate(

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ostrom.analysis.statistics.bootstrap import Bootstrap
-from ostrom.analysis.statistics.cluster_measures import cluster_bootstrap_means
+from ostrom.analysis.intervals import mean_of
 from ostrom.analysis.statistics.errors import BadSample
 from ostrom.analysis.statistics.proportions import wilson
 from ostrom.analysis.statistics.result import Interval, Result
@@ -32,7 +31,7 @@ class PlayedPair:
 class Response(Result):
     """P(cooperate | state). Never reached: `estimate` and both intervals are None.
 
-    `wilson_ci` takes rounds as independent and is shown for comparison; `cluster_ci` resamples matches and
+    `wilson_ci` takes rounds as independent and is shown for comparison; `cluster_ci` takes matches as independent and
     is the one to quote. It is None, with a `note`, when fewer than 2 matches reach the state.
     """
 
@@ -65,13 +64,11 @@ class ResponseTable(Result):
         return [line.as_dict() | {"unit": self.unit} for line in self.responses]
 
 
-def response_table(
-    played: Sequence[PlayedPair], *, rng: np.random.Generator, resamples: int = 10_000, level: float = 0.95
-) -> ResponseTable:
+def response_table(played: Sequence[PlayedPair], *, level: float = 0.95) -> ResponseTable:
     """Count responses over matches; the unit of the cluster intervals is the match.
 
     >>> matches = [PlayedPair(m, [1, 0, 1], [0, 1, 1]) for m in range(4)]
-    >>> table = response_table(matches, rng=np.random.default_rng(0))
+    >>> table = response_table(matches)
     >>> table["CD"].estimate, table["CD"].n, table["DD"].estimate
     (0.0, 4, None)
     """
@@ -90,41 +87,21 @@ def response_table(
         states += ["first", *(a + b for a, b in zip(letters[0][:-1], letters[1][:-1], strict=True))]
         moves += own.tolist()
         matches += [item.match] * own.size
-    distinct = len(set(matches))
-    spread: dict[Any, Bootstrap] = {}
-    if distinct > 1:
-        spread = cluster_bootstrap_means(
-            moves, states, clusters=matches, unit="match", rng=rng, resamples=resamples, level=level
-        )
-    lines = tuple(_response(state, moves, states, matches, spread.get(state), level) for state in STATES)
-    return ResponseTable(lines, distinct, "match")
+    lines = tuple(_response(state, moves, states, matches, level) for state in STATES)
+    return ResponseTable(lines, len(set(matches)), "match")
 
 
 def _response(
-    state: str,
-    moves: list[float],
-    states: list[str],
-    matches: list[Hashable],
-    spread: Bootstrap | None,
-    level: float,
+    state: str, moves: list[float], states: list[str], matches: list[Hashable], level: float
 ) -> Response:
     reached = [index for index, item in enumerate(states) if item == state]
-    cooperations = int(sum(moves[index] for index in reached))
-    share = wilson(cooperations, len(reached), unit="round", level=level)
-    note = None
     if not reached:
-        note = "never reached"
-    elif spread is None:
-        note = "only 1 match"
-    elif spread.ci is None:
-        note = spread.note
+        return Response(state, None, 0, 0, 0, None, None, "never reached")
+    at, inside = [moves[index] for index in reached], [matches[index] for index in reached]
+    rounds = wilson(int(sum(at)), len(at), unit="round", level=level)
+    found = mean_of(at, bounds=(0.0, 1.0), clusters=inside).limits(level)
+    ci = None if found.low is None or found.high is None else Interval(found.low, found.high, level)
     return Response(
-        state=state,
-        estimate=share.estimate,
-        cooperations=cooperations,
-        n=len(reached),
-        n_matches=len({matches[index] for index in reached}),
-        wilson_ci=share.ci,
-        cluster_ci=spread.ci if spread is not None else None,
-        note=note,
-    )
+        state, rounds.estimate, rounds.successes, len(at), len(set(inside)), rounds.ci, ci,
+        found.note or None if ci is None else None,
+    )  # fmt: skip

@@ -153,7 +153,7 @@ def infer_strategies(
         for agent, theirs in groups:
             estimates.append(_estimate(within, agent, [played(s) for s in theirs], unit, resamples, compare))
         for name, theirs in own.items():
-            tables.append(Responses(within, name, _responses(theirs, resamples)))
+            tables.append(Responses(within, name, _responses(theirs)))
     matches = len({seat.match.match for seat in seats})
     return RunInference(
         unit, tuple(candidates), resamples, matches, tuple(estimates), tuple(tables),
@@ -194,9 +194,9 @@ def _estimate(
     return Estimate(within, agent, matches, found, left, tuple(notes))
 
 
-def _responses(seats: list[_Seat], resamples: int) -> ResponseTable:
+def _responses(seats: list[_Seat]) -> ResponseTable:
     pairs = [PlayedPair(s.match.match, s.match.moves(s.seat), s.match.moves(1 - s.seat)) for s in seats]
-    return response_table(pairs, rng=Streams(0, len(pairs)).at(0, 0, "responses"), resamples=resamples)
+    return response_table(pairs)
 
 
 def _noise(matches: Sequence[RepeatedMatch]) -> tuple[str, ...]:

@@ -41,8 +41,6 @@ class Group:
     high: float | None
     successes: int | None = None
     """How many values are at the upper bound, where all others are at the lower one: a count."""
-    far: tuple[float, float] | None = None
-    """How far an unseen outcome could move the mean down and up, where that is less than the room."""
 
     @property
     def df(self) -> float:

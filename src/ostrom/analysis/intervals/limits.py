@@ -41,6 +41,12 @@ class Limits:
     method: str
     note: str = ""
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Both limits, where there surely are some: of counts, and of two values or more between bounds."""
+        assert self.low is not None and self.high is not None, self.note
+        return self.low, self.high
+
 
 @dataclass(frozen=True, slots=True)
 class Combination:
@@ -76,7 +82,7 @@ class Combination:
     def _problem(self) -> str:
         units = {"match": "matches"}.get(self.unit, f"{self.unit}s")
         for group in self.groups:
-            if group.count < 2 and self.df is None:
+            if group.count < 2 and self.df is None and group.successes is None:
                 return f"too few {units}: {group.count} says nothing about the spread"
             if group.alike and (group.low is None or group.high is None):
                 return f"all {group.count} {units} are alike and the measure has no bounds: the spread is not known"
@@ -185,7 +191,6 @@ def _unseen(group: Group, t: float, level: float, reach: float, few: float) -> t
     if math.isinf(below) or math.isinf(above):
         down, up = (reach * min(few, 2.0) * weight * sampled for weight in _tail(group))
         return down, up
-    below, above = group.far or group.room
     chance = _chance(group.n, level)
     position = below / (below + above)
     # A mean near a bound may have a long tail on the other side; with few values that weighs more.
