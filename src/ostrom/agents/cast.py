@@ -10,6 +10,7 @@ from ostrom.agents.language import Invalidity, LanguageAgent
 from ostrom.agents.person import Person
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
+from ostrom.agents.tree import TreeAgent, Trees
 from ostrom.errors import StudyError, UnknownName
 from ostrom.framing import Library, Voice
 from ostrom.memory import memories
@@ -26,8 +27,10 @@ class Company:
         library: Library,
         invalidity: Invalidity,
         people: Seats | None = None,
+        trees: Trees | None = None,
     ) -> None:
         self.models, self.library, self.invalidity, self.people = models, library, invalidity, people
+        self.trees: Trees = trees or {}
 
     def __call__(self, configs: Sequence[AgentConfig], streams: Streams) -> list[Agent]:
         """One agent per player; labels that are drawn are drawn once for the whole match."""
@@ -53,6 +56,8 @@ class Company:
         if config.recorded is not None:
             raise StudyError(f"{config.recorded} was imported: its moves are on record, it cannot play on")
         voice = self.voice(config, streams)
+        if config.tree is not None:
+            return TreeAgent(config, self.trees)
         if config.person:
             return Person(config, voice)
         assert config.model is not None

@@ -28,6 +28,11 @@ class AgentConfig(BaseModel):
     person: bool | Literal["web"] = Field(
         default=False, description="true: a person at the terminal; web: people in the browser"
     )
+    tree: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$",
+        description="auto (or a name): every answer of the model is asked beforehand by `ostrom tree`",
+    )
     recorded: str | None = Field(
         default=None, description="somebody whose moves were recorded elsewhere and imported: cannot play"
     )
@@ -61,6 +66,14 @@ class AgentConfig(BaseModel):
                 "an agent decides in exactly one way: set 'model', 'strategy' or 'person' "
                 f"(found {', '.join(ways)})"
             )
+        if self.tree is not None and (self.model is None or self.params.get("temperature") != 0):
+            raise ValueError(
+                "tree needs a model with params.temperature 0, which answers the same every time"
+            )
+        if self.tree is not None and self.answer == "mixture":
+            raise ValueError(
+                "tree needs answer: choice or explained; a mixed strategy is drawn anew every time"
+            )
         return self
 
     @property
@@ -77,7 +90,8 @@ class AgentConfig(BaseModel):
         >>> AgentConfig(strategy="grim").identity == AgentConfig(strategy="tit_for_tat").identity
         False
         """
-        data = orjson.dumps(self.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)
+        told = self.model_dump(mode="json", exclude={"tree"} if self.tree is None else None)
+        data = orjson.dumps(told, option=orjson.OPT_SORT_KEYS)
         return hashlib.blake2b(data, digest_size=6).hexdigest()
 
     @property

@@ -22,6 +22,7 @@ from ostrom.cli import (
     running,
     serving,
     transcribing,
+    trees,
     validating,
 )
 from ostrom.terminal import write
@@ -52,6 +53,7 @@ app.command("robustness")(robust.robustness)
 app.command("infer")(inferring.infer)
 app.command("import")(importing.import_files)
 app.command("play")(playing.play)
+app.command("tree")(trees.tree)
 app.command("evolve")(evolving.evolve)
 app.command("judge")(judging.judge)
 app.command("compare")(comparing.compare)

@@ -91,7 +91,7 @@ def add_up(
         total.decisions += decisions * times
         for player, seated in enumerate(unit.players):
             model = seated.config.model
-            if model is None:
+            if model is None or seated.config.tree is not None:
                 continue
             call = per_call(unit, seated, player)
             notes = memories.build(seated.config.memory).most_notes(unit.mechanism.longest_history(unit.game))

@@ -72,6 +72,12 @@ class PeoplePlan(StudyPlan):
         """One game of a visit in one cell."""
         return self._variant(cell, key)
 
+    def tables(self) -> Iterator[Cell]:
+        """Every game of a visit in every cell."""
+        return (
+            self.variant(number, key) for number in range(self.cells) for key in self.people_of(number).order
+        )
+
     def _build_variant(self, number: int, key: str) -> Cell:
         data, labels = self._data(number)
         people = self.people_of(number)

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.style import styles
+from ostrom.agents.tree import Trees
 from ostrom.engine.plan import Budget, Seated, Unit
 from ostrom.errors import GameError, StudyError
 from ostrom.framing import Library, Voice
@@ -98,6 +99,17 @@ class StudyPlan:
         self._starts = self._count()
         self._check()
         self._settings, self.models = self._find_models()
+        self.trees: Trees = {}
+        """The answers of precomputed types, once they are loaded."""
+
+    @property
+    def has_trees(self) -> bool:
+        """Whether some type answers from a tree."""
+        return any(config.tree is not None for config in self.agents)
+
+    def tables(self) -> Iterator[Cell]:
+        """Everything that is played: a cell, or one for each of several games in it."""
+        return (self._cell(number) for number in range(self.cells))
 
     def resolved(self) -> dict[str, Any]:
         """The study as it is played, as plain data."""
@@ -423,7 +435,7 @@ class StudyPlan:
             for seating in cell.seatings:
                 for seated in seating:
                     config = seated.config
-                    if config.model is None:
+                    if config.model is None or config.tree is not None:
                         continue
                     if found.setdefault(config.model, config.settings) != config.settings:
                         raise StudyError(

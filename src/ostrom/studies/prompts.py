@@ -49,6 +49,8 @@ def prompts_of(plan: Asking) -> dict[str, str]:
         decisions = _decisions(plan, unit)
         for config in speaking:
             files |= set(_files(plan.library, config, unit.mechanism.name, decisions))
+            if unit.mechanism.missing is not None:
+                files.add("history/missed.txt")
     return hashes(plan.library, _with_included(plan.library, files))
 
 

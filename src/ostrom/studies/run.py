@@ -167,6 +167,9 @@ async def play_plan_async(
 ) -> Result:
     """As ``play_plan``, on the event loop that is running."""
     folder = Folder(Path(runs) / check_name(name))
+    prepare_trees(plan, runs)
+    if getattr(plan, "trees", None) and options is not None and options.cluster is not None:
+        raise UsageError("--executor ray: a study with trees is played in this process, which holds them")
     # Models are opened before anything is written: a wrong name leaves no trace.
     models: dict[str, Model] = {}
     runner: Runner | None = None
@@ -187,6 +190,14 @@ async def play_plan_async(
         for opened in models.values():
             await opened.close()
         folder.unlock()
+
+
+def prepare_trees(plan: StudyPlan, runs: str | Path) -> None:
+    """Load what precomputed types answer; nothing is asked of their models while the study is played."""
+    if getattr(plan, "has_trees", False):
+        from ostrom.studies.trees import load_trees
+
+        plan.trees = load_trees(plan, runs)
 
 
 def _open(name: str, settings: Mapping[str, Any]) -> Model:

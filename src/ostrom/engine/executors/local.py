@@ -56,7 +56,8 @@ class LocalExecutor:
             gate.open(model.name, manner.start_connections or model.connections, most)
             caller.open(model)
         rule = Invalidity(plan.retries, plan.policy, plan.refused)
-        company = Company(self.models, self.library, rule, getattr(plan, "arrivals", None))
+        people, trees = getattr(plan, "arrivals", None), getattr(plan, "trees", None)
+        company = Company(self.models, self.library, rule, people, trees)
         self._player = UnitPlayer(company, session.journal, caller, session.tally)
         self._seats = max(1, plan.unit(0).game.seats) if len(plan) else 1
         self._in_process = all(ceiling is not None for ceiling in ceilings)

@@ -65,7 +65,7 @@ class Retrieval(Memory):
         if self.by == "situation":
             return [0, *(int(before.actions == now) for before in history[:-1])]
         if self.by == "action":
-            return [sum(a == b for a, b in zip(r.actions, now, strict=True)) for r in history]
+            return [sum(a == b for a, b in zip(r.actions, now, strict=False)) for r in history]
         scores = bm25([note.text for note in notes])
         scored: list[float] = []
         for note, score in zip(notes, scores, strict=True):

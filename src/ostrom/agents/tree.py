@@ -1,0 +1,62 @@
+"""A precomputed player: every answer was given before, one per history of the others' moves."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from ostrom.agents.base import Desk
+from ostrom.agents.config import AgentConfig
+from ostrom.answers import Answer
+from ostrom.errors import StudyError
+from ostrom.games.game import Game
+from ostrom.mechanisms.protocol import Decision
+from ostrom.mechanisms.walk import Moves, moves_of
+
+Trees = Mapping[str, Mapping[Moves, Answer]]
+"""Answers by what is played (``tree_key``) and by what the others did."""
+
+
+def tree_key(config: AgentConfig, game: Game, seat: int, mechanism: str, told: Mapping[str, Any]) -> str:
+    """What a tree is about: who decides, in which game, at which seat, and what it is told about the rules."""
+    payoffs = [float(x) for x in game.payoffs.ravel()]
+    parts = [config.identity, game.name, game.actions, payoffs, seat, mechanism, dict(told)]
+    return hashlib.blake2b(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS), digest_size=8).hexdigest()
+
+
+class TreeAgent:
+    """Looks its answer up; nothing is ever asked of the model.
+
+    A round that is void because somebody missed it is none of the tree's: the answer is that of the history of
+    the rounds that were played.
+    """
+
+    instant = True
+
+    def __init__(self, config: AgentConfig, trees: Trees) -> None:
+        self.config, self.trees = config, trees
+        self._keys: dict[int, str] = {}
+
+    def reply(self, decision: Decision, desk: Desk) -> Answer:  # noqa: ARG002
+        """The answer that was given beforehand, with the node it stands at."""
+        view = decision.view
+        key = self._keys.get(id(view.game))
+        if key is None:
+            key = tree_key(self.config, view.game, view.seat, view.mechanism, view.facts)
+            self._keys[id(view.game)] = key
+        moves = moves_of(view.history.listed(), view.seat)
+        answer = self.trees.get(key, {}).get(moves) if decision.kind == "act" else None
+        if answer is None:
+            raise StudyError(
+                f"the tree of {self.config.label} has no answer to this {decision.kind!r} decision in game "
+                f"{view.game.name}, seat {view.seat + 1}, round {view.round} (`ostrom tree STUDY` makes it)"
+            )
+        return replace(answer, facts={**(answer.facts or {}), "tree": key})
+
+    async def answer(self, decision: Decision, desk: Desk) -> Answer:
+        """The same, for those who wait."""
+        return self.reply(decision, desk)

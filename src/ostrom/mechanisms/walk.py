@@ -1,0 +1,110 @@
+"""Every history that one seat can come to in a repeated game, asked level by level.
+
+A player who always does the same after the same past has one answer per history of the others' moves: its own
+moves follow from its earlier answers. Level t has one decision for each of the histories of t rounds, numbered
+as the players of this conversation; all decisions of a level are due at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from ostrom.errors import GameError
+from ostrom.games.game import Game
+from ostrom.mechanisms.base import Mechanism, choice_of
+from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
+from ostrom.streams import Streams
+
+MOST_NODES = 1_000_000
+Moves = tuple[tuple[int, ...], ...]
+"""What the others did, round by round: the actions of the other seats by seat."""
+
+
+class Walk(Mechanism):
+    """All histories of one seat under the rules of a plain repetition."""
+
+    def __init__(self, rules: Mechanism, game: Game, seat: int) -> None:
+        plain = rules.array_rules(game)
+        if plain is None or plain.noise:
+            raise GameError(
+                f"mechanism {rules.name}: a tree needs plain repetition, without noise and without predictions"
+            )
+        self.name = rules.name  # type: ignore[misc]
+        self.told = getattr(rules, "told", {})
+        self.seat, self.rounds = seat, plain.rounds
+        self.width = len(others_moves(game, seat))
+        if self.nodes > MOST_NODES:
+            raise GameError(
+                f"game {game.name}: a tree of {self.rounds} rounds has {self.nodes:,} histories for seat {seat + 1}, "
+                f"at most {MOST_NODES:,} are possible"
+            )
+
+    @property
+    def nodes(self) -> int:
+        """How many decisions there are in all."""
+        return sum(self.width**t for t in range(self.rounds))
+
+    @property
+    def players(self) -> int:
+        """How many decisions the last level has."""
+        return int(self.width ** (self.rounds - 1))
+
+    def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
+        """Ask all decisions of a level; their answers make the histories of the next one."""
+        form, replies = choice_of(game.actions[self.seat]), others_moves(game, self.seat)
+        level: list[list[Round]] = [[]]
+        for number in range(1, self.rounds + 1):
+            answers = yield [
+                Decision(
+                    place, "act", View(game, self.seat, self.name, number, History(past), self.told), form
+                )
+                for place, past in enumerate(level)
+            ]
+            if number == self.rounds:
+                break
+            level = [
+                [*past, _round(game, number, self.seat, game.index(self.seat, answer.value), moves)]
+                for past, answer in zip(level, answers, strict=True)
+                for moves in replies
+            ]
+        return Outcome((), ())
+
+    def most_decisions(self, game: Game) -> int:  # noqa: ARG002
+        """One per history."""
+        return self.nodes
+
+    def decisions_of(self, game: Game, player: int, players: int) -> int:  # noqa: ARG002
+        """One on every level that is wide enough."""
+        return sum(self.width**t > player for t in range(self.rounds))
+
+    def longest_history(self, game: Game) -> int:  # noqa: ARG002
+        """All rounds but the last."""
+        return self.rounds - 1
+
+    def places(self, game: Game) -> Iterator[tuple[int, int, Moves]]:
+        """Step, player and the others' moves of every decision."""
+        replies = others_moves(game, self.seat)
+        for step in range(self.rounds):
+            for player, moves in enumerate(product(replies, repeat=step)):
+                yield step, player, moves
+
+
+def others_moves(game: Game, seat: int) -> list[tuple[int, ...]]:
+    """Everything that the other seats can do in a round.
+
+    >>> from ostrom.games import build_game
+    >>> others_moves(build_game("prisoners_dilemma"), 0)
+    [(0,), (1,)]
+    """
+    return list(product(*(range(len(names)) for s, names in enumerate(game.actions) if s != seat)))
+
+
+def moves_of(rounds: Sequence[Round], seat: int) -> Moves:
+    """What the others did in rounds that were played."""
+    return tuple((*r.actions[:seat], *r.actions[seat + 1 :]) for r in rounds)
+
+
+def _round(game: Game, number: int, seat: int, own: int, moves: tuple[int, ...]) -> Round:
+    actions = (*moves[:seat], own, *moves[seat:])
+    return Round(number, actions, game.payoff(actions))
