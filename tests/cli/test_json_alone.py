@@ -45,6 +45,7 @@ ELSEWHERE = {
     "import": "tests/cli/test_import_commands.py",
     "judge": "tests/cli/test_evolve_and_judge.py",
     "tree": "tests/cli/test_tree_command.py",
+    "pilot": "tests/cli/test_pilot_command.py",
     "models check": "below",
     "models fetch": "needs the network where the weights are not at hand",
 }

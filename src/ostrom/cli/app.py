@@ -16,6 +16,7 @@ from ostrom.cli import (
     inferring,
     judging,
     model_commands,
+    piloting,
     playing,
     resuming,
     robust,
@@ -54,6 +55,7 @@ app.command("infer")(inferring.infer)
 app.command("import")(importing.import_files)
 app.command("play")(playing.play)
 app.command("tree")(trees.tree)
+app.command("pilot")(piloting.pilot)
 app.command("evolve")(evolving.evolve)
 app.command("judge")(judging.judge)
 app.command("compare")(comparing.compare)

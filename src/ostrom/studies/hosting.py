@@ -29,6 +29,7 @@ def host_plan(
     options: Options | None = None,
     open_models: OpenModels | None = None,
     test: bool = False,
+    hosts: type[Host] = Host,
 ) -> Result:
     """Host a study with people in ``runs/<name>`` as long as ``serve`` runs; visits under way are taken up."""
     if not isinstance(plan, PeoplePlan):
@@ -49,7 +50,7 @@ def host_plan(
                 )
         ignore_register(folder.path)
         register = Register(folder.path, mark, create=True)
-        plan.arrivals = Host(plan, register, title=plan.study.title or plan.name, test=test)
+        plan.arrivals = hosts(plan, register, title=plan.study.title or plan.name, test=test)
 
     async def watch(runner: Runner) -> None:
         host: Host = plan.arrivals

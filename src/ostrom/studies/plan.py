@@ -107,6 +107,12 @@ class StudyPlan:
         """Whether some type answers from a tree."""
         return any(config.tree is not None for config in self.agents)
 
+    def add_model(self, model: str, settings: Mapping[str, Any]) -> None:
+        """Open one more model with the run: it takes part without being a type of the study."""
+        if model not in self._settings:
+            self._settings[model] = dict(settings)
+            self.models = (*self.models, model)
+
     def tables(self) -> Iterator[Cell]:
         """Everything that is played: a cell, or one for each of several games in it."""
         return (self._cell(number) for number in range(self.cells))

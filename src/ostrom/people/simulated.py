@@ -1,0 +1,196 @@
+"""Simulated participants: they go through the same visit as people, by the same few methods of the host.
+
+Actions in a match are those of an agent (a strategy, or a model whose calls are journaled and paid for in the run).
+Consent, quiz and questions are answered by chance that belongs to the participant: mostly right in the quiz, evenly
+among the options elsewhere. A share of the participants drops out at a moment drawn beforehand: half of them leave by
+the button, the others just stay away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ostrom.agents.base import Agent, Desk
+from ostrom.agents.config import AgentConfig
+from ostrom.answers import Answer, Choice
+from ostrom.framing import Voice
+from ostrom.mechanisms.protocol import Decision
+from ostrom.people.guest import Guest
+from ostrom.people.host import Host
+from ostrom.people.inbox import Open
+from ostrom.people.questions import Questionnaire
+from ostrom.people.seated import SeatedPerson
+from ostrom.streams import Streams, key_of
+
+RIGHT = 0.9
+"""The chance of a right answer to a question of a quiz."""
+SOURCE = "pilot"
+PATIENCE = 3600.0
+"""Seconds to wait for anything; a visit that stands still for longer is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """Who comes: how many, what they play, how many drop out and how many decisions they miss."""
+
+    people: int
+    config: AgentConfig
+    """How they decide in a match: a strategy or a model."""
+    dropout: float = 0.0
+    miss: float = 0.0
+    seed: int = 0
+    at_once: int = 200
+
+
+@dataclass(slots=True)
+class _Participant:
+    """What a simulated participant goes by."""
+
+    chance: Streams
+    last: int | None
+    """The page or round, counted from 1, at which the participant is gone; None: stays to the end."""
+    moment: int = 0
+
+
+class PilotHost(Host):
+    """A host whose guests are simulated."""
+
+    crowd: Crowd
+    participants: dict[int, _Participant]
+    """By visit."""
+
+    def missed(self, entry: Open) -> None:
+        """Let the time for a decision run out."""
+        self.inbox.settle(entry, self._missed(entry))
+
+    async def gone(self, guest: Guest) -> bool:
+        """Count a moment of a visit; True where the participant is gone from here on."""
+        who = self.participants[guest.visit]
+        who.moment += 1
+        if who.moment != who.last:
+            return False
+        await self.leave(guest, "departed" if who.chance.chance(2, 0, "dropout") < 0.5 else "timed_out")
+        return True
+
+    def seat(
+        self,
+        config: AgentConfig,
+        voice: Voice,
+        others: Sequence[AgentConfig],
+        agent: Callable[[AgentConfig], Agent],
+    ) -> Agent:
+        """The seat of a simulated person, with the agent that decides for it."""
+        return _Simulated(self, config, voice, others, agent)
+
+
+class _Simulated(SeatedPerson):
+    """A person's seat; an agent works out the answer, and the participant sends it."""
+
+    host: PilotHost
+
+    async def answer(self, decision: Decision, desk: Desk) -> Answer:
+        """Ask the participant, as a person would be asked."""
+        if decision.view.mechanism == "visit" or self._stand_in is not None:
+            return await super().answer(decision, desk)
+        if not hasattr(self, "_mind"):
+            self._mind = self._agent(self.host.crowd.config)
+        asked = asyncio.ensure_future(super().answer(decision, desk))
+        try:
+            thought = await self._mind.answer(decision, desk)
+            await self._send(thought, desk, asked)
+            return await asked
+        finally:
+            asked.cancel()
+
+    async def _send(self, thought: Answer, desk: Desk, asked: asyncio.Future[Answer]) -> None:
+        """Send the answer as soon as it may be given; what the participant misses is not sent."""
+        host = self.host
+        guest = host.guest_at(desk.unit, desk.player)
+        entry = await _next(host, guest, lambda: asked.done())
+        if entry is None:
+            return
+        host.shown(entry)
+        if entry.limit is not None and desk.chance("miss") < host.crowd.miss:
+            host.missed(entry)
+        elif not await host.gone(guest):
+            await host.settle(guest, entry, thought.value)
+
+
+async def simulate(host: PilotHost, crowd: Crowd, moments: int) -> None:
+    """Let everybody come and go through the visit; returns when all are gone.
+
+    Whoever drops out does so at one of the first so many ``moments`` of a visit (pages and rounds).
+    """
+    host.crowd, host.participants = crowd, {}
+    room = asyncio.Semaphore(crowd.at_once)
+
+    async def come(number: int) -> None:
+        async with room:
+            await _visit(host, number, moments)
+
+    await asyncio.gather(*(come(number) for number in range(1, crowd.people + 1)))
+
+
+async def _visit(host: PilotHost, number: int, moments: int) -> None:
+    guest = await host.join(SOURCE, str(number), "", host.people.languages[0])
+    chance = Streams(host.crowd.seed, key_of(f"participant {number}"))
+    drops = chance.chance(0, 0, "dropout") < host.crowd.dropout
+    last = 1 + int(chance.chance(1, 0, "dropout") * moments) if drops else None
+    host.participants[guest.visit] = _Participant(chance, last)
+    while guest.end is None:
+        entry = await _next(host, guest, lambda: guest.end is not None)
+        if entry is None:
+            continue
+        if entry.unit % host.plan.stride:  # a match is under way: its seat answers
+            await guest.news(guest.version, PATIENCE)
+        elif not await host.gone(guest):
+            host.shown(entry)
+            value, personal = answered(host, entry, chance.at(entry.step, 0, "page"))
+            await host.settle(guest, entry, value, personal)
+
+
+async def _next(host: PilotHost, guest: Guest, over: Callable[[], bool]) -> Open | None:
+    """What waits for a guest, as soon as there is something; None where it is over."""
+    while not over():
+        since = guest.version
+        if (entry := host.now_at(guest)) is not None and not entry.answer.done():
+            return entry
+        await guest.news(since, PATIENCE)
+    return None
+
+
+def answered(host: Host, entry: Open, rng: np.random.Generator) -> tuple[Any, list[tuple[str, str]]]:
+    """An answer to a page of a visit, and the parts of it that are personal."""
+    form, sheet = entry.decision.form, host.sheet(entry.decision, host.people.languages[0])
+    if sheet is not None:
+        return filled_in(sheet, rng)
+    assert isinstance(form, Choice)
+    return ("agree" if "agree" in form.options else form.options[0]), []
+
+
+def filled_in(sheet: Questionnaire, rng: np.random.Generator) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    """Answers to all questions of a sheet."""
+    value: dict[str, Any] = {}
+    personal: list[tuple[str, str]] = []
+    for name, question in sheet.named():
+        if question.options:
+            drawn = question.options[int(rng.integers(len(question.options)))]
+            said: Any = question.answer if question.answer is not None and rng.random() < RIGHT else drawn
+        elif question.number is not None:
+            said = int(
+                rng.integers(question.number.low, min(question.number.high, question.number.low + 60) + 1)
+            )
+        elif question.optional:
+            continue
+        else:
+            said = "simulated"
+        if question.kept_apart:
+            personal.append((name, str(said)))
+        else:
+            value[name] = said
+    return value, personal

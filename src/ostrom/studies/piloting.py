@@ -1,0 +1,76 @@
+"""Pilot a study with people: simulated participants through the same visit, into a run of its own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ostrom.agents.config import AgentConfig
+from ostrom.engine.folder import Folder
+from ostrom.engine.runner import Options, Result
+from ostrom.errors import UsageError
+from ostrom.people.host import Host
+from ostrom.people.simulated import Crowd, PilotHost, simulate
+from ostrom.studies.hosting import host_plan
+from ostrom.studies.people_plan import PeoplePlan
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import OpenModels
+
+
+def pilot_agent(plan: StudyPlan, model: str | None, strategy: str | None) -> AgentConfig:
+    """How simulated participants decide in a match: as the people's type says, but by a model or a strategy."""
+    if model is not None and strategy is not None:
+        raise UsageError("--model and --strategy exclude each other")
+    seats = (seated for cell in plan.tables() for seated in cell.seatings[0] if seated.config.person == "web")
+    person = next(seats, None)
+    if person is None:
+        raise UsageError(f"{plan.file}: has no people to simulate; a type needs 'person: web'")
+    told = person.config.model_dump(exclude_unset=True, exclude={"person"})
+    if model is None:
+        return AgentConfig(strategy=strategy or "random")
+    return AgentConfig.model_validate({"style": "direct", **told, "model": model})
+
+
+def pilot(
+    plan: StudyPlan,
+    crowd: Crowd,
+    *,
+    name: str,
+    runs: str | Path = "runs",
+    options: Options | None = None,
+    open_models: OpenModels | None = None,
+) -> tuple[Result, dict[str, Any]]:
+    """Let a crowd through a study; says how their visits ended."""
+    if not isinstance(plan, PeoplePlan):
+        raise UsageError(f"{plan.file}: has no section 'people'; `ostrom run` plays it")
+    if crowd.config.model is not None:
+        plan.add_model(crowd.config.model, crowd.config.settings)
+    told: dict[str, Any] = {}
+    rounds = sum(int(getattr(plan.variant(0, key).mechanism, "rounds", 1)) for key in plan.people_of(0).order)
+
+    async def serve(host: Host, folder: Folder) -> None:  # noqa: ARG001
+        assert isinstance(host, PilotHost)
+        await simulate(host, crowd, len(plan.people.visit) + rounds)
+        told.update(summary(host))
+
+    result = host_plan(
+        plan, serve, name=name, runs=runs, options=options, open_models=open_models, hosts=PilotHost
+    )
+    return result, told
+
+
+def summary(host: Host) -> dict[str, Any]:
+    """How visits ended, in all and by cell."""
+    ends: Mapping[str, int] = Counter(str(guest.end or "open") for guest in host.guests.values())
+    cells: dict[str, Counter[str]] = {}
+    for guest in host.guests.values():
+        if guest.cell is not None:
+            of = cells.setdefault(host.plan.cell_name(guest.cell), Counter())
+            of["done" if guest.end == "done" else "dropped out"] += 1
+    return {
+        "people": len(host.guests),
+        "ends": dict(ends),
+        "cells": {k: dict(v) for k, v in sorted(cells.items())},
+    }
