@@ -95,6 +95,15 @@ def check_prompts(config: AgentConfig, library: Library, file: str | None) -> No
         raise error.at(file, "agent.persona") from None
 
 
+def check_framing_labels(config: AgentConfig, game: Game, file: str | None) -> None:
+    """Refuse labels that do not fit the actions of a game."""
+    for names in game.actions:
+        try:
+            config.framing.labels_for(names)
+        except ValueError as error:
+            raise StudyError(f"game {game.name}: {error}", file=file, key="agent.framing.labels") from None
+
+
 def check_memory(config: AgentConfig, game: Game, file: str | None) -> None:
     """Refuse a memory that has no meaning in the game."""
     memory = memories.build(config.memory, key="agent.memory", file=file)

@@ -27,6 +27,7 @@ from ostrom.games.game import Game
 from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.memory import memories
 from ostrom.studies.checks import (
+    check_framing_labels,
     check_memory,
     check_params,
     check_policy_action,
@@ -100,18 +101,11 @@ class StudyPlan:
         self._check()
         self._settings, self.models = self._find_models()
         self.trees: Trees = {}
-        """The answers of precomputed types, once they are loaded."""
-
-    @property
-    def has_trees(self) -> bool:
-        """Whether some type answers from a tree."""
-        return any(config.tree is not None for config in self.agents)
 
     def add_model(self, model: str, settings: Mapping[str, Any]) -> None:
         """Open one more model with the run: it takes part without being a type of the study."""
-        if model not in self._settings:
-            self._settings[model] = dict(settings)
-            self.models = (*self.models, model)
+        self._settings.setdefault(model, dict(settings))
+        self.models = tuple(self._settings)
 
     def tables(self) -> Iterator[Cell]:
         """Everything that is played: a cell, or one for each of several games in it."""
@@ -406,13 +400,7 @@ class StudyPlan:
             for config in players.values():
                 agents.setdefault(config.identity, config)
                 check_memory(config, cell.game, self.file)
-                for names in cell.game.actions:
-                    try:
-                        config.framing.labels_for(names)
-                    except ValueError as error:
-                        raise StudyError(
-                            f"game {cell.game.name}: {error}", file=self.file, key="agent.framing.labels"
-                        ) from None
+                check_framing_labels(config, cell.game, self.file)
                 self._check_words(config, cell.game)
             check_strategies(cell.game, cell.mechanism, cell.seatings, self.file)
             check_policy_action(self.policy, cell.game, self.file)

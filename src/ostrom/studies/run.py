@@ -194,7 +194,7 @@ async def play_plan_async(
 
 def prepare_trees(plan: StudyPlan, runs: str | Path) -> None:
     """Load what precomputed types answer; nothing is asked of their models while the study is played."""
-    if getattr(plan, "has_trees", False):
+    if any(config.tree is not None for config in getattr(plan, "agents", ())):
         from ostrom.studies.trees import load_trees
 
         plan.trees = load_trees(plan, runs)
