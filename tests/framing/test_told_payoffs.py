@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import ostrom.framing.voice as voice_module
+import ostrom.framing.blocks as blocks_module
 from ostrom.answers import Choice
 from ostrom.framing import Framing, Library, Voice, outcomes
 from ostrom.games import build_game
@@ -74,11 +74,11 @@ def test_a_seat_2_description_that_is_not_transposed_is_caught(monkeypatch: pyte
         if seat == 1:
             for i, j in ((1, 2), (2, 1)):
                 mirror = right(game, seat, orders, *rest)[j]
-                made[i]["amount"] = mirror["amount"]
-                made[i]["others"][0]["amount"] = mirror["others"][0]["amount"]
+                for player, other in zip(made[i]["told"], mirror["told"], strict=True):
+                    player["amount"] = other["amount"]
         return made
 
-    monkeypatch.setattr(voice_module, "cells", untransposed)
+    monkeypatch.setattr(blocks_module, "cells", untransposed)
     framing, words = Framing(labels="JF"), dict(LIBRARY.story("neutral").words)
     wrong = {
         (entry.number, seat)

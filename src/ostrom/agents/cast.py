@@ -61,13 +61,13 @@ class Company:
         if config.person:
             return Person(config, voice)
         assert config.model is not None
-        return LanguageAgent(config, self.models[config.model], self.library, self.invalidity, voice)
+        return LanguageAgent(config, self.models[config.model], self.invalidity, voice)
 
     def voice(self, config: AgentConfig, streams: Streams) -> Voice:
         """The words of one player in one match."""
         return Voice(
             config.framing,
-            self.library,
+            self.library.of(config.prompts),
             config.style,
             config.persona,
             streams.about(0, 0, "labels") if config.framing.draws_labels else None,

@@ -44,6 +44,9 @@ class AgentConfig(BaseModel):
     )
     memory: str | dict[str, Any] = Field(default="full", description="what is shown of the past")
     framing: Framing = Field(default_factory=Framing)
+    prompts: str | None = Field(
+        default=None, description="a prompt set: a folder beside the study file whose prompt files come first"
+    )
     persona: str | None = Field(default=None, description="who the player is: a file in personas/ or a text")
     params: dict[str, Any] = Field(
         default_factory=lambda: {"temperature": 0.7, "max_tokens": 2000}, description="sampling parameters"
@@ -90,8 +93,9 @@ class AgentConfig(BaseModel):
         >>> AgentConfig(strategy="grim").identity == AgentConfig(strategy="tit_for_tat").identity
         False
         """
-        told = self.model_dump(mode="json", exclude={"tree"} if self.tree is None else None)
-        data = orjson.dumps(told, option=orjson.OPT_SORT_KEYS)
+        # A field that came later leaves the identity of a configuration without it as it was.
+        later = {name for name in ("tree", "prompts") if getattr(self, name) is None}
+        data = orjson.dumps(self.model_dump(mode="json", exclude=later), option=orjson.OPT_SORT_KEYS)
         return hashlib.blake2b(data, digest_size=6).hexdigest()
 
     @property

@@ -13,7 +13,7 @@ from ostrom.agents.policy import Declined, apply_policy
 from ostrom.agents.style import Style, styles
 from ostrom.answers import Answer, Choice, Form, Invalid, Mixture, constraint_of, read
 from ostrom.errors import StudyError
-from ostrom.framing import Library, Prompt, Voice
+from ostrom.framing import Prompt, Voice
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Memory, Note, NoteDue, Shown, memories
 from ostrom.models.base import Abilities, Constraint, Message, Model, Reply, Request
@@ -39,11 +39,10 @@ class LanguageAgent:
         self,
         config: AgentConfig,
         model: Model,
-        library: Library,
         invalidity: Invalidity,
         voice: Voice,
     ) -> None:
-        self.config, self.model, self.library, self.invalidity = config, model, library, invalidity
+        self.config, self.model, self.invalidity = config, model, invalidity
         self.voice = voice
         self.style: Style = styles.build(config.style, key="agent.style")
         self.memory: Memory = memories.build(config.memory, key="agent.memory")
@@ -76,7 +75,8 @@ class LanguageAgent:
         ``shown`` takes the place of what memory shows; ``part`` names a question within the decision.
         """
         prompt = self.prompt(decision, desk, shown)
-        messages = [Message("user", prompt.text)]
+        asked = self.opening(prompt)
+        messages = asked
         reason = ""
         for attempt in range(self.invalidity.retries + 1):
             try:
@@ -90,8 +90,8 @@ class LanguageAgent:
             reason = result.reason
             desk.complain(reason)
             messages = [
-                messages[0],
-                Message("assistant", text or "(no text)"),
+                *asked,
+                Message("assistant", text or self.voice.nothing()),
                 Message("user", self.voice.correction(reason, prompt.instruction)),
             ]
         return self.give_up(decision, desk, reason)
@@ -167,6 +167,12 @@ class LanguageAgent:
             )
         order = desk.draw("order") if self.config.framing.order == "shuffled" else None
         return self.voice.prompt(decision, shown, order, self.config.facts)
+
+    @staticmethod
+    def opening(prompt: Prompt) -> list[Message]:
+        """The messages that ask: what is said as the system, if anything, and the question."""
+        system = [Message("system", prompt.system)] if prompt.system else []
+        return [*system, Message("user", prompt.text)]
 
     def params(self, desk: Desk, part: str) -> dict[str, Any]:
         """Sampling parameters; models that honour a seed get one that belongs to this call alone."""

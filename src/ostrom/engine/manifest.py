@@ -47,6 +47,7 @@ class Manifest(BaseModel):
     versions: dict[str, str]
     git: str | None
     prompts_folder: str | None = None
+    prompts_home: str | None = None
     parent: dict[str, Any] | None = None
     imported: ImportedPart | None = None
     models: dict[str, dict[str, Any]] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ from ostrom.framing.library import Library
 from ostrom.framing.outcomes import standing
 from ostrom.framing.sandbox import callable_in_templates
 from ostrom.games.game import Game
+from ostrom.games.parameters import shown as shown_exactly
 from ostrom.mechanisms.protocol import Decision, Round, View
 from ostrom.memory import Count, Shown
 
@@ -30,8 +31,8 @@ class Chronicle:
         self._game: Game | None = None
         self._around: dict[tuple[Any, ...], list[str]] = {}
 
-    def past(self, decision: Decision, shown: Shown, labels: Labels) -> str:
-        """All that is shown of the past."""
+    def past(self, decision: Decision, shown: Shown, labels: Labels, values: Mapping[str, Any]) -> str:
+        """All that is shown of the past; ``values`` are those of the whole prompt."""
         view, framing, counts = decision.view, self.framing, None
         if shown.counts is not None:
             told = [self._count(view, count, labels) for count in shown.counts]
@@ -48,14 +49,15 @@ class Chronicle:
             lines.reverse()
         about = {
             "kind": decision.kind,
-            "order": "newest first" if framing.newest_first else "oldest first",
+            "newest_first": framing.newest_first,
             "span": shown.span,
             "note": shown.note,
             "gaps": shown.gaps,
             "counts": counts,
         }
-        if not lines:
-            return self.library.fill("past.txt", {**about, "rounds": ""})
+        asked = self.library.asked("past.txt")
+        if not lines or asked is None or not asked <= {*about, "rounds"}:
+            return self.library.fill("past.txt", {**values, **about, "rounds": "\n".join(lines)})
         return self.library.fill_around(
             self._shelf(view.game, labels),
             (*about.values(),),
@@ -81,7 +83,8 @@ class Chronicle:
         if played.missed:
             late = sorted(played.missed, key=lambda seat: (seat != view.seat, seat))
             observes = view.facts.get("observer")
-            who = ["you" if s == view.seat and not observes else seat_name(view, s) for s in late]
+            you = self.library.fill("names/you.txt", {"words": self.words})
+            who = [you if s == view.seat and not observes else self.name(view, s) for s in late]
             about = {"number": played.number, "who": who, "void": played.void, "line": line}
             line = self.library.fill("history/missed.txt", about).strip()
         if len(self._lines) > 4096:
@@ -91,10 +94,10 @@ class Chronicle:
 
     def _told(self, view: View, played: Round, labels: Labels) -> str:
         """What was played, as one line."""
-        file = "observer/line.txt" if view.facts.get("observer") else f"history/{self.framing.history}.txt"
+        file = f"history/{self.framing.history}.txt"
         return self.library.fill_around(
             self._shelf(view.game, labels),
-            (file, played.actions, played.payoffs, view.seat, view.names),
+            (file, played.actions, played.payoffs, view.seat, view.names, bool(view.facts.get("observer"))),
             file,
             {"number": played.number},
             partial(self._line_values, view, played, labels),
@@ -108,15 +111,60 @@ class Chronicle:
 
     @callable_in_templates
     def amount(self, value: float) -> str:
-        """A payoff with its unit; one is singular."""
-        units = self.framing.units
-        unit = units[:-1] if value == 1 and units.endswith("s") else units
-        return f"{number(value)} {unit}"
+        """A payoff with its unit."""
+        return self.library.fill("amount.txt", {"value": value, "units": self.framing.units})
+
+    def paid(self, game: Game, seat: int, payoff: float) -> dict[str, Any]:
+        """What a seat is paid, in all the ways in which a prompt may say it."""
+        better, of = standing(game, seat, payoff)
+        return {
+            "value": float(payoff),
+            "payoff": shown_exactly(float(payoff)),
+            "points": number(payoff),
+            "amount": self.amount(payoff),
+            "standing": self.library.fill("standing.txt", {"better": better, "of": of}),
+        }
+
+    def name(self, view: View, seat: int) -> str:
+        """What a seat is called in a prompt."""
+        return view.names[seat] if view.names else self._numbered("number", seat)
+
+    def short(self, view: View, seat: int) -> str:
+        """What a seat is called in a line of the past."""
+        return view.names[seat] if view.names else self._numbered("short", seat)
+
+    def _numbered(self, how: str, seat: int) -> str:
+        return self.library.fill(f"names/{how}.txt", {"number": seat + 1, "words": self.words})
+
+    def reader(self, observer: bool) -> Callable[[Sequence[Mapping[str, Any]], int], list[dict[str, Any]]]:
+        """Puts players into the order and the words in which they are told: the reader first, as "you".
+
+        An observer is none of them: to it all are told by their names, in the order of the seats. ``choose``,
+        ``chose`` and ``receive`` are the forms of those words that fit the name.
+        """
+        words, you = self.words, self.library.fill("names/you.txt", {"words": self.words})
+
+        def told(players: Sequence[Mapping[str, Any]], seat: int) -> list[dict[str, Any]]:
+            order = [*range(len(players))]
+            if not observer:
+                order.sort(key=lambda s: s != seat)
+            return [
+                {
+                    **players[s],
+                    "you": (own := s == seat and not observer),
+                    **({"name": you, "short": you[:1].upper() + you[1:]} if own else {}),
+                    "choose": words["choose" if own else "chooses"],
+                    "receive": words["receive" if own else "receives"],
+                }
+                for s in order
+            ]
+
+        return told
 
     def _count(self, view: View, count: Count, labels: Labels) -> str:
         """How often something happened, own action first."""
         players = [
-            {"name": "You" if s == view.seat else short_name(view, s), "label": labels[s][action]}
+            {"you": s == view.seat, "name": self.short(view, s), "label": labels[s][action]}
             for s, action in sorted(
                 enumerate(count.actions), key=lambda pair: (pair[0] != view.seat, pair[0])
             )
@@ -127,22 +175,22 @@ class Chronicle:
     def _line_values(self, view: View, played: Round, labels: Labels) -> dict[str, Any]:
         players = [
             {
-                "name": seat_name(view, s),
-                "short": short_name(view, s),
+                "name": self.name(view, s),
+                "short": self.short(view, s),
                 "label": labels[s][played.actions[s]],
-                "points": number(played.payoffs[s]),
-                "amount": self.amount(played.payoffs[s]),
-                "standing": standing(view.game, s, played.payoffs[s]),
+                **self.paid(view.game, s, played.payoffs[s]),
             }
             for s in range(view.game.seats)
         ]
-        own = players[view.seat]
+        own, observer = players[view.seat], bool(view.facts.get("observer"))
         return {
             "number": played.number,
             "own": own["label"],
-            **{name: own[name] for name in ("points", "amount", "standing")},
+            **{name: own[name] for name in ("value", "payoff", "points", "amount", "standing")},
             "others": [p for s, p in enumerate(players) if s != view.seat],
             "players": players,
+            "told": self.reader(observer)(players, view.seat),
+            "observer": observer,
             "words": self.words,
             "units": self.framing.units,
         }
@@ -158,11 +206,6 @@ def _sees_alike(one: View, other: View) -> bool:
     )
 
 
-def seat_name(view: View, seat: int) -> str:
-    """What a seat is called in a prompt."""
-    return view.names[seat] if view.names else f"Player {seat + 1}"
-
-
 def short_name(view: View, seat: int) -> str:
-    """What a seat is called in a line of the past."""
+    """What a seat is called in tables for people."""
     return view.names[seat] if view.names else f"P{seat + 1}"

@@ -46,8 +46,13 @@ class Framing(BaseModel):
         description="order of the rows of payoffs; sorted: by own action, then the highest own payoff first; "
         "shuffled is drawn per match and seat",
     )
-    names: Literal["numbers", "titles"] = Field(
-        default="numbers", description="what seats are called: by number, or by the titles the game carries"
+    layout: str | None = Field(
+        default=None, description="order of the blocks of the fixed part: a file in layouts/; null: setup.txt"
+    )
+    names: Literal["numbers", "titles", "other"] = Field(
+        default="numbers",
+        description="what seats are called: by number, by the titles the game carries, or (between two) "
+        "the one that is not the reader's just 'the other player'",
     )
     meanings: bool = Field(
         default=False, description="say what every action means, in the words that the game carries"

@@ -9,14 +9,28 @@ from ostrom.framing.library import Library
 
 
 def hashes(library: Library, files: Iterable[str]) -> dict[str, str]:
-    """A hash of every one of these files, in the folder from which the library takes it; absent ones have none."""
+    """A hash of every one of these files, in the folder from which the library takes it; absent ones have none.
+
+    A file of a prompt set is named by both (see ``in_set``).
+    """
     found = {}
     for file in sorted(files):
-        for folder in library.folders:
-            if (folder / file).is_file():
-                found[file] = hashlib.blake2b(library.read(folder / file), digest_size=12).hexdigest()
+        name, _, path = file.rpartition(":")
+        chosen = library.of(name or None)
+        for folder in chosen.folders:
+            if (folder / path).is_file():
+                found[file] = hashlib.blake2b(chosen.read(folder / path), digest_size=12).hexdigest()
                 break
     return found
+
+
+def in_set(name: str | None, file: str) -> str:
+    """What a prompt file is called that an agent with a prompt set reads.
+
+    >>> in_set(None, "setup.txt"), in_set("printed", "setup.txt")
+    ('setup.txt', 'printed:setup.txt')
+    """
+    return file if name is None else f"{name}:{file}"
 
 
 def difference(old: Mapping[str, str], new: Mapping[str, str]) -> str | None:

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from jinja2 import Template, TemplateError, TemplateNotFound, UndefinedError, nodes
 
 from ostrom.errors import StudyError, UnknownName
 from ostrom.framing.sandbox import Sandbox
-from ostrom.framing.templates import Loader, asks_for, includes, only_writes_down, read_prompt, text_of
-from ostrom.plain_yaml import read_yaml
+from ostrom.framing.stories import Story, split
+from ostrom.framing.templates import (
+    Loader,
+    asks_for,
+    includes,
+    only_writes_down,
+    read_prompt,
+    taken_in,
+    text_of,
+)
 
 OWN = Path(__file__).parent / "prompts"
+LIVE = ("round", "span", "gaps", "note")
+"""What a prompt may speak of that changes from one round to the next."""
 # What people compute in a template can go wrong in more ways than Jinja names.
 TEMPLATE_TROUBLE = (
     TemplateError,
@@ -37,28 +46,30 @@ TEMPLATE_TROUBLE = (
 _MARKS = re.compile("\ue000(\\w+)\ue001")
 
 
-@dataclass(frozen=True)
-class Story:
-    """A cover story: its words and its opening paragraph."""
-
-    words: Mapping[str, str]
-    opening: Template
-
-
 class Library:
-    """All prompt files that a run can use. A file in ``folder`` hides the package's file of the same path."""
+    """All prompt files that a run can use. A file in ``folder`` hides the package's file of the same path.
 
-    def __init__(self, folder: str | Path | None = None) -> None:
+    ``home`` is the folder of the study file: a prompt set (``agent.prompts``) is a folder in it, whose files
+    hide all others of the same path.
+    """
+
+    def __init__(
+        self, folder: str | Path | None = None, *, home: str | Path | None = None, top: Path | None = None
+    ) -> None:
         folders = [OWN, *_foreign()]
-        if folder is not None:
-            mine = Path(folder)
-            if not mine.is_dir():
-                raise StudyError("is not a folder", key="--prompts", found=str(folder))
-            self._check_overrides(mine, folders)
-            folders.insert(0, mine)
+        mine = [Path(path) for path in (top, folder) if path is not None]
+        for own in reversed(mine):
+            if not own.is_dir():
+                raise StudyError("is not a folder", key="--prompts", found=str(own))
+            self._check_overrides(own, folders)
+            folders.insert(0, own)
         self.folder = None if folder is None else str(folder)
+        self.home = Path() if home is None else Path(home)
+        self.top = top
         self.folders = folders
-        self._mine = folders[0] if folder is not None else None
+        self._mine = tuple(mine)
+        self._sets: dict[str, Library] = {}
+        self._asked: dict[str, frozenset[str] | None] = {}
         self._loader = Loader(folders, self._mine)
         self._env = Sandbox(self._loader)
         self._stories: dict[str, Story] = {}
@@ -74,13 +85,55 @@ class Library:
         """A file that replaces nothing and names nothing new is a typing error waiting to be missed."""
         for path in sorted(mine.rglob("*.txt")):
             relative = path.relative_to(mine)
-            if any((f / relative).exists() for f in folders) or len(relative.parts) > 1:
+            if any((f / relative).exists() for f in folders) or path.name.startswith("_"):
                 continue
+            kind = relative.parts[0]
+            if len(relative.parts) == 1:
+                raise StudyError(
+                    "replaces no prompt of the package",
+                    file=str(path),
+                    allowed=sorted(str(p.relative_to(OWN)) for p in OWN.glob("*.txt")),
+                )
+            if not any((f / kind).is_dir() for f in folders):
+                kinds = sorted({p.name for f in folders for p in f.iterdir() if _is_kind(p)})
+                raise StudyError(
+                    f"lies in a folder that no prompt is read from: {kind}", file=str(path), allowed=kinds
+                )
+
+    def of(self, name: str | None) -> Library:
+        """This library with the files of a prompt set on top, a folder in that of the study file."""
+        if name is None:
+            return self
+        if name not in self._sets:
+            self._sets[name] = Library(self.folder, home=self.home, top=self._set(name))
+        return self._sets[name]
+
+    def _set(self, name: str) -> Path:
+        """The folder of a prompt set; a study may come from a stranger, so it must lie beside the study."""
+        parts = PurePath(name).parts
+        path = self.home.joinpath(*parts)
+        if not parts or PurePath(name).is_absolute() or ".." in parts:
+            raise StudyError("must name a folder beside the study file", key="agent.prompts", found=name)
+        if not path.is_dir():
             raise StudyError(
-                "replaces no prompt of the package",
-                file=str(path),
-                allowed=sorted(str(p.relative_to(OWN)) for p in OWN.glob("*.txt")),
+                f"there is no such folder in {self.home.absolute()}", key="agent.prompts", found=name
             )
+        if not path.resolve().is_relative_to(self.home.resolve()):
+            raise StudyError("leads out of the folder of the study file", key="agent.prompts", found=name)
+        return path
+
+    @property
+    def sets(self) -> Mapping[str, Library]:
+        """The prompt sets that were asked for."""
+        return self._sets
+
+    @property
+    def own_files(self) -> dict[str, bytes]:
+        """The files of the prompt set, or else of the user's folder, by their relative paths."""
+        folder = self.top or (None if self.folder is None else Path(self.folder))
+        if folder is None:
+            return {}
+        return {p.relative_to(folder).as_posix(): self.read(p) for p in sorted(folder.rglob("*.txt"))}
 
     def names(self, kind: str) -> list[str]:
         """The files of one kind (``stories``, ``payoffs``, ...), without their ending."""
@@ -102,11 +155,11 @@ class Library:
 
     def read(self, path: Path) -> bytes:
         """The content of a file in one of the folders."""
-        return read_prompt(path, self._mine if self._holds(path) else None)
+        return read_prompt(path, self._holder(path))
 
-    def _holds(self, path: Path) -> bool:
-        """Whether a path lies in the user's folder, which may come from a stranger."""
-        return self._mine is not None and path.is_relative_to(self._mine)
+    def _holder(self, path: Path) -> Path | None:
+        """The folder of the user's that holds a path; it may come from a stranger."""
+        return next((folder for folder in self._mine if path.is_relative_to(folder)), None)
 
     def _where(self, path: str) -> str:
         """The whole path of a prompt file, for messages."""
@@ -185,8 +238,26 @@ class Library:
 
     def steady(self, path: str) -> bool:
         """Whether a template asks for nothing that changes from round to round."""
-        _, needs = self._ready.get(path) or self._prepare(path)
-        return needs is not None and not {"facts", "round", "note"} & set(needs)
+        asked = self.asked(path)
+        return asked is not None and not {"facts", *LIVE} & asked
+
+    def asked(self, path: str) -> frozenset[str] | None:
+        """The names that a template and all that it takes in ask for; None where that cannot be known."""
+        if path not in self._asked:
+            found: set[str] | None = set()
+            todo, seen = [path], set[str]()
+            while todo and found is not None:
+                file = todo.pop()
+                if file in seen:
+                    continue
+                seen.add(file)
+                tree = self._tree(file)
+                found |= set(asks_for(tree))
+                more = taken_in(tree)
+                found = None if more is None else found
+                todo += more or ()
+            self._asked[path] = None if found is None else frozenset(found)
+        return self._asked[path]
 
     def kept(self, key: tuple[Any, ...], owner: object, make: Callable[[], str]) -> str:
         """A text made once for a key; ``owner`` lives as long as the text, so that its id stays its own."""
@@ -219,16 +290,18 @@ class Library:
             path = next(
                 f / "stories" / f"{name}.txt" for f in self.folders if (f / f"stories/{name}.txt").exists()
             )
-            words = dict(_split(OWN / "stories" / "neutral.txt", text_of(OWN / "stories/neutral.txt"))[0])
-            own_words, opening = _split(path, text_of(path, self._mine if self._holds(path) else None))
+            words = dict(split(OWN / "stories" / "neutral.txt", text_of(OWN / "stories/neutral.txt"))[0])
+            own_words, opening = split(path, text_of(path, self._holder(path)))
             unknown = sorted(set(own_words) - set(words))
             if unknown:
                 raise StudyError("unknown word", file=str(path), key=unknown[0], allowed=sorted(words))
             try:
+                tree = self._env.parse(opening.strip("\n"))
                 template = self._env.from_string(opening.strip("\n"))
             except TEMPLATE_TROUBLE as error:
                 raise StudyError(f"is not a valid template: {error}", file=str(path)) from None
-            self._stories[name] = Story({**words, **own_words}, template)
+            asked = None if includes(tree) else frozenset(asks_for(tree))
+            self._stories[name] = Story({**words, **own_words}, template, asked)
         return self._stories[name]
 
     def open_story(self, name: str, values: Mapping[str, Any]) -> str:
@@ -247,6 +320,10 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:
         return False
+
+
+def _is_kind(path: Path) -> bool:
+    return path.is_dir() and any(path.glob("*.txt"))
 
 
 def mark(name: str) -> str:
@@ -301,14 +378,3 @@ def _foreign() -> tuple[Path, ...]:
         if location:
             folders.append(Path(next(iter(location))))
     return tuple(folders)
-
-
-def _split(path: Path, text: str) -> tuple[dict[str, str], str]:
-    """The YAML header between two lines of dashes, and the text below it."""
-    if not text.startswith("---\n"):
-        return {}, text
-    header, _, body = text[4:].partition("\n---\n")
-    words = read_yaml(header, str(path)) or {}
-    if not isinstance(words, dict) or not all(isinstance(v, str) for pair in words.items() for v in pair):
-        raise StudyError("its header must map names to texts", file=str(path))
-    return words, body

@@ -85,6 +85,6 @@ class Meter:
         for value in values:
             if isinstance(value, str):
                 steps += len(value) // 64
-            elif isinstance(value, list | tuple | Mapping):
-                steps += len(value)
+            elif isinstance(value, list | tuple | Mapping) and hasattr(value, "__len__"):
+                steps += len(value)  # the context of a filling is a mapping without a length
         self.spend(steps)

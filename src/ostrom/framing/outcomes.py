@@ -13,9 +13,6 @@ from typing import Any
 
 from ostrom.errors import StudyError
 from ostrom.games.game import Game
-from ostrom.games.parameters import shown
-
-ORDINALS = ("", "second-", "third-", "fourth-", "fifth-", "sixth-", "seventh-", "eighth-", "ninth-")
 
 
 def cells(
@@ -24,12 +21,13 @@ def cells(
     orders: Sequence[Sequence[int]],
     labels: Sequence[Sequence[str]],
     names: Sequence[str],
-    amount: Callable[[float], str],
+    words: Callable[[Game, int, float], dict[str, Any]],
+    reader: Callable[[Sequence[dict[str, Any]], int], list[dict[str, Any]]],
 ) -> list[dict[str, Any]]:
     """Every outcome from a seat's own side: own action first, then the others by seat.
 
-    ``orders`` is the order in which the actions of each seat are named. A cell also lists all ``players`` by seat, for
-    readers who have no seat.
+    ``orders`` is the order in which the actions of each seat are named, ``words`` says what a seat is paid. A cell also
+    lists all ``players`` by seat, and as its ``reader`` is told of them (``told``).
     """
     told = []
     for profile in _profiles(game, seat, orders):
@@ -38,20 +36,17 @@ def cells(
             {
                 "name": names[s],
                 "label": labels[s][profile[s]],
-                "amount": amount(pay[s]),
-                "payoff": shown(pay[s]),
-                "standing": standing(game, s, pay[s]),
+                **words(game, s, pay[s]),
             }
             for s in range(game.seats)
         ]
         told.append(
             {
+                **{name: value for name, value in players[seat].items() if name not in ("name", "label")},
                 "own": players[seat]["label"],
-                "value": float(pay[seat]),
-                "amount": players[seat]["amount"],
-                "standing": players[seat]["standing"],
                 "others": [p for s, p in enumerate(players) if s != seat],
                 "players": players,
+                "told": reader(players, seat),
             }
         )
     return told
@@ -85,17 +80,12 @@ def _payoffs(game: Game, seat: int) -> tuple[float, ...]:
     return tuple(sorted({float(x) for x in game.payoffs[..., seat].ravel()}, reverse=True))
 
 
-def standing(game: Game, seat: int, payoff: float) -> str:
-    """How good a payoff is among all that a seat can be paid, in words.
+def standing(game: Game, seat: int, payoff: float) -> tuple[int, int]:
+    """How many payoffs of a seat are better than this one, and how many different ones there are.
 
     >>> from ostrom.games import build_game
     >>> [standing(build_game("prisoners_dilemma"), 0, x) for x in (5, 3, 1, 0)]
-    ['best', 'second-best', 'third-best', 'worst']
+    [(0, 4), (1, 4), (2, 4), (3, 4)]
     """
     values = _payoffs(game, seat)
-    better = sum(value > payoff for value in values)
-    if better and better >= len(values) - 1:
-        return "worst"
-    if better >= len(ORDINALS):
-        return f"rank-{better + 1}-of-{len(values)}"
-    return f"{ORDINALS[better]}best"
+    return sum(value > payoff for value in values), len(values)

@@ -20,6 +20,10 @@ class Prompt:
     instruction: str
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What is recorded with the answer: the labels, and the order in which they were named."""
+    system: str = ""
+    """What is said in the role of the system; empty: nothing."""
+    stub: str = ""
+    """How the reply begins where its beginning is given; empty: it is not."""
 
 
 class Page:
@@ -28,13 +32,15 @@ class Page:
     __slots__ = (
         "_extra",
         "_note",
-        "_order",
         "decision",
         "facts",
         "instruction",
         "options",
+        "order",
         "pieces",
         "setup",
+        "stub",
+        "system",
         "uses",
         "values",
     )
@@ -47,12 +53,13 @@ class Page:
         extra: Mapping[str, Any],
         options: Mapping[str, str],
         instruction: str,
-        setup: str,
+        setup: str | None,
         values: Mapping[str, Any],
     ) -> None:
-        self.decision, self._order, self._note, self._extra = decision, order, note, extra
+        self.decision, self.order, self._note, self._extra = decision, order, note, extra
         self.options, self.instruction, self.setup, self.values = options, instruction, setup, values
         self.facts = {"labels": dict(options), "order": list(options.values())} if options else {}
+        self.system = self.stub = ""
         self.uses = 0
         self.pieces: list[str] | None = None
         """The text around its holes, once it is worth keeping."""
@@ -69,7 +76,7 @@ class Page:
             and old.mechanism == new.mechanism
             and old.names == new.names
             and self.decision.form == decision.form
-            and self._order == order
+            and self.order == order
             and self._note == note
             and self._extra is extra
         )

@@ -44,10 +44,10 @@ def text_of(path: Path, within: Path | None = None) -> str:
 class Loader(BaseLoader):
     """Loads templates from folders and keeps their syntax trees: parsing takes longer than all the rest.
 
-    Files of installed packages are trusted to lie where they are; those of the ``foreign`` folder must lie in it.
+    Files of installed packages are trusted to lie where they are; those of a ``foreign`` folder must lie in it.
     """
 
-    def __init__(self, folders: Sequence[Path], foreign: Path | None) -> None:
+    def __init__(self, folders: Sequence[Path], foreign: Sequence[Path]) -> None:
         self._folders, self._foreign = folders, foreign
         self.trees: dict[str, nodes.Template] = {}
 
@@ -61,7 +61,7 @@ class Loader(BaseLoader):
         for folder in self._folders:
             path = folder.joinpath(*parts)
             if path.exists() and not path.is_dir():
-                return text_of(path, folder if folder is self._foreign else None), str(path), lambda: True
+                return text_of(path, folder if folder in self._foreign else None), str(path), lambda: True
         raise TemplateNotFound(template)
 
     def load(
@@ -78,6 +78,15 @@ def includes(tree: nodes.Template) -> bool:
     """Whether a template takes in others."""
     kinds = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
     return next(tree.find_all(kinds), None) is not None
+
+
+def taken_in(tree: nodes.Template) -> list[str] | None:
+    """The files that a template takes in; None where it computes their names."""
+    kinds = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
+    named = [getattr(node, "template", None) for node in tree.find_all(kinds)]
+    if not all(isinstance(name, nodes.Const) and isinstance(name.value, str) for name in named):
+        return None
+    return [name.value for name in named if isinstance(name, nodes.Const)]
 
 
 def asks_for(tree: nodes.Template) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,10 @@ import orjson
 
 from ostrom.answers import Choice, Form, Mixture, Record, Text
 from ostrom.errors import StudyError
-from ostrom.framing.chronicle import Chronicle, seat_name
+from ostrom.framing.blocks import Blocks
+from ostrom.framing.chronicle import Chronicle
 from ostrom.framing.config import Framing
-from ostrom.framing.library import Library, mark, put_in, split_marks
-from ostrom.framing.outcomes import by_payoff, cells
-from ostrom.framing.own_payoffs import OwnPayoffs
+from ostrom.framing.library import LIVE, Library, mark, put_in, split_marks
 from ostrom.framing.page import Page, Prompt
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Decision, Round, View
@@ -39,18 +37,21 @@ class Voice:
         self.story = library.story(framing.story)
         self.words = self.story.words
         self.chronicle = Chronicle(framing, library, self.words)
+        self._setup_file = "setup.txt" if framing.layout is None else f"layouts/{framing.layout}.txt"
         self.persona = persona
-        self._draw_labels, self._draw_rows = draw_labels, draw_rows
+        self.blocks = Blocks(framing, library, persona, self.chronicle, self.labels, draw_rows)
+        self._draw_labels = draw_labels
         self._labels: dict[int, tuple[tuple[str, ...], ...]] = {}
         self._setup: tuple[tuple[Any, ...], Mapping[str, Any], str] | None = None
         self._fixed: dict[tuple[Any, ...], dict[str, Any]] = {}
         self._instructions: dict[tuple[Any, ...], str] = {}
         self._around: dict[tuple[Any, ...], list[str]] = {}
         self._pages: dict[str, Page] = {}
+        self._lasts: dict[tuple[str, type[Form]], bool] = {}
 
     _fixed_names = frozenset(
         ("words", "units", "you", "others", "options", "labels", "common", "amount", "names", "seat", "role")
-        + ("game", "carried", "mechanism")
+        + ("game", "carried", "mechanism", "observer", "unnamed")
     )
 
     def prompt(
@@ -64,9 +65,14 @@ class Voice:
         if page is None or not page.fits(decision, order, shown.note, extra):
             page = self._pages[decision.kind] = self._page(decision, order, shown.note, extra)
         past = None
+        live = {"round": view.round, "span": shown.span, "gaps": shown.gaps, "note": shown.note}
         if view.facts.get("repeated"):
-            past = self.chronicle.past(decision, shown, self.labels(view.game))
-        return Prompt(self._text(page, view.round, past), page.options, page.instruction, page.facts)
+            values = {**page.values, **live}
+            past = self.chronicle.past(decision, shown, self.labels(view.game), values)
+        if page.setup is None:
+            return self._live_prompt(page, decision, live, past)
+        text = self._text(page, view.round, past)
+        return Prompt(text, page.options, page.instruction, page.facts, page.system, page.stub)
 
     def _page(
         self, decision: Decision, order: tuple[int, ...], note: str | None, extra: Mapping[str, Any]
@@ -79,10 +85,57 @@ class Voice:
             names[i]: labels[asked][i] for i in (order if len(names) == len(order) else range(len(names)))
         }
         options = _options(form, named)
-        values = self._values(view, order, {**extra, "kind": decision.kind, "target": seat_name(view, asked)})
+        target = self.chronicle.name(view, asked)
+        values = self._values(view, order, {**extra, "kind": decision.kind, "target": target})
+        if not self._lasting(view, form):
+            return Page(decision, order, note, extra, options, "", None, values)
         instruction = self.instruction(form, options, values)
         setup = self._setup_text(view, order, values)
-        return Page(decision, order, note, extra, options, instruction, setup, {**values, "note": note})
+        page = Page(decision, order, note, extra, options, instruction, setup, {**values, "note": note})
+        page.system = self.library.fill("system.txt", {})
+        page.stub = self.library.fill("answers/stub.txt", {**values, **self._offered(form, options)})
+        return page
+
+    def _lasting(self, view: View, form: Form) -> bool:
+        """Whether nothing but the past and the question of a prompt speaks of what changes from round to round."""
+        key = (view.mechanism, type(form))
+        if key not in self._lasts:
+            library, framing = self.library, self.framing
+            files = [
+                *(
+                    self._setup_file,
+                    f"mechanisms/{view.mechanism}.txt",
+                    "answers/stub.txt",
+                    self._answer_file(form),
+                ),
+                *(f"payoffs/{name}.txt" for name in (framing.payoffs,) if name),
+                *(f"hints/{name}.txt" for name in (framing.hint,) if name),
+                *(f"goals/{name}.txt" for name in (framing.goal,) if name),
+                *(f"personas/{self.persona}.txt" for _ in "1" if self.blocks.has_persona()),
+            ]
+            asked = [*(library.asked(file) for file in files), self.story.asked]
+            self._lasts[key] = (
+                all(names is not None and not names & {*LIVE} for names in asked)
+                and library.asked("system.txt") == frozenset()
+                and (library.asked("turn.txt") or {""}) <= {"past", "question", "instruction"}
+                and (library.asked("prompt.txt") or {""}) <= {"setup", "turn"}
+            )
+        return self._lasts[key]
+
+    def _live_prompt(
+        self, page: Page, decision: Decision, live: Mapping[str, Any], past: str | None
+    ) -> Prompt:
+        """A prompt whose files speak of the round, of what is remembered, or of each other: all of it made anew."""
+        fill, view, form = self.library.fill, decision.view, decision.form
+        values = {**page.values, **live}
+        instruction = self._instruct(form, page.options, values, self._answer_file(form))
+        question = fill(self._question_file(decision), values)
+        values |= self.blocks.all(view, page.order, values)
+        values |= {"past": past, "question": question, "instruction": instruction}
+        values |= {"setup": fill(self._setup_file, values), "turn": fill("turn.txt", values)}
+        stub = fill("answers/stub.txt", {**values, **self._offered(form, page.options)})
+        text, system = fill("prompt.txt", values), fill("system.txt", values)
+        return Prompt(text, page.options, instruction, page.facts, system, stub)
 
     def _text(self, page: Page, number: int, past: str | None) -> str:
         """The text of a page in some round. What surrounds the round and the past is made once."""
@@ -98,7 +151,13 @@ class Voice:
         turn = self.library.fill_around(
             self._around, ("turn", past is None), "turn.txt", holes, lambda: {"past": None}
         )
-        return f"{page.setup}\n\n{turn}"
+        return self._joined(page.setup or "", turn)
+
+    def _joined(self, setup: str, turn: str) -> str:
+        """The two parts of a prompt as one text."""
+        return self.library.fill_around(
+            self._around, ("prompt",), "prompt.txt", {"setup": setup, "turn": turn}, dict
+        )
 
     def _pieces(self, page: Page, past: str | None) -> list[str] | None:
         """The text of a page around its round and its past; None where the prompt files ask for more."""
@@ -112,7 +171,7 @@ class Voice:
         turn = library.marked("turn.txt", {"instruction": page.instruction, "past": None}, holes)
         if turn is None:
             return None
-        pieces = split_marks(f"{page.setup}\n\n{put_in(split_marks(turn), holes)}")
+        pieces = split_marks(self._joined(page.setup or "", put_in(split_marks(turn), holes)))
         return pieces if set(pieces[1::2]) <= {"round", "past"} else None
 
     def labels(self, game: Game) -> tuple[tuple[str, ...], ...]:
@@ -147,66 +206,71 @@ class Voice:
         own = f"answers/{name}_{self.style}.txt"
         return own if self.library.has(own) else f"answers/{name}_direct.txt"
 
-    def _instruct(self, form: Form, options: Mapping[str, str], values: Mapping[str, Any], file: str) -> str:
+    def _offered(self, form: Form, options: Mapping[str, str]) -> dict[str, Any]:
+        """What may be said about the answer itself."""
         shown = list(options.values())
-        more: dict[str, Any] = {
+        caps = form.caps or {} if isinstance(form, Mixture) else {}
+        return {
             "options": shown,
             "bracketed": [f"[{label}]" for label in shown],
             "quoted": [f'"{label}"' for label in shown],
             "most_words": self.framing.words,
-            "caps": "",
+            "caps": [{"label": options[key], "most": cap} for key, cap in caps.items()],
             "record": "",
             "text_words": form.words if isinstance(form, Text) else 0,
         }
+
+    def _instruct(self, form: Form, options: Mapping[str, str], values: Mapping[str, Any], file: str) -> str:
+        more = self._offered(form, options)
         if isinstance(form, Record):
             about = {**values, "schema": form.schema, "most_words": self.framing.words}
             more["record"] = self.library.fill(f"records/{form.name}.txt", about)
-        if isinstance(form, Mixture) and form.caps:
-            bounds = [f"{options[key]} at most {cap}" for key, cap in form.caps.items()]
-            more["caps"] = f"Bounds that you are committed to: {', '.join(bounds)}."
         return self.library.fill(file, {**values, **more})
 
     def correction(self, reason: str, instruction: str) -> str:
         """What is said after a reply that could not be read."""
         return self.library.fill("answers/correction.txt", {"reason": reason, "instruction": instruction})
 
-    def _order(self, game: Game, seat: int, rng: np.random.Generator | None) -> tuple[int, ...]:
-        """The places of a seat's actions in the order of naming; ``given`` is the game's own order."""
-        given = game.words.naming(seat, game.actions[seat])
-        if self.framing.order == "reversed":
-            return given[::-1]
-        if self.framing.order == "shuffled" and rng is not None:
-            return tuple(int(i) for i in rng.permutation(len(given)))
-        return given
+    def nothing(self) -> str:
+        """What a reply without any text is quoted as when it is asked for again."""
+        return self.library.fill("answers/nothing.txt", {})
 
-    def _orders(self, view: View, order: Sequence[int]) -> list[Sequence[int]]:
-        """The order of naming at every seat, as one reader sees it."""
-        game, seats = view.game, range(view.game.seats)
-        if game.words.order:
-            return [order if s == view.seat else self._order(game, s, None) for s in seats]
-        counts = [len(game.actions[s]) for s in seats]
-        return [order if count == len(order) else range(count) for count in counts]
+    def _order(self, game: Game, seat: int, rng: np.random.Generator | None) -> tuple[int, ...]:
+        """The places of a seat's actions in the order of naming, drawn where it is shuffled."""
+        if self.framing.order == "shuffled" and rng is not None:
+            return tuple(int(i) for i in rng.permutation(len(game.actions[seat])))
+        return self.blocks.naming(game, seat)
 
     def _values(self, view: View, order: Sequence[int], extra: Mapping[str, Any]) -> dict[str, Any]:
-        key = (id(view.game), view.seat, view.mechanism, view.names, *order)
+        key = (
+            id(view.game),
+            view.seat,
+            view.mechanism,
+            view.names,
+            bool(view.facts.get("observer")),
+            *order,
+        )
         fixed = self._fixed.get(key)
         if fixed is None:
             fixed = self._fixed[key] = self._fixed_values(view, order)
-        return {**fixed, "facts": view.facts, "round": view.round, **extra}
+        return {**fixed, "facts": view.facts, "round": view.round, "span": None, "gaps": False, **extra}
 
     def _fixed_values(self, view: View, order: Sequence[int]) -> dict[str, Any]:
         """What stays the same for a seat all through a match."""
         labels = self.labels(view.game)
+        names = [self.chronicle.name(view, s) for s in range(view.game.seats)]
         return {
             "words": self.words,
             "units": self.framing.units,
-            "you": seat_name(view, view.seat),
-            "others": [seat_name(view, s) for s in range(view.game.seats) if s != view.seat],
+            "you": names[view.seat],
+            "others": [name for s, name in enumerate(names) if s != view.seat],
             "options": [labels[view.seat][i] for i in order],
             "labels": labels,
-            "common": _common(view, labels),
+            "common": self._common(names, labels),
             "amount": self.chronicle.amount,
-            "names": [seat_name(view, s) for s in range(view.game.seats)],
+            "names": names,
+            "observer": bool(view.facts.get("observer")),
+            "unnamed": self.framing.names == "other",
             "seat": view.seat,
             "role": view.game.roles[view.seat],
             "game": view.game,
@@ -219,7 +283,7 @@ class Voice:
         return own if self.library.has(own) else f"turns/{decision.kind}.txt"
 
     def _setup_text(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
-        key = (id(view.game), view.seat, view.mechanism, tuple(order), view.names)
+        key = (id(view.game), view.seat, view.mechanism, tuple(order), view.names, values["observer"])
         if self._setup is None or self._setup[0] != key or self._setup[1] is not view.facts:
             self._setup = (key, view.facts, self._shared_setup(view, order, values))
         return self._setup[2]
@@ -248,56 +312,15 @@ class Voice:
         return self.library.kept(key, view.game, lambda: self._render_setup(view, order, values))
 
     def _render_setup(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
-        framing, library = self.framing, self.library
-        labels = self.labels(view.game)
-        same = all(seat == labels[view.seat] for seat in labels)
-        others = [
-            {"options_line": f"The {self.words['options']} of {seat_name(view, s)}: {self._listed(view, s)}."}
-            for s in range(view.game.seats)
-            if s != view.seat
-        ]
-        observer = bool(view.facts.get("observer"))
-        payoffs = ""
-        if framing.payoffs is not None:
-            told = cells(
-                view.game, 0 if observer else view.seat, self._orders(view, order), labels, values["names"],
-                self.chronicle.amount,
-            )  # fmt: skip
-            file = "observer/payoffs.txt" if observer else f"payoffs/{framing.payoffs}.txt"
-            arranged = partial(self._arranged, view.seat)
-            own = OwnPayoffs(view.game, view.seat, order, labels, values["names"], arranged)
-            payoffs = library.fill(file, {**values, "cells": arranged(told), "own": own})
-        return library.fill(
-            "observer/setup.txt" if observer else "setup.txt",
-            {
-                **values,
-                "story": self.opening(values),
-                "persona": self.introduction(values),
-                "meanings": self._meanings(view, order),
-                "same_options": same,
-                "other_seats": others,
-                "payoffs": payoffs,
-                "rules": library.fill(f"mechanisms/{view.mechanism}.txt", values),
-                "hint": library.fill(f"hints/{framing.hint}.txt", values) if framing.hint else "",
-                "goal": library.fill(f"goals/{framing.goal}.txt", values) if framing.goal else "",
-            },
-        )
-
-    def opening(self, values: Mapping[str, Any]) -> str:
-        """The story's opening paragraph."""
-        return self.library.open_story(self.framing.story, values)
-
-    def introduction(self, values: Mapping[str, Any]) -> str | None:
-        """Who the player is: a file in personas/, which may speak of the game's words, or a text."""
-        if self.persona is None or not self.library.has(f"personas/{self.persona}.txt"):
-            return self.persona
-        return self.library.fill(f"personas/{self.persona}.txt", values)
+        return self.library.fill(self._setup_file, {**values, **self.blocks.all(view, order, values)})
 
     def lacks(self, game: Game) -> str | None:
         """What the framing wants to tell and the game has no words for, in words."""
         words = game.words
         if self.framing.names == "titles" and not words.titles:
             return "names: titles needs a game that carries titles"
+        if self.framing.names == "other" and game.seats != 2:
+            return f"names: other needs a game of two seats, this one has {game.seats}"
         if self.framing.meanings and not words.actions:
             return "meanings needs a game that says what its actions mean"
         for seat in range(game.seats):
@@ -306,7 +329,7 @@ class Voice:
             ).view
             values = self._values(view, range(len(game.actions[seat])), {})
             try:
-                self.opening(values), self.introduction(values)
+                self.blocks.opening(values), self.blocks.introduction(values)
                 if self.framing.hint is not None:
                     self.library.fill(f"hints/{self.framing.hint}.txt", values)
             except StudyError as error:
@@ -315,31 +338,33 @@ class Voice:
 
     def _titled(self, decision: Decision) -> Decision:
         """The decision with seats called by the titles that the game carries, where the framing wants it."""
-        view = decision.view
-        if self.framing.names != "titles" or view.names:
+        view, names = decision.view, self.framing.names
+        if names == "numbers" or view.names:
             return decision
-        return replace(decision, view=replace(view, names=tuple(f"the {t}" for t in view.game.words.titles)))
+        if names == "other":
+            if view.facts.get("observer"):
+                return decision
+            own, other = (
+                self.chronicle.name(view, view.seat),
+                self.library.fill("names/other.txt", {"words": self.words}),
+            )
+            named = tuple(own if s == view.seat else other for s in range(view.game.seats))
+            return replace(decision, view=replace(view, names=named))
+        titles = tuple(
+            self.library.fill("names/title.txt", {"title": title}) for title in view.game.words.titles
+        )
+        return replace(decision, view=replace(view, names=titles))
 
-    def _meanings(self, view: View, order: Sequence[int]) -> list[dict[str, str]]:
-        if not self.framing.meanings:
-            return []
-        labels, meanings = self.labels(view.game)[view.seat], view.game.words.actions[view.seat]
-        return [{"label": labels[i], "meaning": meanings[i]} for i in order]
-
-    def _listed(self, view: View, seat: int) -> str:
-        labels, words = self.labels(view.game)[seat], view.game.words
-        naming = words.naming(seat, view.game.actions[seat])
-        if not self.framing.meanings:
-            return ", ".join(labels[i] for i in naming)
-        return ", ".join(f"{labels[i]} ({words.actions[seat][i]})" for i in naming)
-
-    def _arranged(self, seat: int, rows: list[Any]) -> list[Any]:
-        """Rows in the order in which they are shown; a seat sees the same order all through a match."""
-        if self.framing.rows == "sorted":
-            return by_payoff(rows)
-        if self.framing.rows == "given" or self._draw_rows is None:
-            return rows
-        return [rows[int(i)] for i in self._draw_rows(seat).permutation(len(rows))]
+    def _common(self, names: Sequence[str], labels: Sequence[Sequence[str]]) -> list[str]:
+        """What the k-th action of every seat is called, for rules that speak of all seats at once."""
+        named = []
+        for same in zip(*labels, strict=False):
+            if len(set(same)) == 1:
+                named.append(same[0])
+            else:
+                each = [{"label": label, "name": names[s]} for s, label in enumerate(same)]
+                named.append(self.library.fill("common.txt", {"players": each}))
+        return named
 
     def line(self, view: View, played: Round) -> str:
         """One round of the past as this seat reads it."""
@@ -355,18 +380,6 @@ def shifted(decision: Decision, before: int) -> Decision:
     if "rounds" in facts:
         facts = {**facts, "rounds": facts["rounds"] + before}
     return replace(decision, view=replace(view, round=view.round + before, facts=facts))
-
-
-def _common(view: View, labels: Sequence[Sequence[str]]) -> list[str]:
-    """What the k-th action of every seat is called, for rules that speak of all seats at once."""
-    named = []
-    for same in zip(*labels, strict=False):
-        if len(set(same)) == 1:
-            named.append(same[0])
-        else:
-            each = [f"{label} ({seat_name(view, s)})" for s, label in enumerate(same)]
-            named.append(" or ".join(each))
-    return named
 
 
 def _options(form: Form, named: Mapping[str, str]) -> dict[str, str]:

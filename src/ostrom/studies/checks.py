@@ -72,6 +72,16 @@ def check_strategy_name(spec: str | Mapping[str, Any], file: str | None) -> None
         raise StudyError(problem, file=file, key=error.key) from None
 
 
+def library_of(config: AgentConfig, library: Library, file: str | None) -> Library:
+    """The prompts that a configuration is told in; refused where its prompt set is no folder beside the study."""
+    try:
+        return library.of(config.prompts)
+    except StudyError as error:
+        if error.key != "agent.prompts":
+            raise
+        raise StudyError(error.problem, file=file, key=error.key, found=config.prompts) from None
+
+
 def check_prompts(config: AgentConfig, library: Library, file: str | None) -> None:
     """Refuse names that no prompt file bears, and say where they stand."""
     framing = config.framing
@@ -81,6 +91,7 @@ def check_prompts(config: AgentConfig, library: Library, file: str | None) -> No
         "goal": ("goals", framing.goal),
         "hint": ("hints", framing.hint),
         "story": ("stories", framing.story),
+        "layout": ("layouts", framing.layout),
     }
     for key, (kind, name) in names.items():
         if name is not None:

@@ -126,10 +126,11 @@ def _per_call(plan: StudyPlan, unit: Unit, seated: Seated, player: int) -> PerCa
     The fixed part is that of the player's first questions in a match that scripts play.
     """
     config = seated.config
-    voice = Voice(config.framing, plan.library, config.style, config.persona)
+    voice = Voice(config.framing, plan.library.of(config.prompts), config.style, config.persona)
     asked = rehearse(plan, unit, enough=QUESTIONS)
     questions = asked[player] or [decision for others in asked.values() for decision in others]
-    texts = [voice.prompt(decision, Shown(span=0), None, config.facts).text for decision in questions]
+    prompts = [voice.prompt(decision, Shown(span=0), None, config.facts) for decision in questions]
+    texts = [prompt.system + prompt.text for prompt in prompts]
     memory = memories.build(config.memory)
     rounds = unit.mechanism.longest_history(unit.game)
     lines = sum(memory.most_lines(t) for t in range(rounds + 1)) / (rounds + 1) if rounds else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -32,3 +32,25 @@ def placed(where: str, spec: Mapping[str, Any] | str) -> Iterator[None]:
         if path == error.key or path.partition(".")[0] not in spelled_out(spec):
             raise
         raise error.moved(where if isinstance(spec, str) else f"{where}.{path}") from None
+
+
+def watching_types(
+    types: Sequence[str], scripts: Collection[str], given: str | Sequence[str], file: str
+) -> list[str]:
+    """The types that watch where a mechanism asks for observers.
+
+    >>> watching_types(["gpt", "grim"], {"grim"}, "models", "s.yaml")
+    ['gpt']
+    """
+    if given == "all":
+        return list(types)
+    if given == "models":
+        return [name for name in types if name not in scripts] or list(types)
+    names = [given] if isinstance(given, str) else list(given)
+    for name in names:
+        if name not in types:
+            allowed = ["models", "all", *types]
+            raise StudyError(
+                "names no type of the study", file=file, key="observers", found=name, allowed=allowed
+            )
+    return names

@@ -6,7 +6,7 @@ Units are numbered replicate by replicate, cell by cell, seating by seating, so 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -34,12 +34,13 @@ from ostrom.studies.checks import (
     check_prompts,
     check_strategies,
     check_strategy_name,
+    library_of,
 )
 from ostrom.studies.factors import Factor, read_factors
 from ostrom.studies.grid import Grid
 from ostrom.studies.load import problem, validate
 from ostrom.studies.paths import on_top, put
-from ostrom.studies.places import placed, spelled_out
+from ostrom.studies.places import placed, spelled_out, watching_types
 from ostrom.studies.prompts import prompts_of
 from ostrom.studies.schema import StudyFile
 
@@ -311,9 +312,11 @@ class StudyPlan:
             problem = f"{error.key}: {error.problem}"
             raise StudyError(problem, file=self.file, key=f"vary.{factor}", found=path) from None
 
-    def _seatings(self, cell: Cell, seating: str) -> Iterator[tuple[Seated, ...]]:
-        """Who sits where, match by match."""
+    def _seatings(self, cell: Cell, seating: str, apart: Sequence[str] = ()) -> Iterator[tuple[Seated, ...]]:
+        """Who sits where, match by match; where each seat has its type, those ``apart`` have none."""
         seats, names = cell.game.seats, list(cell.types)
+        if seating == "seats":
+            names = [name for name in names if name not in apart]
         if cell.mechanism.society:
             tables = [tuple(name for name in names for _ in range(seats))]
         elif seating == "self":
@@ -338,19 +341,9 @@ class StudyPlan:
         if not count:
             yield from self._seatings(cell, seating)
             return
-        if given == "all":
-            names = list(cell.types)
-        elif given == "models":
-            names = [n for n, config in cell.types.items() if config.strategy is None] or list(cell.types)
-        else:
-            names = [given] if isinstance(given, str) else list(given)
-        for name in names:
-            if name not in cell.types:
-                raise StudyError(
-                    "names no type of the study", file=self.file, key="observers", found=name,
-                    allowed=["models", "all", *cell.types],
-                )  # fmt: skip
-        for players in self._seatings(cell, seating):
+        scripts = {name for name, config in cell.types.items() if config.strategy is not None}
+        names = watching_types(list(cell.types), scripts, given, self.file)
+        for players in self._seatings(cell, seating, names if given not in ("all", "models") else ()):
             for watching in product(names, repeat=count):
                 yield (*players, *(Seated(name, cell.types[name], observes=True) for name in watching))
 
@@ -379,7 +372,7 @@ class StudyPlan:
             check_strategy_name(config.strategy, self.file)
         # A script needs no words, but a name that nothing bears is a mistake wherever it stands.
         styles.build(config.style, key="agent.style", file=self.file)
-        check_prompts(config, self.library, self.file)
+        check_prompts(config, library_of(config, self.library, self.file), self.file)
         check_params(config, self.file)
         memory = memories.build(config.memory, key="agent.memory", file=self.file)
         if config.kind not in memory.readers:
@@ -412,7 +405,8 @@ class StudyPlan:
         if config.kind == "strategy" or pair in self._told:
             return
         self._told.add(pair)
-        lacking = Voice(framing, self.library, config.style, config.persona).lacks(game)
+        library = self.library.of(config.prompts)
+        lacking = Voice(framing, library, config.style, config.persona).lacks(game)
         if lacking:
             raise StudyError(f"game {game.name}: {lacking}", file=self.file, key="agent.framing")
 

@@ -16,7 +16,7 @@ from ostrom.answers import Choice, Form, Mixture, Record
 from ostrom.engine.plan import Unit
 from ostrom.errors import RunError, StudyError
 from ostrom.framing import Library, Voice
-from ostrom.framing.fingerprint import difference, hashes
+from ostrom.framing.fingerprint import difference, hashes, in_set
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Shown, memories
 from ostrom.studies.rehearsal import MOST_STEPS, rehearse
@@ -41,17 +41,26 @@ def prompts_of(plan: Asking) -> dict[str, str]:
 
     A file that no question of the study leads to has no part in it: adding or changing it changes nothing.
     """
-    files: set[str] = set()
+    files: dict[str | None, set[str]] = {}
     for unit, configs in plan.asked():
         speaking = [config for config in configs if config.kind in ("model", "person")]
         if not speaking:
             continue
         decisions = _decisions(plan, unit)
         for config in speaking:
-            files |= set(_files(plan.library, config, unit.mechanism.name, decisions))
+            library = plan.library.of(config.prompts)
+            used = set(_files(library, config, unit.mechanism.name, decisions))
             if unit.mechanism.missing is not None:
-                files.add("history/missed.txt")
-    return hashes(plan.library, _with_included(plan.library, files))
+                used.add("history/missed.txt")
+            files[config.prompts] = files.get(config.prompts, set()) | used
+    return hashes(
+        plan.library,
+        [
+            in_set(name, file)
+            for name, used in files.items()
+            for file in _with_included(plan.library.of(name), used)
+        ],
+    )
 
 
 def try_prompts(plan: Asking) -> None:
@@ -62,7 +71,7 @@ def try_prompts(plan: Asking) -> None:
             continue
         decisions = _decisions(plan, unit)
         for config in speaking:
-            voice = Voice(config.framing, plan.library, config.style, config.persona)
+            voice = Voice(config.framing, plan.library.of(config.prompts), config.style, config.persona)
             for decision in decisions:
                 voice.prompt(formed(decision, config), _shown(config, decision), None, config.facts)
             voice.correction("no answer", "")
@@ -99,8 +108,12 @@ def _decisions(plan: Asking, unit: Unit) -> list[Decision]:
 
 def _files(library: Library, config: AgentConfig, mechanism: str, decisions: list[Decision]) -> Iterator[str]:
     framing, style, memory = config.framing, styles.build(config.style), memories.build(config.memory)
-    yield from ("setup.txt", "turn.txt", "answers/correction.txt", "stories/neutral.txt")
+    yield from ("prompt.txt", "system.txt", "turn.txt", "stories/neutral.txt", "common.txt")
+    yield from ("answers/correction.txt", "answers/nothing.txt", "answers/stub.txt")
+    yield from ("amount.txt", "standing.txt")
+    yield from (f"names/{name}.txt" for name in ("number", "short", "title", "you", "other"))
     yield f"stories/{framing.story}.txt"
+    yield "setup.txt" if framing.layout is None else f"layouts/{framing.layout}.txt"
     yield from (
         f"{kind}/{name}.txt" for kind, name in (("goals", framing.goal), ("hints", framing.hint)) if name
     )
@@ -113,13 +126,10 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
     for decision in decisions:
         view = decision.view
         yield f"mechanisms/{view.mechanism}.txt"
-        observer = bool(view.facts.get("observer"))
-        if observer:
-            yield "observer/setup.txt"
         if framing.payoffs is not None:
-            yield "observer/payoffs.txt" if observer else f"payoffs/{framing.payoffs}.txt"
+            yield f"payoffs/{framing.payoffs}.txt"
         if view.facts.get("repeated"):
-            yield from ("past.txt", "observer/line.txt" if observer else f"history/{framing.history}.txt")
+            yield from ("past.txt", f"history/{framing.history}.txt")
             if _shown(config, decision).counts is not None:
                 yield from ("count.txt", "counts.txt")
         yield from _question(library, config, view.mechanism, decision.kind, formed(decision, config).form)

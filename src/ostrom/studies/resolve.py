@@ -20,7 +20,7 @@ from ostrom.studies.load import load_study, read_study, validate
 from ostrom.studies.people_plan import plan_of
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import try_prompts
-from ostrom.studies.run import check_same, find_run, prompts_folder
+from ostrom.studies.run import check_same, find_run, home_of, library_of_run
 from ostrom.studies.schema import ReportRule, StudyFile
 from ostrom.studies.session import Session, load_session
 
@@ -49,7 +49,8 @@ def resolve(
 ) -> Resolved:
     """The plan of a study with the options of `ostrom run`, checked from end to end."""
     study = load_study(source, preset=preset, changes=changes, models=models, seeds=seeds, budget=budget)
-    plan = plan_of(study, Library(prompts), read_study(source)[1])
+    file = read_study(source)[1]
+    plan = plan_of(study, Library(prompts, home=home_of(file)), file)
     check_plan(plan)
     return Resolved(plan, None if prices is None else load_prices(prices))
 
@@ -76,8 +77,7 @@ def resolve_run(
     if budget:
         data["budget"] = {**(data.get("budget") or {}), **budget}
     study = validate(StudyFile, data, file, "study")
-    prompts = prompts_folder({"prompts_folder": session.prompts} if session.prompts else manifest, home.path)
-    plan = StudyPlan(study, Library(prompts), file)
+    plan = StudyPlan(study, library_of_run(manifest, home.path, session.prompts), file)
     check_plan(plan)
     check_same(home, plan)
     if session.prices is not None and not Path(session.prices).is_file():

@@ -81,7 +81,7 @@ def _plan_of(folder: Folder, manifest: Mapping[str, Any], journal: Journal) -> S
 
         plan: StudyPlan = imported_plan(folder.path, manifest, study)
     else:
-        plan = plan_of(study, Library(prompts_folder(manifest, folder.path)), file)
+        plan = plan_of(study, library_of_run(manifest, folder.path), file)
         if isinstance(plan, PeoplePlan):
             plan.learn(journal)
     if manifest.get("parent"):
@@ -116,7 +116,7 @@ def play(
 ) -> Result:
     """Play a study into ``runs/<name>``, or go on where an earlier session left off."""
     return play_plan(
-        StudyPlan(study, Library(prompts), file),
+        StudyPlan(study, Library(prompts, home=home_of(file)), file),
         name=name or study.name,
         runs=runs,
         options=options,
@@ -221,6 +221,8 @@ def _prepare(folder: Folder, plan: StudyPlan, extra: Mapping[str, Any]) -> None:
     if not folder.exists:
         _no_orphan(folder)
         more = {"prompts_folder": _absolute(plan.library.folder), "loop": loop.loop_name(), **extra}
+        if plan.library.sets:
+            more["prompts_home"] = str(plan.library.home.absolute())
         folder.write_manifest(new_manifest(study, plan.prompts, **more))
         return
     try:
@@ -253,6 +255,20 @@ def prompts_folder(manifest: Mapping[str, Any], path: Path) -> str | None:
             f"{path}: its prompts were in {home}, which is no folder now (ostrom resume --prompts DIR)"
         )
     return home
+
+
+def library_of_run(manifest: Mapping[str, Any], path: Path, prompts: str | None = None) -> Library:
+    """The prompts that a run was played with; ``prompts`` takes the place of its own folder of prompts."""
+    folder = prompts_folder({"prompts_folder": prompts} if prompts else manifest, path)
+    home: str | None = manifest.get("prompts_home")
+    if home is not None and not Path(home).is_dir():
+        raise RunError(f"{path}: its prompt sets were in {home}, which is no folder now (put it back)")
+    return Library(folder, home=home)
+
+
+def home_of(file: str | None) -> Path:
+    """The folder in which the prompt sets of a study lie: that of its file, or the current one."""
+    return Path(file).parent if file is not None and Path(file).is_file() else Path()
 
 
 def _no_orphan(folder: Folder) -> None:

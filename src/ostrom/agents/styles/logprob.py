@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ostrom.agents.base import Desk
     from ostrom.agents.language import LanguageAgent
 
-STUB = "Answer:"
-
 
 class Logprob(Style):
     """Take the option with the highest probability as next token (Akata et al. 2025, equation 4).
@@ -43,9 +41,9 @@ class Logprob(Style):
         if not isinstance(decision.form, Choice):
             return await agent.ask(decision, desk)
         prompt = agent.prompt(decision, desk)
-        messages = [Message("user", prompt.text)]
-        if agent.model.abilities.prefill:
-            messages.append(Message("assistant", STUB))
+        messages = agent.opening(prompt)
+        if agent.model.abilities.prefill and prompt.stub:
+            messages.append(Message("assistant", prompt.stub))
         temperature = float(agent.config.params.get("temperature", 0.0))
         request = Request(
             tuple(messages),

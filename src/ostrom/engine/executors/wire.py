@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from ostrom import errors
@@ -32,8 +31,8 @@ class Charter:
     version: str
     prompts: Mapping[str, str]
     """Hashes of the prompt files that the plan uses: a worker with other ones is refused."""
-    files: Mapping[str, bytes] | None
-    """The folder of prompts that the user gave, file by file."""
+    files: Mapping[str, Mapping[str, bytes]]
+    """The folder of prompts that the user gave (under no name) and the prompt sets, file by file."""
     models: Mapping[str, Mapping[str, Any]]
     """The models and their settings; their keys are in the environment of the worker."""
     grants: Sequence[tuple[str, tuple[str, str, int | None]]]
@@ -137,9 +136,7 @@ class Batch:
     entries: list[AnswerEntry | CallRecord]
 
 
-def prompt_files(library: Library) -> dict[str, bytes] | None:
-    """The user's own prompt files, by their relative paths."""
-    if library.folder is None:
-        return None
-    folder = Path(library.folder)
-    return {p.relative_to(folder).as_posix(): library.read(p) for p in sorted(folder.rglob("*.txt"))}
+def prompt_files(library: Library) -> dict[str, dict[str, bytes]]:
+    """The user's own prompt files by prompt set, those for all agents under no name."""
+    given = {} if library.folder is None else {"": library.own_files}
+    return given | {name: chosen.own_files for name, chosen in library.sets.items()}

@@ -91,15 +91,18 @@ class Worker:
             self._folder.cleanup()
 
     def _make_library(self) -> Library:
-        files = self.charter.files
-        if files is None:
+        if not self.charter.files:
             return Library()
         self._folder = TemporaryDirectory(prefix="ostrom-prompts-")
-        for relative, content in files.items():
-            path = Path(self._folder.name) / relative
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        return Library(self._folder.name)
+        mine, home = Path(self._folder.name, "mine"), Path(self._folder.name, "home")
+        for name, files in self.charter.files.items():
+            folder = home / name if name else mine
+            folder.mkdir(parents=True, exist_ok=True)
+            for relative, content in files.items():
+                path = folder / relative
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+        return Library(mine if "" in self.charter.files else None, home=home)
 
     def _check(self) -> None:
         here = platform.node()

@@ -1,0 +1,120 @@
+"""The blocks that the fixed part of a prompt is put together from: who, what is at stake, the rules, the aim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ostrom.errors import StudyError
+from ostrom.framing.chronicle import Chronicle, Labels
+from ostrom.framing.config import Framing
+from ostrom.framing.library import Library
+from ostrom.framing.outcomes import by_payoff, cells
+from ostrom.framing.own_payoffs import OwnPayoffs
+from ostrom.games.game import Game
+from ostrom.mechanisms.protocol import View
+
+
+class Blocks:
+    """Fills in the blocks of one player's prompts in one match."""
+
+    def __init__(
+        self,
+        framing: Framing,
+        library: Library,
+        persona: str | None,
+        chronicle: Chronicle,
+        labels: Callable[[Game], Labels],
+        draw_rows: Callable[[int], np.random.Generator] | None,
+    ) -> None:
+        self.framing, self.library, self.persona = framing, library, persona
+        self.chronicle, self.labels, self._draw_rows = chronicle, labels, draw_rows
+
+    def all(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> dict[str, Any]:
+        """The pieces that the fixed part of a prompt is put together from."""
+        framing, library = self.framing, self.library
+        labels = self.labels(view.game)
+        return {
+            "story": self.opening(values),
+            "persona": self.introduction(values),
+            "meanings": self._meanings(view, view.seat, order),
+            "same_options": all(seat == labels[view.seat] for seat in labels),
+            "other_seats": [
+                {"name": values["names"][s], "actions": self._listed(view, s)}
+                for s in range(view.game.seats)
+                if s != view.seat or values["observer"]
+            ],
+            "payoffs": self._payoffs(view, order, values),
+            "rules": library.fill(f"mechanisms/{view.mechanism}.txt", values),
+            "hint": library.fill(f"hints/{framing.hint}.txt", values) if framing.hint else "",
+            "goal": library.fill(f"goals/{framing.goal}.txt", values) if framing.goal else "",
+        }
+
+    def _payoffs(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
+        """The payoffs as the framing presents them, to a player from its own side."""
+        name, observer, game = self.framing.payoffs, bool(values["observer"]), view.game
+        if name is None:
+            return ""
+        file, seat = f"payoffs/{name}.txt", 0 if observer else view.seat
+        asked = self.library.asked(file)
+        if observer and asked is not None and "own" in asked:
+            raise StudyError(
+                f"payoffs: {name} tells a player its own payoffs; an observer has none",
+                key="agent.framing.payoffs", found=name,
+            )  # fmt: skip
+        labels, names, chronicle = self.labels(game), values["names"], self.chronicle
+        told = cells(
+            game, seat, self._orders(view, order), labels, names, chronicle.paid, chronicle.reader(observer)
+        )
+        arranged = partial(self._arranged, view.seat)
+        own = OwnPayoffs(game, view.seat, order, labels, names, arranged)
+        return self.library.fill(file, {**values, "cells": arranged(told), "own": own})
+
+    def naming(self, game: Game, seat: int) -> tuple[int, ...]:
+        """The places of a seat's actions in the order of naming; ``given`` is the game's own order."""
+        given = game.words.naming(seat, game.actions[seat])
+        return given[::-1] if self.framing.order == "reversed" else given
+
+    def _orders(self, view: View, order: Sequence[int]) -> list[Sequence[int]]:
+        """The order of naming at every seat, as one reader sees it."""
+        game, seats = view.game, range(view.game.seats)
+        if game.words.order:
+            return [order if s == view.seat else self.naming(game, s) for s in seats]
+        counts = [len(game.actions[s]) for s in seats]
+        return [order if count == len(order) else range(count) for count in counts]
+
+    def opening(self, values: Mapping[str, Any]) -> str:
+        """The story's opening paragraph."""
+        return self.library.open_story(self.framing.story, values)
+
+    def introduction(self, values: Mapping[str, Any]) -> str | None:
+        """Who the player is: a file in personas/, which may speak of the game's words, or a text."""
+        if not self.has_persona():
+            return self.persona
+        return self.library.fill(f"personas/{self.persona}.txt", values)
+
+    def has_persona(self) -> bool:
+        """Whether who the player is stands in a file."""
+        return self.persona is not None and self.library.has(f"personas/{self.persona}.txt")
+
+    def _meanings(self, view: View, seat: int, order: Sequence[int]) -> list[dict[str, str]]:
+        if not self.framing.meanings:
+            return []
+        labels, meanings = self.labels(view.game)[seat], view.game.words.actions[seat]
+        return [{"label": labels[i], "meaning": meanings[i]} for i in order]
+
+    def _listed(self, view: View, seat: int) -> list[dict[str, str]]:
+        """The actions of a seat as others are told of them."""
+        labels, naming = self.labels(view.game)[seat], view.game.words.naming(seat, view.game.actions[seat])
+        return self._meanings(view, seat, naming) or [{"label": labels[i], "meaning": ""} for i in naming]
+
+    def _arranged(self, seat: int, rows: list[Any]) -> list[Any]:
+        """Rows in the order in which they are shown; a seat sees the same order all through a match."""
+        if self.framing.rows == "sorted":
+            return by_payoff(rows)
+        if self.framing.rows == "given" or self._draw_rows is None:
+            return rows
+        return [rows[int(i)] for i in self._draw_rows(seat).permutation(len(rows))]
