@@ -25,12 +25,13 @@ BIN := $(VENV)/bin
 HASH := $(shell cat $(STATED) | $(PYTHON) -c "import hashlib,sys;print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest()[:12])")
 RUN_READY := $(VENV)/.ready-run-$(HASH)
 DEV_READY := $(VENV)/.ready-dev-$(HASH)
+TRAIN_READY := $(VENV)/.ready-train-$(HASH)
 BENCH := .venv-bench
 BENCH_READY := $(BENCH)/.ready-$(HASH)
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(PINNED) $(BIN)/python $(INSTALL) $(EAGER)
 
-.PHONY: browser coverage demo test fuzz newest lint format golden lock bench chaos mutants axelrod ray clean help
+.PHONY: browser coverage demo test fuzz newest lint format golden lock bench chaos mutants axelrod ray train clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -92,8 +93,17 @@ ray: $(DEV_READY) ## test the Ray executor on a real cluster of several nodes (i
 	$(PIP) -e '.[ray]'
 	$(BIN)/python -m pytest tests/engine/ray tests/engine/test_executors.py -rs
 
+train: $(DEV_READY) $(TRAIN_READY) ## test the training of adapters on a tiny model (installs torch, transformers, peft, gguf)
+	$(BIN)/python -m pytest tests/probe -rs
+
 bench: $(BENCH_READY) ## measure everything, also against the openai SDK, inspect_ai and Axelrod (installs them apart)
 	$(BENCH)/bin/python -m benchmarks
+
+# A torch that the CPU is enough for; the newest one of the index would bring gigabytes for GPUs.
+$(TRAIN_READY): $(RUN_READY)
+	$(PIP) 'torch==2.13.0'
+	$(PIP) 'torch==2.13.0' -e '.[train]'
+	@touch $@
 
 $(BENCH_READY):
 	@echo "setting up $(BENCH) with the libraries to compare with (first time: some minutes)"

@@ -42,6 +42,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "models list": ("models", "list"),
 }
 ELSEWHERE = {
+    "corpus": "tests/cli/test_corpus_command.py",
+    "train": "tests/probe/test_training.py",
     "import": "tests/cli/test_import_commands.py",
     "judge": "tests/cli/test_evolve_and_judge.py",
     "tree": "tests/cli/test_tree_command.py",

@@ -22,7 +22,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"engine"}),
     frozenset({"analysis"}),
     frozenset({"reports"}),
-    frozenset({"people"}),
+    frozenset({"people", "probe"}),
     frozenset({"studies"}),
     frozenset({"replications"}),
     frozenset({"testing"}),

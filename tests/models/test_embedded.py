@@ -16,6 +16,7 @@ import pytest
 from ostrom.errors import ModelError, RequestRefused, StudyError, TimedOut
 from ostrom.models import Constraint, Message, Model, Request, open_model
 from ostrom.models.embedded.model import EmbeddedModel
+from ostrom.models.embedded.shared import enter
 from ostrom.models.embedded.weights import fetch
 from ostrom.testing.check_model import check_model
 
@@ -124,8 +125,8 @@ def test_a_call_that_takes_too_long_is_stopped(model: Model) -> None:
 
 def test_the_endpoint_of_the_runtime_is_on_loopback_and_locked(model: Model) -> None:
     complete(model, max_tokens=1)
-    assert isinstance(model, EmbeddedModel) and model._runtime is not None
-    address = model._runtime.address
+    assert isinstance(model, EmbeddedModel)
+    address = enter(model, model._load, None).runtime().address
     assert address.startswith("http://127.0.0.1:")
     with pytest.raises(urllib.error.HTTPError, match="401"):
         urllib.request.urlopen(f"{address}/v1/models")

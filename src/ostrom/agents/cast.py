@@ -60,8 +60,8 @@ class Company:
             return TreeAgent(config, self.trees)
         if config.person:
             return Person(config, voice)
-        assert config.model is not None
-        return LanguageAgent(config, self.models[config.model], self.invalidity, voice)
+        assert config.client is not None
+        return LanguageAgent(config, self.models[config.client], self.invalidity, voice)
 
     def voice(self, config: AgentConfig, streams: Streams) -> Voice:
         """The words of one player in one match."""

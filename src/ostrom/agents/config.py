@@ -98,6 +98,17 @@ class AgentConfig(BaseModel):
         data = orjson.dumps(self.model_dump(mode="json", exclude=later), option=orjson.OPT_SORT_KEYS)
         return hashlib.blake2b(data, digest_size=6).hexdigest()
 
+    @cached_property
+    def client(self) -> str | None:
+        """The name of the model client that it calls: agents of one model may differ by an adapter.
+
+        >>> AgentConfig(model="openai/gpt-4o-mini").client
+        'openai/gpt-4o-mini'
+        """
+        from ostrom.models import client_name
+
+        return None if self.model is None else client_name(self.model, self.settings)
+
     @property
     def label(self) -> str:
         """A readable name where the study gives none."""

@@ -18,10 +18,12 @@ from ostrom.cli import (
     model_commands,
     piloting,
     playing,
+    probing,
     resuming,
     robust,
     running,
     serving,
+    training,
     transcribing,
     trees,
     validating,
@@ -58,6 +60,8 @@ app.command("tree")(trees.tree)
 app.command("pilot")(piloting.pilot)
 app.command("evolve")(evolving.evolve)
 app.command("judge")(judging.judge)
+app.command("corpus")(probing.corpus)
+app.command("train")(training.train)
 app.command("compare")(comparing.compare)
 app.command("traces")(comparing.traces)
 app.command("branch")(counterfactual.branch)

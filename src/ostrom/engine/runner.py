@@ -385,8 +385,8 @@ class Runner:
 
 
 def models_of(unit: Unit) -> set[str]:
-    """The models that take part in a unit."""
-    return {seated.config.model for seated in unit.players if seated.config.model is not None}
+    """The model clients that take part in a unit."""
+    return {seated.config.client for seated in unit.players if seated.config.client is not None}
 
 
 @contextmanager

@@ -37,6 +37,8 @@ __all__ = [
     "Usage",
     "allow_key",
     "check_model",
+    "client_name",
+    "common_settings",
     "model_names",
     "open_model",
     "params_of",
@@ -69,6 +71,7 @@ def check_name(name: str, settings: Mapping[str, Any]) -> tuple[Callable[..., Mo
     >>> check_name("openai/gpt-4o-mini", {"timeout": 30})[1]
     'gpt-4o-mini'
     """
+    name = name.removesuffix(_variant(name, settings))
     factory, argument = _factory(name)
     parameters = inspect.signature(factory).parameters
     unknown = [key for key in settings if key not in parameters]
@@ -80,6 +83,38 @@ def check_name(name: str, settings: Mapping[str, Any]) -> tuple[Callable[..., Mo
     check_values(settings)
     check_settings(name, settings)
     return factory, argument
+
+
+def client_name(name: str, settings: Mapping[str, Any]) -> str:
+    """The name of a client: that of its model, and the settings by which clients of one model may differ.
+
+    A provider's module lists those settings in a constant ``VARIANTS``; all clients that differ by nothing else share
+    what the provider loads.
+
+    >>> client_name("embedded/smollm2-135m", {"adapter": "tuned", "scale": 0.5, "threads": 2})
+    'embedded/smollm2-135m[adapter=tuned, scale=0.5]'
+    >>> client_name("openai/gpt-4o-mini", {"timeout": 30})
+    'openai/gpt-4o-mini'
+    """
+    return name + _variant(name, settings)
+
+
+def common_settings(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings in which all clients of one model agree."""
+    return {key: value for key, value in settings.items() if key not in _variants(name)}
+
+
+def _variant(name: str, settings: Mapping[str, Any]) -> str:
+    own = [f"{key}={settings[key]}" for key in _variants(name) if settings.get(key) is not None]
+    return f"[{', '.join(own)}]" if own else ""
+
+
+def _variants(name: str) -> tuple[str, ...]:
+    provider = name.partition("/")[0]
+    if name.startswith(URL_SCHEMES) or provider not in PROVIDERS:
+        return ()
+    found: tuple[str, ...] = getattr(_home(PROVIDERS.get(provider)), "VARIANTS", ())
+    return found
 
 
 def check_model(name: str, settings: Mapping[str, Any]) -> Abilities | None:

@@ -43,6 +43,11 @@ def _abilities(name: str, value: Any) -> None:
         raise StudyError("must be a list of names", key=name, found=value)
 
 
+def _scale(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -10 <= value <= 10:
+        raise StudyError("must be a number from -10 to 10", key=name, found=value)
+
+
 _RULES: dict[str, Callable[[str, Any], object]] = {
     "timeout": lambda name, value: positive(value, name),
     "connections": lambda name, value: at_least_one(value, name),
@@ -53,4 +58,6 @@ _RULES: dict[str, Callable[[str, Any], object]] = {
     "key_variable": _text,
     "dialect": _dialect,
     "abilities": _abilities,
+    "adapter": _text,
+    "scale": _scale,
 }

@@ -20,6 +20,7 @@ from ostrom.engine.plan import Budget, Unit
 from ostrom.errors import UsageError
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.protocol import Decision
+from ostrom.studies.clients import clients_of
 from ostrom.studies.factors import Factor
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import refuse_other_prompts
@@ -110,13 +111,7 @@ class ForkPlan(StudyPlan):
         """To be called at the end of the making: how many units there are, and what varies over them."""
         self._count_of_units = count
         self.factors = (*self.base.factors, *factors)
-        found: dict[str, dict[str, Any]] = {}
-        for seated in self.unit(count - 1).players:
-            config = seated.config
-            if config.model is None:
-                continue
-            if found.setdefault(config.model, config.settings) != config.settings:
-                raise UsageError(f"model {config.model} is given two different settings")
+        found = clients_of(seated.config for seated in self.unit(count - 1).players)
         self._settings, self.models = found, tuple(found)
 
     def __len__(self) -> int:

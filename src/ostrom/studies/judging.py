@@ -141,6 +141,8 @@ class JudgePrompts(Library):
 class JudgePlan:
     """The judgements of a run: every decision of the corpus by every judge."""
 
+    files: ClassVar[tuple[str, ...]] = FILES
+
     def __init__(
         self,
         run: Run,
@@ -198,7 +200,7 @@ class JudgePlan:
     @cached_property
     def prompts(self) -> dict[str, str]:
         """The prompt files that judges are shown, with a hash of each."""
-        return hashes(self.library, FILES)
+        return hashes(self.library, self.files)
 
     def __len__(self) -> int:
         return len(self.corpus) * len(self.judges)
@@ -215,9 +217,7 @@ class JudgePlan:
     def unit(self, index: int) -> Unit:
         """One judgement."""
         row, judge = self.place(index)
-        situation, reply = self.text(row)
-        # A second pass reads the motives in the opposite order: agreement must not hang on their places.
-        motives = self.motives if judge.pass_ % 2 else self.motives[::-1]
+        mechanism = self.asks(judge, *self.text(row))
         config = AgentConfig(
             model=judge.model, style="direct", params=self.params, framing=Framing(payoffs=None, goal=None)
         )
@@ -225,8 +225,14 @@ class JudgePlan:
         key = orjson.dumps(["judge", self.run.name, *cell.values(), judge.name]).decode()
         return Unit(
             index, key, 0, {**cell, "judge": judge.name}, self.run.plan.unit(row["match"]).game,
-            Judging(motives, situation, reply), (Seated(judge.name, config),), kind="judgement",
+            mechanism, (Seated(judge.name, config),), kind="judgement",
         )  # fmt: skip
+
+    def asks(self, judge: Judge, situation: str, reply: str) -> Judging:
+        """What a judge is asked about one reply."""
+        # A second pass reads the motives in the opposite order: agreement must not hang on their places.
+        motives = self.motives if judge.pass_ % 2 else self.motives[::-1]
+        return Judging(motives, situation, reply)
 
     def text(self, row: Mapping[str, Any]) -> tuple[str, str]:
         """What the player was told and what it replied, from the journal of the judged run."""

@@ -36,6 +36,7 @@ from ostrom.studies.checks import (
     check_strategy_name,
     library_of,
 )
+from ostrom.studies.clients import clients_of
 from ostrom.studies.factors import Factor, read_factors
 from ostrom.studies.grid import Grid
 from ostrom.studies.load import problem, validate
@@ -417,19 +418,15 @@ class StudyPlan:
         yield from ((number, self._build_cell(number)) for number in self.grid.covering())
 
     def _find_models(self) -> tuple[dict[str, dict[str, Any]], tuple[str, ...]]:
-        """All models of the study; one model with two sets of client settings is refused."""
-        found: dict[str, dict[str, Any]] = {}
-        for _, cell in self._sample():
-            for seating in cell.seatings:
-                for seated in seating:
-                    config = seated.config
-                    if config.model is None or config.tree is not None:
-                        continue
-                    if found.setdefault(config.model, config.settings) != config.settings:
-                        raise StudyError(
-                            f"model {config.model} is given two different settings", file=self.file,
-                            key="agent.settings",
-                        )  # fmt: skip
+        """All model clients of the study; one with two sets of settings is refused."""
+        configs = (
+            seated.config for _, cell in self._sample() for seating in cell.seatings for seated in seating
+        )
+        try:
+            found = clients_of(configs)
+        except StudyError as error:
+            error.file = self.file
+            raise error.moved("agent.settings") from None
         return found, tuple(found)
 
 

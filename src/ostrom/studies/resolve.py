@@ -115,7 +115,7 @@ def check_plan(plan: StudyPlan) -> None:
         except UsageError as error:
             raise UsageError(f"{plan.file}: model {model}: {error}") from None
     for config in plan.agents:
-        can = abilities.get(config.model or "")
+        can = abilities.get(config.client or "")
         if can is not None:
             check_abilities(config, can, plan.file)
     try_prompts(plan)

@@ -13,8 +13,10 @@ from typing import Any, Literal
 from ostrom.errors import MalformedReply, ModelError, RequestRefused, TimedOut
 from ostrom.models.asking import refuse_beyond
 from ostrom.models.base import Abilities, Reply, Request
+from ostrom.models.embedded.adapters import Adapter
 from ostrom.models.embedded.grammar import choice_grammar, schema_grammar
-from ostrom.models.embedded.runtime import Load, Runtime, runtime_version
+from ostrom.models.embedded.runtime import Load, runtime_version
+from ostrom.models.embedded.shared import SharedRuntime, announce, enter, leave
 from ostrom.models.numbers import at_least_one, positive
 from ostrom.models.openai_wire import read
 
@@ -39,6 +41,8 @@ class EmbeddedModel:
         context: int = 8192,
         timeout: float = 600.0,
         sha256: str | None = None,
+        adapter: Adapter | None = None,
+        scale: float = 1.0,
     ) -> None:
         fast = mode == "fast"
         slots = at_least_one(slots if slots is not None else (4 if fast else 1), "slots")
@@ -51,10 +55,10 @@ class EmbeddedModel:
         self._load = Load(path, slots, threads, at_least_one(context, "context"), keep_prompts=fast)
         self._timeout = positive(timeout, "timeout")
         self._sha256 = sha256
-        self._runtime: Runtime | None = None
-        self._loading = threading.Lock()
-        self._free = threading.Semaphore(slots)
+        self._adapter, self._scale = adapter, scale
+        self._running: set[threading.Event] = set()
         self._closed = False
+        announce(self, self._load, self._adapter_path)
 
     def __repr__(self) -> str:
         return f"<EmbeddedModel {self.name}>"
@@ -66,6 +70,7 @@ class EmbeddedModel:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Reply] = loop.create_future()
         stop = threading.Event()
+        self._running.add(stop)
 
         def settle(reply: Reply | None, error: BaseException | None) -> None:
             if done.done():
@@ -78,10 +83,13 @@ class EmbeddedModel:
         def work() -> None:
             reply, error = None, None
             try:
-                with self._free:
+                if self._closed:
+                    raise ModelError(f"{self.name} was closed before this call")
+                shared = enter(self, self._load, self._adapter_path)
+                with shared.free:
                     if stop.is_set():
                         return
-                    reply = self._call(body, request, stop)
+                    reply = self._call(shared, body, request, stop)
             except BaseException as failure:
                 error = failure
             try:
@@ -97,11 +105,14 @@ class EmbeddedModel:
             raise TimedOut(f"{self.name} gave no complete reply within {self._timeout:g} s") from None
         finally:
             stop.set()
+            self._running.discard(stop)
 
     async def close(self) -> None:
-        """Stop what runs and free the memory."""
+        """Stop what runs and free the memory, unless other clients play with the same weights."""
         self._closed = True
-        await asyncio.to_thread(self._unload)
+        for stop in list(self._running):
+            stop.set()
+        await asyncio.to_thread(leave, self, self._load)
 
     def describe(self) -> Mapping[str, Any]:
         """File, mode and sampling: what decides the replies."""
@@ -118,7 +129,17 @@ class EmbeddedModel:
             "sampling_if_unset": dict(SAMPLING),
             "abilities": asdict(self.abilities),
             "client": {"timeout": self._timeout, "connections": self.connections},
+            **self._adapted(),
         }
+
+    @property
+    def _adapter_path(self) -> Path | None:
+        return None if self._adapter is None else self._adapter.path
+
+    def _adapted(self) -> dict[str, Any]:
+        if self._adapter is None:
+            return {}
+        return {"adapter": {"sha256": self._adapter.sha256, "scale": self._scale}}
 
     def _body(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -145,20 +166,13 @@ class EmbeddedModel:
                 body["grammar"] = schema_grammar(constraint.schema)
         return body
 
-    def _unload(self) -> None:
-        # Weights that are being loaded right now are waited for: loading cannot be stopped.
-        with self._loading:
-            runtime, self._runtime = self._runtime, None
-        if runtime is not None:
-            runtime.close()
-
-    def _call(self, body: dict[str, Any], request: Request, stop: threading.Event) -> Reply:
-        with self._loading:
-            if self._closed:
-                raise ModelError(f"{self.name} was closed before this call")
-            if self._runtime is None:
-                self._runtime = Runtime(self._load)
-            runtime = self._runtime
+    def _call(
+        self, shared: SharedRuntime, body: dict[str, Any], request: Request, stop: threading.Event
+    ) -> Reply:
+        runtime = shared.runtime()
+        if self._closed:
+            raise ModelError(f"{self.name} was closed before this call")
+        body["lora"] = shared.scales(self._adapter_path, self._scale)
         pieces: list[dict[str, Any]] = []
         runtime.chat(body, stop, pieces.append)
         if self._closed:

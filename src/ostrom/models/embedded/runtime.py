@@ -12,7 +12,7 @@ import os
 import secrets
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -41,7 +41,7 @@ class Load:
 class Runtime:
     """One loaded model. Calls block; make each in a thread of its own."""
 
-    def __init__(self, load: Load) -> None:
+    def __init__(self, load: Load, adapters: Sequence[Path] = ()) -> None:
         # The spinning threads of one process slow down all others; must be set before the library loads.
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         os.environ.setdefault("GOMP_SPINCOUNT", "0")
@@ -64,6 +64,7 @@ class Runtime:
         params.reasoning_format = xllamacpp.common_reasoning_format.COMMON_REASONING_FORMAT_NONE
         params.hostnames = ["127.0.0.1"]
         params.api_keys = [secrets.token_hex(32)]
+        params.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(str(path), 1.0) for path in adapters]
         params.ui = params.endpoint_slots = params.endpoint_props = False
         self._stopping = threading.Event()
         self._calls = 0

@@ -6,11 +6,16 @@ from pathlib import Path
 from typing import get_args
 
 from ostrom.errors import StudyError, UnknownName, UsageError
+from ostrom.models import client_name
+from ostrom.models.embedded.adapters import find_adapter
 from ostrom.models.embedded.model import PARAMS, EmbeddedModel, Mode
 from ostrom.models.embedded.progress import bar
 from ostrom.models.embedded.weights import WEIGHTS, fetch
 
-__all__ = ["PARAMS", "PROVIDER", "check"]
+__all__ = ["PARAMS", "PROVIDER", "VARIANTS", "check"]
+
+VARIANTS = ("adapter", "scale")
+"""Settings by which clients of one model may differ within a study: they share its weights."""
 
 
 def check(model: str) -> None:
@@ -30,11 +35,15 @@ def _open(
     threads: int | None = None,
     context: int = 8192,
     timeout: float = 600.0,
+    adapter: str | None = None,
+    scale: float | None = None,
 ) -> EmbeddedModel:
     if mode not in get_args(Mode):
         raise StudyError("unknown mode", key="mode", found=mode, allowed=get_args(Mode))
     if mode == "reproducible" and slots not in (None, 1):
         raise StudyError("mode reproducible has one slot; mode fast has more", key="slots", found=slots)
+    if scale is not None and adapter is None:
+        raise StudyError("is the scale of an adapter: set adapter too", key="settings.scale", found=scale)
     check(model)
     if model.endswith(".gguf"):
         path, sha256 = Path(model).expanduser(), None
@@ -43,7 +52,7 @@ def _open(
             path = fetch(model, progress)
         sha256 = WEIGHTS[model].sha256
     return EmbeddedModel(
-        f"embedded/{model}",
+        client_name(f"embedded/{model}", {"adapter": adapter, "scale": scale}),
         path,
         mode=mode,
         slots=slots,
@@ -51,6 +60,8 @@ def _open(
         context=context,
         timeout=timeout,
         sha256=sha256,
+        adapter=None if adapter is None else find_adapter(adapter, path),
+        scale=1.0 if scale is None else float(scale),
     )
 
 

@@ -10,6 +10,7 @@ from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.analysis.measure import Rows, measures
 from ostrom.analysis.rundata import RunData
 from ostrom.games import build_game
+from ostrom.replications.memory_curse.adapted import FORWARD, arms
 from ostrom.replications.memory_curse.penalty import LENGTH, penalties
 from ostrom.replications.memory_curse.played import (
     BY_POLICY,
@@ -129,11 +130,15 @@ def _sweep(data: RunData, payable: set[str]) -> Iterator[Own]:
     found = {name: keyed(estimate(data, name, by, where=where), by) for name in POINTS}
     spread = {name: sd_over_seeds(data, name, by, where) for name in POINTS}
     doubts = _doubts(data, by, where)
+    adapted = arms(data)
     for key in found["memory_cooperation"]:
         game, style, length, agent = key
+        if agent in adapted and (agent != FORWARD or style != "reasoned"):
+            continue  # the paper has no other arm
+        condition = "finetuned" if agent in adapted else CONDITIONS[style]
         for name, (measure, scale) in POINTS.items():
             if key in found[name] and (name == "memory_cooperation" or game in payable):
-                cell = (GAMES[game][0], CONDITIONS[style], str(length), "", "", measure)
+                cell = (GAMES[game][0], condition, str(length), "", "", measure)
                 yield _own(cell, agent, found[name][key], scale, spread[name][key], doubts.get(key, ()))
 
 

@@ -1,0 +1,128 @@
+"""The funnel: from the traces of runs to the corpus of one arm, every drop with its reason.
+
+Pure: scores come in as a function that asks the judges, so that a test needs none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from ostrom.errors import UsageError
+from ostrom.probe.arms.placebo import Matching, candidates, matched
+from ostrom.probe.arms.shuffled import shuffled
+from ostrom.probe.example import Example
+from ostrom.probe.stage import Stage, sieve
+from ostrom.probe.stages.families import families
+from ostrom.probe.stages.judged import judged
+from ostrom.probe.stages.lexical import lexical
+from ostrom.probe.stages.prefilter import prefilter
+from ostrom.probe.stages.sample import sample
+from ostrom.probe.stages.split import split
+from ostrom.probe.stages.thresholds import thresholds
+from ostrom.probe.trace import Trace
+
+Arm = Literal["forward", "placebo", "shuffled"]
+ARMS: tuple[Arm, ...] = get_args(Arm)
+Scoring = Callable[[Sequence[Trace]], Sequence[Trace]]
+"""Gives the traces back in their order, with the scores that judges gave them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The numbers of the funnel; the defaults are those of Liu et al. (2026, Appendix I.1)."""
+
+    sample: int = 12_000
+    forward: int = 9
+    quality: int = 9
+    specificity: int = 7
+    family: int = 3
+    held_out: float = 0.05
+    placebo_below: int = 4
+    leave_out: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.placebo_below > self.forward:
+            raise UsageError(
+                f"--placebo-below must be at most --forward (found {self.placebo_below} and {self.forward}): "
+                "no reply may be in both arms"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """What came out of the funnel for one arm."""
+
+    arm: Arm
+    stages: tuple[Stage, ...]
+    train: tuple[Example, ...]
+    val: tuple[Example, ...]
+    matching: Matching | None = None
+    """Of the placebo arm: its pairs, and who found no partner."""
+
+    @property
+    def examples(self) -> tuple[Example, ...]:
+        """All of them."""
+        return self.train + self.val
+
+
+def build(collected: Stage, arm: Arm, rules: Rules, score: Scoring, judges: int) -> Corpus:
+    """Run the funnel for one arm on what was collected from the runs."""
+    stages = [collected]
+    if rules.leave_out:
+        stages.append(_left_in(collected.kept, rules.leave_out))
+    source = stages[-1].kept
+    stages += [prefilter(source)]
+    stages.append(sample(stages[-1].kept, rules.sample))
+    stages.append(judged(score(stages[-1].kept), judges))
+    stages.append(thresholds(stages[-1].kept, rules.forward, rules.quality, rules.specificity))
+    stages.append(lexical(stages[-1].kept))
+    stages.append(families(stages[-1].kept, rules.family))
+    forward = stages[-1].kept
+    if arm == "placebo":
+        return _placebo(source, forward, rules, score, judges)
+    train, val = split(forward, rules.held_out)
+    if arm == "forward":
+        return Corpus(arm, tuple(stages), tuple(map(Example.of, train)), tuple(map(Example.of, val)))
+    made = [shuffled(part) for part in (train, val)]
+    rule = "has a prompt of another trace of its game and part"
+    lost = tuple(pair for _, without in made for pair in without)
+    kept = tuple(example.trace for examples, _ in made for example in examples)
+    stages.append(Stage("shuffled", rule, kept, lost))
+    return Corpus(arm, tuple(stages), tuple(made[0][0]), tuple(made[1][0]))
+
+
+def _placebo(
+    source: Sequence[Trace], forward: Sequence[Trace], rules: Rules, score: Scoring, judges: int
+) -> Corpus:
+    """The placebo arm has stages of its own: no prefilter, since it looks for replies without forward terms."""
+    taken = {trace.place for trace in forward}
+    stages = [
+        sieve("not in the forward corpus", "all traces that the forward corpus does not hold", source,
+              lambda t: "in the forward corpus" if t.place in taken else None)
+    ]  # fmt: skip
+    stages.append(sample(stages[-1].kept, rules.sample))
+    stages.append(judged(score(stages[-1].kept), judges))
+    stages.append(candidates(stages[-1].kept, rules.placebo_below, rules.quality))
+    stages.append(families(stages[-1].kept, rules.family))
+    pairing = matched(forward, stages[-1].kept)
+    partner = {other.place for _, other in pairing.pairs}
+    rule = "matched to a forward-looking reply: model, game, history length, action, length within a quarter"
+    stages.append(
+        sieve("matched", rule, stages[-1].kept, lambda t: None if t.place in partner else "nobody's match")
+    )
+    examples = {example.trace.place: example for example in pairing.examples()}
+    train, val = split(stages[-1].kept, rules.held_out)
+    return Corpus(
+        "placebo",
+        tuple(stages),
+        tuple(examples[trace.place] for trace in train),
+        tuple(examples[trace.place] for trace in val),
+        pairing,
+    )
+
+
+def _left_in(traces: Sequence[Trace], games: Sequence[str]) -> Stage:
+    rule = f"not of {', '.join(games)}"
+    return sieve("leave out", rule, traces, lambda t: f"game {t.game}" if t.game in games else None)

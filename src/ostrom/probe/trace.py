@@ -1,0 +1,87 @@
+"""What flows through the funnel: one reasoned decision of a model, with its scores once it has been judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ostrom.streams import key_of
+
+PREFIX = 50
+"""Replies that begin with the same 50 characters are one family (Liu et al. 2026, Appendix I.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What one judge gave, each from 0 to 10."""
+
+    forward: int
+    quality: int
+    specificity: int
+
+    @property
+    def weight(self) -> float:
+        """The weight in the loss (Liu et al. 2026, Appendix I.2).
+
+        >>> Scores(9, 10, 7).weight
+        0.63
+        """
+        return self.forward * self.specificity / 100
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One reply: where it comes from, what was asked, what was answered."""
+
+    run: str
+    match: int
+    step: int
+    seat: int
+    """Counted from 1, as in the tables."""
+    model: str
+    game: str
+    history_length: int | None
+    action: str
+    cooperative: bool | None
+    messages: tuple[tuple[str, str], ...]
+    """What the player was told: (role, text)."""
+    reply: str
+    """The whole reply, with its answer."""
+    reasoning: str
+    """The reply without its answer: what terms are counted in."""
+    scores: tuple[Scores, ...] = ()
+    """One per judge."""
+
+    @property
+    def place(self) -> tuple[str, int, int, int]:
+        """Run, match, step and seat."""
+        return self.run, self.match, self.step, self.seat
+
+    @property
+    def order(self) -> int:
+        """A number that depends on the place alone: sorting by it is a fixed shuffle."""
+        return key_of(":".join(map(str, self.place)))
+
+    @property
+    def prompt(self) -> str:
+        """All that the player was told."""
+        return "\n\n".join(text for _, text in self.messages)
+
+    @property
+    def family(self) -> str:
+        """How the reply begins."""
+        return self.reply.strip()[:PREFIX]
+
+    @property
+    def words(self) -> int:
+        """The length of the reply."""
+        return len(self.reply.split())
+
+    @property
+    def weight(self) -> float:
+        """The mean weight over the judges."""
+        return sum(score.weight for score in self.scores) / len(self.scores)
+
+    def provenance(self) -> dict[str, Any]:
+        """Where it comes from, as plain data."""
+        return dict(zip(("run", "match", "step", "seat"), self.place, strict=True))

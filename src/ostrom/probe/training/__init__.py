@@ -1,0 +1,1 @@
+"""Training of adapters: needs ostrom[train]; torch and transformers are imported where they are used."""

@@ -1,0 +1,142 @@
+"""From a corpus to tokens: examples read, made to fit, and put into batches that depend on the seed alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from ostrom.errors import UsageError
+from ostrom.probe.training.base import Tokens
+
+Truncate = Literal["history", "left"]
+TRUNCATE: tuple[str, ...] = ("history", "left")
+_ROUND = re.compile(r"^[ \t]*(?:R|Round )(\d+):[^\n]*\n?", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """One example as tokens; the reply's tokens, the end token included, are what is learnt."""
+
+    prompt: tuple[int, ...]
+    reply: tuple[int, ...]
+    weight: float
+
+    @property
+    def length(self) -> int:
+        """All tokens."""
+        return len(self.prompt) + len(self.reply)
+
+
+@dataclass
+class Fitted:
+    """What it took to make examples fit."""
+
+    examples: list[Encoded] = field(default_factory=list)
+    shortened: int = 0
+    too_long: int = 0
+
+
+def read_examples(path: Path) -> list[dict[str, Any]]:
+    """The lines of a corpus; a wrong one is named."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror}); ostrom corpus writes it") from None
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line)
+            messages, weight = row["messages"], float(row["weight"])
+            good = (
+                len(messages) > 1
+                and messages[-1]["role"] == "assistant"
+                and all(isinstance(m["content"], str) and isinstance(m["role"], str) for m in messages)
+                and 0 <= weight <= 1e6
+            )
+        except (ValueError, KeyError, TypeError):
+            good = False
+        if not good:
+            raise UsageError(
+                f"{path}: line {number} is no example (needs messages that end with the assistant's, and a weight)"
+            )
+        found.append(row)
+    return found
+
+
+def corpus_hash(folder: Path) -> str:
+    """The sha256 over both parts of a corpus."""
+    digest = hashlib.sha256()
+    for name in ("train.jsonl", "val.jsonl"):
+        path = folder / name
+        digest.update(hashlib.sha256(path.read_bytes() if path.is_file() else b"").digest())
+    return digest.hexdigest()
+
+
+def encode(rows: Sequence[dict[str, Any]], tokens: Tokens, most: int, truncate: Truncate) -> Fitted:
+    """Examples as tokens, at most ``most`` each.
+
+    ``history`` drops the oldest lines of the past from the prompt until it fits (what cannot fit is left out and
+    counted); ``left`` cuts tokens from the left as Liu et al. (2026) do, which cuts the rules of the game first.
+    """
+    made = Fitted()
+    for row in rows:
+        *told, answer = row["messages"]
+        reply = (*tokens.encode(answer["content"]), tokens.end)
+        prompt = tokens.encode(tokens.prompt(told))
+        if len(prompt) + len(reply) > most and truncate == "history":
+            made.shortened += 1
+            for shorter in _without_history(told):
+                prompt = tokens.encode(tokens.prompt(shorter))
+                if len(prompt) + len(reply) <= most:
+                    break
+        elif len(prompt) + len(reply) > most:
+            made.shortened += 1
+            prompt = prompt[max(0, len(prompt) + len(reply) - most) :]
+        if len(prompt) + len(reply) > most or not prompt:
+            made.shortened -= 1
+            made.too_long += 1
+            continue
+        made.examples.append(Encoded(tuple(prompt), reply, float(row["weight"])))
+    return made
+
+
+def _without_history(messages: list[dict[str, str]]) -> Iterator[list[dict[str, str]]]:
+    """The messages with one more of the oldest rounds gone each time."""
+    rounds = sorted({int(m[1]) for message in messages for m in _ROUND.finditer(message["content"])})
+    for last in rounds:
+        yield [{**message, "content": _since(message["content"], last)} for message in messages]
+
+
+def _since(text: str, last: int) -> str:
+    """The text without its lines about rounds up to this one.
+
+    >>> _since("Rules.\\nR1: You=A0\\nR2: You=A1\\nChoose.", 1)
+    'Rules.\\nR2: You=A1\\nChoose.'
+    """
+    return _ROUND.sub(lambda m: "" if int(m[1]) <= last else m[0], text)
+
+
+def batches(
+    examples: Sequence[Encoded], size: int, micro: int, steps: int, seed: int
+) -> Iterator[list[list[int]]]:
+    """Batch by batch the indexes of its micro-batches; every epoch is shuffled anew.
+
+    A batch is a random draw; within it examples of about the same length stand together, so that little is padded.
+    """
+    queue: list[int] = []
+    epoch = 0
+    for _ in range(steps):
+        while len(queue) < min(size, len(examples)):
+            order = list(range(len(examples)))
+            random.Random(f"{seed}:{epoch}").shuffle(order)
+            queue += order
+            epoch += 1
+        batch, queue = queue[:size], queue[size:]
+        batch.sort(key=lambda i: (examples[i].length, i))
+        yield [batch[start : start + micro] for start in range(0, len(batch), micro)]

@@ -1,0 +1,195 @@
+"""One training from end to end: preflight, training, adapter, probes, conversion, record and card.
+
+Every step is skipped where its result is there already, so the same command goes on after a stop and does nothing after
+the end. A machine without the package gguf leaves the conversion to the next one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ostrom import __version__
+from ostrom.errors import UsageError
+from ostrom.models.embedded.adapters import GGUF
+from ostrom.probe.training import lora
+from ostrom.probe.training.base import Base, file_hash, find_base, load_model, load_tokens
+from ostrom.probe.training.card import model_card
+from ostrom.probe.training.convert import to_gguf
+from ostrom.probe.training.data import Truncate, corpus_hash, encode, read_examples
+from ostrom.probe.training.loop import CHECKPOINT, Progress, Schedule, Told, held_out_loss, train
+from ostrom.probe.training.packages import needed, versions
+from ostrom.probe.training.probes import write_probes
+from ostrom.whole_files import write_whole
+
+RECORD, CARD = "training.json", "README.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All that decides an adapter, besides its base and corpus."""
+
+    seed: int = 0
+    shape: lora.Shape = field(default_factory=lora.Shape)
+    schedule: Schedule = field(default_factory=Schedule)
+    most_tokens: int = 3072
+    truncate: Truncate = "history"
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """How a call of ``train_adapter`` ended."""
+
+    folder: Path
+    progress: Progress
+    record: dict[str, Any] | None
+    """What was recorded; None where the training is not complete."""
+    did: tuple[str, ...]
+    """What this call did: nothing where all was done before."""
+
+
+def train_adapter(
+    corpus: Path,
+    base_name: str,
+    out: Path,
+    settings: Settings,
+    *,
+    device: str = "auto",
+    minutes: float | None = None,
+    tell: Told | None = None,
+) -> Trained:
+    """Train an adapter, or go on; see the module."""
+    base = find_base(base_name)
+    asked = {
+        "base": base.sha256,
+        "corpus": corpus_hash(corpus),
+        "settings": json.loads(json.dumps(asdict(settings))),
+    }
+    record = _recorded(out)
+    did = []
+    if record is None:
+        made = _train(corpus, base, out, settings, asked, _device(device), minutes, tell)
+        if isinstance(made, Progress):
+            return Trained(out, made, None, ("trained",))
+        record = made
+        did.append("trained")
+    elif record["asked"] != asked:
+        raise UsageError(
+            f"{out}: holds another training ({_difference(record['asked'], asked)}); use another --out"
+        )
+    if base.gguf and not (out / GGUF).is_file() and versions("gguf")["gguf"] is not None:
+        to_gguf(out, base.path, base.sha256, settings.shape.alpha)
+        did.append("converted")
+    card = model_card(record, (out / GGUF).is_file()).encode()
+    if not (out / CARD).is_file() or (out / CARD).read_bytes() != card:
+        write_whole(out / CARD, card)
+    return Trained(out, Progress(record["steps"], record["steps"], record["losses"]), record, tuple(did))
+
+
+def _train(
+    corpus: Path, base: Base, out: Path, settings: Settings, asked: dict[str, Any], device: str,
+    minutes: float | None, tell: Told | None,
+) -> Progress | dict[str, Any]:  # fmt: skip
+    started = time.monotonic()
+    rows, held_out = read_examples(corpus / "train.jsonl"), read_examples(corpus / "val.jsonl")
+    if not rows:
+        raise UsageError(f"{corpus}: has no training examples")
+    tokens = load_tokens(base)
+    fitted = encode(rows, tokens, settings.most_tokens, settings.truncate)
+    if not fitted.examples:
+        raise UsageError(f"{corpus}: no example fits into {settings.most_tokens} tokens")
+    val = encode(held_out, tokens, settings.most_tokens, settings.truncate)
+    dtype = "bfloat16" if device == "cuda" else "float32"
+    model = load_model(base, device, dtype)
+    before = held_out_loss(model, val.examples, settings.schedule.micro)
+    layers = lora.attach(model, settings.shape, settings.seed)
+    out.mkdir(parents=True, exist_ok=True)
+    identity = hashlib.sha256(json.dumps([asked, dtype], sort_keys=True).encode()).hexdigest()
+    progress = train(
+        model, layers, fitted.examples, settings.schedule, settings.seed, out,
+        identity=identity, minutes=minutes, tell=tell,
+    )  # fmt: skip
+    if not progress.done:
+        return progress
+    lora.save(out, layers, settings.shape, base.name, dtype)
+    # What is measured and compared from here on is the adapter as it was saved, rounding included.
+    lora.load_into(layers, lora.read(out))
+    after = held_out_loss(model, val.examples, settings.schedule.micro)
+    write_probes(out, model, layers, tokens, [*held_out, *rows], settings.most_tokens)
+    record = {
+        "arm": rows[0].get("arm"),
+        "asked": asked,
+        "base": {"name": base.name if base.name.startswith("embedded/") else base.path.name,
+                 "sha256": base.sha256, "dequantised_gguf": base.gguf},
+        "corpus": {"train": len(fitted.examples), "val": len(val.examples),
+                   "shortened": fitted.shortened, "left_out_as_too_long": fitted.too_long},
+        "adapter_sha256": file_hash(out / lora.WEIGHTS),
+        "end_token": tokens.end_text,
+        "steps": progress.total,
+        "losses": progress.losses,
+        "held_out_loss": {"base": before, "adapter": after},
+        "held_out_perplexity": {"base": _exp(before), "adapter": _exp(after)},
+        "device": _device_name(device),
+        "dtype": dtype,
+        "seconds_of_last_session": round(time.monotonic() - started, 1),
+        "versions": {"ostrom": __version__, **versions("torch", "transformers", "gguf")},
+    }  # fmt: skip
+    # The record comes last: where it is, everything before it is whole.
+    write_whole(out / RECORD, (json.dumps(record, indent=1) + "\n").encode(), sync=True)
+    (out / CHECKPOINT).unlink(missing_ok=True)
+    return record
+
+
+def _recorded(out: Path) -> dict[str, Any] | None:
+    path = out / RECORD
+    if not path.is_file():
+        return None
+    try:
+        record: dict[str, Any] = json.loads(path.read_bytes())
+        if record["adapter_sha256"] != file_hash(out / lora.WEIGHTS):
+            raise UsageError(f"{out}: {lora.WEIGHTS} is not the adapter that {RECORD} describes")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path}: cannot be read ({type(error).__name__}); use another --out") from None
+    return record
+
+
+def _difference(old: dict[str, Any], new: dict[str, Any]) -> str:
+    if old.get("base") != new["base"]:
+        return "of another base"
+    if old.get("corpus") != new["corpus"]:
+        return "on another corpus"
+    pairs = (_flat(old.get("settings", {})), _flat(new["settings"]))
+    return ", ".join(
+        f"{key} {pairs[0].get(key)} not {pairs[1].get(key)}"
+        for key in sorted({*pairs[0], *pairs[1]})
+        if pairs[0].get(key) != pairs[1].get(key)
+    )
+
+
+def _flat(data: dict[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in data.items():
+        flat.update(value if isinstance(value, dict) else {key: value})
+    return flat
+
+
+def _device(wanted: str) -> str:
+    torch = needed("torch")
+    if wanted == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if wanted == "cuda" and not torch.cuda.is_available():
+        raise UsageError("--device cuda: this machine has no GPU that torch can use (allowed: auto, cpu)")
+    return wanted
+
+
+def _device_name(device: str) -> str:
+    return str(needed("torch").cuda.get_device_name()) if device == "cuda" else "cpu"
+
+
+def _exp(loss: float | None) -> float | None:
+    return None if loss is None else math.exp(loss)

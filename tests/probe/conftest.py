@@ -1,0 +1,38 @@
+"""Traces for the funnel, and what the tests of training need; those skip visibly without the extra ``train``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostrom.probe.stage import Stage
+from ostrom.probe.trace import Scores, Trace
+
+PROMPT = "You play against two others. Your points in all future rounds count. Choose A0 or A1."
+
+
+def trace(number: int, reasoning: str = "A good reputation pays.", **other: Any) -> Trace:
+    """A cooperative reply with good scores unless said otherwise."""
+    fields: dict[str, Any] = {
+        "run": "r", "match": number, "step": 0, "seat": 1, "model": "m", "game": "public_goods", "history_length": 2,
+        "action": "contribute", "cooperative": True, "messages": (("user", f"{PROMPT} Match {number}."),),
+        "reply": f"{reasoning}\n[A0]", "reasoning": reasoning, "scores": (Scores(9, 9, 7),),
+    }  # fmt: skip
+    return Trace(**{**fields, **other})
+
+
+def collected(*traces: Trace) -> Stage:
+    """The first stage with these traces."""
+    return Stage("collected", "all", traces, ())
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny random Llama as a GGUF file."""
+    for package in ("torch", "transformers", "gguf"):
+        pytest.importorskip(package, reason="make train installs the extra train")
+    from tests.probe.tiny import write_tiny
+
+    return write_tiny(tmp_path_factory.mktemp("tiny") / "tiny.gguf")

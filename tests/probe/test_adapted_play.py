@@ -1,0 +1,70 @@
+"""Playing with adapters: one runtime for all arms, the scale in every request, and arms that differ by nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.probe.test_training import SETTINGS, run
+from tests.probe.tiny import write_corpus
+
+from ostrom.errors import StudyError
+from ostrom.models import client_name, open_model
+from ostrom.models.base import Message, Request
+from ostrom.models.embedded import shared as shared_runtimes
+from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
+
+ASKED = Request((Message("user", "Rules.\nChoose."),), {"max_tokens": 24, "temperature": 1, "seed": 1})
+
+
+@pytest.fixture(scope="module")
+def adapter(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("xllamacpp")
+    folder = tmp_path_factory.mktemp("played")
+    return run(tiny, write_corpus(folder / "corpus"), folder / "adapter", SETTINGS).folder
+
+
+def test_all_arms_share_one_runtime_and_scale_zero_is_no_adapter(tiny: Path, adapter: Path) -> None:
+    async def ask() -> list[str]:
+        arms: list[dict[str, Any]] = [{}, {"adapter": str(adapter)}, {"adapter": str(adapter), "scale": 0}]
+        models = [open_model(f"embedded/{tiny}", mode="reproducible", threads=1, **arm) for arm in arms]
+        try:
+            replies = [await model.complete(ASKED) for model in models]
+            (loaded,) = shared_runtimes._LOADED.values()
+            assert len(loaded) == 1 and len(loaded[0].adapters) == 1
+            alone = open_model(f"embedded/{tiny}", mode="reproducible", threads=1, context=512)
+            replies.append(await alone.complete(ASKED))
+            await alone.close()
+        finally:
+            for model in models:
+                await model.close()
+        assert not shared_runtimes._LOADED
+        assert models[1].describe()["adapter"]["scale"] == 1 and "adapter" not in models[0].describe()
+        return [reply.text for reply in replies]
+
+    base, tuned, zero, alone = asyncio.run(ask())
+    assert base == zero == alone != tuned
+
+
+def test_types_of_a_study_may_differ_by_their_adapter_and_by_nothing_else() -> None:
+    def plan(**tuned: object) -> StudyPlan:
+        return StudyPlan(
+            load_study(
+                {"name": "s", "game": "prisoners_dilemma", "agent": {"model": "embedded/smollm2-135m"},
+                 "types": {"base": {}, "tuned": {"settings": tuned}}}
+            )
+        )  # fmt: skip
+
+    assert plan(adapter="d", scale=0.5).models == (
+        "embedded/smollm2-135m",
+        client_name("embedded/smollm2-135m", {"adapter": "d", "scale": 0.5}),
+    )
+    with pytest.raises(StudyError, match="two different settings"):
+        plan(adapter="d", threads=1)
+    with pytest.raises(StudyError, match="set adapter too"):
+        open_model("embedded/smollm2-135m", scale=0.5)
+    with pytest.raises(StudyError, match="from -10 to 10"):
+        open_model("embedded/smollm2-135m", adapter="d", scale="x")
