@@ -31,7 +31,7 @@ BENCH_READY := $(BENCH)/.ready-$(HASH)
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(PINNED) $(BIN)/python $(INSTALL) $(EAGER)
 
-.PHONY: browser coverage demo test fuzz newest lint format golden lock bench chaos mutants axelrod ray train clean help
+.PHONY: browser coverage demo test fuzz newest lint format golden lock bench chaos mutants axelrod ray train probe clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -95,6 +95,21 @@ ray: $(DEV_READY) ## test the Ray executor on a real cluster of several nodes (i
 
 train: $(DEV_READY) $(TRAIN_READY) ## test the training of adapters on a tiny model (installs torch, transformers, peft, gguf)
 	$(BIN)/python -m pytest tests/probe -rs
+
+# Thresholds below the published ones, and a prompt that says what to write about: a model of 135 million parameters does
+# not look ahead by itself.
+PROBE := ../../$(BIN)/ostrom
+probe: $(TRAIN_READY) ## the whole fine-tuning probe, small, on the CPU: play, score, train three adapters, play all arms
+	mkdir -p demo/probe
+	cd demo/probe && $(PROBE) run probe-source --preset smoke --model embedded/smollm2-135m --prompts ../../tools/probe/prompts
+	cd demo/probe && for arm in forward placebo shuffled; do \
+	  $(PROBE) corpus probe-source --judge scripted/lexicon --forward 7 --quality 7 --specificity 6 --arm $$arm \
+	    --out corpora/$$arm || exit 1; \
+	  $(PROBE) train corpora/$$arm --base embedded/smollm2-135m --out adapters/$$arm-0 --steps 4 --batch 4 || exit 1; \
+	done
+	cd demo/probe && $(PROBE) run probe --preset smoke --report
+	@echo "The scripted judge counts words and the model has 135 million parameters: this shows that everything works, and"
+	@echo "nothing about what looking forward does. docs/probe.md says what it would take."
 
 bench: $(BENCH_READY) ## measure everything, also against the openai SDK, inspect_ai and Axelrod (installs them apart)
 	$(BENCH)/bin/python -m benchmarks
