@@ -44,6 +44,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 ELSEWHERE = {
     "corpus": "tests/cli/test_corpus_command.py",
     "train": "tests/probe/test_training.py",
+    "regress": "tests/probe/test_regression.py",
     "import": "tests/cli/test_import_commands.py",
     "judge": "tests/cli/test_evolve_and_judge.py",
     "tree": "tests/cli/test_tree_command.py",

@@ -49,7 +49,7 @@ def test_a_repeated_training_gives_the_same_bits_and_the_same_command_nothing(
     tiny: Path, corpus: Path, trained: Trained, tmp_path: Path
 ) -> None:
     assert hash_of(run(tiny, corpus, tmp_path)) == hash_of(trained)
-    assert trained.did == ("trained", "converted") and not (trained.folder / CHECKPOINT).exists()
+    assert trained.did[:2] == ("trained", "converted") and not (trained.folder / CHECKPOINT).exists()
     before = {p.name: p.stat().st_mtime_ns for p in trained.folder.iterdir()}
     assert run(tiny, corpus, trained.folder).did == ()
     assert {p.name: p.stat().st_mtime_ns for p in trained.folder.iterdir()} == before

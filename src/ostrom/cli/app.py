@@ -19,6 +19,7 @@ from ostrom.cli import (
     piloting,
     playing,
     probing,
+    regressing,
     resuming,
     robust,
     running,
@@ -62,6 +63,7 @@ app.command("evolve")(evolving.evolve)
 app.command("judge")(judging.judge)
 app.command("corpus")(probing.corpus)
 app.command("train")(training.train)
+app.command("regress")(regressing.regress)
 app.command("compare")(comparing.compare)
 app.command("traces")(comparing.traces)
 app.command("branch")(counterfactual.branch)

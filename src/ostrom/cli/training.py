@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,6 +60,7 @@ def train(
     if json:
         print_json(
             {"adapter": str(out), "complete": record is not None, "did": list(done.did),
+             "parity": None if done.parity is None else asdict(done.parity),
              "step": done.progress.step, "steps": done.progress.total, "record": record}
         )  # fmt: skip
     if record is None:
@@ -74,6 +76,15 @@ def train(
         f"{out}: {' and '.join(done.did) or 'already complete, nothing to do'}; {record['steps']} steps on "
         f"{record['device']}, loss {losses[0]:.3f} to {losses[-1]:.3f}{perplexity}"
     )
+    if done.parity is not None:
+        say(
+            f"embedded runtime against the training at {done.parity.places} places, four likeliest tokens: "
+            f"log-probabilities differ by at most {done.parity.adapter:.3f} with the adapter, {done.parity.base:.3f} "
+            "without it"
+        )
+        if not done.parity.held:
+            say("mind: that is more than 0.2; the runtime does not play the adapter that was trained")
+            sys.exit(1)
 
 
 def _tell(progress: Progress) -> None:

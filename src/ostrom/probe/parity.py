@@ -58,6 +58,11 @@ def parity(folder: Path, adapter: Path, model: Path, threads: int = 2) -> Parity
     return Parity(len(places), worst["base"], worst["adapter"], moved)
 
 
+def read_parity(path: Path) -> Parity | None:
+    """What was found and kept; None where nothing was."""
+    return Parity(**json.loads(path.read_bytes())) if path.is_file() else None
+
+
 def _difference(trained: Sequence[Sequence[Any]], found: dict[int, float]) -> float:
     """The largest difference; a token that is not among those reported is at most as likely as the least of them."""
     least = min(found.values())

@@ -17,6 +17,7 @@ from typing import Any
 from ostrom import __version__
 from ostrom.errors import UsageError
 from ostrom.models.embedded.adapters import GGUF
+from ostrom.probe.parity import Parity, parity, read_parity
 from ostrom.probe.training import lora
 from ostrom.probe.training.base import Base, file_hash, find_base, load_model, load_tokens
 from ostrom.probe.training.card import model_card
@@ -27,7 +28,7 @@ from ostrom.probe.training.packages import needed, versions
 from ostrom.probe.training.probes import write_probes
 from ostrom.whole_files import write_whole
 
-RECORD, CARD = "training.json", "README.md"
+RECORD, CARD, PARITY = "training.json", "README.md", "parity.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +48,12 @@ class Trained:
 
     folder: Path
     progress: Progress
-    record: dict[str, Any] | None
-    """What was recorded; None where the training is not complete."""
     did: tuple[str, ...]
     """What this call did: nothing where all was done before."""
+    record: dict[str, Any] | None = None
+    """What was recorded; None where the training is not complete."""
+    parity: Parity | None = None
+    """How close the embedded runtime plays to the training; None where it was not compared."""
 
 
 def train_adapter(
@@ -75,7 +78,7 @@ def train_adapter(
     if record is None:
         made = _train(corpus, base, out, settings, asked, _device(device), minutes, tell)
         if isinstance(made, Progress):
-            return Trained(out, made, None, ("trained",))
+            return Trained(out, made, ("trained",))
         record = made
         did.append("trained")
     elif record["asked"] != asked:
@@ -84,11 +87,21 @@ def train_adapter(
         )
     if base.gguf and not (out / GGUF).is_file() and versions("gguf")["gguf"] is not None:
         to_gguf(out, base.path, base.sha256, settings.shape.alpha)
+        (out / PARITY).unlink(missing_ok=True)
         did.append("converted")
+    if (
+        (out / GGUF).is_file()
+        and not (out / PARITY).is_file()
+        and versions("xllamacpp")["xllamacpp"] is not None
+    ):
+        compared = asdict(parity(out, out / GGUF, base.path))
+        write_whole(out / PARITY, (json.dumps(compared, indent=1) + "\n").encode())
+        did.append("compared")
     card = model_card(record, (out / GGUF).is_file()).encode()
     if not (out / CARD).is_file() or (out / CARD).read_bytes() != card:
         write_whole(out / CARD, card)
-    return Trained(out, Progress(record["steps"], record["steps"], record["losses"]), record, tuple(did))
+    progress = Progress(record["steps"], record["steps"], record["losses"])
+    return Trained(out, progress, tuple(did), record, read_parity(out / PARITY))
 
 
 def _train(
