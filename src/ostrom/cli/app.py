@@ -16,6 +16,7 @@ from ostrom.cli import (
     inferring,
     judging,
     model_commands,
+    peopling,
     piloting,
     playing,
     probing,
@@ -72,6 +73,7 @@ models.command("check")(model_commands.check)
 models.command("fetch")(model_commands.fetch)
 models.command("list")(model_commands.list_models)
 app.add_typer(models, name="models")
+app.add_typer(peopling.people, name="people")
 
 
 def _version(show: bool) -> None:

@@ -18,7 +18,7 @@ async def play_arrivals(
     broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def work(unit: Unit) -> None:
-        arrivals.ended(unit, await play(unit))
+        await arrivals.ended(unit, await play(unit))
 
     def done(task: asyncio.Task[None]) -> None:
         playing.discard(task)

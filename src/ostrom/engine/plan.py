@@ -113,7 +113,7 @@ class Arrivals(Seats, Protocol):
         """The next unit to be played, as soon as there is one; None: there will be no more."""
         ...
 
-    def ended(self, unit: Unit, error: OstromError | None) -> None:
+    async def ended(self, unit: Unit, error: OstromError | None) -> None:
         """A unit has come to its end, or to where it cannot go on."""
         ...
 

@@ -25,7 +25,15 @@ from ostrom.engine.plan import Arrivals, Plan, Tally, Unit
 from ostrom.engine.questions import ReplayDiffers
 from ostrom.engine.retries import Patience
 from ostrom.engine.rows import Rows
-from ostrom.errors import BudgetSpent, InvalidAnswers, ModelError, ModelGivenUp, OstromError, RunError
+from ostrom.errors import (
+    BudgetSpent,
+    InvalidAnswers,
+    ModelError,
+    ModelGivenUp,
+    OstromError,
+    RunError,
+    UsageError,
+)
 from ostrom.framing import Library
 from ostrom.models.base import Model
 
@@ -223,15 +231,15 @@ class Runner:
             self.tally.decisions += 2 * played.rounds
 
     async def _play_all(self, journal: Journal) -> None:
+        for index, state in self._states.items():
+            if state in ("done", "skipped"):
+                self._ended.setdefault(index, asyncio.Event()).set()
         arrivals: Arrivals | None = getattr(self.plan, "arrivals", None)
         if arrivals is not None:
             await arrivals.begin(journal)
             await play_arrivals(arrivals, lambda unit: self._play_arrived(unit, journal), self.stopping)
             return
         units = self._one_by_one(journal)
-        for index, state in self._states.items():
-            if state in ("done", "skipped"):
-                self._ended.setdefault(index, asyncio.Event()).set()
         playing: set[asyncio.Task[None]] = set()
         busy, all_begun = 0, False
 
@@ -275,9 +283,9 @@ class Runner:
             raise
 
     async def _play_arrived(self, unit: Unit, journal: Journal) -> OstromError | None:
-        """Play a unit that arose; a spent budget ends it and not the run: people are there who can finish."""
+        """Play a unit that arose; what is wrong with it alone ends it and not the run: people can go on."""
         ended = await self._play(unit, journal)
-        if isinstance(ended.error, BudgetSpent):
+        if isinstance(ended.error, BudgetSpent | UsageError):
             self._failed(unit, journal, ended.steps, str(ended.error))
         else:
             await self._conclude(unit, ended, journal)

@@ -161,5 +161,5 @@ class Host(Leading):
         if guest.end is None:
             await self.leave(guest, "withdrawn")
         else:
-            self._close(guest, "withdrawn", {"end": "withdrawn"})
+            self._close(guest, "withdrawn", {"end": "withdrawn", "points": guest.points})
             await self._journal.flush()

@@ -79,7 +79,7 @@ class Leading:
         """The next unit to be played."""
         return await self._queue.get()
 
-    def ended(self, unit: Unit, error: OstromError | None) -> None:
+    async def ended(self, unit: Unit, error: OstromError | None) -> None:
         """A unit has ended: a visit is over, or those who wait for a match hear of it."""
         if unit.kind != "visit":
             future = self._over.setdefault(unit.index, asyncio.get_running_loop().create_future())
@@ -88,6 +88,7 @@ class Leading:
             return
         guest = self.guests.get(unit.index // self.plan.stride)
         if guest is not None and error is None:
+            await self._journal.flush()  # what a visit came to is read from there
             found = self._journal.ended(unit.index) or ("", None, None, {})
             self._close(guest, str(found[3].get("end", "done")), found[3])
 
@@ -155,11 +156,10 @@ class Leading:
         """Take a visit and its matches out of all tables."""
         known = self.plan.book.visits.get(guest.visit)
         tables = [] if known is None else [seat.unit for seat in known.seats.values()]
+        facts = {"end": "withdrawn", "points": guest.points}
         for index in (guest.visit * self.plan.stride, *tables):
             if (self._journal.ended(index) or ("",))[0] != "withdrawn":
-                self._journal.finish(
-                    index, "withdrawn", "taken back by a person", 0, facts={"end": "withdrawn"}
-                )
+                self._journal.finish(index, "withdrawn", "taken back by a person", 0, facts=facts)
 
     # -- arriving ------------------------------------------------------------------------------------
 

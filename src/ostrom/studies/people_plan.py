@@ -7,7 +7,8 @@ match. Who came, which cell they were assigned to and which seat they took is in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -22,9 +23,11 @@ from ostrom.people.questions import Questionnaire
 from ostrom.people.schema import People, Step
 from ostrom.people.visit import Visit
 from ostrom.registry import parse_spec
+from ostrom.studies.checks import check_framing_labels, check_memory, check_strategies
 from ostrom.studies.load import validate
-from ostrom.studies.paths import merge, put
+from ostrom.studies.paths import merge, on_top, put
 from ostrom.studies.people_texts import localised, questionnaire
+from ostrom.studies.places import spelled_out
 from ostrom.studies.plan import Cell, StudyPlan, _json, _key
 from ostrom.studies.rehearsal import rehearsed_facts
 from ostrom.studies.schema import StudyFile
@@ -95,6 +98,20 @@ class PeoplePlan(StudyPlan):
                 put(data, "mechanism.missed_at_most", time.missed_at_most)
         return self._cell_of(data, labels, self._traits(number))
 
+    def _cell_of(self, data: Mapping[str, Any], labels: Mapping[str, Any], traits: Mapping[str, Any]) -> Cell:
+        """As for any study; a type that only stands in for missing people takes no seat of its own."""
+        lobby, types = self.people.lobby, dict(data["types"] or {})
+        names = {lobby.stand_in, lobby.departed.partition(":")[2]} & set(types)
+        seats = self._game(_json(data["game"])).seats
+        if not names or (data["seating"] == "seats" and len(types) <= seats):
+            return super()._cell_of(data, labels, traits)
+        spare = {str(name): types.pop(str(name)) for name in sorted(map(str, names))}
+        cell = super()._cell_of({**data, "types": types}, labels, traits)
+        agents = {
+            name: self._agent(_json(on_top(data["agent"], spelled_out(spec)))) for name, spec in spare.items()
+        }
+        return replace(cell, types={**cell.types, **agents})
+
     def _check_people(self) -> None:
         if self.study.seeds != 1:
             raise StudyError(
@@ -139,6 +156,11 @@ class PeoplePlan(StudyPlan):
             raise StudyError(
                 "a person at the terminal cannot be served: write 'person: web'", file=self.file, key="types"
             )
+        for config in {id(seated.config): seated.config for seated in players}.values():
+            check_memory(config, cell.game, self.file)
+            self._check_words(config, cell.game)
+            check_framing_labels(config, cell.game, self.file)
+        check_strategies(cell.game, cell.mechanism, cell.seatings, self.file)
         lobby = self.people.lobby
         for key, name in (("stand_in", lobby.stand_in), ("departed", lobby.departed.partition(":")[2])):
             if name and (name not in cell.types or cell.types[name].kind == "person"):

@@ -1,0 +1,203 @@
+"""What is on record about the people of a run: who came, what is due, what was paid, and whether it all fits."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from ostrom.engine import loop
+from ostrom.engine.folder import Folder
+from ostrom.engine.manifest import identity
+from ostrom.errors import RunError, UsageError
+from ostrom.people.payment import BY_PLATFORM, due
+from ostrom.people.register import Participant, Register
+from ostrom.studies.people_plan import PeoplePlan
+from ostrom.studies.run import Run, find_run, open_run
+from ostrom.whole_files import write_whole
+
+
+@dataclass(frozen=True, slots=True)
+class Visited:
+    """One visit, as journal and register know it."""
+
+    code: str
+    visit: int
+    test: bool
+    cell: str
+    end: str | None
+    points: float
+    missed: int
+    base: Decimal
+    bonus: Decimal
+    who: Participant | None
+    """None: the person's data was erased, or the register is older than the journal."""
+
+
+class Records:
+    """The people of one run, opened for a command."""
+
+    def __init__(self, run: str | Path, runs: str | Path = "runs") -> None:
+        folder = find_run(run, runs)
+        self.folder: Folder = folder
+        self.run: Run = open_run(folder.path)
+        if not isinstance(self.run.plan, PeoplePlan):
+            self.run.close()
+            raise UsageError(f"{folder.path}: is no run with people")
+        self.plan: PeoplePlan = self.run.plan
+        try:
+            self.register = Register(folder.path, identity(self.run.manifest))
+        except BaseException:
+            self.run.close()
+            raise
+
+    def __enter__(self) -> Records:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.register.close()
+        self.run.close()
+
+    def visits(self) -> Iterator[Visited]:
+        """Every visit, in the order of arrival."""
+        by_code = {who.code: who for who in self.register.participants()}
+        for visit, visitor in sorted(self.plan.book.visits.items()):
+            ended = self.run.journal.ended(visit * self.plan.stride)
+            facts: dict[str, Any] = {} if ended is None else ended[3]
+            end = (
+                None
+                if ended is None
+                else "withdrawn"
+                if ended[0] == "withdrawn"
+                else str(facts.get("end", ended[0]))
+            )
+            points = float(facts.get("points") or 0.0)
+            pay = (self.plan.people if visitor.cell is None else self.plan.people_of(visitor.cell)).pay
+            base, bonus = due(pay, end, points) if end is not None else (Decimal(0), Decimal(0))
+            cell = "" if visitor.cell is None else self.plan.cell_name(visitor.cell)
+            yield Visited(
+                visitor.code, visit, visitor.test, cell, end, points, int(facts.get("missed") or 0), base, bonus,
+                by_code.get(visitor.code),
+            )  # fmt: skip
+
+    def find(self, code: str) -> Visited:
+        """One visit by its code."""
+        for visited in self.visits():
+            if visited.code == code:
+                return visited
+        raise UsageError(
+            f"{self.folder.path}: nobody has the code {code!r} (ostrom people {self.folder.path} list)"
+        )
+
+    # -- paying --------------------------------------------------------------------------------------
+
+    def pay(self, out: Path) -> tuple[int, Decimal]:
+        """Write a payment file for everybody who is done and not in an earlier one; how many, and how much.
+
+        The ledger is written before the file gets its name: a crash in between leaves nobody paid twice.
+        """
+        if out.exists():
+            raise UsageError(f"{out}: is there already; a payment file is written once")
+        paid, source = self.register.payments(), self.plan.people.source.name
+        rows, total = [], Decimal(0)
+        for visited in self.visits():
+            amount = visited.bonus if source in BY_PLATFORM else visited.base + visited.bonus
+            if visited.test or visited.end is None or not amount or visited.who is None:
+                continue
+            if (visited.code, "bonus") not in paid:
+                rows.append((visited, amount))
+                total += amount
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerows((visited.who.external, f"{amount:.2f}") for visited, amount in rows if visited.who)
+        draft = out.with_name(f".{out.name}.draft")
+        try:
+            write_whole(draft, text.getvalue().encode(), sync=True)
+        except OSError as error:
+            raise RunError(f"{out}: cannot be written ({error.strerror})") from None
+        currency = self.plan.people.pay.currency
+        self.register.pay((v.code, "bonus", f"{amount:.2f}", currency, out.name) for v, amount in rows)
+        self.register.commit()
+        draft.chmod(0o600)
+        draft.rename(out)
+        return len(rows), total
+
+    # -- taking back ---------------------------------------------------------------------------------
+
+    def withdraw(self, code: str) -> bool:
+        """Take a visit and its matches out of all tables; False: the server that is running was asked to."""
+        visited = self.find(code)
+        try:
+            self.folder.lock()
+        except RunError:
+            self.register.request("withdraw", code)
+            self.register.commit()
+            return False
+        try:
+            loop.run(self._take_out(visited))
+        finally:
+            self.folder.unlock()
+        self.register.ended(code, "withdrawn")
+        self.register.commit()
+        return True
+
+    async def _take_out(self, visited: Visited) -> None:
+        journal = self.folder.open_journal()
+        try:
+            journal.start()
+            known = self.plan.book.visits[visited.visit]
+            for index in (visited.visit * self.plan.stride, *(seat.unit for seat in known.seats.values())):
+                facts = {"end": "withdrawn", "points": visited.points}
+                journal.finish(index, "withdrawn", "taken back by a person", 0, facts=facts)
+            await journal.flush()
+            await asyncio.sleep(0)
+        finally:
+            journal.close()
+
+    # -- checking ------------------------------------------------------------------------------------
+
+    def audit(self) -> list[tuple[str, int, str]]:
+        """What should hold, how often it was looked at, and what was found wrong ('' where nothing is)."""
+        rounds, wrong = self._served()
+        visits = [visited for visited in self.visits() if not visited.test]
+        codes = {visited.code for visited in self.visits()}
+        tombs = self.register.tombstones()
+        strangers = [who.code for who in self.register.participants() if who.code not in codes and who.ended]
+        unknown = [v.code for v in visits if v.who is None and v.code not in tombs]
+        paid = self.register.payments()
+        amounts = {
+            v.code: v.bonus if self.plan.people.source.name in BY_PLATFORM else v.base + v.bonus
+            for v in self.visits()
+        }
+        more = [c for (c, _), (amount, _) in paid.items() if c in amounts and Decimal(amount) > amounts[c]]
+        lost = [v.code for v in visits if v.end == "done" and not v.cell]
+        done = sum(v.end == "done" for v in visits)
+        return [
+            ("served = assigned, round by round", rounds, "; ".join(wrong[:5])),
+            ("every visit in the journal is in the register or erased", len(visits), ", ".join(unknown[:5])),
+            ("everybody in the register who finished is in the journal", len(codes), ", ".join(strangers[:5])),
+            ("nobody was paid more than is due, or twice", len(paid), ", ".join(more[:5])),
+            ("finished people were assigned to a cell", done, ", ".join(lost[:5])),
+        ]  # fmt: skip
+
+    def _served(self) -> tuple[int, list[str]]:
+        """The agents that people met, as kept with every answer, against those of the cell they belong to."""
+        rounds, wrong = 0, []
+        for index, table in sorted(self.plan.book.tables.items()):
+            unit = self.plan.unit(index)
+            for (step, player, part), (answer, *_) in self.run.journal.answers(index).items():
+                if part or player not in table.people or answer.facts is None or "served" not in answer.facts:
+                    continue
+                assigned = [s.config.identity for i, s in enumerate(unit.players) if i != player]
+                visitor = self.plan.book.visits[table.people[player]]
+                rounds += 1
+                if list(answer.facts["served"]) != assigned or visitor.cell != table.cell:
+                    wrong.append(
+                        f"match {index}, step {step}: {visitor.code} met another agent than assigned"
+                    )
+        return rounds, wrong
