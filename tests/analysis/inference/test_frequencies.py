@@ -10,7 +10,6 @@ import pytest
 
 from ostrom.analysis.inference import (
     PlayedMatch,
-    compare_candidate_sets,
     leave_one_out,
     strategy_frequencies,
 )
@@ -241,19 +240,6 @@ def test_the_climb_ends_where_the_plain_one_ends_and_never_lower(seed: int) -> N
         for most in (1, 3, 9):
             few = climb(*given, tolerance=1e-9, most=most)[2]
             assert np.all(few >= plain_climb(*given, 1e-9, most)[2] - 1e-9)
-
-
-def test_candidate_sets_are_ranked_by_evidence() -> None:
-    rng = np.random.default_rng(6)
-    played = play({"defector": 0.5, "tit_for_tat": 0.5}, matches=80, error=0.05, rng=rng)
-    table = compare_candidate_sets(
-        played,
-        {"all": list(STRATEGIES), "true": ["defector", "tit_for_tat"], "wrong": ["cooperator", "coin"]},
-        unit="match",
-    )
-    assert [line.name for line in table] == ["true", "all", "wrong"]
-    assert sum(line.bic_weight for line in table) == pytest.approx(1) and table[0].bic_above_best == 0
-    assert table[1].log_likelihood >= table[0].log_likelihood - 1e-6
 
 
 def test_results_repeat_with_the_same_generator() -> None:

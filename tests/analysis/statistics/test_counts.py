@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.inter_rater import cohens_kappa as reference_kappa
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
@@ -26,7 +25,6 @@ from ostrom.analysis.statistics import (
     cross_table,
     holm,
     newcombe_difference,
-    ols_slope,
     pearson,
     spearman,
     wilson,
@@ -148,35 +146,6 @@ def test_perfect_and_constant_columns_have_no_silent_correlation() -> None:
             function([1, 2, 3, 4], [5, 5, 5, 5], unit="cell")
         with pytest.raises(BadSample):
             function([1, 2, 3], [1, 2, 4], unit="cell")
-
-
-def test_slopes_equal_the_reference_with_and_without_clusters() -> None:
-    rng = np.random.default_rng(3)
-    seeds = np.repeat(np.arange(12), 5)
-    x = np.tile(np.log([1, 2, 4, 8, 16]), 12)
-    y = 0.8 - 0.1 * x + rng.normal(0, 0.2, 12)[seeds] + rng.normal(0, 0.1, 60)
-    model = OLS(y, np.column_stack([np.ones(60), x]))
-    plain, robust = model.fit(), model.fit(cov_type="cluster", cov_kwds={"groups": seeds}, use_t=True)
-    for ours, theirs in (
-        (ols_slope(x, y, unit="round"), plain),
-        (ols_slope(x, y, unit="seed", clusters=seeds), robust),
-    ):
-        assert ours.estimate == pytest.approx(theirs.params[1])
-        assert (ours.se, ours.p) == pytest.approx((theirs.bse[1], theirs.pvalues[1]))
-        assert tuple(ours.ci) == pytest.approx(theirs.conf_int()[1].tolist())
-        assert ours.r_squared == pytest.approx(plain.rsquared)
-    assert ols_slope(x, y, unit="seed", clusters=seeds).df == 11
-
-
-def test_slopes_without_information_are_refused() -> None:
-    with pytest.raises(Undefined, match="x is constant"):
-        ols_slope([1, 1, 1], [1, 2, 3], unit="seed")
-    with pytest.raises(Undefined, match="exactly"):
-        ols_slope([1, 2, 3], [2, 4, 6], unit="seed")
-    with pytest.raises(Undefined, match="exactly"):
-        ols_slope([1, 2, 3, 4], [5, 5, 5, 5], unit="seed")
-    with pytest.raises(BadSample, match="2 clusters"):
-        ols_slope([1, 2, 3], [2, 4, 7], unit="seed", clusters=[1, 1, 1])
 
 
 def test_importing_the_facade_does_not_import_scipy() -> None:

@@ -24,7 +24,6 @@ from ostrom.analysis.statistics import (
     jzs_one_sample,
     jzs_two_sample,
     newcombe_difference,
-    ols_slope,
     one_sample_t,
     paired_t,
     pearson,
@@ -234,23 +233,6 @@ def test_correlations_by_hand() -> None:
         pearson([1, 1, 1, 1], [1, 2, 3, 4], unit="c")
     with pytest.raises(BadSample, match="level"):
         pearson(x, y, unit="c", level=2.0)
-
-
-def test_slopes_by_hand() -> None:
-    x, y = np.array([0.0, 1, 2, 3, 4]), np.array([1.0, 0.8, 0.9, 0.4, 0.5])
-    found, theirs = ols_slope(x, y, unit="seed", level=0.9), stats.linregress(x, y)
-    assert (found.estimate, found.intercept, found.se, found.p, found.r_squared, found.df) == pytest.approx(
-        (theirs.slope, theirs.intercept, theirs.stderr, theirs.pvalue, theirs.rvalue**2, 3)
-    )
-    reach = stats.t.ppf(0.95, 3) * theirs.stderr
-    assert tuple(found.ci) == pytest.approx((theirs.slope - reach, theirs.slope + reach))
-    assert (found.n, found.n_clusters, found.unit, found.ci.level) == (5, None, "seed", 0.9)
-    assert found.statistic == pytest.approx(theirs.slope / theirs.stderr)
-    two = ols_slope(x, y, clusters=[1, 1, 2, 2, 2], unit="seed")
-    assert (two.df, two.n_clusters) == (1.0, 2)
-    for wrong in ({"unit": ""}, {"unit": "s", "level": 0.0}):
-        with pytest.raises(BadSample):
-            ols_slope(x, y, **wrong)
 
 
 # -- permutations --------------------------------------------------------------------------------------

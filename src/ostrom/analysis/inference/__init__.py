@@ -2,9 +2,7 @@
 
 from ostrom.analysis.inference.choices import PlayedMatch
 from ostrom.analysis.inference.comparison import (
-    CandidateSet,
     LeftOut,
-    compare_candidate_sets,
     leave_one_out,
 )
 from ostrom.analysis.inference.frequencies import StrategyFrequencies, StrategyWeight, strategy_frequencies
@@ -14,7 +12,6 @@ from ostrom.analysis.inference.runs import Estimate, Responses, RunInference, in
 
 __all__ = [
     "DEFAULT_CANDIDATES",
-    "CandidateSet",
     "Estimate",
     "LeftOut",
     "PlayedMatch",
@@ -25,7 +22,6 @@ __all__ = [
     "RunInference",
     "StrategyFrequencies",
     "StrategyWeight",
-    "compare_candidate_sets",
     "infer_strategies",
     "leave_one_out",
     "named_candidates",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ostrom.analysis.inference.choices import PlayedMatch, choice_table
-from ostrom.analysis.inference.frequencies import Unit, aic, bic, error_rate, fit_groups
+from ostrom.analysis.inference.frequencies import Unit, aic, bic, fit_groups
 from ostrom.analysis.statistics.errors import BadSample
 from ostrom.analysis.statistics.result import Result
 
@@ -26,22 +25,6 @@ class LeftOut(Result):
     p: float
     aic_loss: float
     bic_loss: float
-    unit: str
-
-
-@dataclass(frozen=True)
-class CandidateSet(Result):
-    """One candidate set; `bic_weight` is its share of the evidence among the sets compared."""
-
-    name: str
-    candidates: tuple[str, ...]
-    groups: int
-    log_likelihood: float
-    aic: float
-    bic: float
-    bic_above_best: float
-    bic_weight: float
-    error: float
     unit: str
 
 
@@ -78,34 +61,3 @@ def leave_one_out(
             )
         )
     return tuple(lines)
-
-
-def compare_candidate_sets(
-    played: Sequence[PlayedMatch], sets: Mapping[str, Sequence[str]], *, unit: Unit
-) -> tuple[CandidateSet, ...]:
-    """Fit each named set of candidates to the same choices; best BIC first."""
-    if not sets:
-        raise BadSample("a comparison needs at least one candidate set")
-    whole = choice_table(played, unit=unit, resample=unit)
-    fitted = []
-    for name, candidates in sets.items():
-        table = whole.only(candidates)
-        groups, fit = fit_groups(table)
-        fitted.append((bic(fit, len(groups), table.n_units), name, table.candidates, len(groups), fit))
-    best = min(item[0] for item in fitted)
-    total = sum(math.exp(-(item[0] - best) / 2) for item in fitted)
-    return tuple(
-        CandidateSet(
-            name=name,
-            candidates=candidates,
-            groups=count,
-            log_likelihood=fit.log_likelihood,
-            aic=aic(fit, count),
-            bic=score,
-            bic_above_best=score - best,
-            bic_weight=math.exp(-(score - best) / 2) / total,
-            error=error_rate(fit.faithful),
-            unit=whole.unit,
-        )
-        for score, name, candidates, count, fit in sorted(fitted, key=lambda item: item[0])
-    )

@@ -14,15 +14,6 @@ from ostrom.analysis.statistics.bayes_factor import (
     jzs_paired,
     jzs_two_sample,
 )
-from ostrom.analysis.statistics.bootstrap import Bootstrap, bootstrap
-from ostrom.analysis.statistics.cluster_bootstrap import cluster_bootstrap
-from ostrom.analysis.statistics.cluster_measures import (
-    cluster_bootstrap_correlation,
-    cluster_bootstrap_difference,
-    cluster_bootstrap_mean,
-    cluster_bootstrap_means,
-    cluster_bootstrap_slope,
-)
 from ostrom.analysis.statistics.contingency import ChiSquare, chi_square, chi_square_labels, cross_table
 from ostrom.analysis.statistics.correlation import Correlation, pearson, spearman
 from ostrom.analysis.statistics.effect_size import (
@@ -51,14 +42,12 @@ from ostrom.analysis.statistics.proportions import (
 from ostrom.analysis.statistics.regression import Coefficient, Regression
 from ostrom.analysis.statistics.result import Interval, Result, ends, overlap
 from ostrom.analysis.statistics.samples import without_rounding
-from ostrom.analysis.statistics.slope import Slope, least_squares_slope, ols_slope
 from ostrom.analysis.statistics.variance_shares import VarianceShare, VarianceShares, variance_shares
 
 __all__ = [
     "Adjusted",
     "BadSample",
     "BayesFactor",
-    "Bootstrap",
     "ChiSquare",
     "Coefficient",
     "Correlation",
@@ -71,22 +60,14 @@ __all__ = [
     "ProportionDifference",
     "Regression",
     "Result",
-    "Slope",
     "StatisticsError",
     "TTest",
     "Undefined",
     "VarianceShare",
     "VarianceShares",
     "benjamini_hochberg",
-    "bootstrap",
     "chi_square",
     "chi_square_labels",
-    "cluster_bootstrap",
-    "cluster_bootstrap_correlation",
-    "cluster_bootstrap_difference",
-    "cluster_bootstrap_mean",
-    "cluster_bootstrap_means",
-    "cluster_bootstrap_slope",
     "cohens_d",
     "cohens_d_one_sample",
     "cohens_d_paired",
@@ -99,11 +80,9 @@ __all__ = [
     "jzs_one_sample",
     "jzs_paired",
     "jzs_two_sample",
-    "least_squares_slope",
     "linear_mixed_model",
     "logistic_regression",
     "newcombe_difference",
-    "ols_slope",
     "one_sample_t",
     "overlap",
     "paired_t",

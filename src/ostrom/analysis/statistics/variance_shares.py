@@ -238,7 +238,7 @@ class _Fits:
 def _centred(draws: Floats, adjusted: float, level: float) -> Interval:
     """Percentiles of the draws, moved onto the adjusted share (resampling adds noise of its own)."""
     finite = defined_draws(draws, "a variance share")
-    return bootstrap_interval(finite - finite.mean() + adjusted, adjusted, None, "percentile", level)
+    return bootstrap_interval(finite - finite.mean() + adjusted, adjusted, level)
 
 
 def _effect_columns(codes: Ints, levels: int) -> Floats:
