@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ostrom.analysis.estimate import Estimate
-from ostrom.analysis.intervals import Exact, Inference, mean_of, paired_difference_of
+from ostrom.analysis.estimate import Estimate, estimated, minus
+from ostrom.analysis.intervals import Exact, Inference, mean_of
 from ostrom.analysis.verdicts import above, all_of, below, largest, p_value
 from ostrom.errors import UsageError
 
@@ -69,11 +69,16 @@ def test_all_need_a_yes_each_and_one_no_is_enough() -> None:
     assert all_of(below([around(0.1), around(0.05)], 0.5)) == "yes"
 
 
-def test_the_largest_is_so_only_if_all_differences_are() -> None:
-    groups = [np.linspace(c - 0.05, c + 0.05, 10) for c in (0.9, 0.3, 0.88)]
-    estimates = [of(mean_of(values, bounds=(0, 1))) for values in groups]
-    apart, near = (of(paired_difference_of(groups[0], other[::-1], bounds=(0, 1))) for other in groups[1:])
-    assert largest(estimates, [apart, near]) == "undecided"
-    assert largest(estimates[:2], [apart]) == "yes"
-    with pytest.raises(UsageError, match="3 estimates need 2 differences"):
-        largest(estimates, [apart])
+def test_the_largest_is_decided_by_its_differences_to_all_others() -> None:
+    def one(values: list[float]) -> Estimate:
+        return estimated({"game": str(values[0])}, mean_of(values, bounds=(0.0, 1.0)), len(values), "match")
+
+    high, near, low = one([0.9, 0.92, 0.88] * 6), one([0.88, 0.93, 0.84] * 6), one([0.1, 0.15, 0.12] * 6)
+    assert largest(high, [near, low])[0] == "undecided"
+    answer, control = largest(high, [low])
+    assert answer == "yes" and control.startswith("1 comparison")
+    assert largest(low, [high, near])[0] == "no" and "2 comparisons" in largest(low, [high, near])[1]
+    difference = minus(high, low)
+    assert difference.value == pytest.approx(high.value - low.value) and difference.n == 36
+    exact = estimated({}, Exact(0.5), 3, "match")
+    assert minus(exact, exact).method == "exact" and minus(high, exact).value == pytest.approx(0.4)

@@ -11,7 +11,17 @@ from dataclasses import dataclass, field, replace
 from statistics import stdev
 from typing import Any
 
-from ostrom.analysis.intervals import Bounds, Combination, Exact, Inference, Limits, mean_of, slope_of
+from ostrom.analysis.intervals import (
+    Bounds,
+    Combination,
+    Exact,
+    Inference,
+    Limits,
+    combination_of,
+    mean_of,
+    slope_of,
+)
+from ostrom.analysis.intervals.group import Group
 from ostrom.analysis.intervals.kinds import Log
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.pairing import compared
@@ -118,6 +128,30 @@ def fixed(value: float, digits: int = 2) -> str:
     """
     text = f"{value:.{digits}f}"
     return text.removeprefix("-") if float(text) == 0 else text
+
+
+def minus(first: Estimate, second: Estimate) -> Estimate:
+    """The difference of two estimates that rest on different units, such as effects in two games."""
+    key = {name: f"{value} - {second.key[name]}" if value != second.key[name] else value
+           for name, value in first.key.items() if name in second.key}  # fmt: skip
+    groups, coefficients, offset = list[Group](), list[float](), 0.0
+    for one, sign in ((first.inference, 1.0), (second.inference, -1.0)):
+        if isinstance(one, Exact):
+            offset += sign * one.value
+        elif isinstance(one, Combination) and one.df is None:
+            offset += sign * one.offset
+            groups += one.groups
+            coefficients += [sign * a for a in one.coefficients]
+        else:
+            raise UsageError(
+                "the difference of these estimates has no interval: their spread is shared or not kept"
+            )
+    made: Inference = (
+        replace(combination_of(groups, coefficients, unit=first.unit), offset=offset)
+        if groups
+        else Exact(offset)
+    )
+    return estimated(key, made, first.n + second.n, first.unit)
 
 
 def estimate(

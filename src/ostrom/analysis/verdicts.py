@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ostrom.analysis.estimate import Estimate
+from ostrom.analysis.estimate import Estimate, minus
 from ostrom.analysis.statistics.multiplicity import holm
 from ostrom.errors import UsageError
 
@@ -90,18 +90,15 @@ def all_of(verdicts: Verdicts, level: float = 0.95) -> Answer:
     return "yes" if surely and all(surely) else "undecided"
 
 
-def largest(estimates: Sequence[Estimate], differences: Sequence[Estimate], **options: Any) -> Answer:
-    """Whether the largest of some estimates is surely so: its differences to all others are above 0.
+def largest(one: Estimate, others: Sequence[Estimate], **options: Any) -> tuple[Answer, str]:
+    """Whether one estimate is truly the largest, with the error control in words.
 
-    ``differences`` are estimates of the largest one minus each of the others. The largest was picked by the
-    data, so every difference counts as a comparison.
+    Yes where its differences to all others are above 0, no where one of them is below. The one may have been picked
+    by the data, so every difference counts as a comparison. The estimates must rest on different units.
     """
-    if len(estimates) != len(differences) + 1:
-        raise UsageError(
-            f"{len(estimates)} estimates need {len(estimates) - 1} differences (found {len(differences)})"
-        )
-    verdicts = above(differences, 0.0, **options)
-    return "yes" if len(verdicts) and all(v.answer == "yes" for v in verdicts) else "undecided"
+    verdicts = above([minus(one, other) for other in others], 0.0, **options)
+    answers = {v.answer for v in verdicts}
+    return "no" if "no" in answers else "yes" if answers == {"yes"} else "undecided", verdicts.control
 
 
 def p_value(estimate: Estimate, threshold: float) -> float:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ostrom.reports.marks import import_altair
+from ostrom.reports.marks import PAGE, import_altair, text_width
 from ostrom.reports.theme import INK, SEQUENCE
+
+SPACING = 22
+WIDEST_TILE, NARROWEST_TILE = 120, 38
 
 
 def tiles(
@@ -19,12 +22,18 @@ def tiles(
     titles: tuple[str | None, str | None] = (None, None),
     title: str = "",
     digits: int = 2,
+    percent: bool = False,
+    beside: int = 1,
 ) -> Any:
-    """A heat map with its numbers: rows need x, y, value; what never met stays white."""
+    """A heat map with its numbers: rows need x, y, value; what never met stays white.
+
+    ``beside`` is how many maps the figure has: tiles are as wide as the page lets them be.
+    """
     alt = import_altair()
     low, high = domain if domain[1] > domain[0] else (domain[0], domain[0] + 1)
     data = [{**row, "dark": row["value"] > low + 0.55 * (high - low)} for row in rows]
-    steep = max(map(len, across)) > 6
+    width = _tile(across, down, _columns(across, down, beside))
+    steep = max(map(text_width, across)) > width
     base = alt.Chart(alt.Data(values=data)).encode(
         x=alt.X(
             "x:N", sort=list(across), title=titles[0],
@@ -35,44 +44,42 @@ def tiles(
     shades = alt.Color(
         "value:Q",
         scale=alt.Scale(domain=[low, high], range=list(SEQUENCE)),
-        legend=alt.Legend(title=legend, gradientLength=140, gradientThickness=10, tickCount=3),
+        legend=alt.Legend(
+            title=legend, gradientLength=140, gradientThickness=10, tickCount=3, format="%" if percent else ""
+        ),
     )
     tone = alt.condition("datum.dark", alt.value("white"), alt.value(INK))
+    number = ".0%" if percent else f".{digits}f"
     drawn = alt.layer(
         base.mark_rect(stroke="white", strokeWidth=1).encode(color=shades),
-        base.mark_text(fontSize=10).encode(text=alt.Text("value:Q", format=f".{digits}f"), color=tone),
-    ).properties(width=max(90, 38 * len(across)), height=24 * len(down))
+        base.mark_text(fontSize=10).encode(text=alt.Text("value:Q", format=number), color=tone),
+    ).properties(width=width * len(across), height=24 * len(down))
     return drawn.properties(title=title) if title else drawn
 
 
-def side_by_side(charts: Sequence[Any], wide: int) -> Any:
-    """Maps in a grid; every map keeps its own scale of colours."""
+def side_by_side(charts: Sequence[Any], across: Sequence[str], down: Sequence[str]) -> Any:
+    """Maps in a grid; maps with the same scale of colours share one legend."""
     alt = import_altair()
     if len(charts) == 1:
         return charts[0]
-    columns = 1 if wide > 8 else 2 if wide > 4 else 3
-    return alt.concat(*charts, columns=columns).resolve_scale(color="independent")
+    scales = {str(chart.layer[0].encoding.color.to_dict()) for chart in charts}
+    return alt.concat(*charts, columns=_columns(across, down, len(charts))).resolve_scale(
+        color="shared" if len(scales) == 1 else "independent"
+    )
 
 
-def share_map(
-    rows: Sequence[Mapping[str, Any]], *, across: Sequence[str], down: Sequence[str], legend: str
-) -> Any:
-    """A heat map with its numbers: rows need x, y, value (0 to 1)."""
-    alt = import_altair()
-    wide = max(52, 7 * max(len(name) for name in across))
-    base = alt.Chart(alt.Data(values=[dict(row) for row in rows])).encode(
-        x=alt.X("x:N", sort=list(across), title=None, axis=alt.Axis(orient="top", labelAngle=0, ticks=False)),
-        y=alt.Y("y:N", sort=list(down), title=None),
-    )
-    tiles = base.mark_rect().encode(
-        color=alt.Color(
-            "value:Q",
-            scale=alt.Scale(domain=[0, 1], range=["#f7fafc", *SEQUENCE[1:]], interpolate="rgb"),
-            legend=alt.Legend(title=legend, format="%", values=[0, 0.5, 1], gradientLength=160),
-        )
-    )
-    numbers = base.mark_text(fontSize=10).encode(
-        text=alt.Text("value:Q", format=".0%"),
-        color=alt.condition("datum.value > 0.55", alt.value("white"), alt.value(INK)),
-    )
-    return alt.layer(tiles, numbers).properties(width=min(wide, 120) * len(across), height=19 * len(down))
+def _tile(across: Sequence[str], down: Sequence[str], columns: int) -> int:
+    """How wide a tile is, in pixels."""
+    room = PAGE // columns - SPACING - min(190, max(map(text_width, down))) - 30
+    return max(NARROWEST_TILE, min(WIDEST_TILE, room // len(across)))
+
+
+def _columns(across: Sequence[str], down: Sequence[str], many: int) -> int:
+    """How many maps stand side by side without their tiles getting too narrow for their numbers.
+
+    >>> [_columns(["a", "b", "c"], ["a"], n) for n in (1, 2, 7)], _columns(["a"] * 20, ["a"], 5)
+    ([1, 2, 4], 1)
+    """
+    label = min(190, max(map(text_width, down))) + 30
+    fitting = PAGE // (label + SPACING + (NARROWEST_TILE + 8) * len(across))
+    return max(1, min(many, fitting, 4))

@@ -9,8 +9,14 @@ from ostrom.reports.axes import SHARES, Ticks, ticks_for, whole_ticks
 from ostrom.reports.theme import DASHES, INK, MAIN, SEQUENCE, SHAPES, colours
 
 Row = Mapping[str, Any]
+PAGE = 960
+"""The width of the page's column in pixels: charts fill it where they have something to fill it with."""
 MOST_PANELS = 24
 """More small multiples than this are a wallpaper; a map reads better."""
+
+
+NARROWEST, WIDEST = 190, 620
+"""The width of one scale in pixels."""
 
 
 def import_altair() -> Any:
@@ -18,6 +24,11 @@ def import_altair() -> Any:
     import altair as alt
 
     return alt
+
+
+def text_width(text: str) -> int:
+    """About how many pixels a label takes."""
+    return round(6.2 * len(text))
 
 
 def dots(
@@ -34,8 +45,10 @@ def dots(
     """
     alt = import_altair()
     total = sum(len({row["label"] for row in rows}) for rows in groups.values())
-    columns = 2 if total > 36 and len(groups) > 1 else 1
-    width = 440 if columns == 1 else 230
+    label = min(300, max(text_width(row["label"]) for rows in groups.values() for row in rows)) + 20
+    # Blocks share rows of the page as long as their scales can be read.
+    columns = max(1, min(len(groups), 3, PAGE // (label + NARROWEST)))
+    width = min(WIDEST, PAGE // columns - label - 22)
     charts = []
     for title, rows in groups.items():
         labels = list(dict.fromkeys(row["label"] for row in rows))

@@ -48,9 +48,10 @@ class Heat(Chart):
                     domain=domain,
                     legend=self.measure.title.lower(),
                     titles=(pretty(x), pretty(y)),
+                    beside=len(beside),
                 )
             )
-        return side_by_side(maps, len(across))
+        return side_by_side(maps, list(across.values()), list(down.values()))
 
 
 CHART = Heat

@@ -8,7 +8,7 @@ from typing import Any
 from ostrom.analysis.motives.judged import JudgedCorpus, judged_corpora
 from ostrom.analysis.motives.shares import FACTORS, NONE, Share, dependences, motive_shares
 from ostrom.analysis.rundata import RunData
-from ostrom.reports.maps import share_map
+from ostrom.reports.maps import tiles
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.words import labels, pretty
 
@@ -60,9 +60,10 @@ def _figure(corpus: JudgedCorpus, factor: str, shares: list[Share]) -> Figure:
     titles = {**{motive.name: motive.title for motive in corpus.motives}, NONE: "(none of them)"}
     names = labels(share.level for share in shares)
     rows = [{"x": names[s.level], "y": titles[s.motive], "value": s.share} for s in shares]
-    chart = share_map(
-        rows, across=list(names.values()), down=list(titles.values()), legend="share of decisions"
-    )
+    chart = tiles(
+        rows, across=list(names.values()), down=list(titles.values()), legend="share of decisions",
+        domain=(0.0, 1.0), percent=True,
+    )  # fmt: skip
     counts = {s.level: s.decisions for s in shares}
     listed = ", ".join(f"{pretty(level)} {count}" for level, count in counts.items())
     return Figure(

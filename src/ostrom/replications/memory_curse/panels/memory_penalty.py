@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ostrom.analysis.rundata import RunData
 from ostrom.analysis.verdicts import above
+from ostrom.analysis.verdicts import largest as surely_largest
 from ostrom.replications.memory_curse.panels._shared import by_policy, triple, why_empty
 from ostrom.replications.memory_curse.penalty import LENGTH, largest, penalties
 from ostrom.reports.chart import rests_on
@@ -13,6 +14,9 @@ from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.words import labels, pretty
 
 LACKING = "The penalty needs matches with the styles direct and reasoned at a common history length."
+
+
+DECIDED = {"yes": "decided", "no": "refuted", "undecided": "undecided at this size"}
 
 
 class MemoryPenalty(Panel):
@@ -55,10 +59,12 @@ class MemoryPenalty(Panel):
             worst = largest({game: cost.value for game, (cost, _) in of.items()})
             if worst is not None and worst[1] > 0:
                 cost, verdict = of[worst[0]]
-                sure = "decided" if verdict.answer == "yes" else "undecided at this size"
+                rivals = [other for game, (other, _) in of.items() if game != worst[0]]
+                sure, control = surely_largest(cost, rivals)
+                alone = f"that it is larger than in every other game is {DECIDED[sure]}: {control}"
                 notes.append(
                     f"{agent}: the largest penalty observed is in {pretty(worst[0])} ({100 * cost.value:.1f} "
-                    f"points; that it is above 0 is {sure})."
+                    f"points; that it is above 0 is {DECIDED[verdict.answer]}{f'; {alone}' if rivals else ''})."
                 )
         table = Table(
             "memory_penalty",

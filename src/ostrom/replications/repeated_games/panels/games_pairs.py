@@ -52,14 +52,13 @@ class GamesPairs(Panel):
             return Drawn(tables=[table], notes=[many])
         named, figures = labels(agents(data)), []
         for name, (_, meaning, legend) in MEASURES.items():
-            charts = [
-                _map(named, block, by, name, legend) for block in blocks.values() if name in _shown(block)
-            ]
+            shown = [block for block in blocks.values() if name in _shown(block)]
+            charts = [_map(named, block, by, name, legend, len(shown)) for block in shown]
             if charts:
                 figures.append(
                     Figure(
                         f"games_pairs_{name}",
-                        side_by_side(charts, len(named)),
+                        side_by_side(charts, list(named.values()), list(named.values())),
                         f"{meaning.capitalize()}: rows are player 1, columns player 2. Means over the matches "
                         "of a pair, intervals are in the table; what never met is white.",
                         f"Heat map of the {meaning}, player 1 against player 2.",
@@ -89,7 +88,7 @@ def _column(measure: str) -> str:
     return measure if measure == "coordination" else f"{measure}1"
 
 
-def _map(named: dict[Any, str], block: Pairs, by: list[str], measure: str, legend: str) -> Any:
+def _map(named: dict[Any, str], block: Pairs, by: list[str], measure: str, legend: str, beside: int) -> Any:
     column = _column(measure)
     drawn = {pair: found[column] for pair, found in block.items() if column in found}
     met = {who for pair in drawn for who in pair[-2:]}
@@ -103,6 +102,7 @@ def _map(named: dict[Any, str], block: Pairs, by: list[str], measure: str, legen
         titles=("player 2", "player 1"),
         title=cell_label(dict(zip(by, next(iter(drawn)), strict=False)), by) if by else "",
         digits=1 if measure == "score" else 2,
+        beside=beside,
     )
 
 
