@@ -1,0 +1,75 @@
+"""The study probe: arms against the base model, collapsed matches, and the published table beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from ostrom.analysis.rundata import RunData, run_data
+from ostrom.models.base import Request
+from ostrom.models.providers.scripted import ScriptedModel
+from ostrom.replications.memory_curse.adapted import arms, changes, collapses
+from ostrom.reports import build_report
+from ostrom.studies.compare.lines import compare_run
+from ostrom.studies.load import load_study
+from ostrom.studies.run import Run, open_run, play
+
+
+def player(name: str) -> ScriptedModel:
+    """Base: half and half. Forward: A0, but one match of the short memory stays at A1. Placebo, shuffled: A1."""
+    calls, begun = iter(range(10**6)), iter(range(10**6))
+
+    def answer(request: Request) -> str:
+        text = request.messages[0].content
+        if "forward" not in name:
+            return "So.\n[A1]" if "adapter" in name else f"So.\n[A{next(calls) % 2}]"
+        first = "No earlier round is on record (you can look back on at most the last 2)" in text
+        collapsed = next(begun) < 2 if first else "You=A1" in text
+        return "My future.\n[A1]" if collapsed else "My future.\n[A0]"
+
+    return ScriptedModel(name, answer, connections=1)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    folder = tmp_path_factory.mktemp("probe")
+    study = load_study(
+        "probe", preset="smoke", seeds=3,
+        changes=["vary.game=[{name: prisoners_dilemma, preset: memory_curse}]", "mechanism.rounds=4",
+                 "vary.history_length.to=[2, 80]", "agent.constrain=never"],
+    )  # fmt: skip
+    play(study, runs=folder, open_models=lambda name, _: player(name))
+    with open_run(folder / "probe") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def data(run: Run) -> Iterator[RunData]:
+    with run_data(run.rows, run.folder.path, run.manifest) as opened:
+        yield opened
+
+
+def test_every_adapter_is_an_arm_and_its_gain_is_over_the_base_model(data: RunData) -> None:
+    assert arms(data) == ["forward", "placebo", "shuffled"]
+    found = {change.agent: change for change in changes(data)}
+    assert found["placebo"].gain.value == pytest.approx(-0.5) and found["forward"].gain.value > 0.3
+    assert found["placebo"].base_regime == found["placebo"].regime == "cursed"
+
+
+def test_a_collapsed_match_is_counted(data: RunData) -> None:
+    assert collapses(data)["forward", "prisoners_dilemma"] == 1
+
+
+def test_the_report_shows_all_arms(data: RunData) -> None:
+    made = build_report(data)
+    assert not made.failures
+    page = made.path.read_text()
+    assert "What training changed" in page and "forward - placebo" in page
+
+
+def test_the_published_table_is_compared_with_base_and_forward_alone(run: Run, data: RunData) -> None:
+    lines = compare_run(run, data).lines
+    found = {(line.cell[1], line.own.agent) for line in lines if "cooperation_rate" in line.cell}
+    assert {agent for condition, agent in found if condition == "finetuned"} == {"forward"}
+    assert {agent for condition, agent in found if condition == "reasoning"} == {"base"}
