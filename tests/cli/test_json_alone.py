@@ -47,6 +47,7 @@ ELSEWHERE = {
     "regress": "tests/probe/test_regression.py",
     "import": "tests/cli/test_import_commands.py",
     "judge": "tests/cli/test_evolve_and_judge.py",
+    "observe": "tests/studies/test_observing.py",
     "tree": "tests/cli/test_tree_command.py",
     "pilot": "tests/cli/test_pilot_command.py",
     "models check": "below",

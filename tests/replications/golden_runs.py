@@ -60,14 +60,40 @@ RUNS: Mapping[str, tuple[str, tuple[str, ...], int]] = {
     "mechanisms": ("small", (CAST,), 1),
     "personas": ("small", ("types={p: {model: scripted/planner}, c: cooperator}",), 2),
     "games-2x2": ("smoke", ("types={one: constant:0, two: constant:1, alternate: alternator}",), 1),
-    "pd-tournament": ("small", (), 1),
-    "bos-tournament": ("paper", (), 1),
+    "pd-tournament": (
+        "wide",
+        (
+            "types={always_j: cooperator, always_f: defector, defect_once: defect_once, alternate: alternator, "
+            "grim: grim, tit_for_tat: tit_for_tat, tit_for_two_tats: tit_for_two_tats, suspicious_tit_for_tat: "
+            "suspicious_tit_for_tat, naive_prober_10: 'naive_prober:0.1'}",
+        ),
+        1,
+    ),
+    "bos-tournament": (
+        "wide",
+        (
+            "types={always_j: constant:0, always_f: constant:1, favourite: favourite, alternate: alternator, "
+            "random: random}",
+            "vary.prompting={set: agent.style, to: [direct, social]}",
+        ),
+        1,
+    ),
     "prediction": (
-        "small",
-        ("types={alternate: alternator, m: {model: scripted/teller}}", "agent.constrain=never"),
+        "wide",
+        (
+            "types={alternate: alternator, m: {model: scripted/teller}}",
+            "vary={game: [battle_of_the_sexes, {name: prisoners_dilemma, preset: repeated_games}], "
+            "predictor: {set: mechanism.predict, to: [players, observer]}}",
+            "agent.constrain=never",
+        ),
         1,
     ),
     "horizon": ("small", (), 3),
+    "hints": (
+        "smoke",
+        ("types={defect_once: defect_once, m: {model: scripted/teller}}", "agent.constrain=never"),
+        1,
+    ),
     "framing-robustness": ("small", ("types={alternate: alternator, one: constant:0}",), 2),
 }
 

@@ -16,6 +16,7 @@ from ostrom.cli import (
     inferring,
     judging,
     model_commands,
+    observing,
     peopling,
     piloting,
     playing,
@@ -67,6 +68,7 @@ app.command("train")(training.train)
 app.command("regress")(regressing.regress)
 app.command("compare")(comparing.compare)
 app.command("traces")(comparing.traces)
+app.command("observe")(observing.observe)
 app.command("branch")(counterfactual.branch)
 app.command("attribute")(counterfactual.attribute)
 models.command("check")(model_commands.check)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -75,7 +75,7 @@ def load_study(
     if models:
         data["types"] = {
             **_scripted(_mapping(data.get("types"), file, "types")),
-            **{m: {"model": m} for m in models},
+            **{name: spec for m in models for name, spec in _asked(m, data.get("variants"), file)},
         }
     if seeds is not None:
         data["seeds"] = seeds
@@ -150,6 +150,14 @@ def presets_of(source: str | Path | Mapping[str, Any]) -> list[str]:
     """The names of a study's presets."""
     data, file = read_study(source)
     return sorted(str(name) for name in _mapping(data.get("presets"), file, "presets"))
+
+
+def _asked(model: str, variants: Any, file: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The types that a model on the command line stands for: itself, and each variant of the study."""
+    yield model, {"model": model}
+    for name, over in _mapping(variants, file, "variants").items():
+        if over is not None:
+            yield f"{model} {name}", {"model": model, **_mapping(over, file, f"variants.{name}")}
 
 
 def _scripted(types: Mapping[str, Any]) -> dict[str, Any]:

@@ -324,6 +324,14 @@ class StudyPlan:
             tables = [(name,) * seats for name in names]
         elif seating == "ordered":
             tables = list(product(names, repeat=seats))
+        elif seating == "versus":
+            scripts = [name for name, config in cell.types.items() if config.strategy is not None]
+            tables = [(n, *[s] * (seats - 1)) for n in names if n not in scripts for s in scripts]
+            if not tables:
+                raise StudyError(
+                    "seating 'versus' needs a model (or a person) and a script", file=self.file, key="types",
+                    found=names,
+                )  # fmt: skip
         elif seating == "unordered":
             tables = list(combinations_with_replacement(names, seats))
         else:

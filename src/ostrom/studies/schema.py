@@ -73,10 +73,15 @@ class StudyFile(BaseModel):
     seats: dict[int, dict[str, Any]] = Field(
         default_factory=dict, description="what is different at single seats, numbered from 1"
     )
-    seating: Literal["self", "ordered", "unordered", "seats"] = Field(
+    variants: dict[str, dict[str, Any] | None] = Field(
+        default_factory=dict,
+        description="further types for every model that is named with --model: 'MODEL NAME', on top of 'agent'",
+    )
+    seating: Literal["self", "ordered", "unordered", "seats", "versus"] = Field(
         default="self",
         description="self: every type meets itself; ordered: every tuple of types; unordered: every multiset; "
-        "seats: one match, seat k is played by the k-th type",
+        "seats: one match, seat k is played by the k-th type; versus: every type that is no script in seat 1, "
+        "against every script in all others",
     )
     observers: str | list[str] = Field(
         default="models",

@@ -279,7 +279,7 @@ def forecast_tree(plan: TreePlan, prices: Mapping[str, Any] | None = None) -> Fo
     for seat in plan.seats:
         config, walk, calls = seat.asked, seat.walk, styles.build(seat.config.style).calls
         voice, memory = (
-            Voice(config.framing, plan.library, config.style, config.persona),
+            Voice(config.framing, plan.library.of(config.prompts), config.style, config.persona),
             memories.build(config.memory),
         )
         form = choice_of(seat.game.actions[walk.seat])

@@ -99,3 +99,12 @@ def test_what_the_measures_say(play_run: PlayedRun) -> None:
     assert values(run, "first_defection", "hard") == [0.0, 0.0]
     assert values(run, "payoff", "kind") == [3.0, 3.0] and values(run, "payoff", "hard") == [1.0, 1.0]
     assert values(run, "rounds", "kind") == [4] and values(run, "by_policy", "kind") == [0.0, 0.0]
+    # C D C D against itself: it changes every round, together with the other one.
+    assert values(run, "alternation", "turns") == [1.0, 1.0] and values(run, "alternation", "kind") == [
+        0.0,
+        0.0,
+    ]
+    assert values(run, "turn_taking", "turns") == [1.0] and values(run, "turn_taking", "kind") == [0.0]
+    assert values(run, "joint_cooperation_over_rounds", "turns") == [1, 0, 1, 0]
+    assert values(run, "coordination_over_rounds", "turns") == [1, 1, 1, 1]
+    assert values(run, "first_option", "kind") == []  # nobody named any options

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from math import sqrt
@@ -127,10 +128,34 @@ def test_forgiving_one_defection_is_counted_after_it(tmp_path: Path) -> None:
     assert (one.own.value, one.value, one.own.matches) == (3.0, 0.0, 2)
 
 
+def test_games_are_told_by_their_payoffs_however_the_study_spells_them(tmp_path: Path) -> None:
+    spelled = {
+        "name": "harvest",
+        "actions": ["grab", "share"],  # the other way round, and nothing is marked as cooperative
+        "payoffs": {
+            "grab, grab": [5, 5],
+            "grab, share": [10, 0],
+            "share, grab": [0, 10],
+            "share, share": [8, 8],
+        },
+    }
+    (tmp_path / "harvest.yaml").write_text(json.dumps(spelled))
+    once = {"name": "script", "moves": ["grab", "share", "share", "share"]}
+    study = bare(
+        "spelled", {"m": {"model": "scripted/share"}, "once": {"strategy": once}}, 4, seating="seats"
+    )
+    register("share", lambda _: "share")
+    labels = {"framing": {"labels": "actions"}, "style": "direct", "constrain": "never"}
+    play(load_study({**study, "game": str(tmp_path / "harvest.yaml"), "agent": labels}), runs=tmp_path)
+    unregister("share")
+    one = line(compared(tmp_path / "spelled", "GPT-4"), "m", PD, "cooperations_after_first_defection")
+    assert (one.own.value, one.value) == (3.0, 0.0)
+
+
 def test_nine_wordings_of_which_two_cooperate(tmp_path: Path) -> None:
     labels = "labels: {set: agent.framing.labels, to: [JF, QX, RH]}"
     units = "units: {set: agent.framing.units, to: [points, dollars, coins]}"
-    changes = [f"vary={{{labels}, {units}}}"]
+    changes = [f"vary={{{labels}, {units}}}", "agent.framing.order=given"]
     made = compared(played(tmp_path, "framing-robustness", "once: defect_once", changes, "swayed"), "GPT-4")
     above = line(made, "m", PD, "n_variants_above_0.1")
     assert (above.own.value, above.value) == (2.0, 2.0) and any("not coins" in d for d in above.doubts)
@@ -144,11 +169,11 @@ def test_nine_wordings_of_which_two_cooperate(tmp_path: Path) -> None:
 
 
 def test_coordination_with_an_alternating_script(tmp_path: Path) -> None:
-    types = "alternate: alternator, always_j: 'constant:0'"
+    types = "social: {model: scripted/firm, style: social}, alternate: alternator, always_j: 'constant:0'"
     made = compared(played(tmp_path, "bos-tournament", types, ["mechanism.rounds=5"]), "GPT-4")
     one = line(made, "m", BOS, "coordination_rate")
     # It always plays J. In seat 2 the script begins with seat 1's favourite J: 3 of 5 rounds; in seat 1 with F: 2.
-    # Matches of the social prompting have no part in it.
+    # Who is prompted socially has no part in it.
     assert one.own.value == pytest.approx((3 / 5 + 2 / 5) / 2) and one.value == 0.5 and one.own.matches == 2
     # With J at the end as in the beginning, the last round alone is in step.
     (step,) = [
@@ -195,7 +220,8 @@ def test_who_alternates_once_is_no_alternating_script() -> None:
 
 
 def test_predictions_of_an_alternating_script(tmp_path: Path) -> None:
-    changes = ["vary.game=[battle_of_the_sexes]", "mechanism.rounds=3"]
+    predictor = "vary.predictor={set: mechanism.predict, to: [players, observer]}"
+    changes = ["vary.game=[battle_of_the_sexes]", "mechanism.rounds=3", "seating=ordered", predictor]
     made = compared(played(tmp_path, "prediction", "alternate: alternator", changes), "GPT-4")
     for who, value in (("player", 5.0), ("observer", 3.0)):
         one = line(made, "m", BOS, f"first_correct_round_as_{who}")

@@ -18,7 +18,15 @@ from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 from ostrom.studies.sources.ordinal_2x2 import build
 
-STUDIES = ("games-2x2", "pd-tournament", "bos-tournament", "framing-robustness", "prediction", "horizon")
+STUDIES = (
+    "games-2x2",
+    "pd-tournament",
+    "bos-tournament",
+    "framing-robustness",
+    "prediction",
+    "horizon",
+    "hints",
+)
 PROMPTS: list[str] = []
 
 
@@ -93,6 +101,54 @@ def test_the_payoff_sweep_of_the_battle_is_a_factor() -> None:
     plan = StudyPlan(load_study("bos-tournament", preset="payoffs"))
     seen = {unit.cell["payoffs"]: unit.game.payoff((0, 0)) for unit in plan.units()}
     assert seen == {"10-7": (10, 7), "9-8": (9, 8), "8-8": (8, 8), "8-9": (8, 9), "7-10": (7, 10)}
+
+
+def test_the_papers_tournaments_have_its_cast_and_social_prompting_as_a_type() -> None:
+    for name, scripts in (
+        ("pd-tournament", {"always_j", "always_f", "defect_once"}),
+        ("bos-tournament", {"always_j", "always_f", "alternate"}),
+    ):
+        plan = StudyPlan(load_study(name, preset="paper", models=["scripted/first"]))
+        cast = {p.name: p.config for unit in plan.units() for p in unit.players}
+        assert set(cast) == scripts | {"scripted/first", "scripted/first SCoT"}
+        assert cast["scripted/first SCoT"].style == "social" and cast["scripted/first"].style == "direct"
+        pairs = {tuple(p.name for p in unit.players) for unit in plan.units()}
+        assert ("scripted/first", "scripted/first SCoT") in pairs and len(plan) == 25
+        assert len(StudyPlan(load_study(name, preset="wide", models=["scripted/first"]))) > 25
+
+
+def test_the_papers_wordings_are_nine_against_the_papers_script() -> None:
+    plan = StudyPlan(load_study("framing-robustness", preset="paper", models=["scripted/first"]))
+    assert len(plan) == 2 * 9
+    for unit in plan.units():
+        model, script = unit.players
+        assert (model.config.model, model.config.framing.order) == ("scripted/first", "shuffled")
+        assert script.config.strategy == {
+            "prisoners_dilemma": "defect_once", "battle_of_the_sexes": "alternator",
+        }[unit.cell["game"]]  # fmt: skip
+    framings = {unit.players[0].config.framing.model_dump_json() for unit in plan.units()}
+    assert len(framings) == 9
+    stories = StudyPlan(load_study("framing-robustness", preset="stories", models=["scripted/first"]))
+    assert len(stories) == 2 * 27
+    singly = StudyPlan(load_study("framing-robustness", preset="one_at_a_time", models=["scripted/first"]))
+    assert len(singly) == 2 * 11
+    assert singly.unit(9).mechanism.told["rounds"] == 20  # type: ignore[attr-defined]
+
+
+def test_versus_needs_somebody_on_both_sides() -> None:
+    with pytest.raises(StudyError, match=r"types: seating 'versus' needs a model .* and a script"):
+        StudyPlan(load_study("hints", preset="paper"))
+
+
+def test_the_papers_observer_watches_the_alternating_script_in_seat_2() -> None:
+    plan = StudyPlan(load_study("prediction", preset="paper", models=["scripted/first"]))
+    found = [
+        (u.cell["predictor"], [p.name for p in u.players], vars(u.mechanism)["watched"]) for u in plan.units()
+    ]
+    assert found == [
+        ("players", ["scripted/first", "alternate"], None),
+        ("observer", ["scripted/first", "alternate", "scripted/first"], 2),
+    ]
 
 
 def test_a_preset_may_leave_types_out() -> None:

@@ -8,6 +8,8 @@ from typing import Any
 
 from ostrom.analysis.rundata import RunData, quoted
 from ostrom.games import build_game
+from ostrom.games.game import Game
+from ostrom.games.same_payoffs import same_payoffs
 
 PD, BOS = "prisoners_dilemma", "battle_of_the_sexes"
 PRINTED: Mapping[str, str | dict[str, str]] = {PD: {"name": PD, "preset": "repeated_games"}, BOS: BOS}
@@ -65,7 +67,7 @@ def decisions(data: RunData) -> dict[str, Any]:
 
     by = ", ".join(quoted(name) for name in dict.fromkeys(["game", *data.factors]))
     kinds = data.records(f"SELECT game, min(match) AS match FROM matches WHERE unit = 'match' GROUP BY {by}")
-    labels = {row["game"] for row in kinds if data.game(row["match"]).name in PRINTED}
+    labels = {row["game"] for row in kinds if printed_as(data.game(row["match"]))}
     picked = ", ".join(quoted(name) for name in dict.fromkeys([*COLUMNS.split(), *data.factors]))
     rows = data.query(
         f"SELECT {picked} FROM decisions WHERE unit = 'match' AND state = 'done' "
@@ -73,23 +75,37 @@ def decisions(data: RunData) -> dict[str, Any]:
         *labels,
     )
     found: dict[str, list[int]] = {}
-    printed = {name: build_game(spec).payoffs for name, spec in PRINTED.items()}
     for match in rows["match"].unique(maintain_order=True):
-        game = data.game(match)
-        if game.name in printed and (game.payoffs == printed[game.name]).all():
-            found.setdefault(game.name, []).append(match)
+        if (name := printed_as(data.game(match))) is not None:
+            found.setdefault(name, []).append(match)
     return {name: rows.filter(pl.col("match").is_in(found[name])) for name in PRINTED if name in found}
 
 
+def printed_as(game: Game) -> str | None:
+    """Which of the paper's two games a game is by its payoffs, whatever it and its actions are called."""
+    return next((n for n, spec in PRINTED.items() if same_payoffs(game, build_game(spec)) is not None), None)
+
+
+def _as_printed(game: Game, name: str) -> list[dict[str, str]]:
+    """For each seat, what the paper's game calls an action."""
+    printed = build_game(PRINTED[name])
+    order = same_payoffs(game, printed) or ()
+    return [
+        {game.actions[seat][place]: printed.actions[seat][i] for i, place in enumerate(places)}
+        for seat, places in enumerate(order)
+    ]
+
+
 def matches(data: RunData) -> list[Match]:
-    """The finished matches of both games."""
+    """The finished matches of both games, in the words of the paper's games."""
     import polars as pl
 
     found = []
     for game, frame in decisions(data).items():
         acts = frame.filter((pl.col("kind") == "act") & pl.col("action").is_not_null())
         for rows in acts.partition_by("match", maintain_order=True):
-            sides = [_side(rows.filter(pl.col("seat") == seat)) for seat in (1, 2)]
+            words = _as_printed(data.game(rows["match"][0]), game)
+            sides = [_side(rows.filter(pl.col("seat") == seat), words[seat - 1], game) for seat in (1, 2)]
             if len(sides[0].actions) == len(sides[1].actions) > 0:
                 found.append(Match(rows["match"][0], game, (sides[0], sides[1])))
     return found
@@ -106,9 +122,10 @@ def always(found: Sequence[Match], game: str, does: Callable[[Side], bool]) -> s
     return {side.agent for side in sides} - {side.agent for side in sides if not does(side)}
 
 
-def _side(rows: Any) -> Side:
+def _side(rows: Any, words: Mapping[str, str], game: str) -> Side:
     who = rows.row(0, named=True)
+    actions = tuple(words[action] for action in rows["action"])
     return Side(
-        who["agent"], who["seat"], who["agent_style"], who["strategy"], who["model"],
-        tuple(rows["action"]), tuple(rows["cooperative"]),
+        who["agent"], who["seat"], who["agent_style"], who["strategy"], who["model"], actions,
+        tuple(action == "cooperate" if game == PD else None for action in actions),
     )  # fmt: skip

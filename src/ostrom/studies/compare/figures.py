@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from ostrom.analysis.rundata import RunData
 from ostrom.games.game import Game
+from ostrom.games.same_payoffs import same_payoffs
 from ostrom.registry import Registry
 
 Cell = tuple[str, ...]
@@ -56,11 +57,8 @@ class Games:
     labelled: Mapping[str, Sequence[Game]]
 
     def pays_as(self, label: str, other: Game) -> bool:
-        """Whether all games of a label pay the same for the same actions as another, whatever its name."""
-        shape, payoffs = other.payoffs.shape, other.payoffs
-        return all(
-            g.payoffs.shape == shape and bool((g.payoffs == payoffs).all()) for g in self.labelled[label]
-        )
+        """Whether all games of a label pay as another does, whatever it and its actions are called."""
+        return all(same_payoffs(game, other) is not None for game in self.labelled[label])
 
 
 class Reference(ABC):

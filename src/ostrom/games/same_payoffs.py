@@ -1,0 +1,35 @@
+"""Whether two games pay alike, whatever they and their actions are called and in which order these stand."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+
+import numpy as np
+
+from ostrom.games.game import Game
+
+MOST_TRIED = 5_000
+"""Games with more orders of their actions than this are compared in the given order alone."""
+
+
+def same_payoffs(game: Game, other: Game) -> tuple[tuple[int, ...], ...] | None:
+    """For every seat the places of ``game``'s actions that do what those of ``other`` do; None if they pay otherwise.
+
+    The given order is tried first, so that games that are equal as they stand are taken as they stand.
+
+    >>> from ostrom.games import build_game
+    >>> one = build_game("prisoners_dilemma")
+    >>> same_payoffs(one, one), same_payoffs(one, build_game("chicken"))
+    (((0, 1), (0, 1)), None)
+    """
+    if game.payoffs.shape != other.payoffs.shape:
+        return None
+    orders = [list(permutations(range(len(names)))) for names in game.actions if len(names) <= 6]
+    tried = product(*orders) if len(orders) == game.seats else iter(())
+    for number, order in enumerate(tried):
+        if number >= MOST_TRIED:
+            break
+        if np.array_equal(game.payoffs[np.ix_(*order, range(game.seats))], other.payoffs):
+            return order
+    given = tuple(tuple(range(len(names))) for names in game.actions)
+    return given if np.array_equal(game.payoffs, other.payoffs) else None
