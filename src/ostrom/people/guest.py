@@ -40,7 +40,7 @@ class Guest:
     result: dict[str, Any] | None = None
     """What the last match came to, to be shown once."""
     step: int = 0
-    """The step of the visit that was shown last."""
+    """The step of the visit, from 0."""
     labels: tuple[tuple[str, ...], ...] = ()
     """What the actions of the match are called."""
     version: int = 0

@@ -206,6 +206,9 @@ class Leading:
         if guest.leaving is not None and decision.kind != "arrive":
             return Answer({"end": guest.leaving}, "assigned")
         guest.state = STATES.get(decision.kind, guest.state)
+        if (number := decision.view.facts.get("number")) is not None:
+            guest.step = int(number)
+        guest.points = float(decision.view.facts.get("points") or 0.0)
         if (chosen := decision.view.facts.get("accommodation")) is not None:
             guest.factor = None if chosen == "none" else float(chosen)
         if decision.kind in HOSTED:

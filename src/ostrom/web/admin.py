@@ -21,6 +21,7 @@ from ostrom.people.sources import Door
 from ostrom.people.tokens import signed, verified
 from ostrom.web.pages import draw
 from ostrom.web.security import Gatekeeper, Refused
+from ostrom.web.static_files import static
 
 COOKIE = "ostrom_admin"
 HOURS = 12
@@ -50,7 +51,7 @@ class Admin:
             ("/login", self.login, ["POST"]),
             ("/close", self.close, ["POST"]),
             ("/unblind", self.unblind, ["POST"]),
-            ("/static/style.css", self.style, ["GET"]),
+            ("/static/{name}", static, ["GET"]),
         ]
         return Starlette(
             routes=[Route(path, self._kept(handler), methods=how) for path, handler, how in routes]
@@ -146,11 +147,3 @@ class Admin:
         self.host.register.set_meta("unblinded", time.time())
         self.host.register.note("", "unblinded")
         return RedirectResponse("/", 303)
-
-    async def style(self, _: Request) -> Response:
-        """The style of the pages."""
-        from importlib.resources import files
-
-        return Response(
-            files("ostrom.web").joinpath("static", "style.css").read_bytes(), media_type="text/css"
-        )

@@ -85,7 +85,8 @@ class Pages:
         entry = self.host.now_at(guest)
         w = words(guest.language)
         common = {
-            **self._progress(guest, entry),
+            "step": guest.step + 1,
+            "steps": len(self.people.visit),
             "live": True,
             "leave": True,
             "problem": problem,
@@ -102,13 +103,6 @@ class Pages:
         if entry.prompt is not None:
             return {**common, **self._match(entry, w)}
         return {**common, **self._step(guest, entry, w)}
-
-    def _progress(self, guest: Guest, entry: Open | None) -> dict[str, Any]:
-        number = None if entry is None else entry.decision.view.facts.get("number")
-        if number is None:
-            number = guest.step
-        guest.step = int(number)
-        return {"step": guest.step + 1, "steps": len(self.people.visit)}
 
     def text(self, name: str, language: str) -> Any:
         """A text of the study as markup."""

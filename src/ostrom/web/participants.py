@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from importlib.resources import files
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -20,6 +19,7 @@ from ostrom.people.sources import Door
 from ostrom.people.tokens import signed, verified
 from ostrom.web.pages import NAMES, Pages, draw, words
 from ostrom.web.security import Gatekeeper, Refused
+from ostrom.web.static_files import static
 
 PING = 15.0
 """Seconds between signs of life on a stream of news."""
@@ -27,7 +27,6 @@ NEXT = 0.25
 """Seconds that a reply waits for the next question, so that most pages need one request alone."""
 BACK = 5.0
 """Seconds that a page waits for a visit to be taken up after a restart."""
-KINDS = {"style.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
 
 class Participants:
@@ -37,7 +36,6 @@ class Participants:
         self.host, self.door, self.gatekeeper = host, door, gatekeeper
         self.pages, self.cookie, self._key = Pages(host), cookie, host.register.key
         self.closing = asyncio.Event()
-        self._static = {name: files("ostrom.web").joinpath("static", name).read_bytes() for name in KINDS}
 
     def app(self) -> Starlette:
         """The routes."""
@@ -48,7 +46,7 @@ class Participants:
             ("/more", self.more, ["POST"]),
             ("/leave", self.leave, ["GET", "POST"]),
             ("/events", self.events, ["GET"]),
-            ("/static/{name}", self.static, ["GET"]),
+            ("/static/{name}", static, ["GET"]),
         ]
         return Starlette(
             routes=[Route(path, self._kept(handler), methods=how) for path, handler, how in routes]
@@ -151,8 +149,7 @@ class Participants:
             raise Refused(403, words(language).closed)
         self.gatekeeper.joining(request)
         guest = await self.host.join(source, invited.external, invited.session, language)
-        if self.host.now_at(guest) is None and guest.end is None:
-            await guest.news(guest.version, NEXT)
+        await self._next(guest)
         return self._admit(guest, RedirectResponse("/", 303))
 
     async def answer(self, request: Request) -> Response:
@@ -167,11 +164,20 @@ class Participants:
         read = self._read(entry, form)
         if isinstance(read, Invalid):
             return self._draw(request, guest, problem=read.reason)
-        version = guest.version
         await self.host.settle(guest, entry, read.value, read.personal)
-        if self.host.now_at(guest) is None and guest.end is None:
-            await guest.news(version, NEXT)
+        await self._next(guest)
         return self._answered(request, guest)
+
+    async def _next(self, guest: Guest) -> None:
+        """Wait a moment for the next question."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + NEXT
+        while (
+            (version := guest.version) is not None and self.host.now_at(guest) is None and guest.end is None
+        ):
+            if (left := until - loop.time()) <= 0:
+                return
+            await guest.news(version, left)
 
     def _read(self, entry: Open, form: dict[str, str]) -> Read | Invalid:
         decision = entry.decision
@@ -209,6 +215,7 @@ class Participants:
             if how not in ("departed", "withdrawn"):
                 raise Refused(400, "Choose how to leave.")
             await self.host.leave(guest, how)
+            await self._next(guest)
             return RedirectResponse("/", 303)
         context = {"kind": "leave", "title": words(guest.language).leave_title, "script": False}
         return HTMLResponse(draw(guest.language, context))
@@ -233,11 +240,3 @@ class Participants:
         return StreamingResponse(
             stream(), media_type="text/event-stream", headers={"x-accel-buffering": "no"}
         )
-
-    async def static(self, request: Request) -> Response:
-        """The style, the script and the icon; there are no other files."""
-        name = request.path_params["name"]
-        if name not in KINDS:
-            raise Refused(404, "There is no such file.")
-        headers = {"cache-control": "public, max-age=300"}
-        return Response(self._static[name], media_type=KINDS[name], headers=headers)

@@ -2,7 +2,7 @@
 (() => {
   "use strict";
   const get = (id) => document.getElementById(id);
-  let sending = false, stream = null, last = Date.now(), ends = 0, told = 0;
+  let sending = false, missed = false, stream = null, last = Date.now(), ends = 0, told = 0;
 
   const clock = () => {
     const box = document.querySelector("[data-left]");
@@ -27,7 +27,7 @@
     window.scrollTo(0, 0);
   };
   const look = async () => {
-    if (sending) return;
+    if (sending) { missed = true; return; }
     try {
       const reply = await fetch(location.pathname, { headers: { "X-Part": "main" }, redirect: "follow" });
       if (reply.ok) { put(await reply.text()); online(); }
@@ -54,6 +54,7 @@
       await wait(2000);
     }
     sending = false;
+    if (missed) { missed = false; look(); }
     document.querySelectorAll("main button").forEach((one) => { one.removeAttribute("aria-disabled"); });
   });
 
@@ -62,7 +63,7 @@
     if (!document.querySelector("main[data-live]")) return;
     stream = new EventSource("/events");
     stream.addEventListener("news", () => { last = Date.now(); look(); });
-    stream.addEventListener("ping", () => { last = Date.now(); });
+    stream.addEventListener("ping", () => { last = Date.now(); if (document.querySelector("main").dataset.at === "wait") look(); });
   };
   // An error reply closes an EventSource for good, and a silent one looks open: ask for the page, then listen anew.
   setInterval(() => {
