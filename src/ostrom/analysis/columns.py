@@ -30,16 +30,21 @@ CALLS = (
 )
 
 
-def columns(table: str, factors: Mapping[str, type]) -> dict[str, type]:
-    """The columns of a table in order, with their types.
+def columns(
+    table: str, factors: Mapping[str, type], more: Mapping[str, Mapping[str, type]] = {}
+) -> dict[str, type]:
+    """The columns of a table in order, with their types; ``more`` are those that people add.
 
     >>> list(columns("matches", {"history_length": int}))[4:8]
     ['game', 'mechanism', 'history_length', 'state']
     """
+    own = more.get(table, {})
+    if table == "visits":
+        return dict(own)
     if table == "calls":
         names = CALLS.split()
     else:
         rest = {"matches": MATCHES, "decisions": DECISIONS}[table].split()
         names = list(dict.fromkeys([*HEAD.split(), *factors, *rest]))
     types = {**TYPES, **(factors if table != "calls" else {})}
-    return {name: types.get(name, str) for name in names}
+    return {**{name: types.get(name, str) for name in names}, **own}

@@ -16,7 +16,7 @@ import orjson
 
 from ostrom import __version__
 from ostrom.analysis.columns import columns
-from ostrom.analysis.tables import TABLES, export_rows, factor_types, import_duckdb
+from ostrom.analysis.tables import TABLES, export_rows, factor_types, import_duckdb, people_columns
 from ostrom.engine.plan import Unit
 from ostrom.engine.rows import Rows
 from ostrom.errors import RunError, UnknownName, UsageError
@@ -53,6 +53,7 @@ class RunData:
         planned: int,
         rows: Mapping[str, int],
         units: Callable[[int], Unit] | None = None,
+        more: Mapping[str, Mapping[str, type]] = {},
     ) -> None:
         self.folder, self.manifest, self.name = folder, dict(manifest), folder.name
         self.levels: dict[str, list[Any]] = {name: list(of) for name, of in levels.items()}
@@ -62,6 +63,8 @@ class RunData:
         self.rows = dict(rows)
         """How many rows each table has."""
         self._types = dict(types)
+        self._more = more
+        """Columns that people add to the tables."""
         self._units = units
 
     @property
@@ -87,7 +90,7 @@ class RunData:
     @property
     def parquet(self) -> dict[str, Path]:
         """Where the tables lie."""
-        return {name: self.folder / f"{name}.parquet" for name in TABLES}
+        return {name: self.folder / f"{name}.parquet" for name in self.rows}
 
     @cached_property
     def connection(self) -> Any:
@@ -102,7 +105,9 @@ class RunData:
         for name, path in self.parquet.items():
             made.execute(f"CREATE VIEW {name} AS {self._source(name, path)}").fetchall()
         own = ("run", "match", "player")
-        played = [c for c in columns("matches", self._types) if c not in (*own, *columns("calls", {}))]
+        played = [
+            c for c in columns("matches", self._types, self._more) if c not in (*own, *columns("calls", {}))
+        ]
         picked = ", ".join(f"m.{quoted(c)}" for c in played)
         made.execute(
             f"CREATE VIEW traces AS SELECT c.*, {picked}, {TEXTS['trace']} AS trace "
@@ -114,7 +119,9 @@ class RunData:
     def _source(self, name: str, path: Path) -> str:
         if self.rows[name]:
             return f"SELECT * FROM read_parquet({literal(str(path))})"
-        empty = (f"NULL::{SQL_TYPES[t]} AS {quoted(c)}" for c, t in columns(name, self._types).items())
+        empty = (
+            f"NULL::{SQL_TYPES[t]} AS {quoted(c)}" for c, t in columns(name, self._types, self._more).items()
+        )
         return f"SELECT {', '.join(empty)} WHERE false"
 
     def columns(self, table: str) -> list[str]:
@@ -225,13 +232,14 @@ def run_data(rows: Rows, folder: Path, manifest: Mapping[str, Any]) -> RunData:
     they say and will be made again, never less.
     """
     import_duckdb()
-    types = factor_types(rows)
+    types, more = factor_types(rows), people_columns(rows)
+    tables = (*TABLES, *(("visits",) if more else ()))
     state = {
         "entries": rows.journal.entries,
         "ostrom": __version__,
-        "columns": {name: list(columns(name, types)) for name in TABLES},
+        "columns": {name: list(columns(name, types, more)) for name in tables},
     }
-    known = _recorded(folder)
+    known = _recorded(folder, tables)
     if known is None or {key: known.get(key) for key in state} != state:
         written = export_rows(rows, "parquet", folder)
         known = {**state, "rows": {name: count for name, (_, count) in written.items()}}
@@ -242,7 +250,7 @@ def run_data(rows: Rows, folder: Path, manifest: Mapping[str, Any]) -> RunData:
     }
     return RunData(
         folder, manifest, levels=levels, types=types, planned=len(rows.plan), rows=known["rows"],
-        units=rows.plan.unit,
+        units=rows.plan.unit, more=more,
     )  # fmt: skip
 
 
@@ -250,15 +258,15 @@ def _as_type(label: Any, kind: type) -> Any:
     return None if label is None else kind(label)
 
 
-def _recorded(folder: Path) -> dict[str, Any] | None:
+def _recorded(folder: Path, tables: Sequence[str]) -> dict[str, Any] | None:
     """What ``tables.json`` says; None when it or a table is missing or unreadable, so all are made again."""
     try:
         data = orjson.loads((folder / FRESHNESS).read_bytes())
     except (OSError, orjson.JSONDecodeError):
         return None
-    if not isinstance(data, dict) or set(data.get("rows") or ()) != set(TABLES):
+    if not isinstance(data, dict) or set(data.get("rows") or ()) != set(tables):
         return None
-    return data if all((folder / f"{name}.parquet").exists() for name in TABLES) else None
+    return data if all((folder / f"{name}.parquet").exists() for name in tables) else None
 
 
 def _record(folder: Path, data: Mapping[str, Any]) -> None:

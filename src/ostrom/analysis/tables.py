@@ -41,7 +41,7 @@ TYPES: Mapping[str, type] = {
 
 
 def export_rows(rows: Rows, format: str, out: Path, *, safe: bool = False) -> dict[str, tuple[Path, int]]:
-    """Write the three tables in one format; returns the file and the number of rows of each.
+    """Write the tables in one format (with people a fourth one, visits); returns file and number of rows of each.
 
     With ``safe`` no text in a CSV file can be taken for a formula by a spreadsheet.
     """
@@ -55,19 +55,27 @@ def export_rows(rows: Rows, format: str, out: Path, *, safe: bool = False) -> di
     if safe and format != "csv":
         raise UsageError(f"--safe is for --format csv; {format} files hold no formulas")
     types = {**TYPES, **factor_types(rows), **getattr(rows.plan, "round_columns", {})}
+    more = people_columns(rows)
     written = {}
     try:
         out.mkdir(parents=True, exist_ok=True)
-        for name in TABLES:
+        for name in (*TABLES, *(("visits",) if more else ())):
             path = out / f"{name}.{format}"
             draft = draft_of(path)
             table: Iterable[Row] = getattr(rows, name)()
-            count = writers[format](draft, safe_rows(table) if safe else table, types)
+            count = writers[format](
+                draft, safe_rows(table) if safe else table, {**types, **more.get(name, {})}
+            )
             draft.replace(path)
             written[name] = (path, count)
     except OSError as error:
         raise RunError(f"{out}: cannot be written ({error.strerror or error})") from None
     return written
+
+
+def people_columns(rows: Rows) -> Mapping[str, Mapping[str, type]]:
+    """The columns that people add to each table."""
+    return {} if rows.people is None else rows.people.columns
 
 
 def factor_types(rows: Rows) -> dict[str, type]:

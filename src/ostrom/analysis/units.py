@@ -163,6 +163,8 @@ def _of_run(run: RunData, measure: Measure, where: Where, mark: str | None) -> I
         rows = [row for row in run.picked(where) if row["state"] == "done" and row["unit"] == "match"]
     else:
         rows = run.records(f"SELECT * FROM matches WHERE {DONE} ORDER BY match, player")
+    # Whom a declared rule leaves out (people.exclude) enters no result.
+    rows = [row for row in rows if not row.get("excluded")]
     played: dict[int, list[dict[str, Any]]] = {}
     for player in rows:
         if mark is not None:

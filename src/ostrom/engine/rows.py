@@ -7,8 +7,9 @@ calls, which are read from the journal as they are.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Container, Iterator, Mapping
+from functools import cached_property
+from typing import Any, Protocol
 
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.entries import Journaled, Place, dump
@@ -22,12 +23,33 @@ from ostrom.mechanisms.protocol import Decision, Outcome, Round
 Row = dict[str, Any]
 
 
+class People(Protocol):
+    """What a plan with people adds to the tables."""
+
+    columns: Mapping[str, Mapping[str, type]]
+    """Columns by table, with their types."""
+
+    def of_match(self, unit: Unit, player: int) -> Row: ...
+    def of_decision(self, unit: Unit, player: int, facts: Mapping[str, Any]) -> Row: ...
+    def visits(self) -> Iterator[Row]: ...
+
+
 class Rows:
     """The three tables of a run, as iterators of rows."""
 
     def __init__(self, plan: Plan, journal: Journal, run: str) -> None:
         self.plan, self.journal, self.run = plan, journal, run
         self._arrays = ArrayPlayer()
+
+    @cached_property
+    def people(self) -> People | None:
+        """What people add to the tables; None where nobody takes part."""
+        make: Callable[[Rows], People] | None = getattr(self.plan, "people_tables", None)
+        return None if make is None else make(self)
+
+    def visits(self) -> Iterator[Row]:
+        """One row per person who came."""
+        return iter(()) if self.people is None else self.people.visits()
 
     def played(self, match: int | None = None) -> Iterator[tuple[Unit, str, str | None]]:
         """Every unit that has begun, or one of them, with its state."""
@@ -78,6 +100,7 @@ class Rows:
                     ),
                     "refusals": refusals.get((unit.index, player), 0),
                     "facts": dump(dict(outcome.facts)) if outcome and outcome.facts else None,
+                    **({} if self.people is None else self.people.of_match(unit, player)),
                 }
 
     def decisions(self, match: int | None = None) -> Iterator[Row]:
@@ -190,6 +213,8 @@ class Rows:
         }
         for name in getattr(self.plan, "round_columns", ()):
             row[name] = (facts.get("columns") or {}).get(name)
+        if self.people is not None:
+            row |= self.people.of_decision(unit, decision.player, facts)
         if decision.kind == "act" and not part:
             self._act(row, unit, decision, answer, played.get((view.round, decision.player)))
         return row

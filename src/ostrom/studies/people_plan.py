@@ -15,6 +15,7 @@ from typing import Any
 from ostrom.agents.config import AgentConfig
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Seated, Unit
+from ostrom.engine.rows import Rows
 from ostrom.errors import StudyError
 from ostrom.framing import Library
 from ostrom.mechanisms import mechanisms
@@ -26,6 +27,7 @@ from ostrom.registry import parse_spec
 from ostrom.studies.checks import check_framing_labels, check_memory, check_strategies
 from ostrom.studies.load import validate
 from ostrom.studies.paths import merge, on_top, put
+from ostrom.studies.people_tables import PeopleTables
 from ostrom.studies.people_texts import localised, questionnaire
 from ostrom.studies.places import spelled_out
 from ostrom.studies.plan import Cell, StudyPlan, _json, _key
@@ -198,6 +200,10 @@ class PeoplePlan(StudyPlan):
         """Take in who came and where they were assigned."""
         for unit, _, _, value in journal.assigned():
             self.book.learn(unit // self.stride, value)
+
+    def people_tables(self, rows: Rows) -> PeopleTables:
+        """What people add to the tables."""
+        return PeopleTables(self, rows)
 
     @property
     def hidden(self) -> _Hidden:

@@ -24,6 +24,30 @@ SMALL: Mapping[str, Any] = {
 }
 """Players with and without chance, in two games."""
 
+PEOPLE: Mapping[str, Any] = {
+    "name": "people",
+    "game": "prisoners_dilemma",
+    "mechanism": {"name": "repetition", "rounds": 3},
+    "types": {"other": {"strategy": "tit_for_tat"}, "you": {"person": "web"}},
+    "seating": "seats",
+    "vary": {
+        "prompting": {
+            "base": {"types.other.strategy": "tit_for_tat"},
+            "other": {"types.other.strategy": "grim"},
+        }
+    },
+    "people": {
+        "source": {"name": "link", "places": 10},
+        "quota": 10,
+        "visit": [
+            {"match": 1},
+            {"ask": {"name": "guess", "text": "A person?", "options": ["person", "artificial"]}},
+        ],
+        "time": {"decision": 20},
+    },
+}
+"""Simulated people against scripts, who are asked one thing afterwards."""
+
 
 @contextmanager
 def small_run(data: RunData | Sequence[RunData] | None = None) -> Iterator[list[RunData]]:
@@ -35,6 +59,24 @@ def small_run(data: RunData | Sequence[RunData] | None = None) -> Iterator[list[
         play(StudyFile.model_validate(dict(SMALL)), runs=Path(folder), options=Options())
         with (
             open_run(Path(folder) / "small") as opened,
+            run_data(opened.rows, opened.folder.path, opened.manifest) as tables,
+        ):
+            yield [tables]
+
+
+@contextmanager
+def people_run() -> Iterator[list[RunData]]:
+    """A small run of simulated people that is played now."""
+    from ostrom.agents.config import AgentConfig
+    from ostrom.people.simulated import Crowd
+    from ostrom.studies.people_plan import plan_of
+    from ostrom.studies.piloting import pilot
+
+    with TemporaryDirectory() as folder:
+        plan = plan_of(StudyFile.model_validate(dict(PEOPLE)))
+        pilot(plan, Crowd(6, AgentConfig(strategy="random"), miss=0.1), name="people", runs=folder)
+        with (
+            open_run(Path(folder) / "people") as opened,
             run_data(opened.rows, opened.folder.path, opened.manifest) as tables,
         ):
             yield [tables]

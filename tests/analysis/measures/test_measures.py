@@ -17,7 +17,8 @@ from ostrom.testing import check_measure
 
 @pytest.mark.parametrize("name", measures.names())
 def test_the_catalogue_conforms(name: str, small: RunData) -> None:
-    check_measure(name, data=small)
+    of_people = name in ("guessed_person", "response_time")
+    check_measure(name, data=None if of_people else small)
     assert measures.named(name).name == name
 
 

@@ -241,9 +241,9 @@ def test_overall_scores_contradict_their_own_columns() -> None:
 
 
 def test_every_published_row_is_compared_or_named(tmp_path: Path) -> None:
-    """35 cells of Table 1, 13 of 14 test statistics of contests, 7 claims; 74 others have a line of their own."""
+    """35 cells of Table 1, 13 of 14 tests of contests, 7 claims, 29 of people; others have a line of their own."""
     figures = references.build("repeated_games").published()
-    assert len(figures) == 35 + 13 + 7 and len(published_rows("repeated_games")) == 55 + 28 + 32 + 13 + 1
+    assert len(figures) == 35 + 13 + 7 + 29 and len(published_rows("repeated_games")) == 55 + 28 + 32 + 13 + 1
     play(load_study(bare("any", {"c": "cooperator", "d": "defector"}, 2)), runs=tmp_path)
     remarks = "\n".join(compared(tmp_path / "any").remarks)
     for told in ("(28 figures)", "(32 figures)", "(13 figures)", "inequality"):

@@ -9,9 +9,10 @@ from ostrom.analysis.rundata import RunData
 from ostrom.replications.repeated_games.figures.claims import VARIANTS, claims
 from ostrom.replications.repeated_games.figures.contests import contests
 from ostrom.replications.repeated_games.figures.families import families
+from ostrom.replications.repeated_games.figures.people import people, persons
 from ostrom.replications.repeated_games.figures.predictions import predictions
 from ostrom.replications.repeated_games.moves import BOS, PD, decisions, matches
-from ostrom.replications.repeated_games.published import GOOD, NOT_COMPARED, cell_of, doubts_of
+from ostrom.replications.repeated_games.published import GOOD, NO_PEOPLE, NOT_COMPARED, cell_of, doubts_of
 from ostrom.studies.compare.figures import Games, Own, Published, Reference
 from ostrom.studies.compare.published import number, published_rows
 
@@ -48,15 +49,17 @@ class RepeatedGames(Reference):
             said = "The paper averages over opponents that include its own models; games are the unit of intervals."
         else:
             said = "The run has none of the 144 ordinal games, whose scores by family the paper prints."
-        return [said, *self._worked_out(data)[1], *NOT_COMPARED]
+        nobody = [] if persons(data) else [NO_PEOPLE]
+        return [said, *self._worked_out(data)[1], *nobody, *NOT_COMPARED]
 
     def _worked_out(self, data: RunData) -> tuple[list[Own], list[str]]:
         """Figures and remarks of a run, made once."""
         if self._of is None or self._of[0] is not data:
             moves, found = decisions(data), matches(data)
             tested, why = contests(moves, data)
-            own = [*families(data), *tested, *claims(found, data), *predictions(data, found)]
-            self._of = data, own, [*why, *_missing(own, moves)]
+            ours, missing = people(data)
+            own = [*families(data), *tested, *claims(found, data), *predictions(data, found), *ours]
+            self._of = data, own, [*why, *missing, *_missing(own, moves)]
         return self._of[1:]
 
 

@@ -26,16 +26,21 @@ NOT_COMPARED = (
     "Not compared: GPT-4 against single models over all games (28 figures). An error of the released script mixes "
     "structural zeros or recycled vectors into these tests, one comes out with the opposite sign (t = -3.34 for "
     "3.34), one printed d needs another df, and one upper limit equals its d.",
-    "Not compared: the experiment with people (32 figures). It needs people as players; besides, the stored "
-    "condition is that of the opponent served in 50.2 % of the rounds that can tell, joint cooperation was coded "
-    "as mutual defection, an interval is a copy of another one, and Bayes factors are one-sided.",
     "Not compared: numbers of matches, games and participants and their age and sex (13 figures), which describe "
     "the sample; the 1224 matches are those of three models (136 games x 9 pairs), the paper reports on five.",
     "Not compared: the p of the Prisoner's Dilemma, printed as an inequality (< .001).",
 )
 
+NO_PEOPLE = (
+    "Not compared: the experiment with people (32 figures). It needs people as players; besides, the stored "
+    "condition is that of the opponent served in 50.2 % of the rounds that can tell, joint cooperation was coded "
+    "as mutual defection, an interval is a copy of another one, and Bayes factors are one-sided."
+)
+PEOPLE = "human."
+"""How the tests of the experiment with people are called."""
 
-def cell_of(row: Mapping[str, str]) -> tuple[tuple[str, str, str], str] | None:
+
+def cell_of(row: Mapping[str, str]) -> tuple[tuple[str, str, str], str | None] | None:
     """The cell (family, game, measure) and the model of a row; None for what no run of ours gives."""
     if row["kind"] == "table_cell":
         return (row["family"], "", row["statistic"]), row["model"]
@@ -46,6 +51,8 @@ def cell_of(row: Mapping[str, str]) -> tuple[tuple[str, str, str], str] | None:
             row["game"],
             f"{'d_' if name.startswith('ci_') else ''}{name}_against_all_others",
         ), "GPT-4"
+    if row["test_id"].startswith(PEOPLE):
+        return ("", row["game"], f"people_{row['test_id'].removeprefix(PEOPLE)}_{row['statistic']}"), None
     if row["id"] in CLAIMS:
         model, measure = CLAIMS[row["id"]]
         return ("", row["game"], measure), model
@@ -68,6 +75,9 @@ def doubts_of(row: Mapping[str, str]) -> tuple[str, ...]:
         doubts.append(
             f"CONFLICT: called better than all others, true of the others pooled: {CONTESTS[row['test_id']]}"
         )
+    elif row["test_id"].startswith(PEOPLE):
+        if row["note"]:
+            doubts.append(f"SUSPICIOUS: {row['note']}")
     elif row["note"] and (doubts or row["family"] == "overall" or row["kind"] == "claim"):
         doubts.append(f"CONFLICT: {row['note']}")
     if row["id"] == "claim.pd_robustness":

@@ -1,0 +1,161 @@
+"""The experiment with people: how people fare against a model that is prompted plainly or socially.
+
+Scores are compared by the published model (rounds with a random intercept per person and game), shares of rounds by
+the published logistic regression on rounds, which takes rounds of one person for independent; the doubts of z state
+the same question clustered by match. Joint cooperation is what the word says: both cooperate (the published figure
+counts mutual defection). Condition is the factor ``prompting``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ostrom.analysis.measure import measures
+from ostrom.analysis.rundata import RunData
+from ostrom.analysis.units import Observation, observations
+from ostrom.errors import OstromError
+from ostrom.replications.repeated_games.moves import BOS, PD
+from ostrom.studies.compare.figures import Own
+
+FACTOR = "prompting"
+PLAIN = ("base", "direct")
+BOTH = "both"
+FIGURES = (
+    ("bos_score", BOS, "payoff_by_round"),
+    ("pd_score", PD, "payoff_by_round"),
+    ("bos_coordination", BOS, "coordination_by_round"),
+    ("pd_joint_cooperation", PD, "joint_cooperation_by_round"),
+    ("guess_human", BOTH, "guessed_person"),
+)
+"""Published tests: their name, the game, and the measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Values of people by condition, plain first."""
+
+    levels: tuple[str, str]
+    rows: Sequence[Observation]
+
+    def of(self, level: str) -> list[float]:
+        """One mean per match, for Bayes factors."""
+        per: dict[Any, list[float]] = {}
+        for row in self.rows:
+            if str(row[FACTOR]) == level:
+                per.setdefault((row["run"], row["match"]), []).append(row.value)
+        return [sum(values) / len(values) for values in per.values()]
+
+
+def people(data: RunData) -> tuple[list[Own], list[str]]:
+    """The figures of a run in which people play, and why one is missing; nothing where nobody does."""
+    who = persons(data)
+    if not who:
+        return [], []
+    if FACTOR not in data.factors:
+        return [], [f"Not compared: the experiment with people; the run has no factor {FACTOR}."]
+    found: list[Own] = []
+    why: list[str] = []
+    for name, game, measure in FIGURES:
+        try:
+            found += _figures(data, who, name, game, measure)
+        except (OstromError, ValueError) as error:
+            why.append(f"Not compared: {name.replace('_', ' ')} of the experiment with people: {error}")
+    return found, why
+
+
+def persons(data: RunData) -> set[str]:
+    """The names of the types that are people, in the browser or in imported data."""
+    if not data.rows.get("matches"):
+        return set()
+    first = data.records(
+        "SELECT min(match) AS m FROM matches WHERE unit = 'match' AND state = 'done' GROUP BY game"
+    )
+    return {
+        seated.name
+        for row in first
+        for seated in data.unit(row["m"]).players
+        if seated.config.kind == "person" or (seated.config.recorded is not None and seated.name == "human")
+    }
+
+
+def _figures(data: RunData, who: set[str], name: str, game: str, measure: str) -> Iterator[Own]:
+    part = measures.named(measure)
+    theirs = name.endswith("_score")  # everything else belongs to the match, not to one of its players
+    rows = [
+        row
+        for row in observations(data, part).rows
+        if row[FACTOR] is not None and game in (BOTH, row["game"]) and (not theirs or row["agent"] in who)
+    ]
+    levels = sorted({str(row[FACTOR]) for row in rows}, key=lambda level: (level.lower() not in PLAIN, level))
+    if len(levels) != 2:
+        return
+    values = Conditions((levels[0], levels[1]), rows)
+    term, doubts = _tested(values, name, data)
+    statistic = "t" if term.df is not None else "z"
+    count = len({(row["run"], row["match"]) for row in rows})
+    low, high = (None, None) if term.ci is None else (term.ci.low, term.ci.high)
+    figures: Mapping[str, float | None] = {
+        "beta": term.estimate, statistic: term.statistic, "df": term.df, "p": term.p, "ci_low": low, "ci_high": high,
+        "bf": _bayes(values),
+    }  # fmt: skip
+    for label, value in figures.items():
+        if value is not None:
+            ends = (low, high) if label == "beta" else (None, None)
+            yield Own(
+                ("", game, f"people_{name}_{label}"),
+                None,
+                value,
+                *ends,
+                None,
+                count,
+                doubts if label == statistic else (),
+            )
+
+
+def _tested(values: Conditions, name: str, data: RunData) -> tuple[Any, tuple[str, ...]]:
+    from ostrom.analysis.statistics import gee_logistic, linear_mixed_model, logistic_regression
+
+    rows = [*values.rows]
+    if name == "guess_human":  # as published: each guess counts once per round
+        rounds = {
+            r["match"]: r["n"]
+            for r in data.records("SELECT match, max(rounds_played) AS n FROM matches GROUP BY 1")
+        }
+        rows = [row for row in rows for _ in range(rounds[row["match"]])]
+    y, columns = [row.value for row in rows], {FACTOR: [str(row[FACTOR]) for row in rows]}
+    groups = [(row["run"], row["match"]) for row in rows]
+    reference = {FACTOR: values.levels[0]}
+    if name.endswith("_score"):
+        return linear_mixed_model(y, columns, groups=groups, unit="match", reference=reference).coefficients[
+            1
+        ], ()
+    made = logistic_regression(y, columns, unit="round", reference=reference).coefficients[1]
+    try:
+        if name == "guess_human":
+            single = {FACTOR: [str(row[FACTOR]) for row in values.rows]}
+            fair = logistic_regression(
+                [r.value for r in values.rows], single, unit="guess", reference=reference
+            )
+            what = "counts each guess once per round; with one row per guess"
+        else:
+            fair = gee_logistic(y, columns, clusters=groups, unit="match", reference=reference)
+            what = "takes rounds of one match for independent; clustered by match"
+    except (OstromError, ValueError):
+        return made, ()
+    term = fair.coefficients[1]
+    if term.statistic is None or term.p is None:
+        return made, ()
+    return made, (f"{what} z = {term.statistic:.2f}, p = {term.p:.3f}",)
+
+
+def _bayes(values: Conditions) -> float | None:
+    """One-sided, as published: more with social prompting; one mean per person and game."""
+    from ostrom.analysis.statistics import jzs_two_sample
+
+    plain, social = (values.of(level) for level in values.levels)
+    try:
+        return jzs_two_sample(social, plain, unit="match", alternative="greater").bf10
+    except (OstromError, ValueError):
+        return None

@@ -1,0 +1,102 @@
+"""The experiment with people: imported human rounds and a pilot in the same panels, with the published regressions."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from ostrom.agents.config import AgentConfig
+from ostrom.analysis.hypothesis import test as tested
+from ostrom.analysis.rundata import run_data
+from ostrom.people.simulated import Crowd
+from ostrom.reports.build import build_report
+from ostrom.studies.compare import compare_run
+from ostrom.studies.importing import import_rounds
+from ostrom.studies.load import load_study
+from ostrom.studies.people_plan import plan_of
+from ostrom.studies.piloting import pilot
+from ostrom.studies.run import open_run
+
+SAME = (
+    "payoff_by_prompting_game", "coordination_by_prompting", "coordination_by_round_by_round_prompting",
+    "joint_cooperation_by_prompting", "joint_cooperation_by_round_by_round_prompting",
+    "guessed_person_by_prompting_game",
+)  # fmt: skip
+
+
+def human_rounds(folder: Path, people: int = 24) -> Path:
+    """Rounds as released: 24 people, half of them against the prompted model, which coordinates more often."""
+    draw = random.Random(1)
+    lines = ["id,game,action,score,opponent,guess,coordination"]
+    for person in range(people):
+        prompted = person % 2 == 1
+        for game in ("pd", "bos"):
+            guess = "human" if draw.random() < (0.6 if prompted else 0.4) else "AI"
+            for _ in range(10):
+                action, same = draw.randrange(2), draw.random() < (0.7 if prompted else 0.4)
+                if game == "bos":
+                    score = (7 if action == 1 else 10) if same else 0
+                else:
+                    score = {(1, True): 8, (1, False): 0, (0, True): 5, (0, False): 10}[action, same]
+                lines.append(
+                    f"p{person},{game},{action},{score},{'Prompted' if prompted else 'Base'},{guess},{int(same)}"
+                )
+    file = folder / "human.csv"
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Imported people and simulated ones."""
+    folder = tmp_path_factory.mktemp("people")
+    import_rounds([human_rounds(folder)], "repeated-games-human", name="human", runs=folder)
+    plan = plan_of(
+        load_study(
+            "repeated-games-people",
+            preset="script",
+            changes=["people.time.reveal=null", "mechanism.rounds=10"],
+        )
+    )
+    pilot(plan, Crowd(24, AgentConfig(strategy="random")), name="own", runs=folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["human", "own"])
+def test_imported_and_own_people_are_in_the_same_panels(runs: Path, name: str) -> None:
+    with open_run(runs / name) as run, run_data(run.rows, runs / name, run.manifest) as data:
+        made = build_report(data)
+    assert not made.failures
+    tables = {path.stem for path in (runs / name / "report" / "tables").iterdir()}
+    assert set(SAME) <= tables
+    assert ({"people_flow", "people_served"} <= tables) == (name == "own")
+
+
+@pytest.mark.parametrize("name", ["human", "own"])
+def test_the_published_regressions_are_one_command_each(runs: Path, name: str) -> None:
+    with open_run(runs / name) as run, run_data(run.rows, runs / name, run.manifest) as data:
+        who = "agent IN ('you', 'human')"
+        score = tested(
+            data, "payoff_by_round", "prompting", "mixed", where=f"game = 'battle_of_the_sexes' AND {who}"
+        )
+        assert score.results["fit"][0]["rows"] == 240 and score.results["coefficients"][1]["df"] == 22
+        both = tested(data, "coordination_by_round", "prompting", "gee", where="game = 'battle_of_the_sexes'")
+        assert both.results["fit"][0]["clusters"] == 24
+        guess = tested(data, "guessed_person", "prompting", "glm")
+        assert guess.results["fit"][0]["rows"] == 48, "one row per guess, not one per round"
+
+
+def test_people_are_compared_with_the_published_figures(runs: Path) -> None:
+    with open_run(runs / "human") as run, run_data(run.rows, runs / "human", run.manifest) as data:
+        made = compare_run(run, data)
+    found = {line.cell[-1]: line for line in made.lines if line.cell[-1].startswith("people_")}
+    assert len(found) == 29, "32 printed figures, three of which are inequalities"
+    beta = found["people_bos_coordination_beta"]
+    assert beta.value == 0.33 and beta.own is not None and beta.own.value > 0.5
+    z = found["people_bos_coordination_z"].own
+    assert z is not None and "clustered by match z = " in z.doubts[0]
+    assert found["people_bos_score_df"].own.value == 22
+    assert any("mutual DEFECTION" in doubt for doubt in found["people_pd_joint_cooperation_beta"].doubts)
+    assert not any("It needs people as players" in remark for remark in made.remarks)
