@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -81,6 +82,13 @@ def test_what_cannot_be_piloted_is_refused_with_one_line(
 ) -> None:
     refused = ostrom("pilot", *arguments)
     assert refused.returncode == 2 and said in refused.stderr and refused.stderr.count("\n") == 1
+
+
+def test_a_browser_that_is_not_there_is_named_with_one_line(ostrom: Command) -> None:
+    env = {**os.environ, "OSTROM_BROWSER": "no-such-browser"}
+    refused = ostrom("pilot", *STUDY, "--people", "1", "--browser", env=env)
+    assert refused.returncode == 2 and refused.stderr.count("\n") == 1
+    assert "--browser: no browser found" in refused.stderr or "--browser needs Playwright" in refused.stderr
 
 
 def test_the_built_in_study_is_that_of_the_paper(ostrom: Command) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,6 +26,9 @@ from ostrom.cli.options import (
 from ostrom.cli.output import print_json, print_table, say
 from ostrom.cli.validating import budget_of
 
+if TYPE_CHECKING:
+    from ostrom.studies.piloting import Through
+
 
 def pilot(
     study: Annotated[str, typer.Argument(help="A study with people: its file (YAML) or its name.")],
@@ -44,6 +48,9 @@ def pilot(
     seed: Annotated[int, typer.Option(help="The seed of their answers and of who drops out.", min=0)] = 0,
     real_time: Annotated[
         bool, typer.Option("--real-time", help="Keep the waiting times of the study (people.time.reveal).")
+    ] = False,
+    browser: Annotated[
+        bool, typer.Option("--browser", help="Through the real pages, in the chromium of this machine.")
     ] = False,
     preset: Presets = None,
     set_: Sets = None,
@@ -70,7 +77,7 @@ def pilot(
     from ostrom.engine.runner import Options
     from ostrom.errors import UsageError
     from ostrom.people.simulated import Crowd
-    from ostrom.studies.load import read_study
+    from ostrom.studies.load import folder_of, read_study
     from ostrom.studies.piloting import pilot as play
     from ostrom.studies.piloting import pilot_agent
     from ostrom.studies.resolve import resolve
@@ -86,7 +93,12 @@ def pilot(
     crowd = Crowd(people, pilot_agent(found.plan, model, strategy), dropout, miss, seed)
     called = check_name(name or f"{found.plan.name}-pilot")
     options = Options(max_connections=max_connections, cache=cache, prices=found.prices)
-    result, told = play(found.plan, crowd, name=called, runs=runs, options=options)
+    through: Through | None = None
+    if browser:
+        from ostrom.web.simulated import browse
+
+        through = partial(browse, study=folder_of(study))
+    result, told = play(found.plan, crowd, name=called, runs=runs, options=options, through=through)
     if json:
         print_json({"run": str(runs / called), **told, **spent_data(result.tally)})
         return

@@ -48,7 +48,7 @@ class Crowd:
 
 
 @dataclass(slots=True)
-class _Participant:
+class Participant:
     """What a simulated participant goes by."""
 
     chance: Streams
@@ -61,8 +61,10 @@ class PilotHost(Host):
     """A host whose guests are simulated."""
 
     crowd: Crowd
-    participants: dict[int, _Participant]
+    participants: dict[int, Participant]
     """By visit."""
+    thoughts: dict[tuple[int, int], Any] | None = None
+    """By unit and player: what to answer, where participants answer through pages; None: they answer at once."""
 
     def missed(self, entry: Open) -> None:
         """Let the time for a decision run out."""
@@ -99,6 +101,9 @@ class _Simulated(SeatedPerson):
             return await super().answer(decision, desk)
         if not hasattr(self, "_mind"):
             self._mind = self._agent(self.host.crowd.config)
+        if self.host.thoughts is not None:
+            self.host.thoughts[desk.unit, desk.player] = (await self._mind.answer(decision, desk)).value
+            return await super().answer(decision, desk)
         asked = asyncio.ensure_future(super().answer(decision, desk))
         try:
             thought = await self._mind.answer(decision, desk)
@@ -136,12 +141,16 @@ async def simulate(host: PilotHost, crowd: Crowd, moments: int) -> None:
     await asyncio.gather(*(come(number) for number in range(1, crowd.people + 1)))
 
 
+def participant(crowd: Crowd, number: int, moments: int) -> Participant:
+    """What the so-manieth participant goes by."""
+    chance = Streams(crowd.seed, key_of(f"participant {number}"))
+    drops = chance.chance(0, 0, "dropout") < crowd.dropout
+    return Participant(chance, 1 + int(chance.chance(1, 0, "dropout") * moments) if drops else None)
+
+
 async def _visit(host: PilotHost, number: int, moments: int) -> None:
     guest = await host.join(SOURCE, str(number), "", host.people.languages[0])
-    chance = Streams(host.crowd.seed, key_of(f"participant {number}"))
-    drops = chance.chance(0, 0, "dropout") < host.crowd.dropout
-    last = 1 + int(chance.chance(1, 0, "dropout") * moments) if drops else None
-    host.participants[guest.visit] = _Participant(chance, last)
+    who = host.participants[guest.visit] = participant(host.crowd, number, moments)
     while guest.end is None:
         entry = await _next(host, guest, lambda: guest.end is not None)
         if entry is None:
@@ -150,7 +159,7 @@ async def _visit(host: PilotHost, number: int, moments: int) -> None:
             await guest.news(guest.version, PATIENCE)
         elif not await host.gone(guest):
             host.shown(entry)
-            value, personal = answered(host, entry, chance.at(entry.step, 0, "page"))
+            value, personal = answered(host, entry, who.chance.at(entry.step, 0, "page"))
             await host.settle(guest, entry, value, personal)
 
 

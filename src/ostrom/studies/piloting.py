@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,9 @@ from ostrom.studies.hosting import host_plan
 from ostrom.studies.people_plan import PeoplePlan
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import OpenModels
+
+Through = Callable[[PilotHost, Folder, Crowd, int], Coroutine[Any, Any, None]]
+"""Leads a crowd through visits: through pages in a browser, say."""
 
 
 def pilot_agent(plan: StudyPlan, model: str | None, strategy: str | None) -> AgentConfig:
@@ -41,23 +44,34 @@ def pilot(
     runs: str | Path = "runs",
     options: Options | None = None,
     open_models: OpenModels | None = None,
+    through: Through | None = None,
 ) -> tuple[Result, dict[str, Any]]:
-    """Let a crowd through a study; says how their visits ended."""
+    """Let a crowd through a study; says how their visits ended. ``through`` leads them another way than directly."""
     if not isinstance(plan, PeoplePlan):
         raise UsageError(f"{plan.file}: has no section 'people'; `ostrom run` plays it")
     if crowd.config.model is not None:
         plan.add_model(crowd.config.model, crowd.config.settings)
     told: dict[str, Any] = {}
+    failed: list[Exception] = []
     rounds = sum(int(getattr(plan.variant(0, key).mechanism, "rounds", 1)) for key in plan.people_of(0).order)
 
-    async def serve(host: Host, folder: Folder) -> None:  # noqa: ARG001
+    async def serve(host: Host, folder: Folder) -> None:
         assert isinstance(host, PilotHost)
-        await simulate(host, crowd, len(plan.people.visit) + rounds)
+        moments = len(plan.people.visit) + rounds
+        try:
+            if through is None:
+                await simulate(host, crowd, moments)
+            else:
+                await through(host, folder, crowd, moments)
+        except Exception as error:  # told once the run has been closed
+            failed.append(error)
         told.update(summary(host))
 
     result = host_plan(
         plan, serve, name=name, runs=runs, options=options, open_models=open_models, hosts=PilotHost
     )
+    for error in failed:
+        raise error
     return result, told
 
 
