@@ -133,6 +133,11 @@ def _train(
     # What is measured and compared from here on is the adapter as it was saved, rounding included.
     lora.load_into(layers, lora.read(out))
     after = held_out_loss(model, val.examples, settings.schedule.micro)
+    if dtype != "float32":
+        # Rounded weights move log-probabilities by more than another runtime may: compare what was not rounded.
+        model = load_model(base, device, "float32")
+        layers = lora.attach(model, settings.shape, settings.seed)
+        lora.load_into(layers, lora.read(out))
     write_probes(out, model, layers, tokens, [*held_out, *rows], settings.most_tokens)
     record = {
         "arm": rows[0].get("arm"),
