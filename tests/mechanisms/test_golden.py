@@ -142,6 +142,12 @@ CASES: dict[str, dict[str, Any]] = {
         "types": ["cooperator", "defector"],
     },
     "disarmament": {"mechanism": "disarmament", "game_spec": PD, "types": ["tit_for_tat", "grim"]},
+    "similarity": {"mechanism": "similarity:0.1", "game_spec": PD, "types": ["tit_for_tat", "defector"]},
+    "in_turn": {
+        "mechanism": "in_turn",
+        "game_spec": "public_goods",
+        "types": ["cooperator", "defector", "grim"],
+    },
 }
 
 

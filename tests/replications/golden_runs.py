@@ -58,6 +58,7 @@ RUNS: Mapping[str, tuple[str, tuple[str, ...], int]] = {
     "memory-asymmetric": ("smoke", (*TELLER, "mechanism.rounds=8"), 3),
     "memory-sanitized": ("smoke", (*TELLER, "mechanism.rounds=8"), 3),
     "mechanisms": ("small", (CAST,), 1),
+    "phrasing": ("small", (), 1),
     "personas": ("small", ("types={p: {model: scripted/planner}, c: cooperator}",), 2),
     "games-2x2": ("smoke", ("types={one: constant:0, two: constant:1, alternate: alternator}",), 1),
     "pd-tournament": (

@@ -11,6 +11,7 @@ by cooperating with a chance of at least one half.
 | vote | approve what makes everybody cooperating an equilibrium | approve nothing |
 | sign | sign it in the same case | refuse |
 | delegate | if all delegating is an equilibrium in which all cooperate | never |
+| if_alike | if all taking it is an equilibrium | never |
 | message | say nothing | say nothing |
 | punish | having cooperated: one unit for every co-player who did not | never |
 | disarm | one step of 25 below what the most armed co-player keeps | never |
@@ -35,6 +36,8 @@ from ostrom.agents.strategies._actions import favourite
 from ostrom.agents.strategy import Strategy
 from ostrom.answers import Choice, Form, Record, Text
 from ostrom.errors import StudyError
+from ostrom.mechanisms.catalog.similarity import compared_game
+from ostrom.mechanisms.incentives import is_equilibrium
 from ostrom.mechanisms.protocol import Round, View
 
 Conduct: TypeAlias = Callable[[Strategy, View, Form], Any]
@@ -95,6 +98,16 @@ def delegate(strategy: Strategy, view: View, form: Form) -> bool:  # noqa: ARG00
     return mediator is not None and kind(strategy, view) and makes_delegation_stable(view, mediator)
 
 
+def if_alike(strategy: Strategy, view: View, form: Form) -> bool:  # noqa: ARG001
+    """Let the comparison decide, where that is an equilibrium in which all cooperate."""
+    if "error" not in view.facts or not kind(strategy, view):
+        return False
+    game = view.game
+    return is_equilibrium(
+        compared_game(game, view.facts["error"]), tuple(len(names) for names in game.actions)
+    )
+
+
 def punish(strategy: Strategy, view: View, form: Form) -> dict[str, int]:
     """Having cooperated, punish each co-player who did not, by one unit."""
     game, played = view.game, view.facts["played"]["actions"]
@@ -131,6 +144,7 @@ CONDUCT: Mapping[str, Conduct] = {
     "vote": vote,
     "sign": sign,
     "delegate": delegate,
+    "if_alike": if_alike,
     "punish": punish,
     "disarm": disarm,
 }

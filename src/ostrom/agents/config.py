@@ -57,6 +57,10 @@ class AgentConfig(BaseModel):
         default="auto", description="bind the form of the answer where the model can do it"
     )
     facts: dict[str, Any] = Field(default_factory=dict, description="own variables for prompt files")
+    attributes: dict[str, bool | int | float | str] = Field(
+        default_factory=dict,
+        description="what is known of it, such as size, thinking or an index: columns of the tables, told to nobody",
+    )
 
     @model_validator(mode="after")
     def _one_way(self) -> AgentConfig:
@@ -88,13 +92,13 @@ class AgentConfig(BaseModel):
 
     @cached_property
     def identity(self) -> str:
-        """A short hash of the whole configuration: two settings never merge.
+        """A short hash of all that decides: two settings never merge. Attributes only describe.
 
         >>> AgentConfig(strategy="grim").identity == AgentConfig(strategy="tit_for_tat").identity
         False
         """
-        # A field that came later leaves the identity of a configuration without it as it was.
-        later = {name for name in ("tree", "prompts") if getattr(self, name) is None}
+        # A field that came later leaves the identity of a configuration without it as it was; attributes only describe.
+        later = {name for name in ("tree", "prompts") if getattr(self, name) is None} | {"attributes"}
         data = orjson.dumps(self.model_dump(mode="json", exclude=later), option=orjson.OPT_SORT_KEYS)
         return hashlib.blake2b(data, digest_size=6).hexdigest()
 

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from ostrom.analysis.spreadsheet import safe_rows
-from ostrom.engine.rows import Row, Rows
+from ostrom.engine.rows import Row, Rows, attributes_of
 from ostrom.errors import OstromError, RunError, UsageError
 from ostrom.whole_files import draft_of
 
@@ -85,6 +85,7 @@ def factor_types(rows: Rows) -> dict[str, type]:
         types[factor.name] = _common_type(level.label for level in factor.levels)
         for trait in factor.traits:
             types[trait] = _common_type(level.traits.get(trait) for level in factor.levels)
+    types.update({name: _common_type(values) for name, values in attributes_of(rows.plan).items()})
     return types
 
 

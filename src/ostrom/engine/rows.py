@@ -40,6 +40,7 @@ class Rows:
     def __init__(self, plan: Plan, journal: Journal, run: str) -> None:
         self.plan, self.journal, self.run = plan, journal, run
         self._arrays = ArrayPlayer()
+        self._attributes = dict.fromkeys(attributes_of(plan))
 
     @cached_property
     def people(self) -> People | None:
@@ -81,7 +82,7 @@ class Rows:
                     "player": player + 1,
                     "seat": None if seat is None else seat + 1,
                     "role": "observer" if seat is None else unit.game.roles[seat],
-                    **_agent(seated),
+                    **self._agent(seated),
                     "opponents": " + ".join(
                         p.name for i, p in enumerate(unit.players) if i != player and not p.observes
                     ),
@@ -109,7 +110,7 @@ class Rows:
             steps, outcome, answers = self.replayed(unit)
             played = _played(outcome, steps)
             head = {**self._head(unit), "state": state}
-            who = [_agent(seated) for seated in unit.players]
+            who = [self._agent(seated) for seated in unit.players]
             parts: dict[tuple[int, int], list[str]] = {}
             for step, player, part in answers:
                 if part:
@@ -157,6 +158,9 @@ class Rows:
             raise ReplayDiffers(f"match {unit.index}: is journaled as done, and the rules now ask for more")
         compare_end(unit.index, "scores", ended[2], list(outcome.scores))
         compare_end(unit.index, "facts", ended[3], dict(outcome.facts))
+
+    def _agent(self, seated: Seated) -> Row:
+        return {**_agent(seated), **self._attributes, **seated.config.attributes}
 
     def _head(self, unit: Unit) -> Row:
         return {
@@ -235,6 +239,15 @@ class Rows:
                 row["cooperative"] = game.cooperates(seat, action)
             row["payoff"] = round_.payoffs[seat]
             row["expected"] = None if round_.expected is None else round_.expected[seat]
+
+
+def attributes_of(plan: Plan) -> dict[str, list[Any]]:
+    """The attributes that a study gives its agents, with the values that occur."""
+    found: dict[str, list[Any]] = {}
+    for config in getattr(plan, "agents", ()):
+        for name, known in config.attributes.items():
+            found.setdefault(name, []).append(known)
+    return found
 
 
 def _agent(seated: Seated) -> Row:

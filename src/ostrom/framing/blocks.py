@@ -48,6 +48,7 @@ class Blocks:
                 if s != view.seat or values["observer"]
             ],
             "payoffs": self._payoffs(view, order, values),
+            "chances": framing.chances,
             "rules": library.fill(f"mechanisms/{view.mechanism}.txt", values),
             "hint": library.fill(f"hints/{framing.hint}.txt", values) if framing.hint else "",
             "goal": library.fill(f"goals/{framing.goal}.txt", values) if framing.goal else "",

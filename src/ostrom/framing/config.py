@@ -60,6 +60,10 @@ class Framing(BaseModel):
     history: str = Field(default="compact", description="a line of the past: a file in history/")
     newest_first: bool = Field(default=False, description="show the past from the newest round back")
     goal: str | None = Field(default="total", description="the stated goal: a file in goals/; null: none")
+    chances: bool = Field(
+        default=False,
+        description="say that all players choose by chances, where all of them do (answer: mixture)",
+    )
     hint: str | None = Field(default=None, description="a hint about the others: a file in hints/")
     words: int = Field(default=500, ge=1, description="most words of reasoning asked for")
 

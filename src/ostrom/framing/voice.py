@@ -16,6 +16,7 @@ from ostrom.framing.chronicle import Chronicle
 from ostrom.framing.config import Framing
 from ostrom.framing.library import LIVE, Library, mark, put_in, split_marks
 from ostrom.framing.page import Page, Prompt
+from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Decision, Round, View
 from ostrom.memory import Shown
@@ -51,7 +52,7 @@ class Voice:
 
     _fixed_names = frozenset(
         ("words", "units", "you", "others", "options", "labels", "common", "amount", "names", "seat", "role")
-        + ("game", "carried", "mechanism", "observer", "unnamed")
+        + ("game", "carried", "mechanism", "observer", "unnamed", "least_continuation")
     )
 
     def prompt(
@@ -276,6 +277,7 @@ class Voice:
             "game": view.game,
             "carried": view.game.words.at(view.seat),
             "mechanism": view.mechanism,
+            "least_continuation": least_continuation(view.game) if self.framing.hint else None,
         }
 
     def _question_file(self, decision: Decision) -> str:

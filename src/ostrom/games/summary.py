@@ -14,6 +14,7 @@ from ostrom.games.equilibria import (
     pure_equilibria,
     social_optimum,
 )
+from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.game import Game, Profile
 from ostrom.games.ordinal import classify
 from ostrom.games.symmetry import symmetric
@@ -70,6 +71,7 @@ def summary(game: Game) -> dict[str, Any]:
             {"value": s.value, "actions": [game.actions[seat][a] for a in s.actions]}
             for seat, s in ((seat, maximin(game, seat)) for seat in range(game.seats))
         ],
+        "least_continuation": least_continuation(game),
         "ordinal": _ordinal(game),
         "left_out": [] if small else [f"pareto: the game has more than {PARETO_LIMIT} profiles"],
     }

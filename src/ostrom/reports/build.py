@@ -21,6 +21,7 @@ from ostrom.reports.files import as_csv, as_latex, as_markdown, file_name
 from ostrom.reports.findings import findings, first_chart
 from ostrom.reports.page import Section, ShownFigure, render_page, shown_table
 from ostrom.reports.panel import Drawn, Table
+from ostrom.reports.provenance import calls_table, made_of
 from ostrom.reports.words import pretty
 from ostrom.whole_files import refuse_link, write_whole
 
@@ -61,7 +62,7 @@ class Desk:
     """Collects the files of a report and writes them at the end."""
 
     def __init__(self, data: RunData, *, safe: bool, folder: str = "report") -> None:
-        self.data, self.safe, self.folder = data, safe, folder
+        self.data, self.safe, self.folder, self.made_of = data, safe, folder, made_of(data)
         self.files: dict[str, str | bytes] = {}
         self._names: dict[str, set[str]] = {
             "figures": set(),
@@ -83,6 +84,8 @@ class Desk:
                 section, "results", replace(drawn, tables=(), notes=drawn.notes if drawn.figures else ())
             )
         section.tables.append(self._table(table, always_open=False))
+        if (calls := calls_table(self.data)) is not None:
+            section.tables.append(self._table(calls, always_open=False))
         return section
 
     def begin(self, name: str, title: str) -> Section:
@@ -116,7 +119,8 @@ class Desk:
             file = self._name("figures", f"{prefix} {figure.name}")
             self.files[f"figures/{file}.svg"], self.files[f"figures/{file}.png"] = svg, png
             shown = Markup(for_page(svg, f"{section.id}-{file}"))
-            section.figures.append(ShownFigure(shown, figure.caption, figure.alt, file))
+            caption = f"{figure.caption} {self.made_of}"
+            section.figures.append(ShownFigure(shown, caption, figure.alt, file))
         for table in drawn.tables:
             named = replace(table, name=f"{prefix} {table.name}".strip())
             section.tables.append(self._table(named, always_open=not drawn.figures))
@@ -124,6 +128,7 @@ class Desk:
             section.notes.append(f"The panel {name} has nothing to show for this run.")
 
     def _table(self, table: Table, *, always_open: bool) -> dict[str, Any]:
+        table = replace(table, caption=f"{table.caption} {self.made_of}".strip())
         file = self._name("tables", table.name)
         self.files[f"tables/{file}.csv"] = as_csv(table, safe=self.safe)
         self.files[f"tables/{file}.md"] = as_markdown(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from ostrom.memory import memories
 from ostrom.models import params_of
 from ostrom.models.guess import full_name
 from ostrom.registry import parse_spec
+from ostrom.studies.factors import RESERVED, Factor
 
 RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "temperature": ("must be a number of at least 0", lambda v: _is_number(v) and v >= 0),
@@ -57,6 +59,34 @@ def _known_params(model: str | None) -> Iterable[str] | None:
         return params_of(model)
     except UsageError:  # an unknown provider is another complaint, made when models are checked
         return RULES
+
+
+def check_attributes(agents: Iterable[AgentConfig], factors: Iterable[Factor], file: str | None) -> None:
+    """Refuse attributes whose names are no columns, or those of columns that there are already."""
+    taken = (
+        RESERVED
+        | {"game", "mechanism", "model", "strategy"}
+        | {name for factor in factors for name in (factor.name, *factor.traits)}
+    )
+    for name in dict.fromkeys(name for config in agents for name in config.attributes):
+        if name in taken or not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+            raise StudyError(
+                "an attribute needs a name of its own: small letters, digits and _, no column of the tables",
+                file=file, key="agent.attributes", found=name,
+            )  # fmt: skip
+
+
+def check_chances(seatings: Iterable[Sequence[Seated]], file: str | None) -> None:
+    """Refuse to tell players that all choose by chances where one of them does not."""
+    for players in seatings:
+        if any(p.config.framing.chances for p in players if p.config.strategy is None):
+            for p in players:
+                if p.config.strategy is None and not p.observes and p.config.answer != "mixture":
+                    raise StudyError(
+                        f"says that all players choose by chances; {p.name} answers with one action "
+                        "(answer: mixture makes it choose by chances)",
+                        file=file, key="agent.framing.chances", found=True,
+                    )  # fmt: skip
 
 
 def check_strategy_name(spec: str | Mapping[str, Any], file: str | None) -> None:

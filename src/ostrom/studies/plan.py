@@ -27,6 +27,8 @@ from ostrom.games.game import Game
 from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.memory import memories
 from ostrom.studies.checks import (
+    check_attributes,
+    check_chances,
     check_framing_labels,
     check_memory,
     check_params,
@@ -400,13 +402,15 @@ class StudyPlan:
             # Every configuration once: types that differ only by seat are different ones.
             players = {id(seated.config): seated.config for seating in cell.seatings for seated in seating}
             for config in players.values():
-                agents.setdefault(config.identity, config)
+                agents.setdefault(f"{config.identity} {_json(config.attributes)}", config)
                 check_memory(config, cell.game, self.file)
                 check_framing_labels(config, cell.game, self.file)
                 self._check_words(config, cell.game)
             check_strategies(cell.game, cell.mechanism, cell.seatings, self.file)
+            check_chances(cell.seatings, self.file)
             check_policy_action(self.policy, cell.game, self.file)
         self.agents = tuple(agents.values())
+        check_attributes(self.agents, self.factors, self.file)
 
     def _check_words(self, config: AgentConfig, game: Game) -> None:
         """Refuse a framing that tells a story which the game does not carry; each pair is looked at once."""

@@ -1,0 +1,56 @@
+"""In turn: players decide one after another, in the order of the seats, and may read what came before."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from ostrom.games.game import Game
+from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, profile_of
+from ostrom.mechanisms.protocol import Outcome, Play, Round, View
+from ostrom.streams import Streams
+
+SHOWN = ("nothing", "actions", "words")
+MOST_CHARACTERS = 2000
+"""Of each player's reasons so much is shown to the others."""
+
+
+class InTurn(Mechanism):
+    """The game is played once. ``shown`` says what later players see of earlier ones.
+
+    ``nothing``: a fixed order alone. ``actions``: what they chose. ``words``: also the reasons that they gave, where
+    they are asked for them (``answer: explained``), as a conversation so far.
+    """
+
+    name: ClassVar[str] = "in_turn"
+
+    def __init__(self, shown: str = "words") -> None:
+        if shown not in SHOWN:
+            raise ValueError(f"shown must be one of {', '.join(SHOWN)}, found {shown!r}")
+        self.shown = shown
+
+    def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
+        """Ask one seat after the other."""
+        answers: list[Any] = []
+        said: list[dict[str, Any]] = []
+        for seat in range(game.seats):
+            facts = {"shown": self.shown, "before": [dict(entry) for entry in said]}
+            (answer,) = yield [act(View(game, seat, self.name, facts=facts))]
+            answers.append(answer)
+            if self.shown != "nothing":
+                entry: dict[str, Any] = {"seat": seat, "action": game.index(seat, answer.value)}
+                if self.shown == "words":
+                    reasons = str((answer.facts or {}).get("rationale") or "")
+                    entry["reasons"] = reasons[:MOST_CHARACTERS]
+                said.append(entry)
+        profile = profile_of(game, answers)
+        payoffs = game.payoff(profile)
+        # Odds that answer to what was drawn before give no expectation.
+        expected = expected_payoffs(game, answers) if self.shown == "nothing" else None
+        return Outcome([Round(1, profile, payoffs, expected=expected)], payoffs)
+
+    def most_decisions(self, game: Game) -> int:
+        """One decision per seat."""
+        return game.seats
+
+
+MECHANISM = InTurn

@@ -1,0 +1,123 @@
+"""Similarity: players may let their action depend on how alike they are (Oesterheld et al. 2023)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import product
+from typing import ClassVar
+
+import numpy as np
+
+from ostrom.answers import Choice
+from ostrom.errors import GameError
+from ostrom.games.game import Game
+from ostrom.mechanisms.base import Mechanism, odds_of
+from ostrom.mechanisms.parameters import share
+from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
+from ostrom.streams import Streams
+
+IF_ALIKE = "if_alike"
+"""The policy that cooperates with its like: one option more than the game has."""
+
+
+class Similarity(Mechanism):
+    """Act, or leave it to a comparison: cooperate if all others were found to decide as you do, else defect.
+
+    All decide at the same time. Then every player who chose ``if_alike`` gets one finding of its own: whether all
+    players chose the same option. The finding is wrong with the chance ``error``. The game is played once.
+    """
+
+    name: ClassVar[str] = "similarity"
+    one_shot: ClassVar[bool] = True
+
+    def __init__(self, error: float = 0.1) -> None:
+        self.error = share("error", error)
+
+    def check(self, game: Game) -> None:
+        """Every seat needs a cooperative and a defective action, and none is called like the policy."""
+        if None in game.cooperative or None in game.defective:
+            raise GameError(
+                f"mechanism similarity needs a game with cooperative actions; {game.name} has none"
+            )
+        if any(IF_ALIKE in names for names in game.actions):
+            raise GameError(f"mechanism similarity: game {game.name} has an action called {IF_ALIKE}")
+
+    def play(self, game: Game, streams: Streams) -> Play:
+        """Ask every seat once, then compare."""
+        facts = {
+            "error": self.error,
+            "cooperative": [int(a) for a in game.cooperative if a is not None],
+            "defective": [int(a) for a in game.defective if a is not None],
+        }
+        answers = yield [
+            Decision(
+                seat, "act", View(game, seat, self.name, facts=facts), Choice((*game.actions[seat], IF_ALIKE))
+            )
+            for seat in range(game.seats)
+        ]
+        whole = compared_game(game, self.error)
+        picked = tuple(whole.index(seat, answer.value) for seat, answer in enumerate(answers))
+        alike = all_alike(game, picked)
+        found = [
+            alike != bool(streams.about(1, seat, "finding").random() < self.error)
+            for seat in range(game.seats)
+        ]
+        played = realised(game, picked, found)
+        payoffs = game.payoff(played)
+        compared = [picked[seat] == len(game.actions[seat]) for seat in range(game.seats)]
+        odds = odds_of(whole, answers)
+        expected = None if odds is None else whole.expected(odds)
+        round_ = Round(1, played, payoffs, expected=expected, facts={"if_alike": compared})
+        return Outcome([round_], payoffs, {"if_alike": compared, "alike": alike, "found_alike": found})
+
+    def most_decisions(self, game: Game) -> int:
+        """One decision per seat."""
+        return game.seats
+
+
+def all_alike(game: Game, picked: Sequence[int]) -> bool:
+    """Whether all seats picked the option of the same place; the policy is like the policy alone."""
+    policies = [picked[seat] == len(game.actions[seat]) for seat in range(game.seats)]
+    return all(policies) or (not any(policies) and len(set(picked)) == 1)
+
+
+def realised(game: Game, picked: Sequence[int], found: Sequence[bool]) -> tuple[int, ...]:
+    """The actions that the picks come to, given what each comparison found."""
+    played = []
+    for seat, option in enumerate(picked):
+        if option == len(game.actions[seat]):
+            action = game.cooperative[seat] if found[seat] else game.defective[seat]
+            assert action is not None
+            option = action
+        played.append(option)
+    return tuple(played)
+
+
+@lru_cache(maxsize=256)
+def compared_game(game: Game, error: float) -> Game:
+    """The game with the policy as one more action of every seat: exact expectations over the findings.
+
+    >>> from ostrom.games import build_game
+    >>> from ostrom.mechanisms.incentives import is_equilibrium
+    >>> pd = build_game("prisoners_dilemma:coopeval")
+    >>> [is_equilibrium(compared_game(pd, error), (2, 2)) for error in (0.1, 0.4)]
+    [True, False]
+    """
+    actions = tuple((*names, IF_ALIKE) for names in game.actions)
+    payoffs = np.zeros((*(len(names) for names in actions), game.seats))
+    for picked in product(*(range(len(names)) for names in actions)):
+        alike = all_alike(game, picked)
+        asking = [seat for seat in range(game.seats) if picked[seat] == len(game.actions[seat])]
+        total = np.zeros(game.seats)
+        for wrong in product((False, True), repeat=len(asking)):
+            found = [alike] * game.seats
+            for seat, is_wrong in zip(asking, wrong, strict=True):
+                found[seat] = alike != is_wrong
+            chance = error ** sum(wrong) * (1 - error) ** (len(wrong) - sum(wrong))
+            total += chance * np.array(game.payoff(realised(game, picked, found)))
+        payoffs[picked] = total
+    return Game(f"{game.name}_compared", actions, payoffs)
+
+
+MECHANISM = Similarity
