@@ -1,0 +1,53 @@
+"""The page of each paper: every command parses, every name in it exists, every exhibit has a line."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from ostrom.analysis.measure import measures
+from ostrom.cli.app import app
+from ostrom.reports.panel import panels
+from ostrom.studies.exhibits.declared import exhibits_of
+from ostrom.studies.load import builtin_names, presets_of
+
+PAGES = sorted((Path(__file__).parents[2] / "docs" / "replications").glob("*.md"))
+
+
+def commands(page: Path) -> list[list[str]]:
+    lines = re.findall(r"^    (ostrom .+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return [shlex.split(line, comments=True)[1:] for line in lines]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_command_parses_and_names_what_there_is(page: Path) -> None:
+    group = typer.main.get_command(app)
+    assert commands(page)
+    for args in commands(page):
+        context = group.make_context("ostrom", list(args), resilient_parsing=False)
+        with context:
+            name, command, rest = group.resolve_command(context, list(args))  # type: ignore[attr-defined]
+            parsed = command.make_context(name, rest, parent=context).params
+        if args[0] == "run":
+            study = args[1]
+            assert study in builtin_names() or study.endswith(".yaml"), args
+            if (preset := parsed.get("preset")) is not None:
+                assert preset in presets_of(study), args
+        if args[0] in ("estimate", "test"):
+            told = [part for part in args[1:] if not part.startswith("-")]
+            assert any(part in measures for part in told), args
+
+
+@pytest.mark.parametrize(("page", "replication"), [("personas", "personas"), ("coopeval", "coopeval")])
+def test_every_exhibit_and_every_panel_of_the_page_is_there(page: str, replication: str) -> None:
+    (path,) = [p for p in PAGES if p.stem == page]
+    text = path.read_text(encoding="utf-8")
+    for one in exhibits_of(replication):
+        if re.match(r"(Table|Figure) ", one.name):
+            assert re.search(rf"{one.name.rstrip('ab')}[ab, ]*\b", text), one.name
+    for name in re.findall(r"panels? (?:`(\w+)`(?:, )?)+", text):
+        assert name in panels, name

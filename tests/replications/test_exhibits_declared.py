@@ -1,0 +1,49 @@
+"""The tables and figures that the personas and the mechanisms paper print: declared, complete, and drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.replications.golden_runs import play_golden
+
+from ostrom.analysis.rundata import run_data
+from ostrom.studies.compare.lines import references
+from ostrom.studies.exhibits.declared import check_exhibits, exhibits_of
+from ostrom.studies.exhibits.write import write_as_paper
+from ostrom.studies.load import builtin_names
+from ostrom.studies.run import open_run
+
+
+@pytest.mark.parametrize("name", ["personas", "coopeval"])
+def test_every_published_figure_stands_in_an_exhibit(name: str) -> None:
+    found, reference = exhibits_of(name), references.build(name)
+    check_exhibits(found, reference, name)
+    sources = {source for one in found if one.rows for source in one.sources}
+    published = reference.published()
+    assert {p.source for p in published} <= sources
+    for p in published:
+        cell = dict(zip(reference.columns, p.cell, strict=True))
+        assert any(
+            p.source in one.sources
+            and all(cell[k] in (v if isinstance(v, list) else [v]) for k, v in one.where.items())
+            for one in found
+            if one.rows
+        ), p
+    assert {study for one in found for study in one.study} <= set(builtin_names())
+
+
+def test_the_personas_paper_has_all_its_tables_and_figures() -> None:
+    names = {one.name for one in exhibits_of("personas")}
+    tables = {f"Table {n}" for n in range(1, 13)} - {"Table 6"} | {"Table 6a", "Table 6b"}
+    assert names == tables | {f"Figure {n}" for n in range(1, 9)}
+
+
+@pytest.mark.parametrize(("study", "some"), [("personas", "Table_6a"), ("mechanisms", "Aggregate_table")])
+def test_a_run_is_written_in_the_shape_of_its_paper(study: str, some: str, tmp_path: Path) -> None:
+    folder = play_golden(study, tmp_path)
+    with open_run(study, tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        report = write_as_paper(run, data)
+    assert not report.failures
+    written = {path.name.lower().replace("-", "_") for path in (folder / "report/as-paper/tables").iterdir()}
+    assert any(some.lower() in name for name in written), sorted(written)
