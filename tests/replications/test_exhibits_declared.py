@@ -8,7 +8,7 @@ import pytest
 from tests.replications.golden_runs import play_golden
 
 from ostrom.analysis.rundata import run_data
-from ostrom.studies.compare.lines import references
+from ostrom.studies.compare.figures import references
 from ostrom.studies.exhibits.declared import check_exhibits, exhibits_of
 from ostrom.studies.exhibits.write import write_as_paper
 from ostrom.studies.load import builtin_names

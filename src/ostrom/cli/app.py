@@ -6,6 +6,7 @@ import typer
 
 from ostrom import __version__
 from ostrom.cli import (
+    authoring,
     catalog,
     comparing,
     counterfactual,
@@ -66,6 +67,7 @@ app.command("judge")(judging.judge)
 app.command("corpus")(probing.corpus)
 app.command("train")(training.train)
 app.command("regress")(regressing.regress)
+app.command("author")(authoring.author)
 app.command("compare")(comparing.compare)
 app.command("traces")(comparing.traces)
 app.command("observe")(observing.observe)

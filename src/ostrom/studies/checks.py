@@ -76,6 +76,28 @@ def check_attributes(agents: Iterable[AgentConfig], factors: Iterable[Factor], f
             )  # fmt: skip
 
 
+def check_cell(
+    game: Game, mechanism: Mechanism, seatings: Sequence[Sequence[Seated]], policy: str, file: str | None
+) -> None:
+    """Refuse what the players of a cell cannot do, or must not be told."""
+    check_strategies(game, mechanism, seatings, file)
+    check_chances(seatings, file)
+    check_author(game, seatings, file)
+    check_policy_action(policy, game, file)
+
+
+def check_author(game: Game, seatings: Iterable[Sequence[Seated]], file: str | None) -> None:
+    """Refuse to let a model play a story that it wrote itself."""
+    author = game.params.get("author")
+    if author is not None and any(p.config.model == author for players in seatings for p in players):
+        raise StudyError(
+            f"wrote the scenario {game.name}; a model does not play what it wrote",
+            file=file,
+            key="model",
+            found=author,
+        )
+
+
 def check_chances(seatings: Iterable[Sequence[Seated]], file: str | None) -> None:
     """Refuse to tell players that all choose by chances where one of them does not."""
     for players in seatings:

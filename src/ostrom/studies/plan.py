@@ -28,13 +28,11 @@ from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.memory import memories
 from ostrom.studies.checks import (
     check_attributes,
-    check_chances,
+    check_cell,
     check_framing_labels,
     check_memory,
     check_params,
-    check_policy_action,
     check_prompts,
-    check_strategies,
     check_strategy_name,
     library_of,
 )
@@ -406,9 +404,7 @@ class StudyPlan:
                 check_memory(config, cell.game, self.file)
                 check_framing_labels(config, cell.game, self.file)
                 self._check_words(config, cell.game)
-            check_strategies(cell.game, cell.mechanism, cell.seatings, self.file)
-            check_chances(cell.seatings, self.file)
-            check_policy_action(self.policy, cell.game, self.file)
+            check_cell(cell.game, cell.mechanism, cell.seatings, self.policy, self.file)
         self.agents = tuple(agents.values())
         check_attributes(self.agents, self.factors, self.file)
 

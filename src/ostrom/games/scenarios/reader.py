@@ -52,6 +52,11 @@ def shipped_scenario(family: str, name: str) -> Scenario:
     return _build(parse(ScenarioFile, entry.read_text("utf-8"), str(entry)), shipped_cast(family), str(entry))
 
 
+def cast_file(family: str) -> Traversable:
+    """The file with the cast of a shipped family."""
+    return _family_folder(family).joinpath(CAST)
+
+
 @cache
 def shipped_cast(family: str) -> CastFile:
     """The cast of a shipped family.
@@ -150,6 +155,7 @@ def _build(written: ScenarioFile, cast: CastFile | None, file: str) -> Scenario:
         claim=written.claim,
         payoffs=tuple(table.values()),
         group=_group(written.subtype, cast),
+        author=written.author or "",
     )
     proof = prove(scenario)
     if not proof.holds:

@@ -77,6 +77,8 @@ class Scenario:
     payoffs: tuple[tuple[float, ...], ...]
     group: str = ""
     """The group of subtypes that the family's cast lists the subtype in."""
+    author: str = ""
+    """The model that wrote the story; empty where people did."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -115,6 +117,7 @@ class Scenario:
                 "class": self.scenario_class,
                 "subtype": self.subtype,
                 "claim": self.claim,
+                **({"author": self.author} if self.author else {}),
             },
             words=Words(
                 narrative=self.narrative,

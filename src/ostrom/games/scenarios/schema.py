@@ -132,6 +132,8 @@ class ScenarioFile(_File):
     scenario_class: ScenarioClass = Field(alias="class")
     subtype: Text
     claim: Claim
+    author: Text | None = None
+    """The model that wrote the story; it is not allowed to play it."""
     narrative: Narrative
     roles: list[RoleEntry] | None = Field(default=None, min_length=2)
     canonical: CanonicalPair | None = None
