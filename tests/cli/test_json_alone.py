@@ -48,6 +48,7 @@ ELSEWHERE = {
     "import": "tests/cli/test_import_commands.py",
     "judge": "tests/cli/test_evolve_and_judge.py",
     "observe": "tests/studies/test_observing.py",
+    "author": "tests/cli/test_authoring.py",
     "tree": "tests/cli/test_tree_command.py",
     "pilot": "tests/cli/test_pilot_command.py",
     "models check": "below",

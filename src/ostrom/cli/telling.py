@@ -21,6 +21,12 @@ def game_in_words(facts: dict[str, Any]) -> dict[str, str]:
     best = facts.get("social_optimum") or {}
     told["social optimum"] = _profiles(best.get("profiles"))
     told["Pareto efficient"] = _profiles(facts.get("pareto"))
+    if any(facts["cooperative"]):
+        needed = facts.get("least_continuation")
+        told["cooperation in equilibrium"] = (
+            "not by the threat that all defect" if needed is None else
+            "in one play" if needed == 0 else f"repeated, from a chance of {needed:.3g} of another round on"
+        )  # fmt: skip
     if facts.get("ordinal"):
         game = facts["ordinal"]
         told["as a 2x2 game"] = (
