@@ -12,8 +12,8 @@ from ostrom.probe.training.packages import needed
 from ostrom.whole_files import write_whole
 
 PROBES = "logprobs.json"
-EXAMPLES, TOP = 4, 8
-PLACES = (0, 4, 12)
+EXAMPLES, TOP = 3, 8
+PLACES = (0, 8)
 """After so many tokens of the reply."""
 
 
