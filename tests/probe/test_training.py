@@ -138,6 +138,14 @@ def test_what_is_too_long_loses_its_oldest_rounds_and_keeps_its_rules(tiny: Path
     assert encode(_rows(30), tokens, 40, "history").too_long == 1
 
 
+def test_an_adapter_on_a_model_that_is_not_trained_drops_nothing(tiny: Path) -> None:
+    from ostrom.probe.training.base import load_model
+    from ostrom.probe.training.lora import Shape, attach
+
+    layers = attach(load_model(find_base(str(tiny)), "cpu", "float32"), Shape(), 0)
+    assert not any(layer.training for layer in layers.values())
+
+
 def test_peft_reads_the_adapter_and_gives_the_same_logits(tiny: Path, trained: Trained) -> None:
     peft = pytest.importorskip("peft", reason="make train installs the extra train")
     torch = pytest.importorskip("torch")

@@ -78,12 +78,12 @@ def train(
     )
     if done.parity is not None:
         say(
-            f"embedded runtime against the training at {done.parity.places} places, four likeliest tokens: "
-            f"log-probabilities differ by at most {done.parity.adapter:.3f} with the adapter, {done.parity.base:.3f} "
-            "without it"
+            f"embedded runtime against the training, four likeliest tokens at {done.parity.places} places: "
+            f"log-probabilities differ by {done.parity.median:.3f} at the median place and "
+            f"{done.parity.adapter:.3f} at the worst ({done.parity.base:.3f} without the adapter)"
         )
         if not done.parity.held:
-            say("mind: that is more than 0.2; the runtime does not play the adapter that was trained")
+            say("mind: more than 0.2 or 0.4; the runtime does not play the adapter that was trained")
             sys.exit(1)
 
 

@@ -63,6 +63,9 @@ def attach(model: Any, shape: Shape, seed: int) -> dict[str, Any]:
         parent, _, last = name.rpartition(".")
         layers[name] = LoraLinear(module, generator)
         setattr(model.get_submodule(parent), last, layers[name])
+    model.train(
+        model.training
+    )  # new layers begin in training mode: without this, dropout disturbs what is measured
     return layers
 
 
