@@ -22,6 +22,7 @@ ALL = (
     "tables",
     "texts",
     "growth",
+    "people",
     "lexicons",
     "ray_scaling",
     "embedded",

@@ -21,6 +21,7 @@ PARTS = {
     "clock": "a clock that jumps",
     "two": "two processes that open one run",
     "damage": "a journal that was cut, flipped, or lost its parts",
+    "people": "a web server that is killed while people take part",
     "fuzz": "a million inputs that nobody meant to write",
 }
 RESULTS = Path(__file__).with_name("results.json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.browser.conftest import Axe, Page, Visit, apart, sideways
@@ -129,6 +130,23 @@ def test_reloads_kills_and_a_lost_connection_lose_nothing(server: Served, visit:
     heading(other, "Choose one")
     heading(page, "Choose one")
     assert "Last round" in page.content()
+
+
+@pytest.mark.parametrize(
+    "reply", [{"status": 500}, {"status": 204}, {"body": "<p>", "content_type": "text/html"}]
+)
+def test_a_stream_that_a_proxy_breaks_is_made_up_for(
+    server: Served, visit: Visit, reply: dict[str, Any]
+) -> None:
+    page = start(server, visit, "proxy")
+    page.context.route("**/events", lambda route: route.fulfill(**reply))
+    press(page, "Begin")
+    heading(page, "Consent")
+    other = page.context.new_page()
+    other.goto(server.base)
+    press(other, "I agree and want to take part")
+    heading(other, "Instructions")
+    heading(page, "Instructions")  # by the watch of the page, for no news come
 
 
 def test_without_scripts_forms_do_the_same(server: Served, visit: Visit) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import socket
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -227,6 +228,14 @@ def test_news_reach_the_page_and_a_stranger_is_told_not_to_ask(server: Served) -
     assert stranger.status == 204
 
 
+def test_an_idle_connection_stays_open_while_somebody_thinks(server: Served) -> None:
+    person = arrive(server, "idle1")
+    connection = person._connection
+    time.sleep(6)  # longer than the 5 seconds after which the web server would close it by default
+    person.answer("agree")
+    assert person.title == "Instructions" and person._connection is connection
+
+
 def test_personal_words_stay_in_the_register_and_are_gone_after_erasing(server: Served) -> None:
     person = arrive(server, "erase1session")
     finish(person, "my name is Habakkuk")
@@ -260,7 +269,12 @@ def test_the_end_of_it(server: Served) -> None:
     wait_for(lambda: bool(done.look()) and "taken out of the data" in done.page)
     audit = server.ostrom("people", "whole", "audit")
     assert audit.returncode == 0, audit.stdout
-    assert server.stop() == 0
+    with socket.create_connection(("127.0.0.1", server.port)) as stream:
+        waiting = arrive(server, "streams1")
+        head = f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nCookie: {waiting.cookie}\r\n\r\n"
+        stream.sendall(head.encode())
+        assert b"text/event-stream" in stream.recv(4096)
+        assert server.stop() == 0  # an open stream does not keep the server from ending
     with open_run(server.run) as run:
         rows = list(run.rows.decisions())
         ends = Counter(row["state"] for row in run.rows.matches())

@@ -39,6 +39,10 @@ def serve(
     admin_port: Annotated[
         int | None, typer.Option(help="The port of the admin page (default: the next one).", min=0, max=65535)
     ] = None,
+    joins_a_minute: Annotated[
+        int,
+        typer.Option(help="How many people may join from one address in a minute (a lab needs more).", min=1),
+    ] = 120,
     test: Annotated[bool, typer.Option(help="All visits are tests: marked, and never counted.")] = False,
     preset: Presets = None,
     set_: Sets = None,
@@ -74,7 +78,7 @@ def serve(
     options = Options(cache=cache, prices=found.prices)
 
     async def run(people: Host, folder: Folder) -> None:
-        await serve_people(people, folder, where, folder_of(study), say)
+        await serve_people(people, folder, where, folder_of(study), say, joins_a_minute)
 
     with where:
         host_plan(

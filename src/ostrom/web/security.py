@@ -49,7 +49,7 @@ class Gatekeeper:
     ``origin`` is how browsers reach the server (``https://host``); None: on this machine alone.
     """
 
-    def __init__(self, origin: str | None, ports: Collection[int], *, joins_a_minute: int = 120) -> None:
+    def __init__(self, origin: str | None, ports: Collection[int], *, joins_a_minute: int = 0) -> None:
         self.secure = origin is not None and origin.startswith("https://")
         local = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]") for port in ports}
         self.origins = {f"http://{host}" for host in local}
@@ -127,7 +127,7 @@ class Gatekeeper:
         """Count somebody who joins; too many a minute from one address are refused."""
         address, now = self.address(request), time.monotonic()
         times = [at for at in self._joins.pop(address, []) if now - at < 60]
-        if len(times) >= self._most:
+        if self._most and len(times) >= self._most:
             self._joins[address] = times
             raise Refused(
                 429, "Too many people joined from your network just now. Please try again in a minute."

@@ -74,13 +74,15 @@ def listening(host: str, port: int, admin_port: int | None, public: str | None) 
 
 
 async def serve_people(
-    host: Host, folder: Folder, where: Listening, study: Path, say: Callable[[str], None]
+    host: Host, folder: Folder, where: Listening, study: Path, say: Callable[[str], None], joins: int = 0
 ) -> None:
     """Serve participants and the admin page until a signal comes."""
     mark = identity(folder.manifest())
     port, admin_port = where.people.getsockname()[1], where.admin.getsockname()[1]
     door = Door(host.people.source, host.register.key, study, where.origin)
-    people = Participants(host, door, Gatekeeper(where.origin, {port}), f"ostrom_{mark[:12]}")
+    people = Participants(
+        host, door, Gatekeeper(where.origin, {port}, joins_a_minute=joins), f"ostrom_{mark[:12]}"
+    )
     admin = Admin(host, door, Gatekeeper(None, {admin_port}), where.password, where.base)
     links = door.links(where.base)
     say(

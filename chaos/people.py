@@ -1,0 +1,143 @@
+"""People: servers that are killed while visitors come, play, leave and lose patience; tables equal to a calm run."""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from chaos.finding import Finding, verdict
+from ostrom.studies.people_records import Records
+from ostrom.studies.run import open_run
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tests.people.served import Served, Visitor, served
+from tests.people.studies import whole_study
+
+CLOCKS = (
+    "run",
+    "match",
+    "seed",
+    "step",
+    "shown",
+    "answered",
+    "interrupted",
+    "visit",
+    "person",
+    "note",
+    "facts",
+)
+
+
+def run(quick: bool) -> list[Finding]:
+    """Visitors with fixed minds, once in peace and once under kills."""
+    people, kills = (12, 4) if quick else (200, 100)
+    with tempfile.TemporaryDirectory() as folder:
+        calm = hosted(Path(folder) / "calm", people, 0)
+        rough = hosted(Path(folder) / "rough", people, kills)
+    (moves, ends, _), (rough_moves, rough_ends, audit) = calm, rough
+    other = sum(((moves - rough_moves) + (rough_moves - moves)).values())
+    return [
+        verdict(
+            "people",
+            f"the same answers in the tables after {kills} kills",
+            people,
+            not other,
+            f"{other} differ",
+        ),
+        verdict(
+            "people", "visits end as in a calm run", people, ends == rough_ends, f"{ends} and {rough_ends}"
+        ),
+        *(verdict("people", what, count, not wrong, wrong) for what, count, wrong in audit),
+    ]
+
+
+def hosted(
+    folder: Path, people: int, kills: int
+) -> tuple[Counter[Any], Counter[str], list[tuple[str, int, str]]]:
+    """Serve so many people; what they answered, how they ended, and the audit."""
+    with served(folder, whole_study(quota=people)) as server:
+        minds = [threading.Thread(target=take_part, args=(server, number)) for number in range(people)]
+        for mind in minds:
+            mind.start()
+        chance = random.Random(7)
+        for _ in range(kills):
+            time.sleep(chance.uniform(0.2, 2.0))
+            server.kill()
+            server.start()
+        for mind in minds:
+            mind.join()
+        assert server.ostrom("people", "whole", "bonuses", "-o", "one.csv").returncode == 0
+        assert server.ostrom("people", "whole", "bonuses", "-o", "two.csv").returncode == 0
+        twice = (server.folder / "two.csv").read_text()
+        server.stop()
+        with open_run(server.run) as opened:
+            rows = [row for row in opened.rows.decisions() if row["reading"] == "person"]
+        with Records(server.run) as records:
+            names = {v.code: v.who.external for v in records.visits() if v.who is not None}
+            ends = Counter(str(v.end) for v in records.visits())
+            audit = [*records.audit(), ("no second payment file pays anybody", people, twice)]
+            book = records.plan.book
+            who = {
+                index: names[book.visits[visit].code]
+                for index, table in book.tables.items()
+                for visit in table.people.values()
+            }
+            who |= {visit * records.plan.stride: names[v.code] for visit, v in book.visits.items()}
+    return Counter((who[row["match"]], row["kind"], row["round"], row["answer"]) for row in rows), ends, audit
+
+
+def take_part(server: Served, number: int) -> None:
+    """One visitor, whose answers depend on nothing but its number; three in ten leave on the way."""
+    chance = random.Random(number)
+    visitor = Visitor(server.port)
+    leaves_after = chance.randrange(1, 9) if chance.random() < 0.3 else None
+    patiently(visitor, "POST", "/join", {"PROLIFIC_PID": f"p{number}", "SESSION_ID": "s"})
+    answered = 0
+    for _ in range(2000):
+        patiently(visitor, "GET", "/")
+        if visitor.at.startswith("end"):
+            break
+        if leaves_after is not None and answered >= leaves_after:
+            patiently(visitor, "POST", "/leave", {"how": "departed"})
+            continue
+        fields = answer(visitor, random.Random(f"{number} {visitor.title} {answered}"))
+        if fields is None:
+            time.sleep(0.05)
+            continue
+        place = visitor.at
+        patiently(visitor, "POST", "/answer", {"place": place, **fields})
+        answered += visitor.at != place
+    visitor.close()
+
+
+def answer(visitor: Visitor, chance: random.Random) -> dict[str, str] | None:
+    """The answer to what a page asks; None: it waits."""
+    if visitor.title.startswith("Round"):
+        return {"answer": chance.choice("JF")}
+    known: dict[str, dict[str, str]] = {
+        "Consent": {"answer": "agree"},
+        "Instructions": {"answer": "continue"},
+        "Questions on the rules": {"rounds": "1", "same": "0"},
+        "Choose one": {"guess": "0"},
+        "About you": {"age": "30", "remarks": ""},
+        "Thank you": {"answer": "continue"},
+    }
+    return known.get(visitor.title)
+
+
+def patiently(visitor: Visitor, method: str, path: str, fields: dict[str, str] | None = None) -> None:
+    """A request that is repeated until there is a server to answer it."""
+    for _ in range(3000):
+        try:
+            visitor.request(method, path, fields)
+        except OSError:
+            time.sleep(0.05)
+            continue
+        if visitor.status < 500:
+            return
