@@ -15,10 +15,14 @@ from typing import Any
 import pytest
 
 from ostrom.agents.config import AgentConfig
-from ostrom.answers import Answer
+from ostrom.agents.tree import TreeAgent, tree_key
+from ostrom.answers import Answer, Choice
+from ostrom.errors import StudyError
 from ostrom.games import build_game
 from ostrom.mechanisms import mechanisms
-from ostrom.mechanisms.walk import Walk, moves_of
+from ostrom.mechanisms.missing import void_round
+from ostrom.mechanisms.protocol import Decision, History, Round, View
+from ostrom.mechanisms.walk import Moves, Walk, moves_of
 from ostrom.streams import Streams
 from ostrom.studies.run import open_run
 from ostrom.testing.check_mechanism import drive
@@ -182,6 +186,37 @@ def test_what_is_not_the_same_every_time_has_no_tree(
     assert refused.returncode == 2 and said in refused.stderr
 
 
-def test_the_identity_of_other_agents_is_as_it_was() -> None:
-    """Columns of older tables still fit: a key that is not used is no part of an agent."""
-    assert AgentConfig(strategy="grim").identity == "895a087621f2"
+def test_a_precomputed_player_is_another_agent_than_the_model_itself() -> None:
+    common = {"model": "a/b", "params": {"temperature": 0}}
+    made = [
+        AgentConfig.model_validate({**common, **tree}).identity
+        for tree in ({}, {"tree": "auto"}, {"tree": "x"})
+    ]
+    assert len(set(made)) == 3
+
+
+def test_a_void_round_is_none_of_the_tree() -> None:
+    """The answer is that of the rounds that were played; what the tree does not hold is refused by name."""
+    game = build_game("prisoners_dilemma")
+    config = AgentConfig(model="a/b", tree="auto", params={"temperature": 0})
+    told = {"repeated": True}
+    answers: dict[Moves, Answer] = {(): Answer("cooperate", "exact"), ((1,),): Answer("defect", "exact")}
+    agent = TreeAgent(config, {tree_key(config, game, 0, "repetition", told): answers})
+    played = Round(1, (0, 1), game.payoff((0, 1)))
+    void = void_round(game, 2, (1,))
+
+    def decision(*rounds: Round) -> Decision:
+        past = History(list(rounds), gaps=any(r.void for r in rounds))
+        return Decision(
+            0, "act", View(game, 0, "repetition", len(rounds) + 1, past, told), Choice(game.actions[0])
+        )
+
+    desk: Any = None
+    assert (
+        agent.reply(decision(played, void), desk).value
+        == agent.reply(decision(played), desk).value
+        == "defect"
+    )
+    assert agent.reply(decision(void), desk).value == "cooperate"
+    with pytest.raises(StudyError, match=r"no answer to this 'act' decision in game .*, seat 1, round 3"):
+        agent.reply(decision(played, played), desk)

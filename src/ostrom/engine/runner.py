@@ -289,7 +289,6 @@ class Runner:
             self._failed(unit, journal, ended.steps, str(ended.error))
         else:
             await self._conclude(unit, ended, journal)
-        await journal.flush()  # whoever hears of the end reads it from the journal
         return ended.error
 
     async def _play(self, unit: Unit, journal: Journal) -> Ended:
