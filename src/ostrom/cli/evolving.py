@@ -79,10 +79,10 @@ def evolve(
 
     Exit code: 1 when some tournament has no result because matches are missing or a file is wrong.
     """
-    from ostrom.analysis.dynamics.evolution import Settings, check_settings
+    from ostrom.analysis.dynamics.evolution import EvolutionSettings, check_settings
     from ostrom.analysis.dynamics.evolution_tables import entry_of, write_evolution
 
-    settings = Settings(
+    settings = EvolutionSettings(
         eta, steps, tolerance, read_start(start), seed, population, selection, mapping,  # type: ignore[arg-type]
         beta, mutation, alpha, duration, samples,
     )  # fmt: skip

@@ -11,7 +11,7 @@ from ostrom.cli.data import RUNS
 from ostrom.cli.output import print_json, print_table, say, write
 
 if TYPE_CHECKING:
-    from ostrom.analysis.inference.runs import Estimate, RunInference
+    from ostrom.analysis.inference.runs import AgentFrequencies, RunInference
 
 UNSEEN = 0.0005
 """Weights that round to nothing are named in one line."""
@@ -81,7 +81,7 @@ def _show(found: RunInference) -> None:
         say(note)
 
 
-def _show_estimate(estimate: Estimate) -> None:
+def _show_estimate(estimate: AgentFrequencies) -> None:
     who = _where(estimate.within, estimate.agent or "all agents")
     found = estimate.frequencies
     if found is not None:

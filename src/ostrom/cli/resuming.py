@@ -50,10 +50,10 @@ def resume(
     """
     from ostrom.engine.runner import Options
     from ostrom.studies.resolve import resolve_run
-    from ostrom.studies.session import Session
+    from ostrom.studies.session import RunOptions
 
     say_allowed(allow_key)
-    given = Session.of(prompts=prompts, prices=prices, cache=cache, max_connections=max_connections)
+    given = RunOptions.of(prompts=prompts, prices=prices, cache=cache, max_connections=max_connections)
     found = resolve_run(
         run,
         runs,

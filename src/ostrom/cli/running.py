@@ -79,7 +79,7 @@ def run(
     from ostrom.engine.runner import Options
     from ostrom.errors import UsageError
     from ostrom.studies.resolve import resolve
-    from ostrom.studies.session import Session
+    from ostrom.studies.session import RunOptions
 
     say_allowed(allow_key, model, set_)
     cluster = cluster_of(executor, ray_address, workers)
@@ -101,7 +101,7 @@ def run(
     options = Options(
         max_connections=max_connections, limit=limit, cache=cache, prices=found.prices, cluster=cluster
     )
-    session = Session.of(
+    session = RunOptions.of(
         prompts=prompts, prices=prices, cache=cache, max_connections=max_connections,
         executor=executor, ray_address=ray_address, workers=workers,
     )  # fmt: skip

@@ -22,7 +22,7 @@ from ostrom.models.sending import Prepare, preparing
 from ostrom.streams import key_of
 
 
-class Calls(Protocol):
+class CallLog(Protocol):
     """Where tries at calls are written down."""
 
     def call(self, record: CallRecord) -> None:
@@ -47,7 +47,7 @@ class Caller:
 
     def __init__(
         self,
-        journal: Calls,
+        journal: CallLog,
         tally: Tally,
         gate: Gate,
         stopping: asyncio.Event,

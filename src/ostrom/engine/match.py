@@ -57,7 +57,7 @@ class Calls(Protocol):
         ...
 
 
-class Match:
+class LiveMatch:
     """Plays one unit. ``known`` and ``replies`` are what an earlier attempt left in the journal."""
 
     def __init__(
@@ -156,7 +156,7 @@ class _Desk:
 
     __slots__ = ("complaints", "match", "player", "step", "unit")
 
-    def __init__(self, match: Match, player: int) -> None:
+    def __init__(self, match: LiveMatch, player: int) -> None:
         self.match, self.player, self.step, self.unit = match, player, match.step, match.unit.index
         self.complaints = 0
 

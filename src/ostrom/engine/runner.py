@@ -15,7 +15,7 @@ from ostrom import __version__
 from ostrom.agents.policy import SkipMatch
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.arriving import play_arrivals
-from ostrom.engine.executors.base import Assignment, Ended, Executor, Manner, Session
+from ostrom.engine.executors.base import Assignment, Executor, Manner, Session, UnitEnd
 from ostrom.engine.executors.cluster import Cluster
 from ostrom.engine.executors.local import LocalExecutor
 from ostrom.engine.folder import Folder
@@ -291,17 +291,17 @@ class Runner:
             await self._conclude(unit, ended, journal)
         return ended.error
 
-    async def _play(self, unit: Unit, journal: Journal) -> Ended:
+    async def _play(self, unit: Unit, journal: Journal) -> UnitEnd:
         try:
             facts = await self._prepared(unit, journal)
         except OstromError as error:
-            return Ended(error=error)
+            return UnitEnd(error=error)
         begun, failed = unit.index in self._begun, unit.index in self._failed_before
         return await self.executor.play(
             Assignment(unit, facts, begun, again=self.options.ask_again and failed)
         )
 
-    async def _conclude(self, unit: Unit, ended: Ended, journal: Journal) -> None:
+    async def _conclude(self, unit: Unit, ended: UnitEnd, journal: Journal) -> None:
         """Write down how a unit ended; what stops the run is told to everyone."""
         error = ended.error
         if error is None:

@@ -13,9 +13,9 @@ from jinja2 import Template, TemplateError, TemplateNotFound, UndefinedError, no
 
 from ostrom.errors import StudyError, UnknownName
 from ostrom.framing.sandbox import Sandbox
-from ostrom.framing.stories import Story, split
+from ostrom.framing.stories import CoverStory, split
 from ostrom.framing.templates import (
-    Loader,
+    TemplateLoader,
     asks_for,
     includes,
     only_writes_down,
@@ -70,9 +70,9 @@ class Library:
         self._mine = tuple(mine)
         self._sets: dict[str, Library] = {}
         self._asked: dict[str, frozenset[str] | None] = {}
-        self._loader = Loader(folders, self._mine)
+        self._loader = TemplateLoader(folders, self._mine)
         self._env = Sandbox(self._loader)
-        self._stories: dict[str, Story] = {}
+        self._stories: dict[str, CoverStory] = {}
         self._known: dict[str, bool] = {}
         self._ready: dict[str, tuple[Template, tuple[str, ...] | None]] = {}
         self._texts: dict[tuple[Any, ...], str] = {}
@@ -283,7 +283,7 @@ class Library:
         self._ready[path] = (self.template(path), None if includes(tree) else asks_for(tree))
         return self._ready[path]
 
-    def story(self, name: str) -> Story:
+    def story(self, name: str) -> CoverStory:
         """A cover story by name."""
         if name not in self._stories:
             self.need("stories", name)
@@ -301,7 +301,7 @@ class Library:
             except TEMPLATE_TROUBLE as error:
                 raise StudyError(f"is not a valid template: {error}", file=str(path)) from None
             asked = None if includes(tree) else frozenset(asks_for(tree))
-            self._stories[name] = Story({**words, **own_words}, template, asked)
+            self._stories[name] = CoverStory({**words, **own_words}, template, asked)
         return self._stories[name]
 
     def open_story(self, name: str, values: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from ostrom.plain_yaml import read_yaml
 
 
 @dataclass(frozen=True)
-class Story:
+class CoverStory:
     """A cover story: its words and its opening paragraph."""
 
     words: Mapping[str, str]

@@ -41,7 +41,7 @@ def text_of(path: Path, within: Path | None = None) -> str:
         raise StudyError("is not a text file in UTF-8", file=str(path)) from None
 
 
-class Loader(BaseLoader):
+class TemplateLoader(BaseLoader):
     """Loads templates from folders and keeps their syntax trees: parsing takes longer than all the rest.
 
     Files of installed packages are trusted to lie where they are; those of a ``foreign`` folder must lie in it.

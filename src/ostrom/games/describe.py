@@ -15,7 +15,7 @@ from ostrom.games.symmetry import interchangeable
 
 
 @dataclass(frozen=True)
-class Line:
+class OutcomeLine:
     """One outcome from a seat's side."""
 
     seat: int
@@ -51,7 +51,7 @@ class CountLine:
     """What each of the others who play an action is paid; None where nobody plays it."""
 
 
-def describe(game: Game, seat: int) -> tuple[Line, ...]:
+def describe(game: Game, seat: int) -> tuple[OutcomeLine, ...]:
     """Every outcome as a seat sees it: own actions in order, under each all actions of the others.
 
     >>> from ostrom.games.catalog.trust import build
@@ -64,7 +64,7 @@ def describe(game: Game, seat: int) -> tuple[Line, ...]:
         for combination in product(*(range(len(game.actions[other])) for other in rest)):
             actions = dict(zip(rest, combination, strict=True)) | {seat: own}
             payoffs = game.payoff([actions[s] for s in range(game.seats)])
-            lines.append(Line(seat, own, tuple(zip(rest, combination, strict=True)), payoffs))
+            lines.append(OutcomeLine(seat, own, tuple(zip(rest, combination, strict=True)), payoffs))
     return tuple(lines)
 
 

@@ -20,7 +20,7 @@ from ostrom.lab.runs import Run, open_run
 from ostrom.lab.stating import Study
 from ostrom.lab.stating import study as stated
 from ostrom.studies.run import Watch, play_plan, play_plan_async
-from ostrom.studies.session import Session, save_session
+from ostrom.studies.session import RunOptions, save_session
 
 T = TypeVar("T")
 
@@ -90,7 +90,7 @@ def _arguments(
 ) -> dict[str, Any]:
     """What plays the study, as ``play_plan`` takes it."""
     store = None if cache is None else Path(cache)
-    session = Session.of(**(study.session or {}), cache=store, max_connections=max_connections)
+    session = RunOptions.of(**(study.session or {}), cache=store, max_connections=max_connections)
 
     async def begin(home: Folder) -> None:
         save_session(home.path, session)

@@ -23,7 +23,7 @@ ACTS = f"{DONE} AND kind = 'act' AND cooperative IS NOT NULL"
 
 
 @dataclass(frozen=True)
-class Curve:
+class RoundCurve:
     """Cooperation of one group along the rounds; NaN where a band is not known."""
 
     key: Mapping[str, Any]
@@ -40,7 +40,7 @@ def last_round(data: RunData) -> int:
     return int(data.records(f"SELECT coalesce(max(round), 0) AS r FROM decisions WHERE {ACTS}")[0]["r"])
 
 
-def curves_over_rounds(data: RunData, by: Sequence[str], width: int) -> tuple[list[Curve], bool]:
+def curves_over_rounds(data: RunData, by: Sequence[str], width: int) -> tuple[list[RoundCurve], bool]:
     """A curve for every combination of columns, in the order of the study, and whether there are bands."""
     data.need("decisions", by)
     keys = "".join(f"{quoted(name)}, " for name in by)
@@ -71,7 +71,7 @@ def curves_over_rounds(data: RunData, by: Sequence[str], width: int) -> tuple[li
 
 def _banded(
     key: Mapping[str, Any], of: list[tuple[int, int, float]], width: int, exact: Determinism
-) -> Curve:
+) -> RoundCurve:
     """Mean and band of one group; a match that ended early counts in the bins that it reached."""
     matches = sorted({m for m, _, _ in of})
     bins = sorted({b for _, b, _ in of})
@@ -93,10 +93,12 @@ def _banded(
             np.array([np.nan if v is None else v for v in of])
             for of in zip(*((f.low, f.high) for f in found), strict=True)
         )
-    return Curve(key, len(matches), np.array(bins) * width + 1, mean, low, high)
+    return RoundCurve(key, len(matches), np.array(bins) * width + 1, mean, low, high)
 
 
-def _plain(key: Mapping[str, Any], of: list[tuple[int, int, float]], width: int) -> Curve:
+def _plain(key: Mapping[str, Any], of: list[tuple[int, int, float]], width: int) -> RoundCurve:
     unknown = np.full(len(of), np.nan)
     starts = np.array([b for _, b, _ in of]) * width + 1
-    return Curve(key, max(n for n, _, _ in of), starts, np.array([v for _, _, v in of]), unknown, unknown)
+    return RoundCurve(
+        key, max(n for n, _, _ in of), starts, np.array([v for _, _, v in of]), unknown, unknown
+    )

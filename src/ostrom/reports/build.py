@@ -50,7 +50,7 @@ def build_report(data: RunData, wanted: Sequence[Spec] | None = None, *, safe: b
     need_extras()
     if wanted is None:
         wanted = (data.study.get("report") or {}).get("panels") or ()
-    desk = Desk(data, safe=safe)
+    desk = ReportFiles(data, safe=safe)
     first = desk.first()
     sections = [desk.section(spec) for spec in chosen_panels(wanted)]
     page = render_page(data, first, sections, warnings(data), card(data), reproduce(data), findings(data))
@@ -58,7 +58,7 @@ def build_report(data: RunData, wanted: Sequence[Spec] | None = None, *, safe: b
     return Report(path, tuple(f"{s.title}: {s.error}" for s in sections if s.error))
 
 
-class Desk:
+class ReportFiles:
     """Collects the files of a report and writes them at the end."""
 
     def __init__(self, data: RunData, *, safe: bool, folder: str = "report") -> None:

@@ -27,7 +27,7 @@ from ostrom.registry import write_spec
 from ostrom.studies.checks import check_memory
 from ostrom.studies.counterfactuals import AS_IT_WAS, Edit, edits, remembered
 from ostrom.studies.factors import Factor, Level
-from ostrom.studies.fork import Answers, ForkPlan, Origin, Point, copy_answers, point_of, rules_of
+from ostrom.studies.fork import Answers, ForkPlan, ForkPoint, Origin, copy_answers, point_of, rules_of
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import Run, Watch, play_plan
 
@@ -173,7 +173,7 @@ def attribute(
     return result, Path(runs) / label
 
 
-def _step(run: Run, point: Point, match: int, number: int, seat: int) -> int:
+def _step(run: Run, point: ForkPoint, match: int, number: int, seat: int) -> int:
     """The step at which the player chose its action in that round."""
     where = f"match {match} of {run.name}"
     if not 1 <= seat <= len(point.unit.players):
@@ -188,7 +188,7 @@ def _step(run: Run, point: Point, match: int, number: int, seat: int) -> int:
     raise UsageError(f"--round {number}: {where} has rounds 1 to {point.rounds}")
 
 
-def _taken(point: Point, step: int, player: int) -> str | None:
+def _taken(point: ForkPoint, step: int, player: int) -> str | None:
     value = point.answers[step, player, ""][0].value
     return value if isinstance(value, str) else None
 

@@ -20,7 +20,7 @@ from ostrom.models.base import Model
 from ostrom.studies.changes import ROUNDS, changed_agent, described, read_changes, relabelled
 from ostrom.studies.checks import check_memory
 from ostrom.studies.factors import Factor, Level
-from ostrom.studies.fork import ForkPlan, Origin, Point, copy_answers, point_of
+from ostrom.studies.fork import ForkPlan, ForkPoint, Origin, copy_answers, point_of
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import Run, Watch, play_plan
 
@@ -150,7 +150,7 @@ def branch(
     return BranchResult(result, Path(runs) / label, origin)
 
 
-def _step(run: Run, point: Point, match: int, at: int, changes: Mapping[str, Any]) -> int:
+def _step(run: Run, point: ForkPoint, match: int, at: int, changes: Mapping[str, Any]) -> int:
     """The step at which a round begins; the round after the last one too, where more are to be played."""
     step = point.step_of(at) if at >= 1 else None
     if step is not None:

@@ -28,7 +28,7 @@ class Chance:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class RoundEffect:
     """One change to one remembered round and what came of it."""
 
     round: int
@@ -57,7 +57,7 @@ class Attribution:
     taken: str | None
     """What the player did in the match."""
     baseline: Chance
-    effects: tuple[Effect, ...]
+    effects: tuple[RoundEffect, ...]
     complete: bool
 
     def as_dict(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def read_effects(run: Run, level: float = 0.95) -> Attribution:
         assert edit is not None
         change, low, high = _difference(plan.origin.measure, chance, base, level)
         effects.append(
-            Effect(edit.round, edit.back, edit.row, _shown(plan, edit.back), chance, change, low, high)
+            RoundEffect(edit.round, edit.back, edit.row, _shown(plan, edit.back), chance, change, low, high)
         )
     origin = plan.origin
     return Attribution(

@@ -157,7 +157,7 @@ def reply_of(config: AgentConfig, form: Form) -> tuple[int, int | None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class BudgetForecast:
     """Whether a budget suffices, as far as that can be known before the first call."""
 
     of: str
@@ -175,7 +175,7 @@ class Verdict:
         return f"budget of {self.budget:g} {unit}: {self.verdict} ({needed})"
 
 
-def verdicts(bound: Forecast, budget: Budget) -> list[Verdict]:
+def verdicts(bound: Forecast, budget: Budget) -> list[BudgetForecast]:
     """What a forecast says about every bound of a budget."""
     most_tokens = None if bound.tokens_out is None else bound.tokens_in + bound.tokens_out
     needs: dict[str, tuple[float | None, float | None]] = {
@@ -187,7 +187,7 @@ def verdicts(bound: Forecast, budget: Budget) -> list[Verdict]:
     for of, (likely, most) in needs.items():
         allowed = getattr(budget, of)
         if allowed is not None:
-            found.append(Verdict(of, allowed, likely, most, _verdict(allowed, likely, most)))
+            found.append(BudgetForecast(of, allowed, likely, most, _verdict(allowed, likely, most)))
     return found
 
 

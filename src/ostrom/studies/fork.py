@@ -46,7 +46,7 @@ class Origin(BaseModel):
 
 
 @dataclass(frozen=True)
-class Point:
+class ForkPoint:
     """A match of a run, replayed."""
 
     unit: Unit
@@ -67,7 +67,7 @@ class Point:
         return {place: answer for place, answer in self.answers.items() if place[0] < step}
 
 
-def point_of(run: Run, match: int) -> Point:
+def point_of(run: Run, match: int) -> ForkPoint:
     """A finished match of a run, or one line about why there is none."""
     unit = run.plan.unit(match)
     ended = run.journal.ended(match)
@@ -83,7 +83,7 @@ def point_of(run: Run, match: int) -> Point:
         given = tuple(found[3] for found in prepared if found is not None)
     steps, outcome, answers = run.rows.replayed(unit)
     assert outcome is not None, "a finished match has an outcome"
-    return Point(unit, answers, steps, len({r.number for r in outcome.rounds}), given)
+    return ForkPoint(unit, answers, steps, len({r.number for r in outcome.rounds}), given)
 
 
 def rules_of(unit: Unit, given: Sequence[Mapping[str, Any]] | None) -> Mechanism:

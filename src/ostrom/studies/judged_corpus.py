@@ -26,14 +26,14 @@ DROPPED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class JudgedTrace:
     """The reply that decided, and the number of its call."""
 
     call: int
     text: str
 
 
-def trace_of(run: Run, match: int, step: int, player: int) -> Trace | None:
+def trace_of(run: Run, match: int, step: int, player: int) -> JudgedTrace | None:
     """The reply that became the answer: the last one asked for the decision itself, with its forced end."""
     call, text = None, ""
     for number, part, reply, reasoning in run.journal.asked(match, step, player):
@@ -41,7 +41,7 @@ def trace_of(run: Run, match: int, step: int, player: int) -> Trace | None:
             call, text = number, "\n\n".join(filter(None, [reasoning, reply]))
         elif re.fullmatch(r"try\d+\.end", part):
             text = f"{text.rstrip()}\n{reply}"
-    return None if call is None else Trace(call, text.strip())
+    return None if call is None else JudgedTrace(call, text.strip())
 
 
 def collect(run: Run, known: Sequence[Mapping[str, Any]], shortest: int = SHORTEST) -> list[dict[str, Any]]:

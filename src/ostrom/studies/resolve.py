@@ -22,7 +22,7 @@ from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import try_prompts
 from ostrom.studies.run import check_same, find_run, home_of, library_of_run
 from ostrom.studies.schema import ReportRule, StudyFile
-from ostrom.studies.session import Session, load_session
+from ostrom.studies.session import RunOptions, load_session
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Resolved:
 
     plan: StudyPlan
     prices: Mapping[str, Rates] | None = None
-    session: Session = field(default_factory=Session)
+    session: RunOptions = field(default_factory=RunOptions)
     folder: Path = Path()
     """Where a run lies that is to be resumed."""
 
@@ -59,7 +59,7 @@ def resolve_run(
     run: str | Path,
     runs: str | Path = "runs",
     *,
-    given: Session = Session(),
+    given: RunOptions = RunOptions(),
     seeds: int | None = None,
     budget: Mapping[str, Any] | None = None,
 ) -> Resolved:

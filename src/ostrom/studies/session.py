@@ -27,7 +27,7 @@ PATHS = ("prompts", "prices", "cache")
 
 
 @dataclass(frozen=True)
-class Session:
+class RunOptions:
     """The options of `ostrom run` that say how, not what."""
 
     prompts: str | None = None
@@ -39,15 +39,15 @@ class Session:
     workers: int | None = None
 
     @staticmethod
-    def of(**given: Any) -> Session:
+    def of(**given: Any) -> RunOptions:
         """What was given; paths are made absolute, so that a run can be resumed from any folder."""
         for name in PATHS:
             if given.get(name) is not None:
                 given[name] = str(Path(given[name]).resolve())
-        return Session(**given)
+        return RunOptions(**given)
 
 
-def save_session(folder: Path, session: Session) -> None:
+def save_session(folder: Path, session: RunOptions) -> None:
     """Keep how a run is played; where that cannot be written the run goes on without it."""
     data = asdict(session)
     with suppress(OSError, RunError):
@@ -55,16 +55,16 @@ def save_session(folder: Path, session: Session) -> None:
         write_whole(folder / FILE, text)
 
 
-def load_session(folder: Path, given: Collection[str] = ()) -> Session:
+def load_session(folder: Path, given: Collection[str] = ()) -> RunOptions:
     """How a run was played last; a path that somebody else wrote down is refused unless it is given anew."""
     file = folder / FILE
     try:
         data = orjson.loads(refuse_link(file).read_bytes())
     except FileNotFoundError:
-        return Session()
+        return RunOptions()
     except (OSError, orjson.JSONDecodeError) as error:
         raise RunError(f"{file}: cannot be read: {error} (repeat `ostrom run` with its options)") from None
-    names = {field.name for field in fields(Session)}
+    names = {field.name for field in fields(RunOptions)}
     if not isinstance(data, dict) or set(data) != names | {"seal"} or not _well_typed(data):
         raise RunError(f"{file}: is not what ostrom writes there (repeat `ostrom run` with its options)")
     seal = data.pop("seal")
@@ -76,7 +76,7 @@ def load_session(folder: Path, given: Collection[str] = ()) -> Session:
                     f"{file}: names {data[name]!r} for {option}, but was not written here by you "
                     f"(if you want that, give {option} yourself)"
                 )
-    return Session(**data)
+    return RunOptions(**data)
 
 
 def _well_typed(data: dict[str, Any]) -> bool:

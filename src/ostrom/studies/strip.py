@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ostrom.studies.effects import Attribution, Effect
+from ostrom.studies.effects import Attribution, RoundEffect
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 
@@ -31,7 +31,7 @@ def sign(change: float | None) -> str:
 
 def strips(found: Attribution) -> list[str]:
     """Two lines per kind of change, the oldest round on the left: how much, and in which direction."""
-    kinds: dict[str, list[Effect]] = {}
+    kinds: dict[str, list[RoundEffect]] = {}
     for effect in found.effects:
         kinds.setdefault(effect.row, []).append(effect)
     width = max(len(row) for row in kinds)

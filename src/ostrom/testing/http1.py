@@ -41,11 +41,13 @@ def response(status: int, body: bytes, extra: str = "", length: int | None = Non
     return f"{head}Content-Length: {size}\r\n{extra}\r\n".encode("latin-1") + body
 
 
-class Connection(asyncio.Protocol):
+class ServedConnection(asyncio.Protocol):
     """One connection: cuts the bytes into requests and hands them on, one at a time."""
 
     def __init__(
-        self, handle: Callable[[Received, Connection], None], on_lost: Callable[[Connection], None]
+        self,
+        handle: Callable[[Received, ServedConnection], None],
+        on_lost: Callable[[ServedConnection], None],
     ) -> None:
         self._handle, self._on_lost = handle, on_lost
         self._buffer = b""

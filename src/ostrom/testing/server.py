@@ -22,7 +22,7 @@ from typing import Any
 import orjson
 
 from ostrom.testing.faults import Faults, Latency
-from ostrom.testing.http1 import Connection, Received, response
+from ostrom.testing.http1 import Received, ServedConnection, response
 from ostrom.testing.replies import answer, anthropic_document, openai_document
 
 Respond = Callable[[dict[str, Any]], str | dict[str, Any] | tuple[int, dict[str, Any]]]
@@ -58,9 +58,9 @@ class LoopbackServer:
         self._since = 0.0
         self.fault_counts: Counter[str] = Counter()
         self._seen: Counter[int] = Counter()
-        self._open: set[Connection] = set()
+        self._open: set[ServedConnection] = set()
         self._drips: set[asyncio.Future[None]] = set()
-        self._waiting: dict[Connection, asyncio.TimerHandle | None] = {}
+        self._waiting: dict[ServedConnection, asyncio.TimerHandle | None] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
@@ -135,12 +135,12 @@ class LoopbackServer:
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
 
-    def _connection(self) -> Connection:
-        connection = Connection(self._handle, self._lost)
+    def _connection(self) -> ServedConnection:
+        connection = ServedConnection(self._handle, self._lost)
         self._open.add(connection)
         return connection
 
-    def _lost(self, connection: Connection) -> None:
+    def _lost(self, connection: ServedConnection) -> None:
         self._open.discard(connection)
         if connection in self._waiting:
             timer = self._waiting.pop(connection)
@@ -148,7 +148,7 @@ class LoopbackServer:
                 timer.cancel()
             self._fly(-1)
 
-    def _handle(self, received: Received, connection: Connection) -> None:
+    def _handle(self, received: Received, connection: ServedConnection) -> None:
         if received.method != "POST":
             known = {"/stats": self.stats(), "/v1/models": {"object": "list", "data": [{"id": "loopback"}]}}
             found = known.get(received.path)
@@ -189,7 +189,7 @@ class LoopbackServer:
             self._seen[key] += 1
         return self.faults.draw(body, attempt), self.latency.draw(body, attempt)
 
-    def _reply(self, data: bytes, connection: Connection, fault: str | None) -> None:
+    def _reply(self, data: bytes, connection: ServedConnection, fault: str | None) -> None:
         if fault is not None:
             self.fault_counts[fault] += 1
             if fault == "hang":
@@ -228,7 +228,7 @@ class LoopbackServer:
         return response(200, orjson.dumps(shape(body, said, finish)))
 
 
-async def _drip(connection: Connection, data: bytes) -> None:
+async def _drip(connection: ServedConnection, data: bytes) -> None:
     for start in range(0, len(data), DRIP_BYTES):
         connection.write(data[start : start + DRIP_BYTES])
         await asyncio.sleep(DRIP_SECONDS)

@@ -31,7 +31,7 @@ ALPHAS = tuple(float(10.0**power) for power in range(-3, 5))
 
 
 @dataclass(frozen=True)
-class Settings:
+class EvolutionSettings:
     """What a dynamics may be told; None: its own default. A setting that it does not take is refused."""
 
     eta: float | None = None
@@ -208,7 +208,7 @@ DYNAMICS: Mapping[str, tuple[Callable[[_Case], Evolved], frozenset[str], Mapping
 """Every dynamics with the settings that it takes and the defaults that are its own."""
 
 
-def check_settings(dynamics: str, settings: Settings) -> dict[str, Any]:
+def check_settings(dynamics: str, settings: EvolutionSettings) -> dict[str, Any]:
     """All settings of a dynamics, defaults included; one that it does not take is refused.
 
     >>> check_settings("alpha-rank", Settings(population=20))
@@ -239,12 +239,14 @@ def replicator_paths(values: Floats, starts: Floats, *, eta: float = 0.1, steps:
     return np.array(states)
 
 
-def evolve(tournament: Tournament, dynamics: str = "replicator", settings: Settings | None = None) -> Evolved:
+def evolve(
+    tournament: Tournament, dynamics: str = "replicator", settings: EvolutionSettings | None = None
+) -> Evolved:
     """Let a population evolve on the payoffs of a tournament (UsageError where there is no payoff tensor).
 
     Random draws depend on the seed and the tournament's cell alone.
     """
-    resolved = check_settings(dynamics, settings or Settings())
+    resolved = check_settings(dynamics, settings or EvolutionSettings())
     cell = orjson.dumps(dict(tournament.cell), option=orjson.OPT_SORT_KEYS, default=str).decode()
     streams = Streams(int(resolved.get("seed", 0)), key_of(f"evolve:{cell}"))
     return DYNAMICS[dynamics][0](_Case(tournament.tensor(), resolved, streams))

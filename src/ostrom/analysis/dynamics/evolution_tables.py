@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from ostrom.analysis.dynamics.evolution import Evolved, Settings, evolve
+from ostrom.analysis.dynamics.evolution import EvolutionSettings, Evolved, evolve
 from ostrom.analysis.dynamics.tournament import Tournament
 from ostrom.analysis.spreadsheet import safe_rows
 from ostrom.analysis.tables import write_csv, write_parquet
@@ -20,7 +20,7 @@ RESULTS = ("long_run", "final", "mass", "rating", "rank", "expected")
 
 
 def entry_of(
-    tournament: Tournament, dynamics: str, settings: Settings
+    tournament: Tournament, dynamics: str, settings: EvolutionSettings
 ) -> tuple[dict[str, Any], Evolved | None]:
     """A tournament and what came of it as plain data; ``why`` says why a population cannot evolve on it."""
     evolved, why = None, None

@@ -7,19 +7,19 @@ from ostrom.analysis.inference.comparison import (
 )
 from ostrom.analysis.inference.frequencies import StrategyFrequencies, StrategyWeight, strategy_frequencies
 from ostrom.analysis.inference.prescribed import DEFAULT_CANDIDATES, named_candidates, prescribed_moves
-from ostrom.analysis.inference.responses import PlayedPair, Response, ResponseTable, response_table
-from ostrom.analysis.inference.runs import Estimate, Responses, RunInference, infer_strategies
+from ostrom.analysis.inference.responses import PlayedPair, ResponseTable, StateResponse, response_table
+from ostrom.analysis.inference.runs import AgentFrequencies, Responses, RunInference, infer_strategies
 
 __all__ = [
     "DEFAULT_CANDIDATES",
-    "Estimate",
+    "AgentFrequencies",
     "LeftOut",
     "PlayedMatch",
     "PlayedPair",
-    "Response",
     "ResponseTable",
     "Responses",
     "RunInference",
+    "StateResponse",
     "StrategyFrequencies",
     "StrategyWeight",
     "infer_strategies",

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from ostrom.analysis.inference.choices import PlayedMatch, choice_table
 from ostrom.analysis.inference.frequencies import Unit, aic, bic, fit_groups
 from ostrom.analysis.statistics.errors import BadSample
-from ostrom.analysis.statistics.result import Result
+from ostrom.analysis.statistics.result import StatisticsResult
 
 
 @dataclass(frozen=True)
-class LeftOut(Result):
+class LeftOut(StatisticsResult):
     """What is lost without one group of candidates; positive `bic_loss` speaks for keeping it.
 
     The p-value takes the weight of zero as the edge of its range: half a chi-square with one degree of

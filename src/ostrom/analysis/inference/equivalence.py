@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ostrom.analysis.inference.choices import ChoiceTable
-from ostrom.analysis.inference.mixture import Mixture
+from ostrom.analysis.inference.mixture import MixtureFit
 
 
 def equivalent_groups(table: ChoiceTable) -> tuple[tuple[int, ...], ...]:
@@ -16,7 +16,7 @@ def equivalent_groups(table: ChoiceTable) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(members) for members in groups.values())
 
 
-def undetermined(fit: Mixture) -> tuple[int, ...]:
+def undetermined(fit: MixtureFit) -> tuple[int, ...]:
     """Groups whose weights can be traded against each other without any loss of likelihood.
 
     Such a trade needs candidates that an optimum may use at all (no loss from a little weight) and a

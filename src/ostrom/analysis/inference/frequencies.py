@@ -15,17 +15,17 @@ import numpy as np
 
 from ostrom.analysis.inference.choices import ChoiceTable, PlayedMatch, choice_table
 from ostrom.analysis.inference.equivalence import equivalent_groups, undetermined
-from ostrom.analysis.inference.mixture import Mixture, climb, fit_mixture
+from ostrom.analysis.inference.mixture import MixtureFit, climb, fit_mixture
 from ostrom.analysis.statistics.errors import BadSample
 from ostrom.analysis.statistics.resampling import resampling_plan
-from ostrom.analysis.statistics.result import Interval, Result
+from ostrom.analysis.statistics.result import Interval, StatisticsResult
 from ostrom.analysis.statistics.samples import Floats, checked_level, checked_resamples
 
 Unit = Literal["match", "player"]
 
 
 @dataclass(frozen=True)
-class StrategyWeight(Result):
+class StrategyWeight(StatisticsResult):
     """Share of one group of candidates; more than one name means that these data cannot tell them apart."""
 
     strategies: tuple[str, ...]
@@ -41,7 +41,7 @@ class StrategyWeight(Result):
 
 
 @dataclass(frozen=True)
-class StrategyFrequencies(Result):
+class StrategyFrequencies(StatisticsResult):
     """Shares of strategies (they add up to 1), the error rate per move, and the fit.
 
     A weight with `determined` False can be traded against others without loss: read only their sum. AIC and
@@ -145,18 +145,18 @@ def strategy_frequencies(
     )
 
 
-def fit_groups(table: ChoiceTable) -> tuple[tuple[tuple[int, ...], ...], Mixture]:
+def fit_groups(table: ChoiceTable) -> tuple[tuple[tuple[int, ...], ...], MixtureFit]:
     """Groups of equivalent candidates and the fit with one member of each."""
     groups = equivalent_groups(table)
     return groups, fit_mixture(table.counts[:, [group[0] for group in groups], :], table.chances)
 
 
-def aic(fit: Mixture, parameters: int) -> float:
+def aic(fit: MixtureFit, parameters: int) -> float:
     """Akaike's criterion: the weights less one, plus the error rate, make as many parameters as groups."""
     return 2 * parameters - 2 * fit.log_likelihood
 
 
-def bic(fit: Mixture, parameters: int, units: int) -> float:
+def bic(fit: MixtureFit, parameters: int, units: int) -> float:
     """Schwarz's criterion with units as observations."""
     return parameters * math.log(units) - 2 * fit.log_likelihood
 
@@ -170,7 +170,7 @@ def error_rate(faithful: float) -> float:
 def _bootstrap(
     table: ChoiceTable,
     groups: tuple[tuple[int, ...], ...],
-    fit: Mixture,
+    fit: MixtureFit,
     rng: np.random.Generator,
     resamples: int,
 ) -> tuple[Floats, Floats]:

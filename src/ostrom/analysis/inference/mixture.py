@@ -25,7 +25,7 @@ LONGEST = 64.0
 
 
 @dataclass(frozen=True)
-class Mixture:
+class MixtureFit:
     """Weights, probability to follow the prescription, log-likelihood, and the distance from an optimum."""
 
     weights: Floats
@@ -35,7 +35,7 @@ class Mixture:
     likelihood: Floats
 
 
-def fit_mixture(counts: Floats, chances: Floats) -> Mixture:
+def fit_mixture(counts: Floats, chances: Floats) -> MixtureFit:
     """The maximum likelihood mixture of one table of counts (units, candidates, chances)."""
     patterns, sizes = np.unique(counts.reshape(len(counts), -1), axis=0, return_counts=True)
     table = patterns.reshape(-1, *counts.shape[1:])
@@ -164,7 +164,7 @@ class _Climb:
         return self._reached
 
 
-def _polished(table: Floats, chances: Floats, load: Floats, weights: Floats, faithful: float) -> Mixture:
+def _polished(table: Floats, chances: Floats, load: Floats, weights: Floats, faithful: float) -> MixtureFit:
     from scipy import optimize
 
     minimize: Any = optimize.minimize
@@ -208,4 +208,4 @@ def _polished(table: Floats, chances: Floats, load: Floats, weights: Floats, fai
     slack = gradient[:-1] / n - 1.0
     if slack.max() > 1e-3:
         raise NotConverged("the strategy frequencies did not reach an optimum")
-    return Mixture(here[:-1], float(here[-1]), height, slack, likelihood)
+    return MixtureFit(here[:-1], float(here[-1]), height, slack, likelihood)

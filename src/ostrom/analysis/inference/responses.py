@@ -11,7 +11,7 @@ import numpy as np
 from ostrom.analysis.intervals import mean_of
 from ostrom.analysis.statistics.errors import BadSample
 from ostrom.analysis.statistics.proportions import wilson
-from ostrom.analysis.statistics.result import Interval, Result
+from ostrom.analysis.statistics.result import Interval, StatisticsResult
 from ostrom.analysis.statistics.samples import Numbers, binary, same_length
 
 STATES = ("first", "CC", "CD", "DC", "DD")
@@ -28,7 +28,7 @@ class PlayedPair:
 
 
 @dataclass(frozen=True)
-class Response(Result):
+class StateResponse(StatisticsResult):
     """P(cooperate | state). Never reached: `estimate` and both intervals are None.
 
     `wilson_ci` takes rounds as independent and is shown for comparison; `cluster_ci` takes matches as independent and
@@ -46,14 +46,14 @@ class Response(Result):
 
 
 @dataclass(frozen=True)
-class ResponseTable(Result):
+class ResponseTable(StatisticsResult):
     """All five states of one player."""
 
-    responses: tuple[Response, ...]
+    responses: tuple[StateResponse, ...]
     n_matches: int
     unit: str
 
-    def __getitem__(self, state: str) -> Response:
+    def __getitem__(self, state: str) -> StateResponse:
         for line in self.responses:
             if line.state == state:
                 return line
@@ -93,15 +93,15 @@ def response_table(played: Sequence[PlayedPair], *, level: float = 0.95) -> Resp
 
 def _response(
     state: str, moves: list[float], states: list[str], matches: list[Hashable], level: float
-) -> Response:
+) -> StateResponse:
     reached = [index for index, item in enumerate(states) if item == state]
     if not reached:
-        return Response(state, None, 0, 0, 0, None, None, "never reached")
+        return StateResponse(state, None, 0, 0, 0, None, None, "never reached")
     at, inside = [moves[index] for index in reached], [matches[index] for index in reached]
     rounds = wilson(int(sum(at)), len(at), unit="round", level=level)
     found = mean_of(at, bounds=(0.0, 1.0), clusters=inside).limits(level)
     ci = None if found.low is None or found.high is None else Interval(found.low, found.high, level)
-    return Response(
+    return StateResponse(
         state, rounds.estimate, rounds.successes, len(at), len(set(inside)), rounds.ci, ci,
         found.note or None if ci is None else None,
     )  # fmt: skip

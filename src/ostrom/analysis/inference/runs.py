@@ -26,7 +26,7 @@ RESAMPLES = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class AgentFrequencies:
     """The shares of strategies of one agent, or over all agents (``agent`` is None)."""
 
     within: Mapping[str, Any]
@@ -73,7 +73,7 @@ class RunInference:
     candidates: tuple[str, ...]
     resamples: int
     matches: int
-    estimates: tuple[Estimate, ...]
+    estimates: tuple[AgentFrequencies, ...]
     responses: tuple[Responses, ...]
     notes: tuple[str, ...]
 
@@ -131,7 +131,7 @@ def infer_strategies(
     cells: dict[tuple[Any, ...], list[_Seat]] = {}
     for seat in seats:
         cells.setdefault(tuple(seat.match.within.values()), []).append(seat)
-    estimates, tables = list[Estimate](), list[Responses]()
+    estimates, tables = list[AgentFrequencies](), list[Responses]()
     known: dict[Any, dict[str, tuple[float, ...]]] = {}
 
     def played(seat: _Seat) -> PlayedMatch:
@@ -168,18 +168,18 @@ def _estimate(
     unit: Unit,
     resamples: int,
     compare: bool,
-) -> Estimate:
+) -> AgentFrequencies:
     matches, notes = len({item.match for item in played}), list[str]()
     units = len({item.player for item in played}) if unit == "player" else matches
     if units < 2:
         what = "agent" if unit == "player" else "match"
         notes.append(f"only 1 {what}: no error can be estimated, so no shares are given")
-        return Estimate(within, agent, matches, None, (), tuple(notes))
+        return AgentFrequencies(within, agent, matches, None, (), tuple(notes))
     rng = Streams(0, len(played)).at(0, 0, "inference")
     try:
         found = strategy_frequencies(played, unit=unit, rng=rng, resamples=resamples)
     except NotConverged as error:
-        return Estimate(within, agent, matches, None, (), (str(error),))
+        return AgentFrequencies(within, agent, matches, None, (), (str(error),))
     if found.n_units < len(found.weights):
         notes.append(f"{found.n_units} units for {len(found.weights)} strategies: read the weights with care")
     loose = [line.name for line in found.weights if not line.determined]
@@ -191,7 +191,7 @@ def _estimate(
             left = leave_one_out(played, unit=unit)
         except StatisticsError as error:
             notes.append(str(error))
-    return Estimate(within, agent, matches, found, left, tuple(notes))
+    return AgentFrequencies(within, agent, matches, found, left, tuple(notes))
 
 
 def _responses(seats: list[_Seat]) -> ResponseTable:

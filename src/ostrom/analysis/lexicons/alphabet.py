@@ -20,7 +20,7 @@ SEPARATOR, BLANK, HYPHEN, MARK, LETTER, _FIRST = range(6)
 
 
 @dataclass(frozen=True)
-class Encoded:
+class EncodedText:
     """A batch of texts as one line of codes in which every run of white space and hyphens is one blank."""
 
     codes: NDArray[np.unsignedinteger]
@@ -53,7 +53,7 @@ class Alphabet:
         """The codes of a term in normal form, as bytes."""
         return np.array([BLANK if c == " " else self._code[c] for c in pattern], dtype=self.dtype).tobytes()
 
-    def encode(self, texts: Sequence[str]) -> Encoded:
+    def encode(self, texts: Sequence[str]) -> EncodedText:
         """A batch of texts; no pattern can match across two of them."""
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
         ends = np.cumsum(lengths + 1) - 1
@@ -65,7 +65,7 @@ class Alphabet:
         kept = np.ones(len(codes), dtype=bool)
         kept[1:] = ~(gap[1:] & gap[:-1])
         codes = codes[kept]
-        return Encoded(codes, np.append(np.flatnonzero(codes == SEPARATOR), len(codes)), words, kept)
+        return EncodedText(codes, np.append(np.flatnonzero(codes == SEPARATOR), len(codes)), words, kept)
 
     def _codes(self, text: str) -> NDArray[np.unsignedinteger]:
         """One code per character. Nearly all characters are ASCII, for which a byte table is fastest."""

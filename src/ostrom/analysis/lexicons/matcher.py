@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ostrom.analysis.lexicons.alphabet import Alphabet, Encoded
+from ostrom.analysis.lexicons.alphabet import Alphabet, EncodedText
 from ostrom.analysis.lexicons.lexicon import OVERLAPS, Lexicon, Overlap
 from ostrom.analysis.lexicons.normal import close_gaps, normal_form
 from ostrom.errors import StudyError, UsageError
@@ -93,7 +93,7 @@ class Matcher:
                 found.append((start, end, column, spelled[term]))
         return [Span(start, end, self.names[column], term) for start, end, column, term in sorted(found)]
 
-    def _matches(self, encoded: Encoded, texts: Sequence[str]) -> Iterator[tuple[int, Ints, Ints, Ints]]:
+    def _matches(self, encoded: EncodedText, texts: Sequence[str]) -> Iterator[tuple[int, Ints, Ints, Ints]]:
         """Per lexicon: its column, and the starts, ends (among the codes) and terms of its matches."""
         codes, is_word = encoded.codes, self._alphabet.is_word
         pattern, start, end = self._search(codes)
@@ -132,7 +132,7 @@ class Matcher:
     def _same_case(
         self,
         column: int,
-        encoded: Encoded,
+        encoded: EncodedText,
         texts: Sequence[str],
         first: Ints,
         last: Ints,

@@ -24,7 +24,7 @@ NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class MotiveShare:
     """How often one judge found a motive in one group of decisions."""
 
     judge: str
@@ -82,7 +82,7 @@ class Dependence:
         }
 
 
-def motive_shares(corpus: JudgedCorpus, factor: str, judge: str | None = None) -> list[Share]:
+def motive_shares(corpus: JudgedCorpus, factor: str, judge: str | None = None) -> list[MotiveShare]:
     """The share of every motive, and of none, at every level of a factor, by one judge (the first)."""
     who = _judge(corpus, judge)
     return [
@@ -115,7 +115,7 @@ def dependences(corpus: JudgedCorpus, factor: str, judge: str | None = None) -> 
     ]
 
 
-def _share(judge: str, factor: str, level: str, rows: Sequence[Mapping[str, Any]], name: str) -> Share:
+def _share(judge: str, factor: str, level: str, rows: Sequence[Mapping[str, Any]], name: str) -> MotiveShare:
     times = sum(_shows(row, name) for row in rows)
     inference = mean_of(
         [float(_shows(row, name)) for row in rows],
@@ -123,7 +123,9 @@ def _share(judge: str, factor: str, level: str, rows: Sequence[Mapping[str, Any]
         bounds=(0.0, 1.0),
     )
     matches = len({row["match"] for row in rows})
-    return Share(judge, factor, level, name, times, len(rows), estimated({}, inference, matches, "match"))
+    return MotiveShare(
+        judge, factor, level, name, times, len(rows), estimated({}, inference, matches, "match")
+    )
 
 
 def _shows(row: Mapping[str, Any], name: str) -> bool:

@@ -39,8 +39,8 @@ from ostrom.analysis.statistics.proportions import (
     newcombe_difference,
     wilson,
 )
-from ostrom.analysis.statistics.regression import Coefficient, Regression
-from ostrom.analysis.statistics.result import Interval, Result, ends, overlap
+from ostrom.analysis.statistics.regression import Coefficient, FittedRegression
+from ostrom.analysis.statistics.result import Interval, StatisticsResult, ends, overlap
 from ostrom.analysis.statistics.samples import without_rounding
 from ostrom.analysis.statistics.variance_shares import VarianceShare, VarianceShares, variance_shares
 
@@ -52,15 +52,15 @@ __all__ = [
     "Coefficient",
     "Correlation",
     "EffectSize",
+    "FittedRegression",
     "Interval",
     "Kappa",
     "NotConverged",
     "Permutation",
     "Proportion",
     "ProportionDifference",
-    "Regression",
-    "Result",
     "StatisticsError",
+    "StatisticsResult",
     "TTest",
     "Undefined",
     "VarianceShare",

@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 
 from ostrom.analysis.statistics.errors import BadSample, Undefined
-from ostrom.analysis.statistics.result import Interval, Result
+from ostrom.analysis.statistics.result import Interval, StatisticsResult
 from ostrom.analysis.statistics.samples import (
     Labels,
     checked_level,
@@ -21,7 +21,7 @@ from ostrom.analysis.statistics.samples import (
 
 
 @dataclass(frozen=True)
-class Kappa(Result):
+class Kappa(StatisticsResult):
     """Kappa with its large-sample interval, beside the raw agreement and the one chance would give."""
 
     estimate: float

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ostrom.analysis.statistics.errors import BadSample, Undefined
-from ostrom.analysis.statistics.result import Interval, Result
+from ostrom.analysis.statistics.result import Interval, StatisticsResult
 from ostrom.analysis.statistics.samples import (
     Floats,
     Ints,
@@ -37,7 +37,7 @@ NO_RESIDUAL = 1e-20
 
 
 @dataclass(frozen=True)
-class VarianceSource(Result):
+class VarianceSource(StatisticsResult):
     """One line of the table. The residual has neither F nor p."""
 
     source: str
@@ -50,7 +50,7 @@ class VarianceSource(Result):
 
 
 @dataclass(frozen=True)
-class LevelComparison(Result):
+class LevelComparison(StatisticsResult):
     """The least-squares mean at one level of a factor minus that at another, after Tukey and Kramer."""
 
     factor: str
@@ -63,7 +63,7 @@ class LevelComparison(Result):
 
 
 @dataclass(frozen=True)
-class AnalysisOfVariance(Result):
+class AnalysisOfVariance(StatisticsResult):
     """The table of an analysis of variance and all pairwise comparisons within each factor."""
 
     sources: tuple[VarianceSource, ...]

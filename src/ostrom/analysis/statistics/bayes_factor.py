@@ -14,7 +14,7 @@ from typing import Literal
 
 from ostrom.analysis.statistics.errors import BadSample, NotConverged
 from ostrom.analysis.statistics.means import ALTERNATIVES, one_sample_t, paired_t, student_t
-from ostrom.analysis.statistics.result import Result
+from ostrom.analysis.statistics.result import StatisticsResult
 from ostrom.analysis.statistics.samples import Numbers, checked_option, checked_unit
 
 MEDIUM = math.sqrt(2) / 2
@@ -24,7 +24,7 @@ Alternative = Literal["two-sided", "greater", "less"]
 
 
 @dataclass(frozen=True)
-class BayesFactor(Result):
+class BayesFactor(StatisticsResult):
     """Evidence for an effect over none; `bf10` is infinite above 1e308, `log_bf10` never is."""
 
     design: str

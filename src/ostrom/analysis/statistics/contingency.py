@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ostrom.analysis.statistics.errors import BadSample, Undefined
-from ostrom.analysis.statistics.result import Result
+from ostrom.analysis.statistics.result import StatisticsResult
 from ostrom.analysis.statistics.samples import ROUNDING, Labels, checked_unit, label_codes, without_rounding
 
 
 @dataclass(frozen=True)
-class ChiSquare(Result):
+class ChiSquare(StatisticsResult):
     """Pearson's chi-square; mind `small_expected`, the share of cells where fewer than 5 were expected."""
 
     statistic: float

@@ -10,7 +10,7 @@ import numpy as np
 
 from ostrom.analysis.statistics.errors import Undefined
 from ostrom.analysis.statistics.means import t_p_value
-from ostrom.analysis.statistics.result import Interval, Result
+from ostrom.analysis.statistics.result import Interval, StatisticsResult
 from ostrom.analysis.statistics.samples import (
     ROUNDING,
     Floats,
@@ -24,7 +24,7 @@ from ostrom.analysis.statistics.samples import (
 
 
 @dataclass(frozen=True)
-class Correlation(Result):
+class Correlation(StatisticsResult):
     """A correlation, its t on n - 2 degrees of freedom, and its interval."""
 
     kind: str

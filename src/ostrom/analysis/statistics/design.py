@@ -15,7 +15,7 @@ Columns: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Design:
+class DesignMatrix:
     """A full-rank matrix with an intercept first, and the name of each column."""
 
     matrix: Floats
@@ -28,7 +28,7 @@ def design_matrix(
     *,
     interactions: Sequence[tuple[str, ...]] = (),
     reference: Mapping[str, Any] | None = None,
-) -> Design:
+) -> DesignMatrix:
     """Numbers stay as they are; labels become one column per level other than the reference level.
 
     The reference is the first level in sorted order unless `reference` names another.
@@ -65,7 +65,7 @@ def design_matrix(
         columns += [column for _, column in product]
     matrix = np.column_stack(columns)
     _full_rank(matrix, terms)
-    return Design(matrix, tuple(terms))
+    return DesignMatrix(matrix, tuple(terms))
 
 
 def _columns(

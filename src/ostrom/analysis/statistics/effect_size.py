@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from ostrom.analysis.statistics.errors import NotConverged
 from ostrom.analysis.statistics.means import one_sample_t, paired_t, student_t
-from ostrom.analysis.statistics.result import Interval, Result
+from ostrom.analysis.statistics.result import Interval, StatisticsResult
 from ostrom.analysis.statistics.samples import Numbers, checked_level
 
 
 @dataclass(frozen=True)
-class EffectSize(Result):
+class EffectSize(StatisticsResult):
     """A standardised mean difference; `hedges_g` is the same without the small-sample bias (Hedges 1981)."""
 
     kind: str

@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ostrom.analysis.statistics.design import Columns, Design, design_matrix
+from ostrom.analysis.statistics.design import Columns, DesignMatrix, design_matrix
 from ostrom.analysis.statistics.errors import BadSample, NotConverged, Undefined
-from ostrom.analysis.statistics.regression import NO_ERROR, Coefficient, Regression, coefficient_table
+from ostrom.analysis.statistics.regression import NO_ERROR, Coefficient, FittedRegression, coefficient_table
 from ostrom.analysis.statistics.robust_errors import refuse_full_leverage, robust_errors
 from ostrom.analysis.statistics.samples import (
     Floats,
@@ -44,7 +44,7 @@ def logistic_regression(
     interactions: Sequence[tuple[str, ...]] = (),
     reference: Mapping[str, Any] | None = None,
     level: float = 0.95,
-) -> Regression:
+) -> FittedRegression:
     """Maximum likelihood with z tests; with `clusters`, errors that allow any dependence within a cluster.
 
     Without clusters every row counts as independent, so `unit` must name what a row is.
@@ -69,7 +69,7 @@ def logistic_regression(
         weights = np.asarray(fit.fittedvalues) * (1 - np.asarray(fit.fittedvalues))
         weighted = weights[:, None] * design.matrix
         refuse_full_leverage([design.matrix[rows].T @ weighted[rows] for rows in _rows_of(codes, count)])
-    return Regression(
+    return FittedRegression(
         "logistic regression" + (" (cluster-robust)" if count else ""),
         _lines(design, fit, covariance, model_based, level),
         int(y.size),
@@ -90,7 +90,7 @@ def gee_logistic(
     interactions: Sequence[tuple[str, ...]] = (),
     reference: Mapping[str, Any] | None = None,
     level: float = 0.95,
-) -> Regression:
+) -> FittedRegression:
     """Population-averaged logistic model clustered by `clusters` (Liang & Zeger 1986), z tests.
 
     With fewer than about 40 clusters prefer covariance="bias_reduced" (Mancl & DeRouen 2001). A coefficient
@@ -123,7 +123,7 @@ def gee_logistic(
         _refuse_impossible(float(structure.dep_params), int(np.bincount(codes).max()))
         details["within_cluster_correlation"] = without_rounding(float(structure.dep_params), 1.0)
     refuse_full_leverage(_information(design.matrix, np.asarray(fit.fittedvalues), codes, count, structure))
-    return Regression(
+    return FittedRegression(
         f"logistic GEE ({correlation})",
         _lines(design, fit, robust, model_based, level),
         int(y.size),
@@ -157,7 +157,7 @@ def _prepared(
     interactions: Sequence[tuple[str, ...]],
     reference: Mapping[str, Any] | None,
     level: float,
-) -> tuple[Floats, Design]:
+) -> tuple[Floats, DesignMatrix]:
     checked_unit(unit), checked_level(level)
     y = binary(outcome)
     if y.min() == y.max():
@@ -178,7 +178,7 @@ def _clusters(clusters: Labels, size: int) -> tuple[Ints, int]:
     return codes, len(levels)
 
 
-def _refuse_few(count: int, design: Design) -> None:
+def _refuse_few(count: int, design: DesignMatrix) -> None:
     if count <= len(design.terms):
         raise Undefined(f"{count} clusters cannot carry robust errors of {len(design.terms)} coefficients")
 
@@ -210,7 +210,7 @@ def _information(x: Floats, means: Floats, codes: Ints, count: int, structure: A
 
 
 def _lines(
-    design: Design, fit: Any, covariance: Floats, model_based: Floats, level: float
+    design: DesignMatrix, fit: Any, covariance: Floats, model_based: Floats, level: float
 ) -> tuple[Coefficient, ...]:
     errors = robust_errors(covariance, model_based)
     if all(error is None for error in errors):

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from ostrom.analysis.statistics.errors import Undefined
-from ostrom.analysis.statistics.result import Interval, Result
+from ostrom.analysis.statistics.result import Interval, StatisticsResult
 from ostrom.analysis.statistics.samples import (
     ROUNDING,
     Floats,
@@ -32,7 +32,7 @@ ALTERNATIVES = ("two-sided", "greater", "less")
 
 
 @dataclass(frozen=True)
-class TTest(Result):
+class TTest(StatisticsResult):
     """A t test: the estimate is the mean difference (or the mean minus the value tested against)."""
 
     test: str

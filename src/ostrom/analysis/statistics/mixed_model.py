@@ -11,7 +11,7 @@ import numpy as np
 
 from ostrom.analysis.statistics.design import Columns, design_matrix
 from ostrom.analysis.statistics.errors import BadSample, NotConverged, Undefined
-from ostrom.analysis.statistics.regression import Regression, coefficient_table
+from ostrom.analysis.statistics.regression import FittedRegression, coefficient_table
 from ostrom.analysis.statistics.samples import (
     Floats,
     Ints,
@@ -39,7 +39,7 @@ def linear_mixed_model(
     reference: Mapping[str, Any] | None = None,
     df: Literal["between-within", "normal"] = "between-within",
     level: float = 0.95,
-) -> Regression:
+) -> FittedRegression:
     """outcome ~ predictors + (1 | group), REML.
 
     Degrees of freedom by the between-within rule (Schluchter & Elashoff 1990): a term that is constant within
@@ -69,7 +69,7 @@ def linear_mixed_model(
     estimates[0] += y.mean()
     between, within = fit.between * scale**2, fit.within * scale**2
     freedom = _between_within(design.matrix, codes, len(levels)) if df != "normal" else [None] * len(errors)
-    return Regression(
+    return FittedRegression(
         model="linear mixed model (random intercept, REML)",
         coefficients=coefficient_table(design.terms, estimates.tolist(), errors.tolist(), freedom, level),
         n=int(y.size),

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ostrom.analysis.statistics.errors import BadSample
-from ostrom.analysis.statistics.result import Result
+from ostrom.analysis.statistics.result import StatisticsResult
 from ostrom.analysis.statistics.samples import ROUNDING, Floats, Numbers, sample
 
 
 @dataclass(frozen=True)
-class Adjusted(Result):
+class Adjusted(StatisticsResult):
     """Adjusted p-values in the order they came in, and which tests are rejected at alpha."""
 
     method: str

@@ -17,7 +17,7 @@ import numpy as np
 from ostrom.analysis.statistics.errors import BadSample, Undefined
 from ostrom.analysis.statistics.means import ALTERNATIVES
 from ostrom.analysis.statistics.resampling import CHUNK
-from ostrom.analysis.statistics.result import Result
+from ostrom.analysis.statistics.result import StatisticsResult
 from ostrom.analysis.statistics.samples import (
     Floats,
     Ints,
@@ -38,7 +38,7 @@ EXACT_LIMIT = 50_000
 
 
 @dataclass(frozen=True)
-class Permutation(Result):
+class Permutation(StatisticsResult):
     """A permutation test; `arrangements` counts those looked at, all of them when `exact`."""
 
     test: str

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from ostrom.analysis.statistics.errors import BadSample
-from ostrom.analysis.statistics.result import Interval, Result
+from ostrom.analysis.statistics.result import Interval, StatisticsResult
 from ostrom.analysis.statistics.samples import checked_level, checked_unit
 
 
 @dataclass(frozen=True)
-class Proportion(Result):
+class Proportion(StatisticsResult):
     """A share with Wilson's interval; without any trial, estimate and interval are None."""
 
     estimate: float | None
@@ -23,7 +23,7 @@ class Proportion(Result):
 
 
 @dataclass(frozen=True)
-class ProportionDifference(Result):
+class ProportionDifference(StatisticsResult):
     """First share minus second share with Newcombe's interval."""
 
     estimate: float

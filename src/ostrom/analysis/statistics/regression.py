@@ -10,13 +10,13 @@ from typing import Any
 
 from ostrom.analysis.statistics.errors import BadSample, Undefined
 from ostrom.analysis.statistics.means import t_p_value, t_quantile
-from ostrom.analysis.statistics.result import Interval, Result
+from ostrom.analysis.statistics.result import Interval, StatisticsResult
 
 NO_ERROR = "no standard error: no cluster varies from the estimate, so nothing says how uncertain it is"
 
 
 @dataclass(frozen=True)
-class Coefficient(Result):
+class Coefficient(StatisticsResult):
     """One line of the table; `df` is None where the statistic is a z.
 
     Where the standard error does not exist, so do neither statistic, p-value nor interval: they are None, and
@@ -46,7 +46,7 @@ class Coefficient(Result):
 
 
 @dataclass(frozen=True)
-class Regression(Result):
+class FittedRegression(StatisticsResult):
     """A fitted model: its coefficients and what was taken as independent (`unit`)."""
 
     model: str

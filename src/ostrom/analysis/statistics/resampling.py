@@ -26,7 +26,7 @@ CHUNK = 4_000_000
 
 
 @dataclass(frozen=True)
-class Plan:
+class ResamplingPlan:
     """Cells of rows and the way to draw their weights."""
 
     cell_of_row: Ints
@@ -91,7 +91,7 @@ def resampling_plan(
     strata: Labels | None = None,
     crossed: Labels | None = None,
     nested: Labels | None = None,
-) -> Plan:
+) -> ResamplingPlan:
     """The plan for so many rows, after checking that clusters, strata and nesting fit together."""
     codes, levels = label_codes(clusters, size, "clusters")
     count = len(levels)
@@ -103,7 +103,7 @@ def resampling_plan(
         raise BadSample("crossed clusters cannot be stratified")
     groups = _strata(codes, count, strata, size, levels)
     if crossed is None and nested is None:
-        return Plan(codes, count, np.arange(count), count, groups)
+        return ResamplingPlan(codes, count, np.arange(count), count, groups)
     name, second = ("crossed", crossed) if crossed is not None else ("nested", nested)
     assert second is not None
     other, other_levels = label_codes(second, size, name)
@@ -111,7 +111,7 @@ def resampling_plan(
         raise BadSample(f"crossed: needs at least 2 clusters (found {len(other_levels)})")
     # Inner labels may repeat between outer clusters (design 1 of every player): the pair is the cell.
     pair, cell_of_row = np.unique(codes * len(other_levels) + other, return_inverse=True)
-    return Plan(
+    return ResamplingPlan(
         cell_of_row=cell_of_row.astype(np.int64),
         n_cells=pair.size,
         cluster_of_cell=pair // len(other_levels),

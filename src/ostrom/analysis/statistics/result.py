@@ -56,7 +56,7 @@ def ends(interval: Interval | None) -> tuple[float, float] | tuple[None, None]:
 
 
 @dataclass(frozen=True)
-class Result:
+class StatisticsResult:
     """Base of all results; `as_dict` gives plain values, an interval as two columns."""
 
     def as_dict(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class Result:
 
 def plain(value: Any) -> Any:
     """Plain Python in place of numpy values, tuples and nested results."""
-    if isinstance(value, Result):
+    if isinstance(value, StatisticsResult):
         return value.as_dict()
     if isinstance(value, Interval):
         return [float(value.low), float(value.high)]

@@ -20,7 +20,7 @@ import numpy as np
 from ostrom.analysis.statistics.errors import BadSample, Undefined
 from ostrom.analysis.statistics.quantiles import bootstrap_interval, defined_draws
 from ostrom.analysis.statistics.resampling import resampling_plan
-from ostrom.analysis.statistics.result import Interval, Result
+from ostrom.analysis.statistics.result import Interval, StatisticsResult
 from ostrom.analysis.statistics.samples import (
     Floats,
     Ints,
@@ -40,7 +40,7 @@ MOST_FACTORS = 8
 
 
 @dataclass(frozen=True)
-class VarianceShare(Result):
+class VarianceShare(StatisticsResult):
     """One source: a factor ("labels"), a pair ("labels x seat") or "residual"; `ci` is that of `adjusted`."""
 
     source: str
@@ -51,7 +51,7 @@ class VarianceShare(Result):
 
 
 @dataclass(frozen=True)
-class VarianceShares(Result):
+class VarianceShares(StatisticsResult):
     """All sources; the shares add up to 1, and so do the adjusted ones."""
 
     shares: tuple[VarianceShare, ...]

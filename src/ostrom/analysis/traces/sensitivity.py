@@ -11,7 +11,7 @@ from ostrom.analysis.traces.summary import trace_summary
 from ostrom.analysis.traces.table import trace_lexicons, trace_table
 
 
-class Counted(NamedTuple):
+class CountedList(NamedTuple):
     """One list under one rule, over all traces of finished matches."""
 
     words: str
@@ -24,7 +24,7 @@ class Counted(NamedTuple):
     share_of_traces: float | None
 
 
-def sensitivity(data: RunData, lexicons: Sequence[Lexicon] | None = None) -> list[Counted]:
+def sensitivity(data: RunData, lexicons: Sequence[Lexicon] | None = None) -> list[CountedList]:
     """Every list under every rule, in the order of the lists; empty where no finished match has a trace."""
     lists = trace_lexicons() if lexicons is None else tuple(lexicons)
     rows: dict[Mode, dict[str, float]] = {}
@@ -34,7 +34,7 @@ def sensitivity(data: RunData, lexicons: Sequence[Lexicon] | None = None) -> lis
             return []
         rows[mode] = found[0]  # type: ignore[index]
     return [
-        Counted(
+        CountedList(
             x.name, mode, mode == x.mode, int(row["traces"]), int(row[x.name]),
             row[f"{x.name}_per_1000_words"], row[f"{x.name}_share"],
         )

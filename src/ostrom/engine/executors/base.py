@@ -35,7 +35,7 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class UnitEnd:
     """How the playing of a unit ended: an outcome, or what came in between."""
 
     steps: int = 0
@@ -71,7 +71,7 @@ class Executor(Protocol):
         """How many units should be under way by now; it grows and shrinks with what the models bear."""
         ...
 
-    async def play(self, assignment: Assignment) -> Ended:
+    async def play(self, assignment: Assignment) -> UnitEnd:
         """Play one unit; every error that a user may see comes back in the ending."""
         ...
 

@@ -30,7 +30,7 @@ class _Place:
         self.era.set_exception(error)
 
 
-class Gatekeeper:
+class GateActor:
     """The gate of a run as an actor. It lives on the driver's machine, so losing a worker never loses it.
 
     What a lost worker held is given back; whatever it still says is ignored.

@@ -11,7 +11,7 @@ from ostrom.agents.cast import Company
 from ostrom.agents.language import Invalidity
 from ostrom.engine.cache import Cache
 from ostrom.engine.caller import Caller
-from ostrom.engine.executors.base import Assignment, Ended, Manner, Session, matches_at_once, most_calls
+from ostrom.engine.executors.base import Assignment, Manner, Session, UnitEnd, matches_at_once, most_calls
 from ostrom.engine.executors.player import UnitPlayer
 from ostrom.engine.gate import RunGate
 from ostrom.engine.open_files import connections_left
@@ -67,7 +67,7 @@ class LocalExecutor:
         gate = self._gate
         return matches_at_once(gate.most if self._in_process else gate.places, self._in_process, self._seats)
 
-    async def play(self, assignment: Assignment) -> Ended:
+    async def play(self, assignment: Assignment) -> UnitEnd:
         """Play one unit."""
         known, replies = assignment.known(self._journal)
         return await self._player.play(assignment.unit, assignment.facts, known, replies)

@@ -7,8 +7,8 @@ from typing import Any
 
 from ostrom.agents.cast import Company
 from ostrom.engine.entries import Journaled, Place
-from ostrom.engine.executors.base import Ended
-from ostrom.engine.match import Answers, Calls, Match, Replies
+from ostrom.engine.executors.base import UnitEnd
+from ostrom.engine.match import Answers, Calls, LiveMatch, Replies
 from ostrom.engine.plan import Tally, Unit
 from ostrom.errors import OstromError
 
@@ -25,15 +25,15 @@ class UnitPlayer:
         facts: Sequence[Mapping[str, Any]] | None,
         known: dict[Place, Journaled],
         replies: Replies,
-    ) -> Ended:
+    ) -> UnitEnd:
         """Play a unit, given what its preparations came to and what an earlier attempt left."""
-        match: Match | None = None
+        match: LiveMatch | None = None
         try:
             mechanism = unit.mechanism if facts is None else unit.mechanism.given(facts)
             agents = self.company([seated.config for seated in unit.players], unit.streams)
             play = mechanism.play(unit.game, unit.streams)
-            match = Match(unit, play, agents, self.journal, self.calls, self.tally, known, replies)
+            match = LiveMatch(unit, play, agents, self.journal, self.calls, self.tally, known, replies)
             outcome = await match.run()
         except OstromError as error:
-            return Ended(match.step if match else 0, error=error)
-        return Ended(match.step, outcome.scores, dict(outcome.facts) or None)
+            return UnitEnd(match.step if match else 0, error=error)
+        return UnitEnd(match.step, outcome.scores, dict(outcome.facts) or None)

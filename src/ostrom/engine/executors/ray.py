@@ -17,11 +17,11 @@ from typing import Any
 
 from ostrom import __version__
 from ostrom.engine.entries import CallRecord
-from ostrom.engine.executors.base import Assignment, Ended, Manner, Session, matches_at_once, most_calls
+from ostrom.engine.executors.base import Assignment, Manner, Session, UnitEnd, matches_at_once, most_calls
 from ostrom.engine.executors.cluster import Cluster, import_ray, join, processors
-from ostrom.engine.executors.gatekeeper import Gatekeeper
+from ostrom.engine.executors.gatekeeper import GateActor
 from ostrom.engine.executors.tallying import count_entry
-from ostrom.engine.executors.wire import Batch, Charter, Failure, Opened, Report, Work, prompt_files
+from ostrom.engine.executors.wire import Batch, Charter, Failure, Opened, UnitReport, Work, prompt_files
 from ostrom.engine.executors.worker import Worker
 from ostrom.engine.gate import Stopped
 from ostrom.engine.match import Replies
@@ -149,7 +149,7 @@ class RayExecutor:
             unpriced=tally.unpriced,
         )
         cache = None if self._cache is None else self._cache.absolute()
-        keeper = self._ray.remote(Gatekeeper).options(
+        keeper = self._ray.remote(GateActor).options(
             num_cpus=0, max_concurrency=CONCURRENCY, scheduling_strategy=strategy
         )
         self._keeper = keeper.remote(spent, session.plan.budget, doors, cache)
@@ -315,7 +315,7 @@ class RayExecutor:
 
     # -- playing -------------------------------------------------------------------------------------
 
-    async def play(self, assignment: Assignment) -> Ended:
+    async def play(self, assignment: Assignment) -> UnitEnd:
         """Play one unit on some worker, and on another one if that dies."""
         assert self._session is not None
         journal, index = self._session.journal, assignment.unit.index
@@ -325,15 +325,15 @@ class RayExecutor:
             try:
                 post = await self._place()
             except OstromError as error:
-                return Ended(error=error)
+                return UnitEnd(error=error)
             try:
                 report = await self._report(post, Work(assignment.unit, assignment.facts, known, replies))
             except self._ray.exceptions.RayActorError:
                 await self._bury(post)
             except self._ray.exceptions.RayError as error:
-                return Ended(error=RunError(f"match {index}: a worker failed: {_last_line(error)}"))
+                return UnitEnd(error=RunError(f"match {index}: a worker failed: {_last_line(error)}"))
             except OstromError as error:
-                return Ended(error=error)
+                return UnitEnd(error=error)
             else:
                 self._session.tally.invalid += report.stray
                 return report.ended
@@ -341,13 +341,13 @@ class RayExecutor:
                 post.load -= 1
                 self._crew.change()
             known, replies = journal.answers(index), _fresh(journal.replies(index), old)
-        return Ended(
+        return UnitEnd(
             error=RunError(
                 f"match {index}: {MOST_DEATHS} workers died while they played it; is it too large?"
             )
         )
 
-    async def _report(self, post: Post, work: Work) -> Report:
+    async def _report(self, post: Post, work: Work) -> UnitReport:
         """What the worker reports, unless the journal fails first."""
         playing = asyncio.ensure_future(_wait(post.actor.play.remote(work)))
         failing = asyncio.ensure_future(self._failed.wait())
@@ -359,7 +359,7 @@ class RayExecutor:
                 playing.cancel()
         if self._failure is not None and not playing.done():
             raise self._failure
-        report: Report = await playing
+        report: UnitReport = await playing
         return report
 
     def _fail(self, error: OstromError) -> None:

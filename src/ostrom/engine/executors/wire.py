@@ -10,7 +10,7 @@ from ostrom import errors
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
 from ostrom.engine.entries import CallRecord, Journaled, Place
-from ostrom.engine.executors.base import Ended
+from ostrom.engine.executors.base import UnitEnd
 from ostrom.engine.gate import Gate, Stopped
 from ostrom.engine.match import Replies
 from ostrom.engine.plan import Unit
@@ -111,7 +111,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class UnitReport:
     """How a unit ended on a worker."""
 
     steps: int
@@ -122,10 +122,10 @@ class Report:
     """Replies that could not be read and that no journaled answer accounts for."""
 
     @property
-    def ended(self) -> Ended:
+    def ended(self) -> UnitEnd:
         """The ending as executors state it."""
         error = None if self.failure is None else self.failure.error()
-        return Ended(self.steps, self.scores, self.facts, error)
+        return UnitEnd(self.steps, self.scores, self.facts, error)
 
 
 @dataclass(frozen=True, slots=True)

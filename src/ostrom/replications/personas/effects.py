@@ -15,7 +15,7 @@ from typing import Any
 
 from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import Bounds, Exact, Inference, paired_difference_of
-from ostrom.analysis.statistics import Regression, gee_logistic, without_rounding
+from ostrom.analysis.statistics import FittedRegression, gee_logistic, without_rounding
 from ostrom.replications.personas.profiles import Played, of_type, types_in
 from ostrom.replications.personas.rates import measure_of
 
@@ -124,7 +124,7 @@ def effects(
 
 def logistic(
     profiles: Sequence[Played], measure: str = "nash_rate", scenario_type: str = "all"
-) -> Regression:
+) -> FittedRegression:
     """Persona, visibility and their interaction in a logistic model clustered by scenario.
 
     The reference is a neutral player with hidden payoffs. Raises a StatisticsError where there is no

@@ -7,7 +7,7 @@ from math import ceil
 from typing import Any
 
 from ostrom.analysis.rundata import RunData
-from ostrom.reports.bands import MOST_BINS, Curve, curves_over_rounds, last_round
+from ostrom.reports.bands import MOST_BINS, RoundCurve, curves_over_rounds, last_round
 from ostrom.reports.cells import agents, agents_are_told_by_factors, levels, varied, why_nothing
 from ostrom.reports.layout import cell_label
 from ostrom.reports.marks import MOST_PANELS, curves, heat, series_colours
@@ -61,7 +61,13 @@ class CooperationOverRounds(Panel):
         return "agent", rest
 
     def _curves(
-        self, data: RunData, found: Sequence[Curve], colour: str, facets: list[str], width: int, unit: str
+        self,
+        data: RunData,
+        found: Sequence[RoundCurve],
+        colour: str,
+        facets: list[str],
+        width: int,
+        unit: str,
     ) -> Figure:
         values = levels(data, colour)
         ordered = all(is_bare(v) for v in values)
@@ -92,7 +98,9 @@ class CooperationOverRounds(Panel):
         alt = f"Curves of cooperation over rounds for {len(found)} combinations of cell and agent."
         return Figure("cooperation_over_rounds", chart, caption, alt)
 
-    def _map(self, found: Sequence[Curve], by: list[str], width: int, unit: str, notes: list[str]) -> Figure:
+    def _map(
+        self, found: Sequence[RoundCurve], by: list[str], width: int, unit: str, notes: list[str]
+    ) -> Figure:
         shown = found[:MOST_LINES]
         if len(found) > len(shown):
             notes.append(f"The map shows the first {len(shown)} of {len(found)} lines; the table has all.")
@@ -115,7 +123,7 @@ def _known(value: float) -> float | None:
     return None if value != value else float(value)
 
 
-def _table_rows(found: Sequence[Curve]) -> list[list[Any]]:
+def _table_rows(found: Sequence[RoundCurve]) -> list[list[Any]]:
     return [
         [*c.key.values(), c.matches, int(start), float(mean), _known(low), _known(high)]
         for c in found

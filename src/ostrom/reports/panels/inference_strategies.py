@@ -7,7 +7,7 @@ from typing import Any
 
 from ostrom.analysis.inference.prescribed import DEFAULT_CANDIDATES
 from ostrom.analysis.inference.responses import STATES
-from ostrom.analysis.inference.runs import Estimate, RunInference, infer_strategies
+from ostrom.analysis.inference.runs import AgentFrequencies, RunInference, infer_strategies
 from ostrom.analysis.rundata import RunData
 from ostrom.errors import UsageError
 from ostrom.reports.maps import tiles
@@ -65,7 +65,7 @@ class InferenceStrategies(Panel):
         return Drawn(figures, _tables(found), notes)
 
 
-def _weights(estimates: list[Estimate], found: RunInference) -> Figure:
+def _weights(estimates: list[AgentFrequencies], found: RunInference) -> Figure:
     named = labels(e.agent for e in estimates)
     groups: dict[str, list[dict[str, Any]]] = {}
     for estimate in estimates:

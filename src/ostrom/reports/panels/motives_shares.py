@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ostrom.analysis.motives.judged import JudgedCorpus, judged_corpora
-from ostrom.analysis.motives.shares import FACTORS, NONE, Share, dependences, motive_shares
+from ostrom.analysis.motives.shares import FACTORS, NONE, MotiveShare, dependences, motive_shares
 from ostrom.analysis.rundata import RunData
 from ostrom.reports.maps import tiles
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
@@ -56,7 +56,7 @@ def corpus_notes(corpus: JudgedCorpus) -> list[str]:
     return notes
 
 
-def _figure(corpus: JudgedCorpus, factor: str, shares: list[Share]) -> Figure:
+def _figure(corpus: JudgedCorpus, factor: str, shares: list[MotiveShare]) -> Figure:
     titles = {**{motive.name: motive.title for motive in corpus.motives}, NONE: "(none of them)"}
     names = labels(share.level for share in shares)
     rows = [{"x": names[s.level], "y": titles[s.motive], "value": s.share} for s in shares]
@@ -75,7 +75,7 @@ def _figure(corpus: JudgedCorpus, factor: str, shares: list[Share]) -> Figure:
     )
 
 
-def _tables(corpus: JudgedCorpus, factor: str, shares: list[Share]) -> list[Table]:
+def _tables(corpus: JudgedCorpus, factor: str, shares: list[MotiveShare]) -> list[Table]:
     keys = [
         "judge",
         "level",

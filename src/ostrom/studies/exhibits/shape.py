@@ -16,7 +16,7 @@ DOUBT = " †"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ExhibitEntry:
     """One figure with its place in the table."""
 
     cell: Mapping[str, str]
@@ -51,7 +51,7 @@ def entries(
     published: Iterable[Published],
     own: Iterable[Own],
     mapping: Mapping[str, str],
-) -> list[Entry]:
+) -> list[ExhibitEntry]:
     """The figures of an exhibit: those printed in its sources, then those of the run that its condition allows."""
     found = []
     for p in published:
@@ -59,7 +59,7 @@ def entries(
         if p.source in one.sources and _meets(cell, one.where):
             doubts = p.doubts or (("the label is uncertain",) if p.status == "uncertain" else ())
             found.append(
-                Entry(
+                ExhibitEntry(
                     cell,
                     False,
                     p.model or "all models",
@@ -78,7 +78,7 @@ def entries(
         if _meets(cell, one.where):
             beside = mapping.get(o.agent) if o.agent is not None else "all models"
             found.append(
-                Entry(
+                ExhibitEntry(
                     cell,
                     True,
                     o.agent or "all agents",
@@ -101,7 +101,7 @@ def _meets(cell: Mapping[str, str], where: Mapping[str, str | list[str]]) -> boo
     )
 
 
-def printed_shape(one: Exhibit, found: Sequence[Entry]) -> Table:
+def printed_shape(one: Exhibit, found: Sequence[ExhibitEntry]) -> Table:
     """Rows by columns; every row of ours stands under the rows of the paper that it belongs to."""
     across = _ordered([e.at(one.columns) for e in _ranked(one, found)])
     down = list(dict.fromkeys(e.at(one.rows) for e in _ranked(one, found)))
@@ -130,7 +130,7 @@ def _label(one: Exhibit, part: str) -> str:
     return one.labels.get(part, pretty(part))
 
 
-def single_figures(one: Exhibit, columns: Sequence[str], found: Sequence[Entry]) -> Table:
+def single_figures(one: Exhibit, columns: Sequence[str], found: Sequence[ExhibitEntry]) -> Table:
     """One row per figure, with intervals and doubts."""
     used = [name for name in columns if any(e.cell[name] for e in found)]
     heads = [*used, "whose", MODEL, "value", "sd", "low", "high", "matches", "source", "doubts"]
@@ -144,7 +144,7 @@ def single_figures(one: Exhibit, columns: Sequence[str], found: Sequence[Entry])
     )
 
 
-def _ranked(one: Exhibit, found: Sequence[Entry]) -> list[Entry]:
+def _ranked(one: Exhibit, found: Sequence[ExhibitEntry]) -> list[ExhibitEntry]:
     """In the order of the paper; an own figure after those of its row, and of its model where one was chosen."""
     keys = [name for name in (*one.rows, *one.columns) if name != MODEL]
     places = {
@@ -152,7 +152,7 @@ def _ranked(one: Exhibit, found: Sequence[Entry]) -> list[Entry]:
     }
     models = list(dict.fromkeys(e.model for e in found if not e.ours))
 
-    def rank(e: Entry) -> tuple[Any, ...]:
+    def rank(e: ExhibitEntry) -> tuple[Any, ...]:
         model = e.beside if e.ours else e.model
         place = models.index(model) if model in models else len(models)
         row = [(place, e.ours) if name == MODEL else (places[name][e.at([name])], False) for name in one.rows]

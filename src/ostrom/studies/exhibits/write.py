@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ostrom.analysis.rundata import RunData
 from ostrom.errors import OstromError, UsageError
-from ostrom.reports.build import Desk, Report
+from ostrom.reports.build import Report, ReportFiles
 from ostrom.reports.card import card, reproduce, warnings
 from ostrom.reports.chart import panel_of
 from ostrom.reports.figures import need_extras
@@ -33,7 +33,7 @@ def write_as_paper(
     games = games_of(run, data)
     published, own = list(paper.published()), list(paper.own(data, games))
     mapping = mapping_of(published, own, data, chosen)
-    desk = Desk(data, safe=safe, folder=FOLDER)
+    desk = ReportFiles(data, safe=safe, folder=FOLDER)
     sections = [_section(desk, one, paper, published, own, mapping) for one in found]
     first = Section("paper", f"As printed: {paper.citation}")
     first.notes = [
@@ -46,7 +46,7 @@ def write_as_paper(
 
 
 def _section(
-    desk: Desk,
+    desk: ReportFiles,
     one: Exhibit,
     paper: Reference,
     published: Sequence[Published],
@@ -76,7 +76,7 @@ def _section(
     return section
 
 
-def _nothing_here(desk: Desk, one: Exhibit) -> str:
+def _nothing_here(desk: ReportFiles, one: Exhibit) -> str:
     if desk.data.study.get("name") in one.study:
         return "No finished match of this run gives a figure of this table."
     return f"This run gives none of these figures; they come from the study {' or '.join(one.study)}."

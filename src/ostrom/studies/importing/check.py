@@ -19,7 +19,7 @@ Profile = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class SeatRound:
     """One seat in one round, in the words of the game."""
 
     action: str
@@ -31,7 +31,7 @@ class Played:
 class CheckedMatch:
     """A match in the words of the game; ``paid`` is what the file says, or else what the game pays."""
 
-    rounds: tuple[tuple[Played, ...], ...]
+    rounds: tuple[tuple[SeatRound, ...], ...]
     paid: tuple[tuple[float, ...], ...]
     numbers: tuple[int, ...]
     """The number of every round: with rounds left out they have gaps."""
@@ -49,7 +49,7 @@ class _Round:
     number: int
     moves: Sequence[Move]
     bad: list[Disagreement]
-    played: tuple[Played, ...] | None = None
+    played: tuple[SeatRound, ...] | None = None
     paid: tuple[float, ...] = ()
     differs: bool = False
 
@@ -59,7 +59,7 @@ class Checker:
 
     def __init__(self, mapping: Mapping, policy: str) -> None:
         self.mapping, self.policy = mapping, policy
-        self._known: dict[Played, Played] = {}
+        self._known: dict[SeatRound, SeatRound] = {}
 
     def match(self, match: Recorded, game: Game) -> CheckedMatch:
         """Translate the moves of a match and compare every payoff and total with the game's."""
@@ -162,11 +162,11 @@ class Checker:
             self._totals(match, one, running)
         one.paid = tuple(paid)
         one.played = tuple(
-            self._once(Played(game.actions[s][a], one.moves[s].action, notes[s]))
+            self._once(SeatRound(game.actions[s][a], one.moves[s].action, notes[s]))
             for s, a in enumerate(profile)
         )
 
-    def _once(self, played: Played) -> Played:
+    def _once(self, played: SeatRound) -> SeatRound:
         return self._known.setdefault(played, played)
 
     def _actions(self, match: Recorded, game: Game, one: _Round) -> list[int | None]:

@@ -13,13 +13,13 @@ from ostrom.games.ordinal import OrdinalGame, classify, ordinal_game
 from ostrom.games.ordinal_table import CELLS
 from ostrom.games.ordinal_table import read_table as read_games
 from ostrom.studies.importing.mapping import GameByColumn, Mapping, canonical
-from ostrom.studies.importing.table import Line
+from ostrom.studies.importing.table import SourceRow
 
 Spec = str | dict[str, Any]
 TYPING_ERRORS = 2
 
 
-class Games:
+class MappedGames:
     """The games of a mapping, each built once."""
 
     def __init__(self, mapping: Mapping, mapping_file: str) -> None:
@@ -30,7 +30,7 @@ class Games:
 
     unit = "line"
 
-    def of(self, file: str, line: Line) -> tuple[str, Spec, Game]:
+    def of(self, file: str, line: SourceRow) -> tuple[str, Spec, Game]:
         """What tables call the game of a match, its specification and the game itself."""
         rule = self.rule
         if not isinstance(rule, GameByColumn):

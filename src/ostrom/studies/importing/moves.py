@@ -8,7 +8,7 @@ from math import isfinite
 
 from ostrom.errors import StudyError
 from ostrom.studies.importing.mapping import Mapping, SeatColumns, Value, canonical
-from ostrom.studies.importing.table import Line, Table
+from ostrom.studies.importing.table import SourceRow, SourceTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Move:
     action: str | None
     payoff: str | None
     total: str | None
-    row: Line
+    row: SourceRow
     """The whole row: what decodes the answer may stand in other columns of it."""
 
 
@@ -29,7 +29,7 @@ class Recorded:
     """One match as written: the moves of every round by seat."""
 
     file: str
-    first: Line
+    first: SourceRow
     players: tuple[str, ...]
     rounds: tuple[tuple[Move, ...], ...]
     unit: str = "line"
@@ -51,7 +51,7 @@ def span(unit: str, numbers: Sequence[int]) -> str:
     return f"{unit} {low}" if low == high else f"{unit}s {low}-{high}"
 
 
-def put_together(table: Table, mapping: Mapping, lines: list[Line]) -> Recorded:
+def put_together(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) -> Recorded:
     """The rows of one match as a match; a StudyError says why they are none."""
     if mapping.rows == "match":
         return _from_texts(table, mapping, lines)
@@ -60,25 +60,27 @@ def put_together(table: Table, mapping: Mapping, lines: list[Line]) -> Recorded:
     return _long(table, mapping, mapping.players, lines)
 
 
-def match_rows(table: Table, mapping: Mapping) -> Iterator[list[Line]]:
+def match_rows(table: SourceTable, mapping: Mapping) -> Iterator[list[SourceRow]]:
     """The rows of every match, in the order in which matches begin."""
     rule = mapping.match
     if rule is None:
         yield from ([line] for line in table.lines)
         return
-    together: dict[tuple[str, ...], list[Line]] = {}
+    together: dict[tuple[str, ...], list[SourceRow]] = {}
     for line in table.lines:
         together.setdefault(tuple(canonical(line[c]) for c in rule.by), []).append(line)
     pieces = [piece for lines in together.values() for piece in _pieces(table, rule.new_when, lines, mapping)]
     yield from sorted(pieces, key=lambda piece: piece[0].number)
 
 
-def _pieces(table: Table, column: str | None, lines: list[Line], mapping: Mapping) -> Iterator[list[Line]]:
+def _pieces(
+    table: SourceTable, column: str | None, lines: list[SourceRow], mapping: Mapping
+) -> Iterator[list[SourceRow]]:
     """Cut where the numbers of a column stop growing; in long tables a round has several rows."""
     if column is None:
         yield lines
         return
-    piece: list[Line] = []
+    piece: list[SourceRow] = []
     last: float | None = None
     for line in lines:
         number = read_number(table, line, column)
@@ -91,7 +93,7 @@ def _pieces(table: Table, column: str | None, lines: list[Line], mapping: Mappin
     yield piece
 
 
-def _wide(table: Table, mapping: Mapping, lines: list[Line]) -> Recorded:
+def _wide(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) -> Recorded:
     _check_rounds(table, mapping, lines)
     seats = [mapping.seats[s] for s in sorted(mapping.seats)]
     players = tuple(_constant_player(table, lines, seat) for seat in seats)
@@ -99,14 +101,14 @@ def _wide(table: Table, mapping: Mapping, lines: list[Line]) -> Recorded:
     return Recorded(table.file, lines[0], players, rounds, table.unit)
 
 
-def _long(table: Table, mapping: Mapping, columns: SeatColumns, lines: list[Line]) -> Recorded:
+def _long(table: SourceTable, mapping: Mapping, columns: SeatColumns, lines: list[SourceRow]) -> Recorded:
     if mapping.round is None:
         raise StudyError(
             "'players' with one row for each round needs the column of the round",
             file=table.file,
             key="round",
         )
-    begun: dict[float, list[Line]] = {}
+    begun: dict[float, list[SourceRow]] = {}
     for line in lines:
         begun.setdefault(read_number(table, line, mapping.round), []).append(line)
     by_round = list(begun.values())
@@ -124,11 +126,11 @@ def _long(table: Table, mapping: Mapping, columns: SeatColumns, lines: list[Line
     return Recorded(table.file, lines[0], players, rounds, table.unit)
 
 
-def _by_seat(table: Table, columns: SeatColumns, lines: list[Line]) -> list[Line]:
+def _by_seat(table: SourceTable, columns: SeatColumns, lines: list[SourceRow]) -> list[SourceRow]:
     """The rows of one round by seat: as a column says, or in the order in which they stand."""
     if columns.seat is None:
         return lines
-    placed: dict[int, Line] = {}
+    placed: dict[int, SourceRow] = {}
     for line in lines:
         number = read_number(table, line, columns.seat)
         if number != int(number) or not 1 <= number <= len(lines) or int(number) in placed:
@@ -140,7 +142,7 @@ def _by_seat(table: Table, columns: SeatColumns, lines: list[Line]) -> list[Line
     return [placed[s] for s in sorted(placed)]
 
 
-def _from_texts(table: Table, mapping: Mapping, lines: list[Line]) -> Recorded:
+def _from_texts(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) -> Recorded:
     """A match whose rows hold all actions of a player, or of all players, at once."""
     if mapping.players is not None:
         columns = mapping.players
@@ -183,7 +185,7 @@ def _from_texts(table: Table, mapping: Mapping, lines: list[Line]) -> Recorded:
     return Recorded(table.file, placed[0][0], players, rounds, table.unit)
 
 
-def _check_rounds(table: Table, mapping: Mapping, lines: list[Line]) -> None:
+def _check_rounds(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) -> None:
     if mapping.round is None:
         return
     for expected, line in enumerate(lines, mapping.first_round):
@@ -196,7 +198,7 @@ def _check_rounds(table: Table, mapping: Mapping, lines: list[Line]) -> None:
             )  # fmt: skip
 
 
-def _constant_player(table: Table, lines: Iterable[Line], seat: SeatColumns) -> str:
+def _constant_player(table: SourceTable, lines: Iterable[SourceRow], seat: SeatColumns) -> str:
     name: str | None = None
     for line in lines:
         here = _player(line, seat)
@@ -214,18 +216,18 @@ def _constant_player(table: Table, lines: Iterable[Line], seat: SeatColumns) -> 
     return name
 
 
-def _player(line: Line, seat: SeatColumns) -> str:
+def _player(line: SourceRow, seat: SeatColumns) -> str:
     return seat.player.value if isinstance(seat.player, Value) else line[seat.player].strip()
 
 
-def _move(line: Line, seat: SeatColumns) -> Move:
+def _move(line: SourceRow, seat: SeatColumns) -> Move:
     def cell(column: str | None) -> str | None:
         return None if column is None else line[column]
 
     return Move(line.number, seat, cell(seat.action), cell(seat.payoff), cell(seat.total), line)
 
 
-def read_number(table: Table, line: Line, column: str) -> float:
+def read_number(table: SourceTable, line: SourceRow, column: str) -> float:
     """A cell that must hold a number."""
     number = number_in(line[column])
     if number is None:

@@ -13,12 +13,12 @@ from ostrom.errors import StudyError
 from ostrom.registry import scalar
 from ostrom.studies.importing.check import CheckedMatch, Checker
 from ostrom.studies.importing.framings import framing_of
-from ostrom.studies.importing.games import Games
+from ostrom.studies.importing.games import MappedGames
 from ostrom.studies.importing.mapping import Mapping, canonical
 from ostrom.studies.importing.moves import Recorded, match_rows, number_in, put_together
 from ostrom.studies.importing.plan import ImportedUnit
 from ostrom.studies.importing.problems import Disagreement
-from ostrom.studies.importing.table import Line, Table
+from ostrom.studies.importing.table import SourceRow, SourceTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class MatchReader:
 
     def __init__(self, rule: Mapping, mapping_file: str, policy: str, *, several: bool) -> None:
         self.rule, self.policy, self.several = rule, policy, several
-        self.games = Games(rule, mapping_file)
+        self.games = MappedGames(rule, mapping_file)
         self.checker = Checker(rule, policy)
         self.ready: list[Ready] = []
         self.bad: list[Disagreement] = []
@@ -44,7 +44,7 @@ class MatchReader:
         self._demoted: dict[str, int] = {}
         self._seen: Counter[tuple[Any, ...]] = Counter()
 
-    def read(self, table: Table) -> None:
+    def read(self, table: SourceTable) -> None:
         """Read all matches of a table."""
         self.games.unit = table.unit
         for lines in match_rows(table, self.rule):
@@ -72,7 +72,7 @@ class MatchReader:
             )  # fmt: skip
             self.ready.append(Ready(unit, checked, match))
 
-    def _broken(self, table: Table, lines: Sequence[Line], error: StudyError) -> None:
+    def _broken(self, table: SourceTable, lines: Sequence[SourceRow], error: StudyError) -> None:
         done = self.policy if self.policy in ("skip", "skip-match") else "refuse"
         where = f"{error.file}: {error.key}: "
         why = str(error).removeprefix(where) if error.key else str(error).removeprefix(f"{error.file}: ")

@@ -16,7 +16,7 @@ JSON_ENDINGS = (".json", ".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SourceRow:
     """One row: its number (a line of the file, or a record of a list) and its cells by column."""
 
     number: int
@@ -28,17 +28,17 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class SourceTable:
     """A file as read: the columns that the mapping speaks of."""
 
     file: str
     columns: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[SourceRow, ...]
     unit: str = "line"
     """What ``Line.number`` counts: lines of the file (the header is line 1), or records."""
 
 
-def read_table(path: Path, mapping: mappings.Mapping, mapping_file: str) -> Table:
+def read_table(path: Path, mapping: mappings.Mapping, mapping_file: str) -> SourceTable:
     """Read a CSV or JSON file as the mapping says; a row with too many or too few cells is refused."""
     data = read_bytes(path)
     if not data.strip():
@@ -64,18 +64,18 @@ def read_table(path: Path, mapping: mappings.Mapping, mapping_file: str) -> Tabl
     lines = tuple(_lines(columns, needed, rows))
     if not lines:
         raise StudyError("has a header and no rows", file=str(path))
-    return Table(str(path), columns, lines, unit)
+    return SourceTable(str(path), columns, lines, unit)
 
 
 def _lines(
     columns: Sequence[str], needed: Iterable[str], rows: Iterable[tuple[int, Sequence[str]]]
-) -> Iterator[Line]:
+) -> Iterator[SourceRow]:
     """The cells that the mapping needs; equal texts are kept once, since a million rows repeat few of them."""
     kept = [columns.index(name) for name in needed]
     places = {name: i for i, name in enumerate(needed)}
     texts: dict[str, str] = {}
     for number, row in rows:
-        yield Line(number, tuple([texts.setdefault(row[i], row[i]) for i in kept]), places)
+        yield SourceRow(number, tuple([texts.setdefault(row[i], row[i]) for i in kept]), places)
 
 
 def _csv(

@@ -16,7 +16,7 @@ from ostrom.engine.folder import Folder, check_name, new_manifest
 from ostrom.engine.journal import Journal
 from ostrom.errors import RunError, StudyError
 from ostrom.mechanisms.scoring import match_score
-from ostrom.studies.importing.check import Played
+from ostrom.studies.importing.check import SeatRound
 from ostrom.studies.importing.mapping import Mapping, canonical, load_mapping
 from ostrom.studies.importing.plan import ImportedUnit, write_units
 from ostrom.studies.importing.problems import POLICIES, Cause, Disagreement, by_cause
@@ -217,7 +217,7 @@ async def _journal(journal: Journal, ready: Sequence[Ready], columns: dict[str, 
         journal.close()
 
 
-def _answer(one: Played, kept: dict[str, str]) -> Answer:
+def _answer(one: SeatRound, kept: dict[str, str]) -> Answer:
     facts: dict[str, Any] = {}
     if one.written is not None:
         facts["labels"] = {one.action: one.written.strip()}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ostrom.analysis.dynamics.evolution import Evolved, Settings, evolve, replicator_paths
+from ostrom.analysis.dynamics.evolution import EvolutionSettings, Evolved, evolve, replicator_paths
 from ostrom.analysis.dynamics.tournament import Tournament, run_tournaments
 from ostrom.analysis.rundata import RunData
 from ostrom.errors import OstromError
@@ -35,7 +35,7 @@ class MechanismEvolution(Panel):
     title = "Population streams"
 
     def __init__(self, eta: float = 0.1, steps: int = 1000, expected: bool = False) -> None:
-        self.settings = Settings(eta=eta, steps=steps)
+        self.settings = EvolutionSettings(eta=eta, steps=steps)
         self.expected = bool(expected)
 
     def draw(self, data: RunData) -> Drawn:
@@ -75,7 +75,7 @@ def _called(tournament: Tournament) -> str:
     return " · ".join(pretty(value) for value in dict.fromkeys(tournament.cell.values()))
 
 
-def _streams(evolved: Sequence[tuple[Tournament, Evolved]], settings: Settings) -> Figure:
+def _streams(evolved: Sequence[tuple[Tournament, Evolved]], settings: EvolutionSettings) -> Figure:
     total: dict[str, float] = {}
     for _, result in evolved:
         for name, share in result.shares["final"].items():
@@ -116,7 +116,7 @@ def _sampled(count: int) -> list[int]:
     return sorted({int(step) for step in grid})
 
 
-def _simplex(evolved: Sequence[tuple[Tournament, Evolved]], settings: Settings) -> Figure:
+def _simplex(evolved: Sequence[tuple[Tournament, Evolved]], settings: EvolutionSettings) -> Figure:
     paths = {}
     for tournament, _ in evolved:
         states = replicator_paths(

@@ -7,7 +7,7 @@ from typing import Any
 from ostrom.analysis.rundata import RunData
 from ostrom.replications.memory_curse.panels._shared import by_policy, triple, why_empty
 from ostrom.replications.memory_curse.played import FORGIVER, GRUDGE_HOLDER
-from ostrom.replications.memory_curse.roles import Company, companies
+from ostrom.replications.memory_curse.roles import RoleGroup, companies
 from ostrom.reports.chart import rests_on
 from ostrom.reports.layout import named
 from ostrom.reports.marks import import_altair
@@ -42,7 +42,7 @@ class MemoryAsymmetric(Panel):
         return Drawn([Figure("memory_asymmetric", chart, caption, alt)], tables, by_policy(data))
 
 
-def _bars(c: Company, many: bool, several: bool) -> list[dict[str, Any]]:
+def _bars(c: RoleGroup, many: bool, several: bool) -> list[dict[str, Any]]:
     facet = named(c.game, c.agent if many else None, c.style if several else None)
     roles = {"all players": c.overall, FORGIVER: c.forgiver, GRUDGE_HOLDER: c.grudge_holder}
     return [
@@ -79,7 +79,7 @@ def _chart(rows: list[dict[str, Any]]) -> Any:
     return charts[0] if len(charts) == 1 else alt.vconcat(*charts)
 
 
-def _roles(made: list[Company]) -> Table:
+def _roles(made: list[RoleGroup]) -> Table:
     columns = ["agent", "game", "style", "composition", "matches"]
     for name in ("overall", "forgiver", "grudge_holder", "gap"):
         columns += [name, f"{name}_low", f"{name}_high"]
@@ -93,7 +93,7 @@ def _roles(made: list[Company]) -> Table:
     )
 
 
-def _seats(made: list[Company]) -> Table:
+def _seats(made: list[RoleGroup]) -> Table:
     rows = [
         [c.agent, c.game, c.style, c.name, seat, *triple(e), *triple(c.seat_gaps.get(seat))]
         for c in made
