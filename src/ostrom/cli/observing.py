@@ -62,7 +62,7 @@ def observe(
     from ostrom.studies.observing import observation_of, with_observers
     from ostrom.studies.resolve import resolve
     from ostrom.studies.run import open_run
-    from ostrom.studies.session import Session
+    from ostrom.studies.session import RunOptions
 
     say_allowed(allow_key, model, set_)
     with open_run(run, runs) as seen:
@@ -78,6 +78,6 @@ def observe(
         forecast_plan(found.plan, found.prices, json)
         return
     options = Options(max_connections=max_connections, cache=cache, prices=found.prices)
-    session = Session.of(prompts=prompts, prices=prices, cache=cache, max_connections=max_connections)
+    session = RunOptions.of(prompts=prompts, prices=prices, cache=cache, max_connections=max_connections)
     folder = runs / check_name(found.plan.name)
     play_and_tell(replace(found, session=session), folder, options, report=report, json=json)

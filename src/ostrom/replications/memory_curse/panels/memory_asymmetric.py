@@ -10,9 +10,8 @@ from ostrom.replications.memory_curse.played import FORGIVER, GRUDGE_HOLDER
 from ostrom.replications.memory_curse.roles import RoleGroup, companies
 from ostrom.reports.chart import rests_on
 from ostrom.reports.layout import named
-from ostrom.reports.marks import import_altair
+from ostrom.reports.marks import dots
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
-from ostrom.reports.theme import INK
 
 TONES = {"all players": "#9aa4ae", FORGIVER: "#0072B2", GRUDGE_HOLDER: "#E69F00"}
 
@@ -23,7 +22,7 @@ class MemoryAsymmetric(Panel):
     title = "Short memories among long ones"
 
     def draw(self, data: RunData) -> Drawn:
-        """Bars by role with whiskers, and tables by role and seat."""
+        """Dots by role with whiskers, and tables by role and seat."""
         made = companies(data)
         if not any(c.gap is not None for c in made):
             return Drawn(notes=[why_empty(data, "No finished match mixes players of different memory.")])
@@ -31,52 +30,28 @@ class MemoryAsymmetric(Panel):
         made = [c for c in made if (c.agent, c.game, c.style) in mixed]
         many = len({c.agent for c in made}) > 1
         several = len({c.style for c in made} - {None}) > 1
-        chart = _chart([row for c in made for row in _bars(c, many, several)])
+        chart = _chart(made, many, several)
         caption = (
             "Share of cooperative actions by role: forgivers have the shortest memory at the table, "
-            "grudge-holders the longest. Whiskers are 95 % intervals; a bar without has none. "
+            "grudge-holders the longest. Whiskers are 95 % intervals; a hollow dot has none. "
             f"{rests_on([c.overall for c in made])}"
         )
-        alt = f"Bars of cooperation by role for {len(made)} compositions of memory."
+        alt = f"Dots of cooperation by role for {len(made)} compositions of memory."
         tables = [_roles(made), _seats(made)]
         return Drawn([Figure("memory_asymmetric", chart, caption, alt)], tables, by_policy(data))
 
 
-def _bars(c: RoleGroup, many: bool, several: bool) -> list[dict[str, Any]]:
-    facet = named(c.game, c.agent if many else None, c.style if several else None)
-    roles = {"all players": c.overall, FORGIVER: c.forgiver, GRUDGE_HOLDER: c.grudge_holder}
-    return [
-        {"facet": facet, "label": c.name, "role": role, "value": e.value, "low": e.low, "high": e.high}
-        for role, e in roles.items()
-        if e is not None
-    ]
-
-
-def _chart(rows: list[dict[str, Any]]) -> Any:
-    alt = import_altair()
-    charts = []
-    for facet in dict.fromkeys(row["facet"] for row in rows):
-        of = [row for row in rows if row["facet"] == facet]
-        base = alt.Chart(alt.Data(values=of)).encode(
-            y=alt.Y("label:N", sort=list(dict.fromkeys(r["label"] for r in of)), title=None),
-            yOffset=alt.YOffset("role:N", sort=list(TONES)),
+def _chart(made: list[RoleGroup], many: bool, several: bool) -> Any:
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for c in made:
+        facet = named(c.game, c.agent if many else None, c.style if several else None)
+        roles = {"all players": c.overall, FORGIVER: c.forgiver, GRUDGE_HOLDER: c.grudge_holder}
+        groups.setdefault(facet, []).extend(
+            {"label": c.name, "series": role, "mean": e.value, "low": e.low, "high": e.high}
+            for role, e in roles.items()
+            if e is not None
         )
-        scale = alt.Scale(domain=[0, 1])
-        bars = base.mark_bar().encode(
-            x=alt.X("value:Q", title="cooperation", scale=scale),
-            color=alt.Color(
-                "role:N", scale=alt.Scale(domain=list(TONES), range=list(TONES.values())),
-                legend=alt.Legend(title=None),
-            ),
-        )  # fmt: skip
-        whiskers = (
-            base.transform_filter("isValid(datum.low)")
-            .mark_rule(color=INK)
-            .encode(x=alt.X("low:Q", scale=scale, title="cooperation"), x2="high:Q")
-        )
-        height = 16 * len({(r["label"], r["role"]) for r in of}) + 12
-        charts.append(alt.layer(bars, whiskers).properties(title=facet, width=440, height=height))
-    return charts[0] if len(charts) == 1 else alt.vconcat(*charts)
+    return dots(groups, axis="cooperation", series=TONES, domain=(0.0, 1.0))
 
 
 def _roles(made: list[RoleGroup]) -> Table:

@@ -9,9 +9,8 @@ from ostrom.errors import UnknownName
 from ostrom.replications.personas.panels._shared import NOTHING, condition_label, conditions
 from ostrom.replications.personas.profiles import profiles_of
 from ostrom.replications.personas.rates import MEASURES, Rate, rates
-from ostrom.reports.marks import import_altair
+from ostrom.reports.maps import side_by_side, tiles
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
-from ostrom.reports.theme import INK, SEQUENCE
 from ostrom.reports.words import Share, labels, pretty
 
 COLUMNS = ("successes", "n", "share", "low", "high", "scenarios", "method", "note")
@@ -60,40 +59,23 @@ def cells(rate: Rate) -> list[Any]:
 
 
 def _chart(made: list[Rate], by: list[str]) -> Any:
-    alt = import_altair()
     names = labels(r.key["agent"] for r in made)
-    rows = [
-        {
-            "type": r.scenario_type,
-            "agent": names[r.key["agent"]],
-            "condition": condition_label(r.key, by),
-            "share": r.share,
-            "text": f"{100 * r.share:.0f} %",
-            "dark": r.share > 0.55,
-        }
-        for r in made
-        if r.share is not None
-    ]
-    across = list(dict.fromkeys(row["condition"] for row in rows))
-    charts = []
-    for kind in dict.fromkeys(row["type"] for row in rows):
-        base = alt.Chart(alt.Data(values=[row for row in rows if row["type"] == kind])).encode(
-            x=alt.X("condition:N", sort=across, title=None, axis=alt.Axis(labelAngle=-30, labelLimit=220)),
-            y=alt.Y("agent:N", sort=list(names.values()), title=None),
+    shown = [r for r in made if r.share is not None]
+    across = list(dict.fromkeys(condition_label(r.key, by) for r in shown))
+    down, kinds = list(names.values()), dict.fromkeys(r.scenario_type for r in shown)
+    maps = [
+        tiles(
+            [
+                {"x": condition_label(r.key, by), "y": names[r.key["agent"]], "value": r.share}
+                for r in shown
+                if r.scenario_type == kind
+            ],
+            across=across, down=down, legend="share", domain=(0.0, 1.0), title=kind, percent=True,
+            beside=len(kinds),
         )
-        colour = alt.Color(
-            "share:Q",
-            scale=alt.Scale(domain=[0, 1], range=list(SEQUENCE)),
-            legend=alt.Legend(title="share", format="%", values=[0, 0.5, 1]),
-        )
-        tone = alt.condition("datum.dark", alt.value("white"), alt.value(INK))
-        charts.append(
-            alt.layer(
-                base.mark_rect(stroke="white", strokeWidth=2).encode(color=colour),
-                base.mark_text(fontSize=11).encode(text="text:N", color=tone),
-            ).properties(title=kind, width=max(60, 62 * len(across)), height=alt.Step(30))
-        )
-    return alt.concat(*charts, columns=1 if len(across) > 5 else 2).resolve_scale(color="shared")
+        for kind in kinds
+    ]  # fmt: skip
+    return side_by_side(maps, across, down)
 
 
 PANEL = NashMap
