@@ -20,6 +20,8 @@ from benchmarks.result import Result
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.people.served import Served, small_study
 
+LOOK = 0.05
+"""Seconds between looks at a page that waits: a browser is told by its stream of news."""
 AT = re.compile(rb'<main data-at="([^"]*)"')
 
 
@@ -69,12 +71,15 @@ async def crowd(server: Served, people: int, think: float, first: int, waits: li
         nonlocal errors
         await asyncio.sleep(think * number / people)
         await browser.request("POST", "/join", {"PROLIFIC_PID": f"p{first + number}", "SESSION_ID": "s"})
-        await browser.request("GET", "/")
+        while browser.at in ("", "wait"):
+            await asyncio.sleep(LOOK)
+            await browser.request("GET", "/")
         for answer in ("agree", *("JF"[(number + r) % 2] for r in range(5))):
             await asyncio.sleep(think)
             place, begun = browser.at, time.perf_counter()
             status = await browser.request("POST", "/answer", {"place": place, "answer": answer})
             while browser.at in (place, "wait") and status == 200:
+                await asyncio.sleep(LOOK)
                 status = await browser.request("GET", "/")
             waits.append(time.perf_counter() - begun)
             errors += status != 200
