@@ -33,7 +33,7 @@ def situations(draw: st.DrawFn) -> tuple[Sanitized, Game, list[Round], int]:
     profile = st.tuples(*(st.integers(0, len(names) - 1) for names in game.actions))
     rounds = played(game, draw(st.lists(profile, max_size=25)))
     window = draw(st.integers(1, 12))
-    memory = Sanitized(draw(st.sampled_from(["ideal", "polar"])), draw(st.integers(0, window)), window)
+    memory = Sanitized(draw(st.sampled_from(["ideal", "polar"])), draw(st.integers(0, window - 1)), window)
     return memory, game, rounds, draw(st.integers(0, game.seats - 1))
 
 
@@ -66,11 +66,41 @@ def test_numbers_run_without_a_seam_up_to_the_round_to_come(
     assert shown.before == max(0, memory.window - len(rounds))
 
 
-def test_a_wholly_real_window_is_the_plain_window_once_it_is_full() -> None:
-    rounds = played(TD, [(n % 4, (n * 3) % 4) for n in range(20)])
-    view = view_after(TD, rounds)
-    plain = memories.build("window:8").show(view, draws())
-    assert Sanitized("polar", 8, 8).show(view, draws()) == replace(plain, rounds=list(plain.rounds))
+@pytest.mark.parametrize("done", [0, 1, 7, 8, 20])
+def test_a_wholly_real_window_is_the_plain_window_from_the_first_round_on(done: int) -> None:
+    view = view_after(TD, played(TD, [(n % 4, (n * 3) % 4) for n in range(done)]))
+    plain, voice = memories.build("window:8"), Voice(Framing(), LIBRARY, "reasoned")
+    prompts = set()
+    for mode in ("ideal", "polar"):
+        memory = Sanitized(mode, 8, 8)
+        assert memory.show(view, draws()) == plain.show(view, draws())
+        assert memory.most_lines(done) == plain.most_lines(done)
+        prompts.add(voice.prompt(act(view), memory.show(view, draws()), None, {}).text)
+    assert prompts == {voice.prompt(act(view), plain.show(view, draws()), None, {}).text}
+    assert f"This is round {done + 1}." in prompts.pop()
+
+
+def test_polar_rounds_mirror_the_shares_of_a_baseline_and_never_change() -> None:
+    memory = Sanitized(
+        "polar", 0, 400, shares={"claim_2, claim_3": 3, "claim_5,claim_4": 1.0, "claim_4, claim_2": 0}
+    )
+    assert memory.lacks(TD) is None
+    early, late = (show(memory, TD, played(TD, [(3, 3)] * n)).rounds for n in (0, 400))
+    assert {r.actions for r in early} == {(0, 0), (3, 3)}
+    assert 0.68 < sum(r.actions == (0, 0) for r in early) / 400 < 0.82
+    again = show(memory, TD, played(TD, [(0, 0)] * 400)).rounds
+    assert [r.actions for r in late] == [r.actions for r in again]
+    by_game = Sanitized("polar", 2, 8, shares={"travelers_dilemma": {"claim_2, claim_2": 1}})
+    assert by_game.lacks(TD) is None and "not prisoners_dilemma" in str(by_game.lacks(PD))
+    assert "does not have" in str(Sanitized("polar", 2, 8, shares={"7, 7": 1}).lacks(TD))
+
+
+@pytest.mark.parametrize("shares", [{}, {"2, 2": -1}, {"2, 2": 0}, {"2, 2": True}, "2, 2"])
+def test_shares_that_make_no_sense_are_refused(shares: object) -> None:
+    with pytest.raises(ValueError, match="shares"):
+        Sanitized("polar", 2, 8, shares=shares)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="mode: polar"):
+        Sanitized("ideal", 2, 8, shares={"2, 2": 1})
 
 
 @pytest.mark.parametrize("game", [PD, TD, PG], ids=lambda g: g.name)
@@ -80,7 +110,7 @@ def test_prompts_have_the_same_lines_for_every_real_part_and_every_round(game: G
     voice = Voice(Framing(), LIBRARY, "reasoned")
     lines, lengths = set(), set()
     for mode in ("ideal", "polar"):
-        for real in (0, 2, 5, 10, 20, 40, 60, 70, 75, 78, 80):
+        for real in (0, 2, 5, 10, 20, 40, 60, 70, 75, 78):
             memory = Sanitized(mode, real, 80)
             for done in (0, 1, 3, 79, 80, 81, 110):
                 view = view_after(game, rounds[:done])

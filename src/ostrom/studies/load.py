@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from ostrom.errors import StudyError, UnknownName, nearest
 from ostrom.plain_yaml import check_plain, in_words, read_yaml
 from ostrom.registry import NamedFiles, broken_note, replication_files
+from ostrom.studies.baselines import with_baselines
 from ostrom.studies.paths import merge, put
 from ostrom.studies.people_texts import read_texts
 from ostrom.studies.schema import StudyFile
@@ -81,7 +82,7 @@ def load_study(
         data["seeds"] = seeds
     if budget:
         data["budget"] = {**_mapping(data.get("budget"), file, "budget"), **budget}
-    study = validate(StudyFile, data, file)
+    study = validate(StudyFile, with_baselines(data, file), file)
     if study.people is None:
         return study
     people = study.people.model_copy(update={"texts": read_texts(study.people, folder_of(source), file)})

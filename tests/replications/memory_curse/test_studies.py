@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from ostrom.errors import StudyError
 from ostrom.memory import memories
 from ostrom.memory.catalog.sanitized import Sanitized
 from ostrom.memory.catalog.window import Window
 from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study, presets_of
 from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import play
 
 NAMES = ["memory", "memory-asymmetric", "memory-sanitized"]
 
@@ -103,3 +107,28 @@ def test_smoke_fits_a_small_machine(name: str) -> None:
     for unit in plan.units():
         styles[unit.players[0].config.style] += unit.mechanism.most_decisions(unit.game)
     assert styles["reasoned"] / 38 + styles["direct"] / 90 < 4.5
+
+
+def test_polar_rounds_can_come_from_a_baseline_run(tmp_path: Path) -> None:
+    base = load_study(
+        "memory",
+        preset="smoke",
+        changes=["types={c: cooperator, d: defector}", "vary.game=[travelers_dilemma]"],
+    )
+    play(base, runs=tmp_path)
+    with_from = [
+        "types={c: cooperator}",
+        f"agent.memory.from={tmp_path / 'memory'}",
+        "agent.memory.mode=polar",
+    ]
+    study = load_study(
+        "memory-sanitized", preset="smoke",
+        changes=[*with_from, "vary.sanitization=null", "game=travelers_dilemma"],
+    )  # fmt: skip
+    assert study.agent["memory"]["shares"] == {
+        "travelers_dilemma": {"claim_2, claim_2": 0.5, "claim_5, claim_5": 0.5}
+    }
+    assert "from" not in study.agent["memory"]
+    play(study, runs=tmp_path)
+    with pytest.raises(StudyError, match=r"agent\.memory\.from: must be a run"):
+        load_study("memory-sanitized", changes=["agent.memory.from=3"])

@@ -7,21 +7,25 @@ is shown changes.
 Numbers do not give the made-up rounds away. A made-up round bears the number of the round it stands for.
 While fewer than ``window`` rounds have been played the match pretends to have begun earlier: the window is
 numbered 1 to ``window`` and the round to come follows it. Once that many have been played all numbers are the
-true ones, so that ``real`` equal to ``window`` is then the plain window.
+true ones. With ``real`` equal to ``window`` nothing is made up: that is the plain window, from the first round on.
 
-Mode *ideal*: everybody cooperates. Mode *polar*: the combination of actions of a real round, drawn from those
-played so far, each action pushed to the nearer end of the scale (the exact middle falls to either side). The
-made-up version of a real round is drawn once, from the rounds played when it left the real part, and stays
-the same in every later prompt. Rounds before the match have no such moment: each keeps its own random number,
+Mode *ideal*: everybody cooperates. Mode *polar*: a combination of actions, each pushed to the nearer end of the
+scale (the exact middle falls to either side). It is drawn from ``shares``, how often every combination was played
+in a baseline; a study file may write ``from: RUN`` and gets the shares of that run. The made-up version of a round is
+drawn once and stays the same in every later prompt.
+
+Without shares polar rounds mirror the match itself: the combination of a real round, drawn from those played when the
+made-up round left the real part. Rounds before the match have no such moment: each keeps its own random number,
 which points into the rounds played so far, and moves with them. Before the first round nothing has been
 played, and a combination is drawn evenly among all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,18 +36,29 @@ from ostrom.memory.parameters import no_cooperation, one_of, whole
 
 
 class Sanitized(Memory):
-    """Show ``window`` rounds of which only the ``real`` most recent are real; ``mode`` is ideal or polar."""
+    """Show ``window`` rounds of which only the ``real`` most recent are real; ``mode`` is ideal or polar.
+
+    ``shares`` (polar alone) maps combinations of actions by seat to how often they occur: ``{"trust, trust":
+    0.7, "betray, betray": 0.3}``, or games by name to such mappings.
+    """
 
     name: ClassVar[str] = "sanitized"
 
-    def __init__(self, mode: str = "ideal", real: int = 2, window: int = 80) -> None:
+    def __init__(
+        self, mode: str = "ideal", real: int = 2, window: int = 80, shares: Mapping[str, Any] | None = None
+    ) -> None:
         self.mode = one_of("mode", mode, ("ideal", "polar"))
         self.window = whole("window", window, least=1)
         self.real = whole("real", real, least=0, most=window)
+        self.shares = None if shares is None else _by_game(shares)
+        if shares is not None and mode != "polar":
+            raise ValueError("shares are for mode: polar; ideal rounds are always mutual cooperation")
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
         """Made-up rounds, then real ones, always as many as the window has."""
         history = view.history
+        if self.real == self.window:
+            return Shown(history[-self.window :], span=self.window)
         played = len(history)
         first = history[0].number if played else view.round
         positions = range(played - self.window, played)
@@ -62,6 +77,11 @@ class Sanitized(Memory):
         if self.mode == "ideal":
             return tuple(c for c in view.game.cooperative if c is not None)
         rng = draw(view.history[i].number, "polar") if i >= 0 else draw(0, f"polar{i}")
+        if self.shares is not None:
+            drawn = self._drawn(view.game, rng.random())
+            return tuple(
+                _pushed(a, len(names), rng) for a, names in zip(drawn, view.game.actions, strict=True)
+            )
         known = len(view.history) if i < 0 else i + self.real + 1
         played: Sequence[Round] = view.history
         if view.history.gaps:
@@ -69,25 +89,71 @@ class Sanitized(Memory):
             known = len(played)
         u = rng.random()
         if known:
-            drawn: Sequence[int] = played[int(u * known)].actions
+            drawn = played[int(u * known)].actions
         else:
-            drawn = [int(rng.integers(len(names))) for names in view.game.actions]
+            drawn = tuple(int(rng.integers(len(names))) for names in view.game.actions)
         return tuple(
             _pushed(action, len(names), rng) for action, names in zip(drawn, view.game.actions, strict=True)
         )
+
+    def _drawn(self, game: Game, u: float) -> tuple[int, ...]:
+        """The combination of actions at a point of the cumulated shares, which are added in their order."""
+        known = self._of(game)
+        total, reached = math.fsum(known.values()), 0.0
+        for profile, share in known.items():
+            reached += share / total
+            if u < reached - 1e-12:
+                return profile
+        return next(profile for profile, share in reversed(known.items()) if share)
+
+    def _of(self, game: Game) -> dict[tuple[int, ...], float]:
+        """The shares of a game by profile."""
+        given = (self.shares or {}).get(game.name, (self.shares or {}).get("", {}))
+        names = {text_of(game, profile): profile for profile in game.profiles()}
+        return {names[key]: share for key, share in given.items()}
 
     def lacks(self, game: Game) -> str | None:
         """Ideal rounds need cooperative actions; polar ones a scale with cooperation at one of its ends."""
         if self.mode == "ideal":
             return no_cooperation(game)
+        if self.shares is not None:
+            given = self.shares.get(game.name, self.shares.get(""))
+            if given is None:
+                return f"shares hold the games {', '.join(self.shares)}, not {game.name}"
+            names = [text_of(game, profile) for profile in game.profiles()]
+            for key in given:
+                if key not in names:
+                    return f"shares name {key!r}, which game {game.name} does not have (such as {names[0]!r})"
         for c, names in zip(game.cooperative, game.actions, strict=True):
             if len(names) > 2 and c not in (0, len(names) - 1):
                 return f"the actions of game {game.name} are not a scale that ends with the cooperative one"
         return None
 
-    def most_lines(self, rounds: int) -> int:  # noqa: ARG002
-        """Always the whole window."""
-        return self.window
+    def most_lines(self, rounds: int) -> int:
+        """Always the whole window, unless nothing is made up."""
+        return min(rounds, self.window) if self.real == self.window else self.window
+
+
+def text_of(game: Game, profile: Sequence[int]) -> str:
+    """A combination of actions as files write it: their names by seat."""
+    return ", ".join(game.actions[seat][action] for seat, action in enumerate(profile))
+
+
+def _by_game(shares: Any) -> dict[str, dict[str, float]]:
+    """Shares of every game; those that name no game are under the empty name."""
+    if not isinstance(shares, Mapping) or not shares:
+        raise ValueError(f"shares must map combinations of actions to shares, found {shares!r}")
+    nested = all(isinstance(of, Mapping) and of for of in shares.values())
+    found: dict[str, dict[str, float]] = {}
+    for name, of in (shares if nested else {"": shares}).items():
+        for key, share in of.items():
+            if not isinstance(share, int | float) or isinstance(share, bool) or not 0 <= share < math.inf:
+                raise ValueError(f"shares of {key!r} must be a number of at least 0, found {share!r}")
+            spelled = ", ".join(part.strip() for part in str(key).split(","))
+            found.setdefault(str(name), {})[spelled] = float(share)
+        if not math.fsum(found[str(name)].values()) > 0:
+            raise ValueError("shares must not all be 0")
+    return found
 
 
 def _pushed(action: int, count: int, rng: np.random.Generator) -> int:
