@@ -85,16 +85,20 @@ def _row(line: Line, used: list[int], marks: dict[str, int]) -> list[str | None]
     return [
         *(line.cell[i].replace("_", " ") for i in used),
         own.agent or "all agents",
-        f"{own.value:.4g}{interval}",
+        own.word or f"{own.value:.4g}{interval}",
         line.model or ("all models" if line.value is not None else f"{line.models} models"),
         _published(line),
-        None if line.difference is None else f"{line.difference:+.4g}",
+        None if line.difference is None or own.word else f"{line.difference:+.4g}",
         line.status or "none",
         " ".join(f"({n})" for n in numbers) or None,
     ]
 
 
 def _published(line: Line) -> str:
+    if words := [p.word for p in line.figures if p.word]:
+        return (
+            words[0] if len(words) == 1 else ", ".join(f"{words.count(w)} {w}" for w in dict.fromkeys(words))
+        )
     if line.value is not None:
         return f"{line.value:g}" + (f" ± {line.spread:g}" if line.spread is not None else "")
     left_out = f" ({line.doubted} in doubt, left out)" if line.doubted else ""

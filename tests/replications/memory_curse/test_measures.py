@@ -19,7 +19,7 @@ def test_all_28_published_verdicts_are_ours() -> None:
         (row["model"], row["game"]): row["regime"] for row in published_rows("memory_curse", "regimes.csv")
     }
     assert len(printed) == 28
-    ours = {pair: verdict.name for pair, verdict in published_regimes().items()}
+    ours = {pair: verdict.printed for pair, verdict in published_regimes().items()}
     assert set(ours) == set(printed)
     # The rewards of one pair allow both verdicts; if its players act alike in a round they settle it too.
     open_pair = ("Qwen2.5-Coder-32B", "trust_game")
@@ -27,13 +27,43 @@ def test_all_28_published_verdicts_are_ours() -> None:
     assert {pair: name for pair, name in ours.items() if name} == {
         pair: name for pair, name in printed.items() if pair != open_pair
     }
-    assert {pair: verdict.name for pair, verdict in published_regimes(matched=True).items()} == printed
+    assert {pair: verdict.printed for pair, verdict in published_regimes(matched=True).items()} == printed
+
+
+def test_most_cursed_settings_of_the_paper_are_memory_bounded_and_one_is_flat() -> None:
+    names = {pair: verdict.name for pair, verdict in published_regimes().items()}
+    cursed = [pair for pair, verdict in published_regimes().items() if verdict.printed == "cursed"]
+    assert {name for pair, name in names.items() if pair not in cursed} == {"immune", "undecided"}
+    assert names["Mistral-7B", "trust_game"] == "memory-bounded"
+    assert names["Gemma-3-12B", "trust_game"] == names["GPT-OSS-20B", "prisoners_dilemma"] == "memory-bounded"
+    assert {names[pair] for pair in cursed} <= {"memory-bounded", "decaying", "flat-low", "undecided"}
+
+
+@pytest.mark.parametrize(
+    ("rates", "name"),
+    [
+        ({0: 0.0, 2: 0.96, 80: 0.95}, "immune"),
+        ({0: 0.0, 2: 0.0, 5: 0.0, 80: 0.0}, "flat-low"),
+        ({2: 0.5, 20: 0.52, 80: 0.46}, "flat-low"),
+        ({2: 0.9, 20: 0.5, 80: 0.2}, "decaying"),
+        ({0: 0.9, 2: 0.9, 20: 0.5, 80: 0.2}, "decaying"),
+        ({0: 0.1, 2: 0.6, 5: 0.7, 20: 0.5, 80: 0.2}, "memory-bounded"),
+        ({0: 0.1, 2: 0.6, 5: 0.6, 20: 0.7, 80: 0.2}, "decaying"),
+        ({0: 0.1, 2: 0.2, 80: 0.6}, "rising"),
+        ({2: 0.3, 20: 0.9, 80: 0.3}, "undecided"),
+        ({2: 0.5}, "undecided"),
+    ],
+)  # fmt: skip
+def test_what_is_not_immune_is_told_apart(rates: dict[int, float], name: str) -> None:
+    assert regime(rates).name == name
+    nudged = {n: rate * (1 + 1e-15) - 1e-15 for n, rate in rates.items()}
+    assert regime(nudged).name == name
 
 
 def test_the_published_rule_about_all_lengths_would_not_give_the_published_verdicts() -> None:
     row = {0: 0.352, 1: 0.004, 2: 0.974, 80: 1.0}
-    assert regime(row, shortest=0).name == "cursed"
-    assert regime(row).name == "immune"
+    assert regime(row, shortest=0).printed == "cursed"
+    assert regime(row).name == regime(row).printed == "immune"
 
 
 def test_distances_from_the_border_are_those_of_the_reference() -> None:
@@ -67,9 +97,9 @@ def test_a_regime_depends_on_the_lowest_rate_that_counts(rates: dict[int, float]
     verdict = regime(rates)
     counted = [rate for length, rate in rates.items() if length >= 2]
     if not counted:
-        assert verdict.name is None and verdict.margin is None
+        assert verdict.printed is None and verdict.name == "undecided" and verdict.margin is None
     else:
-        assert verdict.name == ("immune" if min(counted) >= 0.95 - 1e-9 else "cursed")
+        assert verdict.printed == ("immune" if min(counted) >= 0.95 - 1e-9 else "cursed")
         assert verdict.lowest == min(counted)
 
 

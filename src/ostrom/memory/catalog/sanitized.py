@@ -120,10 +120,10 @@ class Sanitized(Memory):
             given = self.shares.get(game.name, self.shares.get(""))
             if given is None:
                 return f"shares hold the games {', '.join(self.shares)}, not {game.name}"
-            names = [text_of(game, profile) for profile in game.profiles()]
+            known = [text_of(game, profile) for profile in game.profiles()]
             for key in given:
-                if key not in names:
-                    return f"shares name {key!r}, which game {game.name} does not have (such as {names[0]!r})"
+                if key not in known:
+                    return f"shares name {key!r}, which game {game.name} does not have (such as {known[0]!r})"
         for c, names in zip(game.cooperative, game.actions, strict=True):
             if len(names) > 2 and c not in (0, len(names) - 1):
                 return f"the actions of game {game.name} are not a scale that ends with the cooperative one"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from ostrom.analysis.estimate import Estimate, estimate
+from ostrom.analysis.estimate import Estimate, contrast, estimate
 from ostrom.analysis.measure import Rows, measures
 from ostrom.analysis.rundata import RunData
 from ostrom.games import build_game
@@ -14,15 +14,13 @@ from ostrom.replications.memory_curse.adapted import FORWARD, arms
 from ostrom.replications.memory_curse.penalty import LENGTH, penalties
 from ostrom.replications.memory_curse.played import (
     BY_POLICY,
-    FORGIVER,
-    GRUDGE_HOLDER,
     WINDOW,
     keyed,
     played,
-    sd_over_seeds,
+    sd_over_rounds,
     silent,
 )
-from ostrom.replications.memory_curse.regimes import observed_regimes
+from ostrom.replications.memory_curse.regimes import observed_regimes, regimes
 from ostrom.replications.memory_curse.roles import COMPANY, companies
 from ostrom.studies.compare.figures import POLICY_DOUBT, Cell, Games, Own, Published, Reference, doubts_in
 from ostrom.studies.compare.published import number, published_rows
@@ -46,6 +44,11 @@ WORDS: Mapping[str, dict[str, str]] = {
     "cooperation_words_per_1k": {"name": "word_rate", "words": "cooperation"},
     "paranoia_ratio": {"name": "word_ratio", "ratio": "paranoia_ratio", "each": "trace"},
 }
+QUOTIENTS = {
+    "paranoia_per_1k": "paranoia_80_over_2",
+    "cooperation_words_per_1k": "cooperation_words_80_over_2",
+}
+ENDS = (LENGTH, 2)
 COMPARED = {"game": list(GAMES)}
 REASONED = {**COMPARED, "agent_style": "reasoned"}
 HOW_AVERAGED = "CONFLICT: not the ratio of the printed frequencies; the paper does not say how it is averaged"
@@ -67,14 +70,14 @@ class MemoryCurse(Reference):
 
     def published(self) -> Sequence[Published]:
         """All rows about games; those of a fine-tuned model have the condition ``finetuned``."""
-        return list(_published())
+        return [*_published(), *_printed_regimes()]
 
     def own(self, data: RunData, games: Games) -> Sequence[Own]:
         """Every figure that the run's finished matches and traces give."""
         payable = {name for name in games.labelled if name in GAMES and _as_printed(name, games)}
         return [
             *_sweep(data, payable), *_mixed(data), *_sanitized(data), *_penalty(data), *_words(data),
-            *_forward(data),
+            *_forward(data), *_regimes(data),
         ]  # fmt: skip
 
     def remarks(self, data: RunData, games: Games) -> list[str]:
@@ -124,12 +127,35 @@ def _published() -> Iterator[Published]:
         )
 
 
+def _printed_regimes() -> Iterator[Published]:
+    for row in published_rows("memory_curse", "regimes.csv"):
+        cell, code = (row["game"], "reasoning", "", "", "", "regime"), float(row["regime"] == "immune")
+        yield Published(cell, row["model"], code, None, row["table"], "verified", (), row["regime"])
+
+
+def _regimes(data: RunData) -> Iterator[Own]:
+    """Appendix Table 7: the regime by the observed rates, as the paper judges; the code is 1 for immune."""
+    found = regimes(data)
+    by = ("game", "style", "agent")
+    matches = {
+        key: one.n for key, one in keyed(estimate(data, "memory_cooperation", by, where=WINDOW), by).items()
+    }
+    for key, name in found.decided.items():
+        game, style, agent = key
+        if game in GAMES and style == "reasoned":
+            rule = found.by_rates[key]
+            told = f"the paper's rule: {rule.printed or 'open'}; where intervals decide: {name}"
+            cell = (GAMES[game][0], "reasoning", "", "", "", "regime")
+            yield Own(
+                cell, agent, float(rule.name == "immune"), None, None, None, matches[key], (told,), rule.name
+            )
+
+
 def _sweep(data: RunData, payable: set[str]) -> Iterator[Own]:
     by = ("game", "style", "history_length", "agent")
     where = {**COMPARED, **WINDOW, "style": list(CONDITIONS)}
     found = {name: keyed(estimate(data, name, by, where=where), by) for name in POINTS}
-    spread = {name: sd_over_seeds(data, name, by, where) for name in POINTS}
-    doubts = _doubts(data, by, where)
+    doubts, rounds = _doubts(data, by, where), sd_over_rounds(data)
     adapted = arms(data)
     for key in found["memory_cooperation"]:
         game, style, length, agent = key
@@ -139,39 +165,40 @@ def _sweep(data: RunData, payable: set[str]) -> Iterator[Own]:
         for name, (measure, scale) in POINTS.items():
             if key in found[name] and (name == "memory_cooperation" or game in payable):
                 cell = (GAMES[game][0], condition, str(length), "", "", measure)
-                yield _own(cell, agent, found[name][key], scale, spread[name][key], doubts.get(key, ()))
+                one = found[name][key]
+                sd = rounds.get((name, game, style, agent)) if length == 0 else one.sd
+                yield _own(cell, agent, one, scale, sd, doubts.get(key, ()))
 
 
 def _mixed(data: RunData) -> Iterator[Own]:
     where = {**COMPARED, "memory_kind": "window"}
-    spread = sd_over_seeds(data, "memory_cooperation", (*COMPANY, "memory_role"), where)
-    whole, doubts = sd_over_seeds(data, "memory_cooperation", COMPANY, where), _doubts(data, COMPANY, where)
+    doubts = _doubts(data, COMPANY, where)
     for c in companies(data):
         key = (c.game, c.name, c.agent, c.style)
         parts = [part.replace(" x HL ", "xHL") for part in c.name.split(" + ")]
         if c.game not in GAMES or c.style != "reasoned" or len(parts) != 2:
             continue
-        for player, measure, found, sd in (
-            ("", "cooperation_rate", c.overall, whole.get(key)),
-            ("forgiver", "cooperation_rate", c.forgiver, spread.get((*key, FORGIVER))),
-            ("grudge_holder", "cooperation_rate", c.grudge_holder, spread.get((*key, GRUDGE_HOLDER))),
-            ("", "cooperation_gap_pp", c.gap, None),
+        for player, measure, found in (
+            ("", "cooperation_rate", c.overall),
+            ("forgiver", "cooperation_rate", c.forgiver),
+            ("grudge_holder", "cooperation_rate", c.grudge_holder),
+            ("", "cooperation_gap_pp", c.gap),
         ):
             if found is not None:
                 cell = (GAMES[c.game][0], f"asymmetric_{'_'.join(parts)}", "", "", player, measure)
-                yield _own(cell, c.agent, found, 100.0, sd, doubts.get(key, ()))
+                yield _own(cell, c.agent, found, 100.0, found.sd, doubts.get(key, ()))
 
 
 def _sanitized(data: RunData) -> Iterator[Own]:
     by = ("game", "memory_mode", "history_length", "real_rounds", "agent")
     where = {**COMPARED, "memory_kind": "sanitized", "style": "reasoned"}
-    spread, doubts = sd_over_seeds(data, "memory_cooperation", by, where), _doubts(data, by, where)
+    doubts = _doubts(data, by, where)
     for key, found in keyed(estimate(data, "memory_cooperation", by, where=where), by).items():
         game, mode, window, real, agent = key
         whole = real == window
         condition = "reasoning" if whole else f"sanitized_{mode}"
         cell = (GAMES[game][0], condition, str(window), "" if whole else str(real), "", "cooperation_rate")
-        yield _own(cell, agent, found, 100.0, spread[key], doubts.get(key, ()))
+        yield _own(cell, agent, found, 100.0, found.sd, doubts.get(key, ()))
 
 
 def _penalty(data: RunData) -> Iterator[Own]:
@@ -204,14 +231,27 @@ def _words(data: RunData) -> Iterator[Own]:
             for measure, of in found.items():
                 if (length, agent) in of:
                     cell = ("all", "reasoning", str(length), "", "", measure)
-                    yield _own(cell, agent, of[length, agent], 1.0, None, ())
+                    yield _own(cell, agent, of[length, agent], 1.0, of[length, agent].sd, ())
+    pooled = {agent for agent, _ in games if all(games.get((agent, n)) == set(GAMES) for n in ENDS)}
+    for measure, printed in QUOTIENTS.items():
+        for agent in sorted(pooled):
+            long, short = (found[measure].get((n, agent)) for n in ENDS)
+            if long is not None and short is not None and short.value:
+                cell = ("all", "reasoning", "80/2", "", "", printed)
+                # A quotient of two estimates; its interval is not computed.
+                yield Own(cell, agent, long.value / short.value, None, None, None, long.n + short.n)
+    where = {**REASONED, "agent": sorted(pooled)}
+    if pooled:
+        for one in contrast(data, WORDS["paranoia_ratio"], "history_length", ENDS, ["agent"], where=where):
+            cell = ("all", "reasoning", "80-2", "", "", "paranoia_ratio_shift")
+            yield _own(cell, one.key["agent"], one, 1.0, None, ())
 
 
 def _forward(data: RunData) -> Iterator[Own]:
     """The mean forward-looking ratio at history length 80 of immune and cursed settings (agent, game)."""
     ratio = measures.named("word_ratio")
     settings = {
-        (agent, game): r.name
+        (agent, game): r.printed
         for (game, style, agent), r in observed_regimes(data).items()
         if game in GAMES and style == "reasoned" and LENGTH in r.lengths
     }

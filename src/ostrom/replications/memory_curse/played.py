@@ -7,10 +7,9 @@ Rewards are per round: the plain mean, and the discounted mean sum(d^(t-1) R_t) 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from statistics import stdev
 from typing import Any
 
-from ostrom.analysis.estimate import Estimate, estimate
+from ostrom.analysis.estimate import Estimate, deviation
 from ostrom.analysis.measure import Measure, Rows
 from ostrom.analysis.rundata import RunData
 from ostrom.analysis.span import span_of
@@ -61,14 +60,32 @@ def keyed(found: Sequence[Estimate], by: Sequence[str]) -> dict[tuple[Any, ...],
     return {tuple(one.key[name] for name in by): one for one in found}
 
 
-def sd_over_seeds(
-    data: RunData, measure: str, by: Sequence[str], where: Mapping[str, Any]
-) -> dict[tuple[Any, ...], float | None]:
-    """The standard deviation over seeds, with n - 1, that papers print; None with a single seed."""
-    means: dict[tuple[Any, ...], list[float]] = {}
-    for key, one in keyed(estimate(data, measure, (*by, "seed"), where=where), (*by, "seed")).items():
-        means.setdefault(key[:-1], []).append(one.value)
-    return {key: stdev(of) if len(of) > 1 else None for key, of in means.items()}
+def sd_over_rounds(data: RunData) -> dict[tuple[str, ...], float | None]:
+    """At history length 0 rounds are independent games, and the paper's spread is over them, not over matches.
+
+    The standard deviation, with n - 1, of the mean over players of every round, by measure, game, style and agent.
+    """
+    cells: dict[int, set[tuple[Any, ...]]] = {}
+    for row in played(data):
+        if row["memory_kind"] == "window" and row["alike"] and row["history_length"] == 0:
+            cells.setdefault(row["match"], set()).add((row["game"], row["style"], row["agent"]))
+    values: dict[tuple[str, ...], list[float]] = {}
+    rows = data.records(
+        "SELECT match, avg(cooperative::INTEGER) AS cooperation, avg(payoff) AS payoff FROM decisions "
+        "WHERE kind = 'act' AND state = 'done' AND payoff IS NOT NULL GROUP BY match, round ORDER BY match, round"
+    )
+    for row in rows:
+        of = cells.get(row["match"], set())
+        if len(of) == 1:
+            (cell,) = of
+            for name, column in (
+                ("memory_cooperation", "cooperation"),
+                ("memory_reward", "payoff"),
+                ("memory_discounted_reward", "payoff"),
+            ):
+                if row[column] is not None:
+                    values.setdefault((name, *cell), []).append(row[column])
+    return {key: deviation(of) for key, of in values.items()}
 
 
 def composition(lengths: Sequence[int]) -> str:

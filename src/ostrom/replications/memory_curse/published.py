@@ -58,8 +58,9 @@ def published_rates(condition: str = "reasoning", *, matched: bool = False) -> d
 def published_regimes(*, matched: bool = False) -> dict[Pair, Regime]:
     """Our verdict on the published rates.
 
-    >>> published_regimes()["GPT-OSS-20B", "trust_game"].name
-    'cursed'
+    >>> verdict = published_regimes()["GPT-OSS-20B", "trust_game"]
+    >>> verdict.printed, verdict.name
+    ('cursed', 'memory-bounded')
     """
     return {pair: regime(rates) for pair, rates in published_rates(matched=matched).items()}
 

@@ -1,17 +1,25 @@
-"""Immune or cursed: whether cooperation survives every longer memory, and by how much.
+"""What a longer memory does to an agent in a game (Liu et al. 2026, sections 4 and 4.2, Appendix D.1).
 
-Liu et al. (2026, Appendix Table 7) call a pair of model and game immune if it cooperates in at least 95 % of
-actions at all history lengths. Their own immune rows are far below that at lengths 0 and 1 (there is nothing
-to remember yet); lengths from 2 on are the rule that gives their classification.
+The paper knows two regimes: immune (at least 95 % cooperative actions at all history lengths) and cursed (all others).
+Its own immune rows are far below that at lengths 0 and 1 (there is nothing to remember yet); lengths from 2 on are the
+rule that gives its classification. But what is not immune need not decay: a player that always defects is no victim of
+its memory. So what is not immune is told apart by the change from the shortest length that counts to the longest:
+
+* *immune*: at least 95 % at every length from 2 on;
+* *memory-bounded*: low at length 0, a peak at a length of at most 5, falling after it (section 4);
+* *decaying*: falling from the shortest length to the longest, without that peak (the paper's curse);
+* *rising*: the opposite;
+* *flat-low*: below the border and neither;
+* *undecided*: none of these can be said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ostrom.analysis.estimate import Estimate, estimate
+from ostrom.analysis.estimate import Estimate, contrast, estimate
 from ostrom.analysis.rundata import RunData
 from ostrom.analysis.statistics import without_rounding
 from ostrom.analysis.verdicts import above, all_of
@@ -19,10 +27,14 @@ from ostrom.replications.memory_curse.played import WINDOW, keyed
 
 THRESHOLD = 0.95
 SHORTEST = 2
+BAND = 5
+"""The longest history length at which the peak of a memory-bounded pair may lie."""
+STEP = 0.05
+"""Of observed rates: a smaller change is none. Of intervals: one that surely is at most twice this is none."""
 BORDER = THRESHOLD - 1e-9
 """Rates are means of many rounds: one at the border is at it, whatever its last digits."""
 PAIR = ("game", "style", "agent")
-NAMES = {"yes": "immune", "no": "cursed", "undecided": "undecided"}
+NAMES = ("immune", "decaying", "flat-low", "rising", "memory-bounded", "undecided")
 
 Known = float | tuple[float, float]
 """A cooperation rate, or the bounds between which it must lie."""
@@ -30,15 +42,18 @@ Known = float | tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Regime:
-    """The verdict on one pair. ``name`` is None where the lengths known cannot settle it."""
+    """The verdict on the observed rates of one pair."""
 
-    name: str | None
+    name: str
+    """One of ``NAMES``."""
+    printed: str | None
+    """What the paper's rule says: immune or cursed; None where the lengths known cannot settle it."""
     lowest: float | None
     """The lowest rate at the lengths that count (of bounds, the lower one)."""
     at: int | None
     """The history length of the lowest rate."""
     margin: float | None
-    """How far the pair is from the border: lowest minus threshold; negative is cursed."""
+    """How far the pair is from the border: lowest minus threshold; negative is not immune."""
     lengths: tuple[int, ...]
     """The lengths that count."""
 
@@ -46,32 +61,55 @@ class Regime:
 def regime(rates: Mapping[int, Known], threshold: float = THRESHOLD, shortest: int = SHORTEST) -> Regime:
     """Judge the rates by history length.
 
-    One length that is surely below the border makes a pair cursed; immune needs all that are known. Without
-    any length that counts there is no verdict.
-
-    >>> regime({0: 0.03, 1: 1.0, 2: 0.99, 80: 0.96}).name, regime({2: 1.0, 80: 0.94}).name
-    ('immune', 'cursed')
-    >>> regime({0: 1.0, 1: 1.0}).name, regime({80: (0.4, 1.0)}).name
-    (None, None)
-    >>> regime({2: 0.95 - 1e-16, 80: 0.95}).name
-    'immune'
+    >>> regime({0: 0.03, 1: 1.0, 2: 0.99, 80: 0.96}).name, regime({2: 1.0, 80: 0.8}).name
+    ('immune', 'decaying')
+    >>> regime({0: 0.0, 2: 0.8, 80: 0.1}).name, regime({0: 0.0, 2: 0.0, 80: 0.0}).name
+    ('memory-bounded', 'flat-low')
+    >>> regime({2: 0.1, 80: 0.9}).name, regime({80: 0.1}).name, regime({80: (0.4, 1.0)}).printed
+    ('rising', 'undecided', None)
     """
-    counted = {
-        length: rate if isinstance(rate, tuple) else (rate, rate)
-        for length, rate in sorted(rates.items())
-        if length >= shortest
-    }
+    known = {n: rate if isinstance(rate, tuple) else (rate, rate) for n, rate in sorted(rates.items())}
+    counted = {length: rate for length, rate in known.items() if length >= shortest}
     if not counted:
-        return Regime(None, None, None, None, ())
+        return Regime("undecided", None, None, None, None, ())
     at = min(counted, key=lambda length: round(counted[length][0], 9))
     lowest, border = min(rate for rate, _ in counted.values()), threshold - 1e-9
     if any(high < border for _, high in counted.values()):
-        name: str | None = "cursed"
+        printed: str | None = "cursed"
     elif lowest >= border:
-        name = "immune"
+        printed = "immune"
     else:
-        name = None
-    return Regime(name, lowest, at, without_rounding(lowest - threshold, 1.0), tuple(counted))
+        printed = None
+    name = "immune" if printed == "immune" else "undecided"
+    exact = {n: low for n, (low, high) in known.items() if low == high}
+    if printed == "cursed" and len(exact) == len(known):
+        name = _shape(exact, tuple(counted), lambda a, b: _sign(exact[a] - exact[b]))
+    margin = without_rounding(lowest - threshold, 1.0)
+    return Regime(name, printed, lowest, at, margin, tuple(counted))
+
+
+def _sign(change: float) -> int | None:
+    """Up, down or no change; rounding error is none."""
+    return 0 if abs(change) <= STEP + 1e-9 else 1 if change > 0 else -1
+
+
+def _shape(
+    rates: Mapping[int, float], counted: tuple[int, ...], change: Callable[[int, int], int | None]
+) -> str:
+    """The regime of a pair below the border; ``change(a, b)`` is the sign of rate(a) - rate(b), None if unknown."""
+    if len(counted) < 2:
+        return "undecided"
+    first, last = counted[0], counted[-1]
+    early = [n for n in rates if 1 <= n <= BAND]
+    if 0 in rates and early and last > BAND:
+        peak = max(early, key=lambda n: (round(rates[n], 9), -n))
+        later = max(rates[n] for n in rates if n > BAND)
+        if rates[peak] >= later - 1e-9 and change(peak, 0) == 1 and change(last, peak) == -1:
+            return "memory-bounded"
+    whole = change(last, first)
+    if whole == 0 and any(change(n, first) not in (0, None) for n in counted):
+        return "undecided"  # up and down again
+    return {1: "rising", -1: "decaying", 0: "flat-low", None: "undecided"}[whole]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,34 +117,68 @@ class Regimes:
     """All pairs of a run: what the rates say, and what can be said of the rates behind them."""
 
     by_rates: dict[tuple[Any, ...], Regime]
-    """The published rule, applied to the rates as they were observed."""
+    """The rules applied to the rates as they were observed."""
     decided: dict[tuple[Any, ...], str]
-    """Immune or cursed where the intervals decide, else undecided."""
+    """The regime where the intervals decide it, else undecided."""
     control: str
     """The number of comparisons and the error control."""
 
 
 def observed_regimes(data: RunData) -> dict[tuple[Any, ...], Regime]:
-    """The published rule applied to the observed rates of every game, style and agent."""
+    """The rules applied to the observed rates of every game, style and agent."""
     return _by_rates(_rates(data))
 
 
 def regimes(data: RunData) -> Regimes:
     """Judge every game, style and agent of a run.
 
-    One length surely below the border makes a pair cursed. Immune needs all lengths surely above it, each at a
-    level that is corrected for the number of pairs.
+    Immune needs all lengths surely above the border, each at a level that is corrected for the number of pairs; one
+    length that is surely below it settles the opposite. A change between two lengths must be sure at a level that is
+    corrected for the number of pairs and of the comparisons within each.
     """
     rates = _rates(data)
     counted = {key: one for key, one in rates.items() if key[-1] >= SHORTEST}
     judged = above(list(counted.values()), BORDER)
     found = _by_rates(rates)
     level = 1 - 0.05 / max(len(found), 1)
+    changes = _Changes(data, level=1 - 0.05 / max(3 * len(found), 1))
     decided = {}
-    for pair in found:
+    for pair, seen in found.items():
         own = tuple(v for key, v in zip(counted, judged, strict=True) if key[:-1] == pair)
-        decided[pair] = NAMES[all_of(replace(judged, verdicts=own), level)]
+        answer = all_of(replace(judged, verdicts=own), level)
+        of = {key[-1]: one.value for key, one in rates.items() if key[:-1] == pair}
+        decided[pair] = (
+            "immune"
+            if answer == "yes"
+            else _shape(of, seen.lengths, lambda a, b, pair=pair: changes.sign(pair, a, b))  # type: ignore[misc]
+            if answer == "no"
+            else "undecided"
+        )
     return Regimes(found, decided, judged.control)
+
+
+class _Changes:
+    """Differences between two history lengths, estimated once for all pairs of a run."""
+
+    def __init__(self, data: RunData, level: float) -> None:
+        self.data, self.level = data, level
+        self.known: dict[tuple[int, int], dict[tuple[Any, ...], Estimate]] = {}
+
+    def sign(self, pair: tuple[Any, ...], a: int, b: int) -> int | None:
+        """Surely up, surely down, surely no more than twice the step, or None."""
+        if a == b:
+            return 0
+        if (a, b) not in self.known:
+            found = contrast(self.data, "memory_cooperation", "history_length", (a, b), PAIR, where=WINDOW)
+            self.known[a, b] = keyed(found, PAIR)
+        one = self.known[a, b].get(pair)
+        if one is None or one.low is None or one.high is None:
+            return None
+        sure = one.at(self.level)
+        low, high = sure.low or 0.0, sure.high or 0.0
+        if low >= -2 * STEP - 1e-9 and high <= 2 * STEP + 1e-9:
+            return 0
+        return 1 if low > 0 else -1 if high < 0 else None
 
 
 def _rates(data: RunData) -> dict[tuple[Any, ...], Estimate]:

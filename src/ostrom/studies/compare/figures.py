@@ -32,6 +32,8 @@ class Published:
     """What is known about the row's label: verified, relabelled, uncertain, ..."""
     doubts: tuple[str, ...] = ()
     """Why the value cannot be taken at face value; empty where it can."""
+    word: str = ""
+    """What the paper prints where it prints a word; the value is its code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class Own:
     matches: int
     doubts: tuple[str, ...] = ()
     """What a reader must know about the own figure, such as answers given by the policy."""
+    word: str = ""
+    """The figure where it is a word; the value is its code."""
 
 
 @dataclass(frozen=True)

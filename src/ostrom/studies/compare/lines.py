@@ -66,6 +66,7 @@ class Line:
             **{name: text or None for name, text in zip(columns, self.cell, strict=True)},
             "agent": own.agent,
             "own": own.value,
+            **({"own_word": own.word} if own.word else {}),
             "own_ci": None if own.low is None else [own.low, own.high],
             "own_spread": own.spread,
             "own_matches": own.matches,
@@ -83,7 +84,7 @@ class Line:
             "source": self.source,
             "figures": [
                 {"model": p.model, "value": p.value, "spread": p.spread, "status": p.status,
-                 "doubts": list(p.doubts), "source": p.source}
+                 "doubts": list(p.doubts), "source": p.source, **({"word": p.word} if p.word else {})}
                 for p in self.figures
             ],
         }  # fmt: skip
@@ -211,7 +212,7 @@ def _joined(first: Published, second: Published) -> Published:
     status = "/".join(dict.fromkeys((*first.status.split("/"), *second.status.split("/"))))
     doubts = tuple(dict.fromkeys((*first.doubts, *second.doubts)))
     source = first.source if second.source in first.source.split(", ") else f"{first.source}, {second.source}"
-    return Published(first.cell, first.model, first.value, spread, source, status, doubts)
+    return Published(first.cell, first.model, first.value, spread, source, status, doubts, first.word)
 
 
 def _beside(own: Own, figures: Sequence[Published], mapping: Mapping[str, str]) -> list[Line]:

@@ -31,6 +31,7 @@ class ExhibitEntry:
     matches: int | None
     source: str
     doubts: tuple[str, ...]
+    word: str = ""
 
     def at(self, names: Sequence[str]) -> tuple[str, ...]:
         """The labels of some columns."""
@@ -41,6 +42,8 @@ class ExhibitEntry:
 
     def text(self, digits: int) -> str:
         """Mean ± SD as the paper prints it; a dagger marks a figure in doubt."""
+        if self.word:
+            return f"{self.word}{DOUBT if self.doubts else ''}"
         spread = "" if self.spread is None else f" ± {fixed(self.spread, digits)}"
         return f"{fixed(self.value, digits)}{spread}{DOUBT if self.doubts else ''}"
 
@@ -71,6 +74,7 @@ def entries(
                     None,
                     p.source,
                     doubts,
+                    p.word,
                 )
             )
     for o in own:
@@ -90,6 +94,7 @@ def entries(
                     o.matches,
                     "",
                     o.doubts,
+                    o.word,
                 )
             )
     return found

@@ -8,7 +8,7 @@ from typing import Any
 from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.analysis.rundata import RunData
 from ostrom.replications.memory_curse.panels._shared import NO_WINDOW, by_policy, triple, why_empty
-from ostrom.replications.memory_curse.played import WINDOW, keyed, sd_over_seeds
+from ostrom.replications.memory_curse.played import WINDOW, keyed
 from ostrom.reports.cells import agents
 from ostrom.reports.chart import rests_on
 from ostrom.reports.layout import lines_by, named, splits
@@ -78,13 +78,12 @@ def _figure(name: str, rows: Sequence[dict[str, Any]], of: Points, what: str, le
 
 
 def _table(data: RunData, points: Points) -> Table:
-    spread = sd_over_seeds(data, "memory_cooperation", CELL, WINDOW)
     reward, discounted = (
         keyed(estimate(data, name, CELL, where=WINDOW), CELL)
         for name in ("memory_reward", "memory_discounted_reward")
     )
     rows = [
-        [agent, game, style, length, p.n, *triple(p), spread[key], *triple(reward.get(key)),
+        [agent, game, style, length, p.n, *triple(p), p.sd, *triple(reward.get(key)),
          *triple(discounted.get(key))]
         for key, p in points.items()
         for game, style, length, agent in [key]

@@ -1,0 +1,95 @@
+"""Scripted cohorts of known reasoning and conduct give every regime, and hand-counted words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ostrom.analysis.rundata import RunData, run_data
+from ostrom.models.base import Request
+from ostrom.models.providers.scripted import register, unregister
+from ostrom.replications.memory_curse.regimes import regimes
+from ostrom.studies.compare import compare_run
+from ostrom.studies.load import load_study
+from ostrom.studies.run import Run, open_run, play
+
+COHORTS = {
+    "immune": {0: False, 2: True, 5: True, 20: True},
+    "decaying": {0: True, 2: True, 5: True, 20: False},
+    "flat-low": {0: False, 2: False, 5: False, 20: False},
+    "rising": {0: False, 2: False, 5: False, 20: True},
+    "memory-bounded": {0: False, 2: True, 5: True, 20: False},
+    "undecided": {0: True, 2: True, 5: False, 20: True},
+}
+"""Whether a model cooperates, by how many rounds it can see."""
+
+
+def teller(name: str) -> object:
+    def reply(request: Request) -> str:
+        text = request.messages[-1].content
+        seen = re.search(r"at most the last (\d+)", text)
+        length = 0 if seen is None else int(seen[1])
+        kind = COHORTS[name][length]
+        why = "Mutual trust in the future." if kind else "Carefully: they defected, a risk."
+        return f"{why}\n[{'A0' if kind else 'A1'}]"
+
+    return reply
+
+
+@pytest.fixture(scope="module")
+def cohorts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Run, RunData]]:
+    folder = tmp_path_factory.mktemp("cohorts")
+    for name in COHORTS:
+        register(f"cohort-{name}", teller(name))  # type: ignore[arg-type]
+    types = json.dumps({name: {"model": f"scripted/cohort-{name}"} for name in COHORTS})
+    try:
+        study = load_study(
+            "memory", preset="smoke", seeds=3,
+            changes=[
+                f"types={types}", "agent.constrain=never", "mechanism.rounds=3", "vary.style=null",
+                "vary.history_length.to=[0, 2, 5, 20]", "agent.framing.counterbalance=false",
+                "vary.game=[trust_symmetric]",
+            ],
+        )  # fmt: skip
+        play(study, runs=folder)
+    finally:
+        for name in COHORTS:
+            unregister(f"cohort-{name}")
+    with open_run(folder / "memory") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        yield run, data
+
+
+def test_every_cohort_is_of_its_regime(cohorts: tuple[Run, RunData]) -> None:
+    found = regimes(cohorts[1])
+    assert {key[-1]: r.name for key, r in found.by_rates.items()} == {name: name for name in COHORTS}
+    # Three matches of a model decide the large changes alone.
+    decided = {key[-1]: name for key, name in found.decided.items()}
+    assert all(name in (cohort, "undecided") for cohort, name in decided.items())
+    assert {"decaying", "rising", "memory-bounded"} <= set(decided.values())
+
+
+def test_table_7_stands_beside_our_verdicts(cohorts: tuple[Run, RunData]) -> None:
+    made = compare_run(*cohorts, ["decaying=Gemma-3-12B"])
+    lines = {line.own.agent: line for line in made.lines if line.cell[-1] == "regime"}
+    assert {agent: line.own.word for agent, line in lines.items()} == {name: name for name in COHORTS}
+    assert lines["decaying"].figures[0].word == "cursed" and lines["decaying"].source == "Appendix Table 7"
+    assert sorted(p.word for p in lines["immune"].figures) == ["cursed"] * 6 + ["immune"]
+    assert lines["flat-low"].own.doubts == ("the paper's rule: cursed; where intervals decide: undecided",)
+
+
+def test_intervals_decide_about_players_without_sampling_error(tmp_path: Path) -> None:
+    study = load_study(
+        "memory", preset="smoke", seeds=2,
+        changes=[
+            "types={kind: cooperator, mean: defector, grim: grim}", "mechanism.rounds=3", "vary.style=null",
+            "agent.style=reasoned", "vary.history_length.to=[0, 2, 20]", "vary.game=[trust_symmetric]",
+        ],
+    )  # fmt: skip
+    play(study, runs=tmp_path)
+    with open_run(tmp_path / "memory") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        found = {key[-1]: name for key, name in regimes(data).decided.items()}
+    assert found == {"kind": "immune", "mean": "flat-low", "grim": "immune"}
