@@ -67,9 +67,17 @@ class Blocks:
                 key="agent.framing.payoffs", found=name,
             )  # fmt: skip
         labels, names, chronicle = self.labels(game), values["names"], self.chronicle
-        told = cells(
-            game, seat, self._orders(view, order), labels, names, chronicle.paid, chronicle.reader(observer)
-        )
+        told: list[dict[str, Any]] = []
+        if asked is None or "cells" in asked:  # their number grows exponentially with the number of players
+            told = cells(
+                game,
+                seat,
+                self._orders(view, order),
+                labels,
+                names,
+                chronicle.paid,
+                chronicle.reader(observer),
+            )
         arranged = partial(self._arranged, view.seat)
         own = OwnPayoffs(game, view.seat, order, labels, names, arranged)
         return self.library.fill(file, {**values, "cells": arranged(told), "own": own})

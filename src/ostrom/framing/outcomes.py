@@ -1,7 +1,8 @@
 """The outcomes of a game as one reader sees them: structure for the files in payoffs/.
 
 Everything is read off the payoff tensor by the profile in seat order, so what a seat is told is what is
-scored: the own action comes first in the words, never in the profile.
+scored (but for games that are declared to tell something else about the others, ``Game.told``): the own action
+comes first in the words, never in the profile.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def cells(
     """
     told = []
     for profile in _profiles(game, seat, orders):
-        pay = game.payoff(profile)
+        pay = game.payoff_told(seat, profile)
         players = [
             {
                 "name": names[s],

@@ -10,11 +10,18 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeVar
 
+from ostrom.errors import StudyError
 from ostrom.games.equilibria.best_responses import best_responses
+from ostrom.games.formula import Term, formula_of
 from ostrom.games.game import Game
 from ostrom.games.parameters import shown
 
 T = TypeVar("T")
+
+
+def _plain(number: float) -> float:
+    """A number without the last digits that subtracting and dividing leave behind."""
+    return float(f"{number:.12g}")
 
 
 @dataclass(frozen=True)
@@ -94,6 +101,31 @@ class OwnPayoffs:
                 if fixed[other] == 0
             ]
         )
+
+    def formula(self) -> dict[str, Any]:
+        """The payoffs as constant + factor x k / over for each own action; refused where they follow no formula."""
+        found = formula_of(self.game, self.seat)
+        if found is None or len({seat[found.counted] for seat in self.labels}) > 1:
+            raise StudyError(
+                "a formula needs payoffs that are linear in how many players choose one of two actions, which all call "
+                f"the same (game {self.game.name})",
+                key="agent.framing.payoffs",
+            )
+        terms = [Term(_plain(t.constant), _plain(t.factor), t.over) for t in found.terms]
+        return {
+            "counted": self.labels[self.seat][found.counted],
+            "rows": [
+                {
+                    "own": self.labels[self.seat][i],
+                    "constant": shown(terms[i].constant) if terms[i].constant or not terms[i].factor else "",
+                    "minus": terms[i].factor < 0,
+                    "factor": shown(abs(terms[i].factor)) if terms[i].factor else "",
+                    "over": shown(terms[i].over) if terms[i].over != 1 else "",
+                }
+                for i in self.order
+            ],
+            "same": all(formula_of(self.game, s) == found for s in range(self.game.seats)),
+        }
 
     @property
     def _others(self) -> list[int]:

@@ -46,6 +46,7 @@ _METHODS: set[object] = {
     OwnPayoffs.rows,
     OwnPayoffs.responses,
     OwnPayoffs.matrices,
+    OwnPayoffs.formula,
     Words.at,
 }
 

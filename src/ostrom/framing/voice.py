@@ -17,6 +17,7 @@ from ostrom.framing.config import Framing
 from ostrom.framing.library import LIVE, Library, mark, put_in, split_marks
 from ostrom.framing.page import Page, Prompt
 from ostrom.games.equilibria.continuation import least_continuation
+from ostrom.games.formula import formula_of
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Decision, Round, View
 from ostrom.memory import Shown
@@ -325,6 +326,10 @@ class Voice:
             return f"names: other needs a game of two seats, this one has {game.seats}"
         if self.framing.meanings and not words.actions:
             return "meanings needs a game that says what its actions mean"
+        if self.framing.payoffs == "formula" and any(formula_of(game, s) is None for s in range(game.seats)):
+            return (
+                "payoffs: formula needs payoffs that are linear in how many players choose one of two actions"
+            )
         for seat in range(game.seats):
             view = self._titled(
                 Decision(seat, "act", View(game, seat, "none"), Choice(game.actions[seat]))

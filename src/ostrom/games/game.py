@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostrom.errors import GameError
+from ostrom.games.formula import Formula
 from ostrom.games.named import Named
 from ostrom.games.symmetry import symmetric
 from ostrom.games.words import Words
@@ -59,6 +60,10 @@ class Game:
     params: Mapping[str, Any] = field(default_factory=dict)
     words: Words = field(default_factory=Words)
     """The story around the game, for framings that tell it."""
+    formula: Formula | None = None
+    """The payoffs of every seat as a formula, where the game supplies one; checked against the payoffs."""
+    told: NDArray[np.float64] | None = None
+    """Where players are told other payoffs of the others than are scored: told[reader] is what a seat reads."""
 
     def __post_init__(self) -> None:
         seats = len(self.actions)
@@ -93,6 +98,24 @@ class Game:
         if len(self.roles) != seats:
             raise GameError(f"game {self.name}: {len(self.roles)} roles for {seats} seats")
         self.words.check(self.name, self.actions)
+        if self.told is not None:
+            object.__setattr__(self, "told", self._checked_told(np.array(self.told, dtype=np.float64)))
+        if self.formula is not None and not all(self.formula.fits(self, seat) for seat in range(seats)):
+            raise GameError(f"game {self.name}: the formula does not give the payoffs")
+
+    def _checked_told(self, told: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What seats are told: finite, and never wrong about the reader's own payoffs."""
+        if told.shape != (self.seats, *self.payoffs.shape) or not np.isfinite(told).all():
+            raise GameError(
+                f"game {self.name}: told must hold a full tensor of finite payoffs for every seat"
+            )
+        for seat in range(self.seats):
+            if not np.array_equal(told[seat][..., seat], self.payoffs[..., seat]):
+                raise GameError(
+                    f"game {self.name}: seat {seat + 1} must be told its own payoffs as they are scored"
+                )
+        told.flags.writeable = False
+        return told
 
     def _indices(self, what: str, given: tuple[int | None, ...]) -> tuple[int | None, ...]:
         if not given:
@@ -136,6 +159,12 @@ class Game:
     def payoff(self, profile: Sequence[int]) -> tuple[float, ...]:
         """What each seat is paid at a profile of action indices."""
         return self._table[tuple(profile)]
+
+    def payoff_told(self, reader: int, profile: Sequence[int]) -> tuple[float, ...]:
+        """What a seat is told that each is paid at a profile; nearly always what is paid."""
+        if self.told is None:
+            return self.payoff(profile)
+        return tuple(float(x) for x in self.told[reader][tuple(profile)])
 
     def index(self, seat: int, action: str) -> int:
         """The index of a named action of a seat."""

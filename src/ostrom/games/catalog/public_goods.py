@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ostrom.games.formula import Formula, Term
 from ostrom.games.game import Game
 from ostrom.games.parameters import number, require, shown, switch, whole
 
@@ -39,6 +40,7 @@ def build(n: Any = 3, multiplier: Any = 1.5, endowment: Any = 1, *, strict: bool
         cooperative=(0,) * seats,
         title="Public Goods",
         citation="Isaac & Walker (1988), Group size effects in public goods provision",
+        formula=Formula(0, tuple(Term(stake * action, stake * factor, float(seats)) for action in (0, 1))),
         params={"n": seats, "multiplier": factor, "endowment": stake, "strict": strict},
     )
 

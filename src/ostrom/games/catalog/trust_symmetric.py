@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from ostrom.games.bimatrix import symmetric_2x2
 from ostrom.games.game import Game
 from ostrom.games.parameters import number, require, shown, switch
 
 
-def build(T: Any = 20, R: Any = 10, P: Any = 4, S: Any = 2, *, strict: bool = True) -> Game:
+def build(
+    T: Any = 20, R: Any = 10, P: Any = 4, S: Any = 2, told_victim: Any = None, told_betrayer: Any = None,
+    *, strict: bool = True,
+) -> Game:  # fmt: skip
     """Trust or betray: the game that the printed rewards of Liu et al. (2026) belong to.
 
     ``T`` is paid for betraying one who trusts, ``R`` for mutual trust, ``P`` for mutual betrayal and ``S``
     for trusting a betrayer. ``strict`` demands T > R > P > S. With the defaults taking turns at betrayal (T +
     S = 22) pays a pair more than mutual trust (2R = 20).
+
+    ``told_victim`` and ``told_betrayer`` are what a player reads that the other gets when it betrays one who trusts,
+    and when it trusts a betrayer; by default S and T, as scored. Liu et al. (2026, Appendix A.1) print 0 and 6.
 
     >>> build().payoff((0, 1))
     (2.0, 20.0)
@@ -24,7 +33,11 @@ def build(T: Any = 20, R: Any = 10, P: Any = 4, S: Any = 2, *, strict: bool = Tr
     if switch(name, "strict", strict):
         found = f"T={shown(t)}, R={shown(r)}, P={shown(p)}, S={shown(s)}"
         require(name, t > r > p > s, "needs T > R > P > S", found)
-    return symmetric_2x2(
+    told = [
+        default if value is None else number(name, what, value)
+        for what, value, default in (("told_victim", told_victim, s), ("told_betrayer", told_betrayer, t))
+    ]
+    game = symmetric_2x2(
         name,
         ("trust", "betray"),
         both=r,
@@ -34,8 +47,17 @@ def build(T: Any = 20, R: Any = 10, P: Any = 4, S: Any = 2, *, strict: bool = Tr
         cooperative=(0, 0),
         title="Trust, symmetric",
         citation="Liu et al. (2026), The Memory Curse",
-        params={"T": t, "R": r, "P": p, "S": s, "strict": strict},
-    )
+        params={
+            "T": t, "R": r, "P": p, "S": s, "told_victim": told_victim, "told_betrayer": told_betrayer,
+            "strict": strict,
+        },
+    )  # fmt: skip
+    if told == [s, t]:
+        return game
+    read = np.stack([game.payoffs, game.payoffs])
+    read[0, 1, 0, 1], read[0, 0, 1, 1] = told
+    read[1, 0, 1, 0], read[1, 1, 0, 0] = told
+    return replace(game, told=read)
 
 
 GAME = build

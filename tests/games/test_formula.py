@@ -1,0 +1,109 @@
+"""Payoffs as a formula: what it says is what is scored, and it grows with the players, not with their combinations."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from ostrom.errors import GameError, StudyError
+from ostrom.framing import Framing, Library, Voice
+from ostrom.games import build_game
+from ostrom.games.formula import Formula, Term, formula_of
+from ostrom.games.game import Game
+from ostrom.mechanisms.base import act
+from ostrom.memory import memories
+from ostrom.testing.check_memory import draws, view_after
+
+LIBRARY = Library()
+LINE = re.compile(
+    r"- If you choose (\w+), you receive (?:(-?[\d.]+)(?= [+-]| points)(?: ([+-]) )?)?"
+    r"(?:(-?[\d.]+) x k(?: / ([\d.]+))?)? points\."
+)
+
+
+def prompt(game: Game, seat: int = 0, **framing: object) -> str:
+    view = view_after(game, [], seat)
+    voice = Voice(Framing.model_validate({"payoffs": "formula", **framing}), LIBRARY, "reasoned")
+    return voice.prompt(act(view), memories.build("window:2").show(view, draws()), None, {}).text
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["public_goods", {"name": "public_goods", "n": 5, "multiplier": 2.5, "endowment": 10}, "stag_hunt",
+     {"name": "prisoners_dilemma", "preset": "memory_curse"}, "trust_symmetric", "chicken"],
+)  # fmt: skip
+def test_what_is_told_is_what_is_scored(spec: object) -> None:
+    game = build_game(spec)  # type: ignore[arg-type]
+    for seat in range(game.seats):
+        text = prompt(game, seat)
+        (counted,) = re.findall(r"who choose (\w+):", text)
+        told = {label: rest for label, *rest in LINE.findall(text)}
+        labels = [f"A{i}" for i in range(len(game.actions[0]))]
+        assert set(told) == set(labels)
+        for profile in product(range(len(labels)), repeat=game.seats):
+            constant, sign, factor, over = told[labels[profile[seat]]]
+            k = sum(labels[a] == counted for a in profile)
+            paid = float(constant or 0) + (-1 if sign == "-" else 1) * float(factor or 0) * k / float(
+                over or 1
+            )
+            assert paid == pytest.approx(game.payoff(profile)[seat], abs=1e-9)
+
+
+def test_public_goods_reads_as_the_paper_writes_it() -> None:
+    text = prompt(build_game("public_goods"))
+    assert "- If you choose A0, you receive 1.5 x k / 3 points." in text
+    assert "- If you choose A1, you receive 1 + 1.5 x k / 3 points." in text
+    assert "The same holds for every other player." in text
+
+
+def test_a_prompt_grows_linearly_with_the_players() -> None:
+    lengths = {n: len(prompt(build_game({"name": "public_goods", "n": n}))) for n in (4, 8, 16)}
+    assert lengths[16] - lengths[8] <= 2 * (lengths[8] - lengths[4]) + 32 and lengths[16] < 2000
+
+
+def test_a_formula_that_is_not_scored_is_refused() -> None:
+    game = build_game("public_goods")
+    with pytest.raises(GameError, match="the formula does not give the payoffs"):
+        replace(game, formula=Formula(0, (Term(0, 1.6, 3), Term(1, 1.5, 3))))
+
+
+@pytest.mark.parametrize("name", ["travelers_dilemma", "trust"])
+def test_games_without_a_formula_say_so_before_a_match(name: str) -> None:
+    game = build_game(name)
+    assert any(formula_of(game, seat) is None for seat in range(game.seats))
+    lacking = Voice(Framing(payoffs="formula"), LIBRARY, "reasoned").lacks(game)
+    assert lacking is not None and "linear in how many players choose" in lacking
+    with pytest.raises(StudyError, match="a formula needs payoffs that are linear"):
+        prompt(game)
+
+
+def test_labels_of_ones_own_are_counted_under_their_names() -> None:
+    text = prompt(build_game("public_goods"), labels=["give", "keep"], order="reversed", units="coins")
+    assert "who choose give:" in text and "If you choose keep, you receive 1 + 1.5 x k / 3 coins." in text
+
+
+def test_the_printed_trust_game_pays_as_the_symmetric_one_and_tells_the_printed_payoffs() -> None:
+    printed = build_game({"name": "trust_symmetric", "told_victim": 0, "told_betrayer": 6})
+    plain = build_game("trust_symmetric")
+    assert (printed.payoffs == plain.payoffs).all()
+    for seat, other in ((0, "Player 2"), (1, "Player 1")):
+        text = prompt(printed, seat, payoffs="sentences")
+        assert (
+            f"If you choose A1 and {other} chooses A0, you receive 20 points and {other} receives 0 points."
+            in text
+        )
+        assert (
+            f"If you choose A0 and {other} chooses A1, you receive 2 points and {other} receives 6 points."
+            in text
+        )
+        assert (
+            f"If you choose A0 and {other} chooses A0, you receive 10 points and {other} receives 10 points."
+            in text
+        )
+    assert "Player 2 receives 20 points" in prompt(plain, 0, payoffs="sentences")
+    with pytest.raises(GameError, match="seat 1 must be told its own payoffs"):
+        replace(plain, told=np.stack([plain.payoffs * 2, plain.payoffs]))
