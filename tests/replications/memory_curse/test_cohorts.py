@@ -9,11 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from ostrom.analysis.estimate import estimate
 from ostrom.analysis.rundata import RunData, run_data
+from ostrom.errors import UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.memory_curse.regimes import regimes
+from ostrom.reports.chart import panel_of
 from ostrom.studies.compare import compare_run
+from ostrom.studies.exhibits.write import write_as_paper
 from ostrom.studies.load import load_study
 from ostrom.studies.run import Run, open_run, play
 
@@ -92,3 +96,54 @@ def test_intervals_decide_about_players_without_sampling_error(tmp_path: Path) -
     with open_run(tmp_path / "memory") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
         found = {key[-1]: name for key, name in regimes(data).decided.items()}
     assert found == {"kind": "immune", "mean": "flat-low", "grim": "immune"}
+
+
+def test_mentions_against_cooperation_are_hand_counted(cohorts: tuple[Run, RunData]) -> None:
+    chart = panel_of(
+        {"chart": "scatter", "measure": "memory_cooperation",
+         "against": {"name": "word_mentions", "words": "defection"}, "y": ["agent", "history_length"],
+         "colour": "agent"}
+    )  # fmt: skip
+    (table,) = chart.draw(cohorts[1]).tables
+    # Whoever does not cooperate says "they defected", and nobody else does.
+    assert len(table.rows) == 24 and all(row[2] == 1 - row[5] for row in table.rows)
+    rates = estimate(
+        cohorts[1], {"name": "word_rate", "words": "paranoia"}, ["agent"], where={"history_length": 20}
+    )
+    # "Carefully: they defected, a risk." is five words of which two are of the list.
+    assert {e.key["agent"]: round(e.value) for e in rates}["flat-low"] == 400
+    forward = estimate(
+        cohorts[1], "memory_forward_ratio", ["papers_rule", "history_length"], balance=["setting"]
+    )
+    found = {tuple(e.key.values()): e.value for e in forward}
+    assert found["immune", 20] == 1.0 and found["cursed", 2] == pytest.approx(3 / 5)
+
+
+def test_the_same_seat_and_round_stand_side_by_side(cohorts: tuple[Run, RunData]) -> None:
+    drawn = panel_of({"name": "traces_beside", "levels": [2, 20], "round": 2, "seat": 2, "pairs": 50}).draw(
+        cohorts[1]
+    )
+    assert len(drawn.html) == 6 * 3 and "18 of 18 pairs" in drawn.notes[0]
+    (decaying,) = (text for text in map(str, drawn.html) if "decaying" in text and "· 0<" in text)
+    left, right = decaying.split("history length 20")
+    assert "Mutual" in left and "Carefully" in right
+    nothing = panel_of({"name": "traces_beside", "round": 99}).draw(cohorts[1])
+    assert nothing.html == () and "No agent has traces at two levels" in nothing.notes[0]
+    with pytest.raises(UnknownName, match="factor"):
+        panel_of({"name": "traces_beside", "factor": "mood"}).draw(cohorts[1])
+
+
+def test_every_exhibit_of_the_sweep_is_made(cohorts: tuple[Run, RunData]) -> None:
+    made = write_as_paper(*cohorts)
+    assert made.failures == ()
+    files = {path.stem for path in made.path.parent.rglob("*.csv")} | {
+        p.stem for p in made.path.parent.rglob("*.svg")
+    }
+    assert {
+        "Appendix-Table-7",
+        "Figure-2-cooperation",
+        "Figure-3a-by_regime",
+        "Section-4.1-repair_rate",
+    } <= files
+    table = (made.path.parent / "tables" / "Appendix-Table-7.md").read_text(encoding="utf-8")
+    assert "| rising (ours) |" in table and "| Mistral-7B | cursed | cursed | cursed | cursed |" in table

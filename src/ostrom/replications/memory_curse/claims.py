@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from ostrom.analysis.estimate import Estimate, contrast, estimate
-from ostrom.analysis.measure import Rows, measures
 from ostrom.analysis.rundata import RunData
 from ostrom.games import build_game
 from ostrom.replications.memory_curse.adapted import FORWARD, arms
@@ -20,7 +19,7 @@ from ostrom.replications.memory_curse.played import (
     sd_over_rounds,
     silent,
 )
-from ostrom.replications.memory_curse.regimes import observed_regimes, regimes
+from ostrom.replications.memory_curse.regimes import regimes
 from ostrom.replications.memory_curse.roles import COMPANY, companies
 from ostrom.studies.compare.figures import POLICY_DOUBT, Cell, Games, Own, Published, Reference, doubts_in
 from ostrom.studies.compare.published import number, published_rows
@@ -249,25 +248,9 @@ def _words(data: RunData) -> Iterator[Own]:
 
 def _forward(data: RunData) -> Iterator[Own]:
     """The mean forward-looking ratio at history length 80 of immune and cursed settings (agent, game)."""
-    ratio = measures.named("word_ratio")
-    settings = {
-        (agent, game): r.printed
-        for (game, style, agent), r in observed_regimes(data).items()
-        if game in GAMES and style == "reasoned" and LENGTH in r.lengths
-    }
-
-    def values(run: RunData) -> Rows:
-        seats = {
-            (row["match"], row["player"]): (row["agent"], row["game"])
-            for row in run.records("SELECT match, player, agent, game FROM matches")
-        }
-        for row in ratio.rows(run):
-            setting = seats[row["match"], row["player"]]
-            yield {**row, "setting": " in ".join(setting), "regime": settings.get(setting)}
-
-    marked = replace(ratio, values=values, columns=(*ratio.columns, "setting", "regime"))
-    where = {**REASONED, "history_length": LENGTH, "regime": ["immune", "cursed"]}
-    found = keyed(estimate(data, marked, ["regime"], where=where, balance=["setting"]), ["regime"])
+    where = {**REASONED, "history_length": LENGTH, "papers_rule": ["immune", "cursed"]}
+    by = ["papers_rule"]
+    found = keyed(estimate(data, "memory_forward_ratio", by, where=where, balance=["setting"]), by)
     for name in ("immune", "cursed"):
         if (name,) in found:
             cell = ("all", "reasoning", str(LENGTH), "", f"{name} settings", "forward_ratio")

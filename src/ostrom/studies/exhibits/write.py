@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ostrom.analysis.rundata import RunData
-from ostrom.errors import OstromError, UsageError
+from ostrom.errors import OstromError, UnknownName, UsageError
 from ostrom.reports.build import Report, ReportFiles
 from ostrom.reports.card import card, reproduce, warnings
 from ostrom.reports.chart import panel_of
@@ -64,7 +64,10 @@ def _section(
             if not any(e.ours for e in figures):
                 section.notes.append(_nothing_here(desk, one))
         for panel in one.panels:
-            desk.fill(section, one.name, panel_of(panel).draw(desk.data), one.name)
+            try:
+                desk.fill(section, one.name, panel_of(panel).draw(desk.data), one.name)
+            except (UnknownName, UsageError) as error:  # a level or column that this run does not have
+                section.notes.append(f"This run cannot give it: {error}")
     except OstromError as error:
         section.error = str(error)
     except Exception as error:

@@ -1,0 +1,87 @@
+"""Dots of one measure against another, one per combination of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ostrom.analysis.estimate import Estimate, estimate
+from ostrom.analysis.measure import measures
+from ostrom.analysis.rundata import RunData
+from ostrom.reports.cells import levels_met
+from ostrom.reports.chart import Chart, rests_on
+from ostrom.reports.marks import import_altair, series_colours
+from ostrom.reports.panel import Drawn, Figure, Table
+from ostrom.reports.theme import MOST_COLOURS
+from ostrom.reports.words import labels, pretty
+
+
+class Scatter(Chart):
+    """``measure`` upwards, ``against`` along; the columns ``y`` make the dots, ``colour`` is one of them."""
+
+    def __init__(self, measure: Any, against: Any, y: Any, colour: str | None = None, **rest: Any) -> None:
+        super().__init__(measure, None, y, **rest)
+        self.against, self.tint = measures.named(against), colour
+        if self.contrast or self.trend or self.facet:
+            raise ValueError("a scatter takes measure, against, y and colour")
+        if colour is not None and colour not in self.y:
+            raise ValueError(f"colour {colour} must be one of the columns y ({', '.join(self.y)})")
+
+    def draw(self, data: RunData) -> Drawn:
+        """The dots that have both values, and their table."""
+        by = list(self.y)
+        found = self.estimates(data)
+        across = {
+            tuple(e.key.values()): e
+            for e in estimate(data, self.against, by, where=self.where, balance=self.balance)
+        }
+        both = [(e, across[tuple(e.key.values())]) for e in found if tuple(e.key.values()) in across]
+        if not both:
+            return Drawn(notes=[f"No {' and '.join(map(pretty, by))} has both {self.measure.title.lower()} and "
+                                f"{self.against.title.lower()}."])  # fmt: skip
+        name = self.file or f"{self.measure.name}_against_{self.against.name}"
+        columns = [*by, self.against.name, "against_low", "against_high", self.measure.name, "low", "high"]
+        rows = [[*e.key.values(), x.value, x.low, x.high, e.value, e.low, e.high] for e, x in both]
+        table = Table(name, columns, rows, f"{self.title}: 95 % intervals.")
+        chart = self.chart(data, [e for e, _ in both], [x.value for _, x in both])
+        caption = (
+            f"{self.caption or self.measure.definition} One dot for each {' and '.join(map(pretty, by))}; intervals "
+            f"are in the table. {rests_on([e for e, _ in both])}"
+        )
+        return Drawn([Figure(name, chart, caption, f"{self.title}: {len(both)} dots.")], [table], [])
+
+    def chart(self, data: RunData, found: Sequence[Estimate], across: Sequence[float] = ()) -> Any:
+        """Dots, coloured where there are few enough levels."""
+        alt = import_altair()
+        named = labels(levels_met(data, self.tint, found)) if self.tint else {None: ""}
+        coloured = 1 < len(named) <= MOST_COLOURS
+        colours = series_colours(list(named.values()))
+        values = [
+            {"x": x, "y": e.value, "series": named[e.key[self.tint] if self.tint else None]}
+            for e, x in zip(found, across, strict=True)
+        ]
+        scale = {"share": [0, 1]}
+        axes = {
+            side: (
+                alt.Scale(domain=scale[m.scale]) if m.scale in scale else alt.Scale(zero=False), m.title.lower()
+            )
+            for side, m in (("x", self.against), ("y", self.measure))
+        }  # fmt: skip
+        return (
+            alt.Chart(alt.Data(values=values))
+            .mark_point(filled=True, size=60, opacity=0.85)
+            .encode(
+                x=alt.X("x:Q", title=axes["x"][1], scale=axes["x"][0]),
+                y=alt.Y("y:Q", title=axes["y"][1], scale=axes["y"][0]),
+                color=alt.Color(
+                    "series:N", scale=alt.Scale(domain=list(colours), range=list(colours.values())),
+                    legend=alt.Legend(title=pretty(self.tint or "")),
+                )
+                if coloured
+                else alt.value(next(iter(colours.values()))),
+            )
+            .properties(width=420, height=280)
+        )  # fmt: skip
+
+
+CHART = Scatter
