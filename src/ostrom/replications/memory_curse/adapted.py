@@ -54,7 +54,7 @@ def changes(data: RunData) -> list[Change]:
     found = []
     by = ("agent", "game")
     slopes = keyed(trend(data, "memory_cooperation", "history_length", by, log="1+x", where=WINDOW), by)
-    regimes = {(agent, game): r.name for (game, _, agent), r in observed_regimes(data).items()}
+    regimes = {(agent, game): r.printed for (game, _, agent), r in observed_regimes(data).items()}
     policy = keyed(estimate(data, BY_POLICY, by, where=WINDOW), by)
     collapsed = collapses(data)
     for arm in arms(data):
