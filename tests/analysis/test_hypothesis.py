@@ -15,6 +15,7 @@ from ostrom.analysis.measure import Measure
 from ostrom.analysis.rundata import RunData
 from ostrom.analysis.selection import condition
 from ostrom.analysis.statistics import linear_mixed_model
+from ostrom.analysis.statistics.bayes_factor import jzs_from_t
 from ostrom.errors import UnknownName, UsageError
 
 PLAYED: dict[str, Any] = {
@@ -158,6 +159,15 @@ def test_models_are_those_of_statsmodels(run: RunData) -> None:
         [row["y"] for row in rows], {"agent": [row["agent"] for row in rows]}, groups=groups, unit="match"
     )["agent[mostly]"]
     assert (line["estimate"], line["se"], line["p"]) == pytest.approx((own.estimate, own.se, own.p))
+    (facts,) = mixed.results["fit"]
+    total = (facts["variance_between"] + facts["variance_within"]) ** 0.5
+    assert line["standardised"] == pytest.approx(own.estimate / total)
+    assert line["standardised_low"] == pytest.approx(line["low"] / total)
+    assert (
+        mixed.results["coefficients"][0]["standardised"] is mixed.results["coefficients"][0]["bf10"] is None
+    )
+    assert line["bf10"] > 0 and any(a.startswith("bf10: JZS") for a in mixed.assumptions)
+    assert any(a.startswith("standardised: in standard deviations") for a in mixed.assumptions)
 
     firsts = {(r["match"], r["player"]): r["value"] for r in FIRST.rows(run)}
     y = np.array([firsts[row["match"], row["player"]] for row in rows], dtype=float)
@@ -187,6 +197,9 @@ def test_models_are_those_of_statsmodels(run: RunData) -> None:
     ).fit()
     line = glm.results["coefficients"][1]
     assert (line["estimate"], line["se"]) == pytest.approx((theirs.params[1], theirs.bse[1]), rel=1e-5)
+    assert line["standardised"] == pytest.approx(line["estimate"] * 3**0.5 / np.pi)
+    sizes = [sum(row["agent"] == name for row in apart) for name in sorted({row["agent"] for row in apart})]
+    assert line["bf10"] == pytest.approx(jzs_from_t(line["statistic"], *sizes, unit="match").bf10)
 
 
 def test_every_answer_names_unit_design_and_assumptions(run: RunData) -> None:

@@ -57,6 +57,15 @@ def test_ours_stands_under_the_model_it_is_compared_with() -> None:
     assert single.rows[4][3:] == ["ours", "a", 1.5, 0.25, 0.5, 2.5, 3, None, None]
 
 
+def test_the_best_of_a_cell_is_marked_among_the_papers_and_among_ours() -> None:
+    table = TABLE.model_copy(update={"best": "highest"})
+    published = [printed("pd", "2", "X", 1.0), printed("pd", "2", "Y", 3.0)]
+    own = [ours("pd", "2", "a", 1.5), ours("pd", "2", "b", 0.5)]
+    made = printed_shape(table, entries(table, COLUMNS, published, own, {}))
+    assert [row[2] for row in made.rows] == ["1.0 ± 0.5", "3.0 ± 0.5 *", "1.5 ± 0.2 *", "0.5 ± 0.2"]
+    assert made.caption is not None and "* the highest of the paper's models" in made.caption
+
+
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [

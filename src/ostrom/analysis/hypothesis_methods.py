@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from ostrom.analysis.hypothesis_standard import evidence_of, standard_scale
 from ostrom.analysis.hypothesis_units import Sample, SampleRow
 from ostrom.analysis.pairing import paired
 from ostrom.analysis.statistics.anova import SumsOfSquares, anova
@@ -255,10 +256,15 @@ def regression(values: Sample, method: str, level: float) -> Comparisons:
         if few:
             design += f", errors corrected for few clusters ({len(set(clusters))})"
         assumed.append("clusters are independent of each other")
+    clustered = bool(values.clusters) or method != "glm"
+    evidence = evidence_of(reference, rows, named, clustered)
+    scale = standard_scale(method, made.details)
+    assumed += [evidence.said, scale.said]
     lines = [
         {
             "term": line.term, "estimate": line.estimate, "se": line.se, "statistic": line.statistic,
             "df": line.df, "p": line.p, "low": line.ci and line.ci.low, "high": line.ci and line.ci.high,
+            **scale.of(line.term, line.estimate, line.ci), "bf10": evidence.of(line.term, line.statistic),
             **({"odds_ratio": line.odds_ratio} if method != "mixed" else {}), "note": line.note,
         }
         for line in made.coefficients

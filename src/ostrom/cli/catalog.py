@@ -18,7 +18,7 @@ from ostrom.cli.catalog_analysis import (
 )
 from ostrom.cli.data import RUNS
 from ostrom.cli.output import print_json, print_record, print_table, say, write
-from ostrom.errors import OstromError, UsageError, nearest
+from ostrom.errors import OstromError, UnknownName, UsageError, nearest
 
 KINDS = {
     "game": "games",
@@ -58,11 +58,17 @@ def kind_of(text: str) -> str:
 def list_parts(
     kind: Annotated[str, typer.Argument(help=" | ".join(KINDS.values()))],
     runs: Annotated[Path, RUNS] = Path("runs"),
+    family: Annotated[
+        str | None,
+        typer.Option(help="games: the ordinal 2x2 games of a family (win-win, pd-family, ...), or of 'all'."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List what can be used by name."""
     kind = KINDS[kind_of(kind)]
-    rows = run_rows(runs) if kind == "runs" else _rows(kind)
+    if family is not None and kind != "games":
+        raise UsageError(f"--family: {kind} have no families (allowed with: games)")
+    rows = run_rows(runs) if kind == "runs" else _rows(kind) if family is None else family_rows(family)
     if json:
         print_json(rows)
         return
@@ -88,7 +94,7 @@ def _rows(kind: str) -> list[dict[str, Any]]:
         from ostrom.framing import Library
 
         library = Library()
-        kinds = ("stories", "payoffs", "history", "goals", "hints", "personas")
+        kinds = ("stories", "layouts", "payoffs", "history", "goals", "hints", "personas", "names")
         return [{"kind": k, "name": n} for k in kinds for n in library.names(k)]
     if kind == "mappings":
         from ostrom.studies.importing import load_mapping, mapping_names
@@ -105,6 +111,30 @@ def _rows(kind: str) -> list[dict[str, Any]]:
         return analysis_rows(kind)
     registry = _registry(kind)
     return [part_row(registry, name) for name in registry.names()]
+
+
+def family_rows(family: str) -> list[dict[str, Any]]:
+    """The ordinal 2x2 games of a family, or of all of them, family by family.
+
+    >>> [row["name"] for row in family_rows("second-best")][:2] and len(family_rows("all"))
+    144
+    """
+    from ostrom.games.ordinal import FAMILIES, ordinal_games
+
+    if family != "all" and family not in FAMILIES:
+        raise UnknownName("family", family, ["all", *FAMILIES])
+    return [
+        {
+            "family": one.family,
+            "game": f"ordinal_2x2:{one.number}",
+            "name": one.name,
+            "seat 1": " ".join(map(str, one.seat1)),
+            "seat 2": " ".join(map(str, one.seat2)),
+        }
+        for wanted in (FAMILIES if family == "all" else (family,))
+        for one in ordinal_games()
+        if one.family == wanted
+    ]
 
 
 def _study_row(name: str) -> dict[str, Any]:

@@ -29,6 +29,10 @@ class Dialect:
     """Knows ``logprobs`` and ``top_logprobs``."""
     prefill: PrefillForm | None = None
     seed: str = "seed"
+    endpoint: Literal["chat", "completions"] = "chat"
+    """``completions`` sends one text that the model goes on from: the way to ask a base model, which knows no chat."""
+    most_logprobs: int = 20
+    """How many alternatives of a token the server tells at most."""
     claims: frozenset[str] = frozenset()
 
     def forms(self) -> dict[str, bool]:
@@ -56,6 +60,20 @@ DIALECTS: dict[str, Dialect] = {
         logprobs=False, prefill="prefix", seed="random_seed", claims=frozenset({"schema", "prefill"})
     ),
     "no_logprobs": Dialect(logprobs=False),
+    "completions": Dialect(
+        schema=False,
+        prefill="trailing",
+        endpoint="completions",
+        most_logprobs=5,
+        claims=frozenset({"logprobs", "prefill"}),
+    ),
+    "vllm_completions": Dialect(
+        choices="structured_outputs",
+        schema=False,
+        prefill="trailing",
+        endpoint="completions",
+        claims=frozenset({"choices", "logprobs", "prefill"}),
+    ),
 }
 
 

@@ -45,7 +45,7 @@ class OpenAIModel:
         reasons = dialect == "openai" and is_reasoning_model(model)
         self._token_word = "max_completion_tokens" if reasons else "max_tokens"
         self._transport = Transport(
-            f"{base_url}/chat/completions",
+            f"{base_url}/{'chat/' if self._dialect.endpoint == 'chat' else ''}completions",
             {"Authorization": f"Bearer {key}"} if key else {},
             who=name if "://" not in name else model,
             timeout=positive(timeout, "timeout"),

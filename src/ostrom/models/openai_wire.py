@@ -40,7 +40,9 @@ def encode(request: Request, model: str, dialect: Dialect, token_word: str = "ma
     """The body of one chat call. Which abilities the request may use has been checked before."""
     # orjson writes the message dataclasses by itself, which is faster than making dicts of them.
     messages: Any = request.messages
-    body: dict[str, Any] = {"model": model, "messages": messages}
+    chat = dialect.endpoint == "chat"
+    body: dict[str, Any] = {"model": model}
+    body |= {"messages": messages} if chat else {"prompt": as_one_text(request)}
     for name, value in request.params.items():
         if name in _PLAIN:
             body[name] = value
@@ -53,8 +55,8 @@ def encode(request: Request, model: str, dialect: Dialect, token_word: str = "ma
         else:
             raise RequestRefused(f"unknown model parameter {name!r} (known: {', '.join(PARAMS)})")
     if request.top_logprobs:
-        body["logprobs"] = True
-        body["top_logprobs"] = request.top_logprobs
+        most = min(request.top_logprobs, dialect.most_logprobs)
+        body |= {"logprobs": True, "top_logprobs": most} if chat else {"logprobs": most}
     constraint = request.constraint
     if constraint is not None:
         if constraint.choices is not None:
@@ -70,6 +72,19 @@ def encode(request: Request, model: str, dialect: Dialect, token_word: str = "ma
         return orjson.dumps(body)
     except (TypeError, ValueError) as error:
         raise RequestRefused(f"the request cannot be written as JSON: {one_line(str(error))}") from None
+
+
+def as_one_text(request: Request) -> str:
+    """The messages as one text to go on from; the beginning of the reply stands on a line of its own.
+
+    >>> from ostrom.models.base import Message
+    >>> as_one_text(Request((Message("user", "Q: J or F?"), Message("assistant", "A: Option"))))
+    'Q: J or F?\\nA: Option'
+    """
+    *said, last = request.messages
+    told = "\n\n".join(message.content for message in said)
+    between = "" if not said else "\n" if last.role == "assistant" else "\n\n"
+    return f"{told}{between}{last.content}"
 
 
 def _add_choices(body: dict[str, Any], choices: tuple[str, ...], dialect: Dialect) -> None:
@@ -108,7 +123,7 @@ def read(document: object, request: Request, *, who: str, secrets: tuple[str, ..
         raise from_error_object(document["error"], who=who, secrets=secrets)
     try:
         choice = document["choices"][0]
-        message = choice["message"]
+        message = {"content": choice["text"]} if "message" not in choice else choice["message"]
         content = message.get("content")
     except (KeyError, IndexError, TypeError, AttributeError):
         shown = _excerpt(_dumped(document), secrets)
@@ -190,8 +205,12 @@ def _usage(usage: object) -> Usage:
 def _first_token(logprobs: object, who: str) -> Mapping[str, float]:
     """Alternatives of the first token; two tokens that read the same are one alternative."""
     try:
-        tokens = logprobs["content"]  # type: ignore[index]
-        top = tokens[0]["top_logprobs"] if tokens else []
+        if isinstance(logprobs, dict) and "content" not in logprobs:  # a completion has them as a mapping
+            first = logprobs["top_logprobs"][:1]
+            top = [{"token": t, "logprob": v} for of in first for t, v in of.items()]
+        else:
+            tokens = logprobs["content"]  # type: ignore[index]
+            top = tokens[0]["top_logprobs"] if tokens else []
         found: dict[str, float] = {}
         for entry in top:
             token, value = entry["token"], entry["logprob"]

@@ -45,6 +45,8 @@ def answer(body: dict[str, Any]) -> str:
 
 def prompt_of(body: dict[str, Any]) -> str:
     """The last user message, whatever shape its content has."""
+    if "prompt" in body:
+        return str(body["prompt"])
     for message in reversed(body.get("messages") or []):
         if message.get("role") == "user":
             content = message.get("content")
@@ -120,6 +122,22 @@ def openai_document(body: dict[str, Any], text: str, finish: str = "stop") -> di
     return {
         "id": f"chatcmpl-{zlib.crc32(text.encode()):08x}",
         "object": "chat.completion",
+        "model": body.get("model"),
+        "choices": [choice],
+        "usage": {"prompt_tokens": words, "completion_tokens": written, "total_tokens": words + written},
+    }
+
+
+def completion_document(body: dict[str, Any], text: str, finish: str = "stop") -> dict[str, Any]:
+    """A completion of one text in the shape of the older OpenAI wire."""
+    choice: dict[str, Any] = {"index": 0, "text": text, "finish_reason": finish}
+    if body.get("logprobs"):
+        told = _first_token(text, int(body["logprobs"]))["top_logprobs"]
+        choice["logprobs"] = {"top_logprobs": [{entry["token"]: entry["logprob"] for entry in told}]}
+    words, written = str(body["prompt"]).count(" ") + 1, text.count(" ") + 1 if text else 0
+    return {
+        "id": f"cmpl-{zlib.crc32(text.encode()):08x}",
+        "object": "text_completion",
         "model": body.get("model"),
         "choices": [choice],
         "usage": {"prompt_tokens": words, "completion_tokens": written, "total_tokens": words + written},

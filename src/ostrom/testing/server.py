@@ -23,7 +23,7 @@ import orjson
 
 from ostrom.testing.faults import Faults, Latency
 from ostrom.testing.http1 import Received, ServedConnection, response
-from ostrom.testing.replies import answer, anthropic_document, openai_document
+from ostrom.testing.replies import answer, anthropic_document, completion_document, openai_document
 
 Respond = Callable[[dict[str, Any]], str | dict[str, Any] | tuple[int, dict[str, Any]]]
 """From the body of a chat call to the text of the reply, or to the whole document."""
@@ -211,7 +211,7 @@ class LoopbackServer:
 
     def _good(self, received: Received, fault: str | None) -> bytes:
         anthropic = received.path.endswith("/messages")
-        if not anthropic and not received.path.endswith("/chat/completions"):
+        if not anthropic and not received.path.endswith("/completions"):
             return response(404, b'{"error": {"message": "no such page"}}')
         body = orjson.loads(received.body)
         said = self.respond(body)
@@ -225,6 +225,8 @@ class LoopbackServer:
         elif fault == "empty":
             said = ""
         shape = anthropic_document if anthropic else openai_document
+        if "prompt" in body:
+            shape = completion_document
         return response(200, orjson.dumps(shape(body, said, finish)))
 
 

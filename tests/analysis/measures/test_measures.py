@@ -106,6 +106,6 @@ def test_what_the_measures_say(play_run: PlayedRun) -> None:
         0.0,
     ]
     assert values(run, "turn_taking", "turns") == [1.0] and values(run, "turn_taking", "kind") == [0.0]
-    assert values(run, "joint_cooperation_over_rounds", "turns") == [1, 0, 1, 0]
-    assert values(run, "coordination_over_rounds", "turns") == [1, 1, 1, 1]
+    assert values(run, "joint_cooperation_by_round", "turns") == [1, 0, 1, 0]
+    assert values(run, "coordination_by_round", "turns") == [1, 1, 1, 1]
     assert values(run, "first_option", "kind") == []  # nobody named any options

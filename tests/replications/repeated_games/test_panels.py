@@ -12,6 +12,7 @@ from ostrom.games.ordinal import ordinal_game
 from ostrom.reports import Drawn, Table, build_report
 from ostrom.reports.chart import panel_of
 from ostrom.reports.panel import panels
+from ostrom.studies.importing import load_mapping, mapping_names
 from ostrom.studies.load import load_study
 
 from ..conftest import Played
@@ -43,6 +44,28 @@ def rows_of(table: Table) -> list[dict[str, Any]]:
 
 def names_of(drawn: Drawn) -> list[str]:
     return [figure.name for figure in drawn.figures]
+
+
+@pytest.mark.parametrize("name", [name for name in mapping_names() if name.startswith("repeated-games")])
+def test_every_shipped_mapping_names_panels_and_figures_that_exist(name: str) -> None:
+    report = load_mapping(name)[0].report
+    assert report["reference"] == "repeated_games" and report["panels"]
+    for spec in report["panels"]:
+        panel_of(spec)
+
+
+def test_a_named_pair_is_drawn_with_what_was_predicted_of_it(played: Played) -> None:
+    rules = {"name": "repetition", "rounds": 3, "told_rounds": True, "predict": "players"}
+    data = played(**{**TOURNAMENT, "mechanism": rules})
+    drawn = draw(data, {"name": "strips", "pair": ["kind", "hard"]})
+    assert names_of(drawn) == ["strips_kind_hard"]
+    chart = str(drawn.figures[0].chart.to_dict())
+    assert chart.count("match ") == 1 and "1 kind" in chart and "2 hard" in chart
+    # Scripts predict what they would do there themselves: the cooperator that both cooperate.
+    assert "2 \u21b3 kind" in chart and "1 \u21b3 hard" in chart
+    assert draw(data, {"name": "strips", "pair": ["kind", "nobody"]}).notes == [
+        "There is no finished match of kind and nobody."
+    ]
 
 
 def test_pairs_show_who_defected_against_whom(played: Played) -> None:

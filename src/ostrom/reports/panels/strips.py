@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ostrom.analysis.rundata import RunData, quoted
@@ -19,20 +20,28 @@ WIDTH = 640
 
 
 class Strips(Panel):
-    """A handful of matches, spread evenly over the cells, always the same ones of a run."""
+    """A handful of matches, spread evenly over the cells, always the same ones of a run.
+
+    ``pair`` names the players of the matches to draw, by seat. What was predicted of a player stands below what it did.
+    """
 
     title = "Single matches"
 
-    def __init__(self, matches: int = 6) -> None:
+    def __init__(self, matches: int = 6, pair: Sequence[str] | None = None) -> None:
         if not 1 <= matches <= 100:
             raise ValueError(f"matches must lie between 1 and 100 (found {matches})")
-        self.matches = matches
+        if pair is not None and (isinstance(pair, str) or not pair):
+            raise ValueError(f"pair must list the players by seat (found {pair!r})")
+        self.matches, self.pair = matches, pair
+        if pair is not None:
+            self.title = f"Single matches of {' and '.join(pair)}"
 
     def draw(self, data: RunData) -> Drawn:
         """One block of strips per chosen match."""
         chosen = self._choose(data)
         if not chosen:
-            return Drawn(notes=[why_nothing(data)])
+            who = " and ".join(self.pair or ())
+            return Drawn(notes=[f"There is no finished match of {who}." if who else why_nothing(data)])
         these = f"match IN ({', '.join('?' * len(chosen))})"
         rows = data.records(
             "SELECT match, player, agent, round, action, cooperative, invalid FROM decisions "
@@ -41,6 +50,7 @@ class Strips(Panel):
         )
         if not rows:
             return Drawn(notes=["No finished match has actions round by round."])
+        rows = sorted([*rows, *_predicted(data, these, chosen)], key=_place)
         firsts = data.records(f"SELECT * FROM matches WHERE player = 1 AND {these}", *chosen)
         heads = {row["match"]: row for row in firsts}
         notes = []
@@ -53,8 +63,13 @@ class Strips(Panel):
             "Actions round by round in single matches: the first match of cells that are spread evenly over "
             "the study. A dark dot marks an action that the policy gave because no answer could be read."
         )
+        if any("by" in row for row in rows):
+            caption += " Lines that begin with an arrow show what was predicted of the player above."
         figure = Figure(
-            "strips", chart, caption, f"Strips of actions round by round in {len(chosen)} matches."
+            "strips" if self.pair is None else f"strips_{'_'.join(self.pair)}",
+            chart,
+            caption,
+            f"Strips of actions round by round in {len(chosen)} matches.",
         )
         return Drawn([figure], notes=notes)
 
@@ -65,9 +80,11 @@ class Strips(Panel):
         rows = data.records(
             f"WITH seated AS (SELECT match, {factors}string_agg(agent, chr(31) ORDER BY player) AS who "
             f"FROM matches WHERE {DONE} GROUP BY match) "
-            f"SELECT min(match) AS match FROM seated GROUP BY {by}who ORDER BY 1"
+            f"SELECT min(match) AS match, who FROM seated GROUP BY {by}who ORDER BY 1"
         )
-        found = [row["match"] for row in rows]
+        found = [
+            row["match"] for row in rows if self.pair is None or row["who"].split("\x1f") == [*self.pair]
+        ]
         most = min(self.matches, len(found))
         return [found[i * (len(found) - 1) // max(most - 1, 1)] for i in range(most)]
 
@@ -124,11 +141,31 @@ def _chart(rows: list[dict[str, Any]], chosen: list[int], heads: dict[int, Any],
     return alt.vconcat(*charts, spacing=12)
 
 
+def _predicted(data: RunData, these: str, chosen: list[int]) -> list[dict[str, Any]]:
+    """What was predicted of players, as rows like those of their actions."""
+    made = []
+    for row in data.records(
+        "SELECT match, target AS player, agent AS by, round, answer AS action, invalid FROM decisions "
+        f"WHERE starts_with(kind, 'predict') AND target IS NOT NULL AND answer IS NOT NULL AND {these}",
+        *chosen,
+    ):
+        game, seat = data.game(row["match"]), int(row["player"]) - 1
+        cooperative = game.cooperative[seat]
+        known = None if cooperative is None else row["action"] == game.actions[seat][cooperative]
+        made.append({**row, "agent": row["by"], "cooperative": known})
+    return made
+
+
+def _place(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["match"], row["player"], str(row.get("by", "")), row["round"]
+
+
 def _stretches(rows: list[dict[str, Any]], longest: int) -> list[dict[str, Any]]:
     """Squares of a short match; of a long one, stretches in which a player did the same."""
     made: list[dict[str, Any]] = []
     for row in rows:
-        lane = f"{row['player']} {shortened(row['agent'], 24)}"
+        arrow = "\u21b3 " if "by" in row else ""
+        lane = f"{row['player']} {arrow}{shortened(row['agent'], 24)}"
         did, invalid, at = _did(row), bool(row["invalid"]), row["round"]
         last = made[-1] if made else None
         same = last is not None and (last["lane"], last["did"], last["invalid"]) == (lane, did, invalid)

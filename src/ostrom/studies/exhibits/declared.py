@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -53,6 +53,8 @@ class Exhibit(BaseModel):
     labels: dict[str, str] = {}
     """How a level of a row or column is written, where the paper has another word for it."""
     digits: int = Field(default=1, ge=0, le=6)
+    best: Literal["highest", "lowest"] | None = None
+    """Mark the best model of every cell, among the paper's and among ours."""
     panels: tuple[str | dict[str, Any], ...] = ()
     note: str = ""
     """What differs from the paper, in a sentence."""

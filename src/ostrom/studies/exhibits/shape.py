@@ -13,6 +13,7 @@ from ostrom.studies.compare.figures import Own, Published
 from ostrom.studies.exhibits.declared import MODEL, Exhibit
 
 DOUBT = " †"
+BEST = " *"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +112,10 @@ def printed_shape(one: Exhibit, found: Sequence[ExhibitEntry]) -> Table:
     across = _ordered([e.at(one.columns) for e in _ranked(one, found)])
     down = list(dict.fromkeys(e.at(one.rows) for e in _ranked(one, found)))
     cells: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    best = _best(one, found)
     for e in found:
         texts = cells.setdefault((e.at(one.rows), e.at(one.columns)), [])
-        if (text := e.text(one.digits)) not in texts:
+        if (text := f"{e.text(one.digits)}{BEST if id(e) in best else ''}") not in texts:
             texts.append(text)
     rows = [
         [
@@ -126,9 +128,27 @@ def printed_shape(one: Exhibit, found: Sequence[ExhibitEntry]) -> Table:
     caption = (
         f"{one.name}. {one.title}. Mean ± SD where known; rows or columns marked (ours) are of this run."
     )
+    if best:
+        caption += f"{BEST} the {one.best} of the paper's models, and of this run's agents."
     if any(e.doubts for e in found):
         caption += " † in doubt: the table of single figures says why."
     return Table(one.name, [*one.rows, *heads], rows, caption)
+
+
+def _best(one: Exhibit, found: Sequence[Entry]) -> set[int]:
+    """The ids of the figures that are best of their cell; figures as close as rounding are equally good."""
+    if one.best is None:
+        return set()
+    rest = [name for name in (*one.rows, *one.columns) if name != MODEL]
+    groups: dict[tuple[Any, ...], list[Entry]] = {}
+    for e in found:
+        groups.setdefault((e.ours, *e.at(rest)), []).append(e)
+    chosen: set[int] = set()
+    for of in groups.values():
+        values = [e.value for e in of]
+        top = max(values) if one.best == "highest" else min(values)
+        chosen |= {id(e) for e in of if abs(e.value - top) <= 1e-9 * max(abs(top), 1.0) and len(of) > 1}
+    return chosen
 
 
 def _label(one: Exhibit, part: str) -> str:
