@@ -17,7 +17,7 @@ LOGISTIC_SD = math.pi / math.sqrt(3)
 
 
 @dataclass(frozen=True)
-class Scale:
+class OutcomeScale:
     """What an estimate is divided by to be in standard deviations of the outcome."""
 
     sd: float
@@ -31,15 +31,15 @@ class Scale:
         return {"standardised": estimate / self.sd, "standardised_low": low, "standardised_high": high}
 
 
-def standard_scale(method: str, details: Mapping[str, Any]) -> Scale:
+def standard_scale(method: str, details: Mapping[str, Any]) -> OutcomeScale:
     """The scale of a mixed model (total variance) or of a logistic one (log odds; Hasselblad & Hedges 1995)."""
     if method == "mixed":
         total = float(details["variance_between"]) + float(details["variance_within"])
-        return Scale(
+        return OutcomeScale(
             math.sqrt(total),
             "standardised: in standard deviations of the outcome, between and within groups together",
         )
-    return Scale(
+    return OutcomeScale(
         LOGISTIC_SD, "standardised: log odds over pi / sqrt 3, as if a logistic variable had been cut in two"
     )
 

@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
+from ostrom.analysis.estimate import estimate
+from ostrom.analysis.rundata import run_data
 from ostrom.errors import StudyError, UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
+from ostrom.reports.chart import panel_of
 from ostrom.studies.load import load_study, presets_of
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
@@ -57,6 +60,20 @@ def test_every_study_has_the_three_presets_and_they_resolve(name: str) -> None:
 def test_every_study_plays_its_smoke_preset_to_the_end(name: str, tmp_path: Path) -> None:
     result = play(load_study(name, preset="smoke", models=["scripted/first"]), runs=tmp_path)
     assert result.complete and result.tally.done == result.tally.matches and result.tally.invalid == 0
+
+
+@pytest.mark.parametrize(("order", "warned"), [("shuffled", True), ("given", False)])
+def test_who_takes_whatever_is_named_first_is_warned_of(order: str, warned: bool, tmp_path: Path) -> None:
+    study = load_study(
+        "hints", models=["scripted/first"], changes=[f"agent.framing.order={order}", "agent.constrain=never"]
+    )
+    play(study, runs=tmp_path)
+    with open_run("hints", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        notes = panel_of("readings").draw(data).notes
+        (share,) = estimate(data, "first_option", ["agent"])
+    assert share.value == 1.0 and share.key["agent"] == "scripted/first"
+    said = "scripted/first: 100 % of 30 actions are the option that was named first"
+    assert any(note.startswith(said) for note in notes) is warned
 
 
 def test_the_144_games_are_played_by_all_ordered_pairs_and_carry_their_family() -> None:

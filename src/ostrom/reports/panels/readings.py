@@ -23,6 +23,8 @@ KINDS = {
     "refused": "#7A1F00",
 }
 """Kinds of readings and their colours; what no agent chose stands out."""
+FIRST_NAMED, FEWEST = 0.95, 20
+"""From this share of the options named first on, over so many actions, a reader is warned."""
 
 
 class Readings(Panel):
@@ -37,7 +39,7 @@ class Readings(Panel):
             return Drawn(notes=["No match has begun, so no answer was read."])
         made = (_answers(data, who), _refusals(data), _unfinished(data), _failed_tries(data))
         tables = [table for table in made if table is not None]
-        notes = policy_warnings(data)
+        notes = [*policy_warnings(data), *_first_named(data)]
         origin = data.manifest.get("imported") or {}
         if bad := _bad_rows(origin):
             tables.append(bad)
@@ -53,6 +55,23 @@ class Readings(Panel):
         if any(row["reading"] != "scripted" for row in counts):
             figures.append(_figure(counts, who))
         return Drawn(figures, tables, notes)
+
+
+def _first_named(data: RunData) -> list[str]:
+    """Agents that take whatever option is named first, where the order of naming changes (Akata et al. 2025)."""
+    rows = data.records(
+        "SELECT agent, count(*) AS n, avg((label = json_extract_string(options, '$[0]'))::INTEGER) AS share, "
+        "count(DISTINCT options) AS orders, "
+        "count(DISTINCT list_sort(from_json(options, '[\"VARCHAR\"]'))::VARCHAR) AS sets FROM decisions "
+        "WHERE kind = 'act' AND options IS NOT NULL AND label IS NOT NULL AND NOT coalesce(invalid, false) "
+        "GROUP BY agent ORDER BY agent"
+    )
+    return [
+        f"{row['agent']}: {100 * row['share']:.0f} % of {row['n']} actions are the option that was named first, "
+        "although the order changed; it may not read the game."
+        for row in rows
+        if row["orders"] > row["sets"] and row["n"] >= FEWEST and row["share"] >= FIRST_NAMED - 1e-9
+    ]
 
 
 def _figure(counts: list[dict[str, Any]], who: list[str]) -> Figure:

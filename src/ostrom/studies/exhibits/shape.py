@@ -135,12 +135,12 @@ def printed_shape(one: Exhibit, found: Sequence[ExhibitEntry]) -> Table:
     return Table(one.name, [*one.rows, *heads], rows, caption)
 
 
-def _best(one: Exhibit, found: Sequence[Entry]) -> set[int]:
+def _best(one: Exhibit, found: Sequence[ExhibitEntry]) -> set[int]:
     """The ids of the figures that are best of their cell; figures as close as rounding are equally good."""
     if one.best is None:
         return set()
     rest = [name for name in (*one.rows, *one.columns) if name != MODEL]
-    groups: dict[tuple[Any, ...], list[Entry]] = {}
+    groups: dict[tuple[Any, ...], list[ExhibitEntry]] = {}
     for e in found:
         groups.setdefault((e.ours, *e.at(rest)), []).append(e)
     chosen: set[int] = set()
