@@ -197,7 +197,8 @@ def test_motives_are_mapped_by_every_factor_that_varies(judged_run: Path) -> Non
     assert shares["scripted/kind", "reciprocity"] == 1.0 and shares["scripted/hard", "reciprocity"] == 0.0
     assert shares["scripted/hard", "competitiveness"] == 1.0 and shares["scripted/hard", "none"] == 0.0
     tiles = drawn.figures[1].chart.to_dict()["data"]["values"]
-    assert {"x": "scripted/kind", "y": "Reciprocity", "value": 1.0} in tiles
+    shown = [(tile["x"], tile["y"], tile["value"]) for tile in tiles]
+    assert ("scripted/kind", "Reciprocity", 1.0) in shown
     tests = next(table for table in drawn.tables if table.name == "motives_model_tests")
     assert {r["motive"] for r in rows_of(tests) if r["why"] is None} == {
         "reciprocity", "own_utility", "competitiveness",
