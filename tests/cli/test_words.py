@@ -39,7 +39,7 @@ WRONG = {
     ),
     "a story that is not there, in a scripted study": (
         GOOD.replace("agent: {}", "agent: {framing: {story: saga}}"),
-        ["agent.framing.story", "'saga'", "known: cooking, neutral"],
+        ["agent.framing.story", "'saga'", "known: cooking, long, neutral"],
     ),
     "a style that is not there, in a scripted study": (
         GOOD.replace("agent: {}", "agent: {style: loud}"),

@@ -31,7 +31,8 @@ BUILTIN = builtin_names()
 
 @pytest.mark.parametrize("name", BUILTIN)
 def test_units_of_every_study_travel_whole(name: str) -> None:
-    plan = StudyPlan(load_study(name, models=["openai/gpt-4o-mini"]))
+    preset = "script" if name == "repeated-games-people" else None  # its model has a seat of its own
+    plan = StudyPlan(load_study(name, preset=preset, models=["openai/gpt-4o-mini"]))
     for index in range(0, len(plan), max(1, len(plan) // 20)):
         unit = plan.unit(index)
         arrived = pickle.loads(pickle.dumps(unit))

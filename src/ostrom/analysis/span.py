@@ -28,7 +28,7 @@ def span_of(memory: str) -> MemorySpan:
     """The span of a memory as the column ``agent_memory`` writes it.
 
     >>> span_of("window:80")
-    Span(name='window', length=80, real=None, mode=None)
+    MemorySpan(name='window', length=80, real=None, mode=None)
     >>> span_of('{"mode":"ideal","name":"sanitized","real":20}').real
     20
     """

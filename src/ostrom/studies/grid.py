@@ -20,6 +20,7 @@ class Grid:
     ``only`` lists partial cells, such as ``{persona: "yes", payoffs: [hidden, visible]}``. A combination is kept
     where all levels that one of them names agree; without ``only`` all are.
 
+    >>> from ostrom.studies.factors import Level
     >>> two = (Factor("a", (Level(1, {}), Level(2, {}))), Factor("b", (Level("x", {}), Level("y", {}))))
     >>> [Grid(two, [{"a": 1, "b": "x"}, {"a": 2}]).levels(n) for n in range(3)]
     [(0, 0), (1, 0), (1, 1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -73,3 +74,16 @@ def test_the_published_table_is_compared_with_base_and_forward_alone(run: Run, d
     found = {(line.cell[1], line.own.agent) for line in lines if "cooperation_rate" in line.cell}
     assert {agent for condition, agent in found if condition == "finetuned"} == {"forward"}
     assert {agent for condition, agent in found if condition == "reasoning"} == {"base"}
+
+
+@pytest.mark.parametrize("name", ["probe-exploited", "probe-source"])
+def test_the_studies_beside_it_are_played_and_reported(name: str, tmp_path: Path) -> None:
+    models = ["scripted/plain"] if name == "probe-source" else ()
+    study = load_study(name, preset="smoke", models=models, changes=["agent.constrain=never"])
+    done = play(study, runs=tmp_path, open_models=lambda model, _: player(model))
+    assert done.complete
+    with (
+        open_run(name, tmp_path) as opened,
+        run_data(opened.rows, opened.folder.path, opened.manifest) as tables,
+    ):
+        assert not build_report(tables).failures

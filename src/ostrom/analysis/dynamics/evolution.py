@@ -211,7 +211,7 @@ DYNAMICS: Mapping[str, tuple[Callable[[_Case], Evolved], frozenset[str], Mapping
 def check_settings(dynamics: str, settings: EvolutionSettings) -> dict[str, Any]:
     """All settings of a dynamics, defaults included; one that it does not take is refused.
 
-    >>> check_settings("alpha-rank", Settings(population=20))
+    >>> check_settings("alpha-rank", EvolutionSettings(population=20))
     {'alpha': None, 'population': 20}
     """
     if dynamics not in DYNAMICS:

@@ -45,7 +45,7 @@ class Schedule:
 
         >>> s = Schedule(rate=1.0, warmup=0.1)
         >>> [round(s.rate_at(n, 11), 2) for n in (0, 1, 2, 6, 10)]
-        [0.5, 1.0, 0.99, 0.59, 0.02]
+        [0.5, 1.0, 0.98, 0.5, 0.02]
         """
         warm = max(1, math.ceil(self.warmup * total))
         if step < warm:

@@ -106,7 +106,7 @@ def exhibits_of(replication: str) -> tuple[Exhibit, ...]:
     """The exhibits that a replication declares; none where it declares none.
 
     >>> exhibits_of("memory_curse")[0].name
-    'Table 1'
+    'Figure 1'
     """
     known = replications()
     if replication not in known:
