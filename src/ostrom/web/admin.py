@@ -8,19 +8,17 @@ import hmac
 import secrets
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.routing import Route
 
 from ostrom.people.host import Host
 from ostrom.people.sources import Door
 from ostrom.people.tokens import signed, verified
 from ostrom.web.pages import draw
-from ostrom.web.security import Gatekeeper, Refused
+from ostrom.web.security import Gatekeeper, Handler, Refused
 from ostrom.web.static_files import static
 
 COOKIE = "ostrom_admin"
@@ -46,24 +44,14 @@ class Admin:
 
     def app(self) -> Starlette:
         """The routes."""
-        routes: list[tuple[str, Callable[[Request], Awaitable[Response]], list[str]]] = [
+        routes: list[tuple[str, Handler, list[str]]] = [
             ("/", self.page, ["GET"]),
             ("/login", self.login, ["POST"]),
             ("/close", self.close, ["POST"]),
             ("/unblind", self.unblind, ["POST"]),
             ("/static/{name}", static, ["GET"]),
         ]
-        return Starlette(
-            routes=[Route(path, self._kept(handler), methods=how) for path, handler, how in routes]
-        )
-
-    def _kept(
-        self, handler: Callable[[Request], Awaitable[Response]]
-    ) -> Callable[[Request], Awaitable[Response]]:
-        async def serve(request: Request) -> Response:
-            return await self.gatekeeper(request, handler)
-
-        return serve
+        return self.gatekeeper.application(routes)
 
     async def measure_lag(self) -> None:
         """How late the event loop is, smoothed."""

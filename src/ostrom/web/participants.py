@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
-from starlette.routing import Route
 
 from ostrom.answers import Choice, Invalid
 from ostrom.people.forms import Read, read_decision, read_sheet
@@ -18,7 +17,7 @@ from ostrom.people.inbox import Open
 from ostrom.people.sources import Door
 from ostrom.people.tokens import signed, verified
 from ostrom.web.pages import NAMES, Pages, draw, words
-from ostrom.web.security import Gatekeeper, Refused
+from ostrom.web.security import Gatekeeper, Handler, Refused
 from ostrom.web.static_files import static
 
 PING = 15.0
@@ -39,7 +38,7 @@ class Participants:
 
     def app(self) -> Starlette:
         """The routes."""
-        routes: list[tuple[str, Callable[[Request], Awaitable[Response]], list[str]]] = [
+        routes: list[tuple[str, Handler, list[str]]] = [
             ("/", self.page, ["GET"]),
             ("/join", self.join, ["POST"]),
             ("/answer", self.answer, ["POST"]),
@@ -48,17 +47,7 @@ class Participants:
             ("/events", self.events, ["GET"]),
             ("/static/{name}", static, ["GET"]),
         ]
-        return Starlette(
-            routes=[Route(path, self._kept(handler), methods=how) for path, handler, how in routes]
-        )
-
-    def _kept(
-        self, handler: Callable[[Request], Awaitable[Response]]
-    ) -> Callable[[Request], Awaitable[Response]]:
-        async def serve(request: Request) -> Response:
-            return await self.gatekeeper(request, handler)
-
-        return serve
+        return self.gatekeeper.application(routes)
 
     # -- who is there --------------------------------------------------------------------------------
 

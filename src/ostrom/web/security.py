@@ -6,11 +6,16 @@ import asyncio
 import ipaddress
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 MOST_BYTES = 16_384
 """The largest body of a request."""
@@ -61,7 +66,7 @@ class Gatekeeper:
         self.behind_proxy = origin is not None
         self._joins, self._most = OrderedDict[str, list[float]](), joins_a_minute
 
-    async def __call__(self, request: Request, handler: Callable[[Request], Awaitable[Response]]) -> Response:
+    async def __call__(self, request: Request, handler: Handler) -> Response:
         """Serve a request that passes, and put the headers on every reply."""
         try:
             self.check(request)
@@ -73,6 +78,17 @@ class Gatekeeper:
         if self.secure:
             response.headers.setdefault("strict-transport-security", "max-age=31536000")
         return response
+
+    def application(self, routes: Sequence[tuple[str, Handler, list[str]]]) -> Starlette:
+        """An application whose every request passes here: path, handler and methods of each route."""
+
+        def guarded(handler: Handler) -> Handler:
+            async def serve(request: Request) -> Response:
+                return await self(request, handler)
+
+            return serve
+
+        return Starlette(routes=[Route(path, guarded(handler), methods=how) for path, handler, how in routes])
 
     def check(self, request: Request) -> None:
         """Refuse a wrong host, and whatever another site's page sends."""
