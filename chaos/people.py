@@ -62,7 +62,9 @@ def hosted(
 ) -> tuple[Counter[Any], Counter[str], list[tuple[str, int, str]]]:
     """Serve so many people; what they answered, how they ended, and the audit."""
     with served(folder, whole_study(quota=people)) as server:
-        minds = [threading.Thread(target=take_part, args=(server, number)) for number in range(people)]
+        # In order, so that everybody has the same visit, and with it the same draws, in both runs.
+        visitors = [joined(server, number) for number in range(people)]
+        minds = [threading.Thread(target=take_part, args=each) for each in enumerate(visitors)]
         for mind in minds:
             mind.start()
         chance = random.Random(7)
@@ -89,15 +91,24 @@ def hosted(
                 for visit in table.people.values()
             }
             who |= {visit * records.plan.stride: names[v.code] for visit, v in book.visits.items()}
-    return Counter((who[row["match"]], row["kind"], row["round"], row["answer"]) for row in rows), ends, audit
+    # By label, not by action: who is assigned first, and with it the order of the games, depends on the threads.
+    moves = Counter(
+        (who[row["match"]], row["kind"], row["round"], row["label"] or row["answer"]) for row in rows
+    )
+    return moves, ends, audit
 
 
-def take_part(server: Served, number: int) -> None:
+def joined(server: Served, number: int) -> Visitor:
+    """A visitor at the beginning of a visit."""
+    visitor = Visitor(server.port)
+    patiently(visitor, "POST", "/join", {"PROLIFIC_PID": f"p{number}", "SESSION_ID": "s"})
+    return visitor
+
+
+def take_part(number: int, visitor: Visitor) -> None:
     """One visitor, whose answers depend on nothing but its number; three in ten leave on the way."""
     chance = random.Random(number)
-    visitor = Visitor(server.port)
     leaves_after = chance.randrange(1, 9) if chance.random() < 0.3 else None
-    patiently(visitor, "POST", "/join", {"PROLIFIC_PID": f"p{number}", "SESSION_ID": "s"})
     answered = 0
     for _ in range(2000):
         patiently(visitor, "GET", "/")
