@@ -19,20 +19,6 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.people.served import Served, Visitor, served
 from tests.people.studies import whole_study
 
-CLOCKS = (
-    "run",
-    "match",
-    "seed",
-    "step",
-    "shown",
-    "answered",
-    "interrupted",
-    "visit",
-    "person",
-    "note",
-    "facts",
-)
-
 
 def run(quick: bool) -> list[Finding]:
     """Visitors with fixed minds, once in peace and once under kills."""
