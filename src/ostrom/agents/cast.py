@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
 
 from ostrom.agents.base import Agent, Seats
 from ostrom.agents.config import AgentConfig
@@ -65,17 +67,39 @@ class Company:
 
     def voice(self, config: AgentConfig, streams: Streams) -> Voice:
         """The words of one player in one match."""
-        return Voice(
-            config.framing,
-            self.library.of(config.prompts),
-            config.style,
-            config.persona,
+        return voice_of(
+            config,
+            self.library,
             streams.about(0, 0, "labels") if config.framing.draws_labels else None,
             lambda seat: streams.about(0, seat, "rows"),
         )
 
 
-def check_persona(persona: str | None, library: Library) -> None:
-    """Refuse one word that no file in personas/ bears: it is a name mistyped, not a text."""
-    if persona is not None and not library.has(f"personas/{persona}.txt") and not persona.strip().count(" "):
-        raise UnknownName("persona (or write it out in words)", persona, library.names("personas"))
+def voice_of(
+    config: AgentConfig,
+    library: Library,
+    draw_labels: np.random.Generator | None = None,
+    draw_rows: Callable[[int], np.random.Generator] | None = None,
+) -> Voice:
+    """The words of a configuration, with what is drawn for a match where it is one."""
+    return Voice(
+        config.framing,
+        library.of(config.prompts),
+        config.style,
+        config.persona,
+        draw_labels,
+        draw_rows,
+        system=config.system,
+        persona_in=config.persona_in,
+    )
+
+
+def check_told(config: AgentConfig, library: Library) -> None:
+    """Refuse one word as a persona or system prompt that no file bears: it is a name mistyped, not a text."""
+    for key, kind, told in (
+        ("persona", "personas", config.persona),
+        ("system", "systems", config.system),
+    ):
+        if told is not None and not library.has(f"{kind}/{told}.txt") and not told.strip().count(" "):
+            unknown = UnknownName(f"{key} (or write it out in words)", told, library.names(kind))
+            raise unknown.at(None, f"agent.{key}")

@@ -47,7 +47,13 @@ class AgentConfig(BaseModel):
     prompts: str | None = Field(
         default=None, description="a prompt set: a folder beside the study file whose prompt files come first"
     )
+    system: str | None = Field(
+        default=None, description="what is said in the role of the system: a file in systems/ or a text"
+    )
     persona: str | None = Field(default=None, description="who the player is: a file in personas/ or a text")
+    persona_in: Literal["user", "system"] = Field(
+        default="user", description="whether the persona is told in the question or in the role of the system"
+    )
     params: dict[str, Any] = Field(
         default_factory=lambda: {"temperature": 0.7, "max_tokens": 2000}, description="sampling parameters"
     )
@@ -81,6 +87,8 @@ class AgentConfig(BaseModel):
             raise ValueError(
                 "tree needs answer: choice or explained; a mixed strategy is drawn anew every time"
             )
+        if self.persona_in == "system" and self.persona is None:
+            raise ValueError("persona_in: system needs a persona to put there: set 'persona'")
         return self
 
     @property
@@ -98,7 +106,10 @@ class AgentConfig(BaseModel):
         False
         """
         # A field that came later leaves the identity of a configuration without it as it was; attributes only describe.
-        later = {name for name in ("tree", "prompts") if getattr(self, name) is None} | {"attributes"}
+        later = {name for name in ("tree", "prompts", "system") if getattr(self, name) is None} | {
+            "attributes"
+        }
+        later |= {"persona_in"} if self.persona_in == "user" else set()
         data = orjson.dumps(self.model_dump(mode="json", exclude=later), option=orjson.OPT_SORT_KEYS)
         return hashlib.blake2b(data, digest_size=6).hexdigest()
 

@@ -34,7 +34,7 @@ class Person:
         prompt = self.voice.prompt(decision, shown, desk.draw("order"), self.config.facts)
         # Who remembers everything needs only the news; any other memory is told in full every time.
         brief = self._introduced and self.config.memory == "full"
-        text = self._news(decision) if brief else "\n\n".join(filter(None, (prompt.system, prompt.text)))
+        text = self._news(decision) if brief else prompt.whole
         self._introduced = True
         while True:
             line = await asyncio.get_running_loop().run_in_executor(None, _ask, text, prompt.labels.values())

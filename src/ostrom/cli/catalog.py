@@ -94,7 +94,7 @@ def _rows(kind: str) -> list[dict[str, Any]]:
         from ostrom.framing import Library
 
         library = Library()
-        kinds = ("stories", "layouts", "payoffs", "history", "goals", "hints", "personas", "names")
+        kinds = ("stories", "layouts", "payoffs", "history", "goals", "hints", "personas", "systems", "names")
         return [{"kind": k, "name": n} for k in kinds for n in library.names(k)]
     if kind == "mappings":
         from ostrom.studies.importing import load_mapping, mapping_names

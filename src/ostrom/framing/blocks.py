@@ -29,9 +29,11 @@ class Blocks:
         chronicle: Chronicle,
         labels: Callable[[Game], Labels],
         draw_rows: Callable[[int], np.random.Generator] | None,
+        introduces: bool = True,
     ) -> None:
         self.framing, self.library, self.persona = framing, library, persona
         self.chronicle, self.labels, self._draw_rows = chronicle, labels, draw_rows
+        self._introduces = introduces
 
     def all(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> dict[str, Any]:
         """The pieces that the fixed part of a prompt is put together from."""
@@ -39,7 +41,7 @@ class Blocks:
         labels = self.labels(view.game)
         return {
             "story": self.opening(values),
-            "persona": self.introduction(values),
+            "persona": self.introduction(values) if self._introduces else None,
             "meanings": self._meanings(view, view.seat, order),
             "same_options": all(seat == labels[view.seat] for seat in labels),
             "other_seats": [

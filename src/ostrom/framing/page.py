@@ -25,6 +25,11 @@ class Prompt:
     stub: str = ""
     """How the reply begins where its beginning is given; empty: it is not."""
 
+    @property
+    def whole(self) -> str:
+        """All that is said as one text, the system's words first."""
+        return f"{self.system}\n\n{self.text}" if self.system else self.text
+
 
 class Page:
     """All of a prompt but the number of the round and the past: it serves as long as a player is told the same."""

@@ -34,14 +34,19 @@ class Voice:
         persona: str | None = None,
         draw_labels: np.random.Generator | None = None,
         draw_rows: Callable[[int], np.random.Generator] | None = None,
+        *,
+        system: str | None = None,
+        persona_in: str = "user",
     ) -> None:
         self.framing, self.library, self.style = framing, library, style
         self.story = library.story(framing.story)
         self.words = self.story.words
         self.chronicle = Chronicle(framing, library, self.words)
         self._setup_file = "setup.txt" if framing.layout is None else f"layouts/{framing.layout}.txt"
-        self.persona = persona
-        self.blocks = Blocks(framing, library, persona, self.chronicle, self.labels, draw_rows)
+        self.persona, self.system, self.persona_in = persona, system, persona_in
+        self.blocks = Blocks(
+            framing, library, persona, self.chronicle, self.labels, draw_rows, persona_in == "user"
+        )
         self._draw_labels = draw_labels
         self._labels: dict[int, tuple[tuple[str, ...], ...]] = {}
         self._setup: tuple[tuple[Any, ...], Mapping[str, Any], str] | None = None
@@ -94,9 +99,19 @@ class Voice:
         instruction = self.instruction(form, options, values)
         setup = self._setup_text(view, order, values)
         page = Page(decision, order, note, extra, options, instruction, setup, {**values, "note": note})
-        page.system = self.library.fill("system.txt", {})
+        page.system = self._system(values)
         page.stub = self.library.fill("answers/stub.txt", {**values, **self._offered(form, options)})
         return page
+
+    def _system(self, values: Mapping[str, Any]) -> str:
+        """What is said in the role of the system."""
+        told = {"persona": self.blocks.introduction(values), "persona_in": self.persona_in}
+        return self.library.fill("system.txt", {**values, **told, "system": self._own_system(values)})
+
+    def _own_system(self, values: Mapping[str, Any]) -> str | None:
+        """The agent's own system prompt: a file in systems/, which may speak of the game's words, or a text."""
+        file = f"systems/{self.system}.txt"
+        return self.library.fill(file, values) if self.library.has(file) else self.system
 
     def _lasting(self, view: View, form: Form) -> bool:
         """Whether nothing but the past and the question of a prompt speaks of what changes from round to round."""
@@ -114,11 +129,12 @@ class Voice:
                 *(f"hints/{name}.txt" for name in (framing.hint,) if name),
                 *(f"goals/{name}.txt" for name in (framing.goal,) if name),
                 *(f"personas/{self.persona}.txt" for _ in "1" if self.blocks.has_persona()),
+                *(f for f in (f"systems/{self.system}.txt",) if library.has(f)),
             ]
             asked = [*(library.asked(file) for file in files), self.story.asked]
             self._lasts[key] = (
                 all(names is not None and not names & {*LIVE} for names in asked)
-                and library.asked("system.txt") == frozenset()
+                and (library.asked("system.txt") or {""}) <= {"system", "persona", "persona_in"}
                 and (library.asked("turn.txt") or {""}) <= {"past", "question", "instruction"}
                 and (library.asked("prompt.txt") or {""}) <= {"setup", "turn"}
             )
@@ -136,8 +152,8 @@ class Voice:
         values |= {"past": past, "question": question, "instruction": instruction}
         values |= {"setup": fill(self._setup_file, values), "turn": fill("turn.txt", values)}
         stub = fill("answers/stub.txt", {**values, **self._offered(form, page.options)})
-        text, system = fill("prompt.txt", values), fill("system.txt", values)
-        return Prompt(text, page.options, instruction, page.facts, system, stub)
+        text = fill("prompt.txt", values)
+        return Prompt(text, page.options, instruction, page.facts, self._system(values), stub)
 
     def _text(self, page: Page, number: int, past: str | None) -> str:
         """The text of a page in some round. What surrounds the round and the past is made once."""
@@ -304,6 +320,7 @@ class Voice:
         key = (
             self.framing,
             self.persona,
+            self.persona_in,
             id(view.game),
             view.seat,
             view.mechanism,
@@ -336,7 +353,7 @@ class Voice:
             ).view
             values = self._values(view, range(len(game.actions[seat])), {})
             try:
-                self.blocks.opening(values), self.blocks.introduction(values)
+                self.blocks.opening(values), self.blocks.introduction(values), self._own_system(values)
                 if self.framing.hint is not None:
                     self.library.fill(f"hints/{self.framing.hint}.txt", values)
             except StudyError as error:

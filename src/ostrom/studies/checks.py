@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ostrom.agents.cast import check_persona
+from ostrom.agents.cast import check_told
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.strategies import strategies
 from ostrom.engine.plan import Seated
@@ -153,9 +153,9 @@ def check_prompts(config: AgentConfig, library: Library, file: str | None) -> No
                 raise error.at(file, f"agent.framing.{key}") from None
     library.story(framing.story)
     try:
-        check_persona(config.persona, library)
+        check_told(config, library)
     except UnknownName as error:
-        raise error.at(file, "agent.persona") from None
+        raise error.at(file, error.key) from None
 
 
 def check_framing_labels(config: AgentConfig, game: Game, file: str | None) -> None:

@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Literal
 
+from ostrom.agents.cast import voice_of
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.explained import is_explained
 from ostrom.agents.style import styles
 from ostrom.answers import Form
 from ostrom.answers.length import TOKENS_PER_WORD, answer_tokens
 from ostrom.engine.plan import Budget, Seated, Unit
-from ostrom.framing import Voice
 from ostrom.memory import Shown, memories
 from ostrom.models.base import Usage
 from ostrom.models.prices import price_of
@@ -126,11 +126,11 @@ def _per_call(plan: StudyPlan, unit: Unit, seated: Seated, player: int) -> PerCa
     The fixed part is that of the player's first questions in a match that scripts play.
     """
     config = seated.config
-    voice = Voice(config.framing, plan.library.of(config.prompts), config.style, config.persona)
+    voice = voice_of(config, plan.library)
     asked = rehearse(plan, unit, enough=QUESTIONS)
     questions = asked[player] or [decision for others in asked.values() for decision in others]
     prompts = [voice.prompt(decision, Shown(span=0), None, config.facts) for decision in questions]
-    texts = [prompt.system + prompt.text for prompt in prompts]
+    texts = [prompt.whole for prompt in prompts]
     memory = memories.build(config.memory)
     rounds = unit.mechanism.longest_history(unit.game)
     lines = sum(memory.most_lines(t) for t in range(rounds + 1)) / (rounds + 1) if rounds else 0

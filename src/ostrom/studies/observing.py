@@ -93,7 +93,11 @@ def with_observers(study: Mapping[str, Any], models: Sequence[str]) -> dict[str,
 def _agent(run: Run) -> dict[str, Any]:
     """How the players of the run were asked, without who decided; what is not known is as in AGENT."""
     agent = run.manifest["study"].get("agent") or {}
-    kept = {key: value for key, value in agent.items() if key not in (*WAYS, "tree", "persona", "prompts")}
+    kept = {
+        key: value
+        for key, value in agent.items()
+        if key not in (*WAYS, "tree", "persona", "persona_in", "prompts", "system")
+    }
     return kept or dict(AGENT)
 
 

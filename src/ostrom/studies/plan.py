@@ -16,12 +16,13 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
+from ostrom.agents.cast import voice_of
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.style import styles
 from ostrom.agents.tree import Trees
 from ostrom.engine.plan import Budget, Seated, Unit
 from ostrom.errors import GameError, StudyError
-from ostrom.framing import Library, Voice
+from ostrom.framing import Library
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.mechanisms import Mechanism, mechanisms
@@ -410,12 +411,11 @@ class StudyPlan:
 
     def _check_words(self, config: AgentConfig, game: Game) -> None:
         """Refuse a framing that tells a story which the game does not carry; each pair is looked at once."""
-        framing, pair = config.framing, (id(config), id(game))
+        pair = (id(config), id(game))
         if config.kind == "strategy" or pair in self._told:
             return
         self._told.add(pair)
-        library = self.library.of(config.prompts)
-        lacking = Voice(framing, library, config.style, config.persona).lacks(game)
+        lacking = voice_of(config, self.library).lacks(game)
         if lacking:
             raise StudyError(f"game {game.name}: {lacking}", file=self.file, key="agent.framing")
 

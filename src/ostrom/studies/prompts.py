@@ -9,13 +9,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ostrom.agents.cast import voice_of
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.explained import explained
 from ostrom.agents.style import styles
 from ostrom.answers import Choice, Form, Mixture, Record
 from ostrom.engine.plan import Unit
 from ostrom.errors import RunError, StudyError
-from ostrom.framing import Library, Voice
+from ostrom.framing import Library
 from ostrom.framing.fingerprint import difference, hashes, in_set
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Shown, memories
@@ -71,7 +72,7 @@ def try_prompts(plan: Asking) -> None:
             continue
         decisions = _decisions(plan, unit)
         for config in speaking:
-            voice = Voice(config.framing, plan.library.of(config.prompts), config.style, config.persona)
+            voice = voice_of(config, plan.library)
             for decision in decisions:
                 voice.prompt(formed(decision, config), _shown(config, decision), None, config.facts)
             voice.correction("no answer", "")
@@ -119,6 +120,8 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
     )
     if config.persona is not None and library.has(f"personas/{config.persona}.txt"):
         yield f"personas/{config.persona}.txt"
+    if config.system is not None and library.has(f"systems/{config.system}.txt"):
+        yield f"systems/{config.system}.txt"
     if memory.takes_notes:
         yield from _question(library, config, mechanism, memory.asks, memory.note_form)
     for kind in style.questions:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ostrom.agents.cast import voice_of
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.style import styles
 from ostrom.agents.tree import Trees, tree_key
@@ -21,7 +22,7 @@ from ostrom.engine.folder import Folder
 from ostrom.engine.plan import Budget, Seated, Unit
 from ostrom.engine.runner import Options, Result
 from ostrom.errors import GameError, RunError, StudyError
-from ostrom.framing import Library, Voice
+from ostrom.framing import Library
 from ostrom.games.game import Game
 from ostrom.games.yaml_file import game_to_mapping
 from ostrom.mechanisms.base import Mechanism, choice_of
@@ -279,7 +280,7 @@ def forecast_tree(plan: TreePlan, prices: Mapping[str, Any] | None = None) -> Fo
     for seat in plan.seats:
         config, walk, calls = seat.asked, seat.walk, styles.build(seat.config.style).calls
         voice, memory = (
-            Voice(config.framing, plan.library.of(config.prompts), config.style, config.persona),
+            voice_of(config, plan.library),
             memories.build(config.memory),
         )
         form = choice_of(seat.game.actions[walk.seat])
@@ -287,7 +288,7 @@ def forecast_tree(plan: TreePlan, prices: Mapping[str, Any] | None = None) -> Fo
         for level in range(walk.rounds):
             view = View(seat.game, walk.seat, walk.name, level + 1, History(list(rounds)), walk.told)
             decision = formed(Decision(0, "act", view, form), config)
-            text = voice.prompt(decision, memory.show(view, _no_chance), None, config.facts).text
+            text = voice.prompt(decision, memory.show(view, _no_chance), None, config.facts).whole
             tokens_in += walk.width**level * calls * len(text) / CHARACTERS_PER_TOKEN
             rounds.append(Round(level + 1, (0,) * seat.game.seats, payoffs))
         likely, most = reply_of(config, decision.form)

@@ -181,7 +181,7 @@ class Pages:
         acts = decision.kind == "act" and isinstance(decision.form, Choice)
         return {
             "kind": "match", "title": title if view.facts.get("repeated") else self.host.title, "left": left,
-            "payoffs": _payoffs(entry) if two else None, "words": prompt.text.replace(prompt.instruction, "").strip(),
+            "payoffs": _payoffs(entry) if two else None, "words": prompt.whole.replace(prompt.instruction, "").strip(),
             "open_words": view.mechanism not in PLAIN, "two": two,
             "heads": [w.you, w.other] if two else [w.you, *(w.player.format(number=s + 1) for s in _seats(entry)[1:])],
             "history": [_line(entry, played, w) for played in shown],
