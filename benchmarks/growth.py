@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.result import Result
 from ostrom.engine.runner import Options
-from ostrom.framing import Framing, Library, Voice
+from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.mechanisms.base import act
 from ostrom.mechanisms.protocol import History, Round, View
@@ -45,16 +45,16 @@ def prompt_seconds(shown: int, happened: int, repeats: int = 200) -> float:
     game = build_game("prisoners_dilemma")
     rounds = [Round(t + 1, (t % 2, 0), game.payoff((t % 2, 0))) for t in range(happened)]
     memory = memories.build({"name": "window", "k": shown})
-    voice = Voice(Framing(), Library(), "direct")
+    renderer = PromptRenderer(Framing(), Library(), "direct")
     view = View(game, 0, "repetition", happened + 1, History(rounds), {"repeated": True})
 
     def draw(number: int, purpose: str) -> np.random.Generator:
         raise AssertionError("a window draws nothing")
 
-    voice.prompt(act(view), memory.show(view, draw), None, {})
+    renderer.prompt(act(view), memory.show(view, draw), None, {})
     begun = time.perf_counter()
     for _ in range(repeats):
-        voice.prompt(act(view), memory.show(view, draw), None, {})
+        renderer.prompt(act(view), memory.show(view, draw), None, {})
     return (time.perf_counter() - begun) / repeats
 
 

@@ -38,8 +38,8 @@ def arrays(noise: float) -> float:
     return moves.played.shape[0] * moves.played.shape[2] / (time.perf_counter() - begun)
 
 
-class _Desk:
-    """A desk for scripts alone."""
+class _DecisionContext:
+    """A decision context for scripts alone."""
 
     def __init__(self, streams: Streams) -> None:
         self.streams, self.step, self.player = streams, 0, 0
@@ -56,13 +56,13 @@ def generators(turns: int = TURNS) -> float:
     for number, names in enumerate(product(CLASSIC, repeat=2)):
         streams = Streams(0, number)
         agents = [ScriptedAgent(strategies.build(name)) for name in names]
-        desk = _Desk(streams)
+        context = _DecisionContext(streams)
         play = rules.play(game, streams)
         due = next(play)
         try:
             while True:
-                due = play.send([agents[d.player].reply(d, desk) for d in due])  # type: ignore[arg-type]
-                desk.step += 1
+                due = play.send([agents[d.player].reply(d, context) for d in due])  # type: ignore[arg-type]
+                context.step += 1
         except StopIteration:
             played += turns
     return played / (time.perf_counter() - begun)

@@ -10,7 +10,7 @@ from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-from ostrom.engine.retries import Patience
+from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.runner import Options
 from ostrom.errors import OstromError
 from ostrom.studies.load import load_study
@@ -30,7 +30,7 @@ def run_study(study: dict[str, Any], runs: str, jumps: bool = False) -> None:
     """Play a study into ``runs/run``; exit 0 when complete, 1 with one line when refused."""
     if jumps:
         _jumping_clock()
-    options = Options(max_connections=4, patience=Patience(tries=30, first=0.001, longest=0.02))
+    options = Options(max_connections=4, retry=RetryPolicy(tries=30, first=0.001, longest=0.02))
     try:
         result = play(load_study(study), name="run", runs=runs, options=options)
     except OstromError as error:

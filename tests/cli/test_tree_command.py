@@ -211,12 +211,12 @@ def test_a_void_round_is_none_of_the_tree() -> None:
             0, "act", View(game, 0, "repetition", len(rounds) + 1, past, told), Choice(game.actions[0])
         )
 
-    desk: Any = None
+    context: Any = None
     assert (
-        agent.reply(decision(played, void), desk).value
-        == agent.reply(decision(played), desk).value
+        agent.reply(decision(played, void), context).value
+        == agent.reply(decision(played), context).value
         == "defect"
     )
-    assert agent.reply(decision(void), desk).value == "cooperate"
+    assert agent.reply(decision(void), context).value == "cooperate"
     with pytest.raises(StudyError, match=r"no answer to this 'act' decision in game .*, seat 1, round 3"):
-        agent.reply(decision(played, played), desk)
+        agent.reply(decision(played, played), context)

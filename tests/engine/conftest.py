@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from ostrom.engine.retries import Patience
+from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.runner import Options
 from ostrom.studies.load import validate
 from ostrom.studies.schema import StudyFile
 
-QUICK = Patience(tries=8, first=0.001, longest=0.02)
+QUICK = RetryPolicy(tries=8, first=0.001, longest=0.02)
 
 
 @pytest.fixture
 def quick() -> Options:
     """Retries without long waits."""
-    return Options(patience=QUICK)
+    return Options(retry=QUICK)
 
 
 def study(**changes: Any) -> StudyFile:

@@ -22,7 +22,7 @@ def places(made: RunGate) -> int:
     """How many calls are let in before the budget refuses one."""
     for number in range(100):
         try:
-            assert made.take("m") is not None
+            assert made.try_acquire("m") is not None
         except BudgetSpent:
             return number
     raise AssertionError("the budget refused nothing")
@@ -33,14 +33,14 @@ def test_tokens_of_calls_under_way_are_reserved() -> None:
     # 20 tokens for 2 calls: 10 a call, so 8 more fill 100.
     assert places(made) == 8
     with pytest.raises(BudgetSpent, match="the budget of 100 tokens is used up"):
-        made.take("m")
+        made.try_acquire("m")
 
 
 def test_money_of_calls_under_way_is_reserved() -> None:
     made = gate(Budget(usd=1.0), Tally(calls=1, usd=0.125))
     assert places(made) == 7
     with pytest.raises(BudgetSpent, match="the budget of 1 USD is used up"):
-        made.take("m")
+        made.try_acquire("m")
 
 
 def test_calls_under_way_are_reserved() -> None:
@@ -51,14 +51,14 @@ def test_a_reservation_is_settled_by_every_end_of_a_call() -> None:
     made = gate(Budget(calls=4))
     assert places(made) == 4 == made.reserved
     made.succeeded("m", Usage(input=3, output=4), 0.5)
-    made.troubled("m", 0, None)
+    made.failed("m", 0, None)
     made.refused("m")
     assert made.reserved == 1 and made.tally.calls == 3
     made.abandoned("m")
     assert made.reserved == 0 and made.tally.calls == 3
-    assert made.take("m") is not None  # what was abandoned may be spent on another call
+    assert made.try_acquire("m") is not None  # what was abandoned may be spent on another call
     with pytest.raises(BudgetSpent):
-        made.take("m")
+        made.try_acquire("m")
 
 
 def test_what_a_call_took_is_added_up() -> None:
@@ -74,8 +74,8 @@ def test_what_a_call_took_is_added_up() -> None:
 def test_a_budget_in_money_needs_a_price_for_every_call() -> None:
     made = gate(Budget(usd=100.0), Tally(calls=1, unpriced=1))
     with pytest.raises(BudgetSpent, match="--prices FILE"):
-        made.take("m")
-    assert gate(Budget(tokens=100), Tally(calls=1, unpriced=1)).take("m") == 0
+        made.try_acquire("m")
+    assert gate(Budget(tokens=100), Tally(calls=1, unpriced=1)).try_acquire("m") == 0
 
 
 @pytest.mark.parametrize(
@@ -95,26 +95,26 @@ def test_a_budget_is_spent_when_it_is_reached(budget: Budget, tally: Tally, spen
     made = gate(budget, tally)
     if spent:
         with pytest.raises(BudgetSpent):
-            made.take("m")
+            made.try_acquire("m")
         assert made.reserved == made.tally.in_flight == 0
     else:
-        assert made.take("m") == 0 and made.reserved == made.tally.in_flight == 1
+        assert made.try_acquire("m") == 0 and made.reserved == made.tally.in_flight == 1
 
 
 def test_a_model_that_never_answered_is_hopeless_and_one_that_did_after_many_failures_in_a_row() -> None:
     made = gate(Budget())
-    assert not made.hopeless(tries=2)
+    assert not made.models_to_abort(tries=2)
     made.refused("m")
-    assert made.hopeless(tries=2)  # it never gave a reply
+    assert made.models_to_abort(tries=2)  # it never gave a reply
     made.succeeded("m", Usage(), 0.0)
-    assert not made.hopeless(tries=2)
+    assert not made.models_to_abort(tries=2)
     for _ in range(2 * BREAKER - 1):
-        made.troubled("m", 0, None)
-    assert BREAKER == 20 and not made.hopeless(tries=2)
-    made.troubled("m", 0, None)
-    assert made.hopeless(tries=2)
+        made.failed("m", 0, None)
+    assert BREAKER == 20 and not made.models_to_abort(tries=2)
+    made.failed("m", 0, None)
+    assert made.models_to_abort(tries=2)
     made.succeeded("m", Usage(), 0.0)
-    assert not made.hopeless(tries=2)
+    assert not made.models_to_abort(tries=2)
 
 
 def test_one_hopeless_model_among_good_ones_is_enough() -> None:
@@ -122,14 +122,14 @@ def test_one_hopeless_model_among_good_ones_is_enough() -> None:
     made.open("other", 1, 1)
     made.succeeded("m", Usage(), 0.0)
     made.refused("other")
-    assert made.hopeless(tries=8)
+    assert made.models_to_abort(tries=8)
 
 
 def test_places_of_all_models_are_added() -> None:
     made = gate(Budget())
     made.open("n", 3, 7)
     assert (made.places, made.most) == (103, 107)
-    made.troubled("n", 0, None)
+    made.failed("n", 0, None)
     assert (made.places, made.most) == (101, 107)  # 3 halved is 1.5, which is one place
 
 
@@ -137,5 +137,5 @@ def test_nobody_is_let_in_after_the_stop() -> None:
     made = gate(Budget())
     made.stop()
     with pytest.raises(Stopped):
-        made.take("m")
+        made.try_acquire("m")
     assert made.stopping.is_set() and made.reserved == made.tally.in_flight == 0

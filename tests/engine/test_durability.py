@@ -12,7 +12,7 @@ from typing import cast
 
 import pytest
 
-from ostrom.agents.base import Agent, Desk
+from ostrom.agents.base import Agent, DecisionContext
 from ostrom.answers import Answer, Choice
 from ostrom.engine.folder import Folder
 from ostrom.engine.journal import Journal
@@ -55,16 +55,20 @@ class Slow:
     def __init__(self, log: list[str], part: str = "") -> None:
         self.log, self.part = log, part
 
-    def reply(self, decision: Decision, desk: Desk) -> Answer:
+    def reply(self, decision: Decision, context: DecisionContext) -> Answer:
         raise AssertionError
 
-    async def answer(self, decision: Decision, desk: Desk) -> Answer:
+    async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
         await asyncio.sleep(0)
         if self.part:
-            settled = await desk.settle(self.part, self._work)
+            settled = await context.answer_once(self.part, self._work)
             self.log.append(f"used {settled.value}")
-            again = await desk.settle(self.part, self._never)
-            assert again == settled and desk.settled(self.part)[-1] == settled and not desk.settled("other")
+            again = await context.answer_once(self.part, self._never)
+            assert (
+                again == settled
+                and context.earlier_answers(self.part)[-1] == settled
+                and not context.earlier_answers("other")
+            )
         return Answer("cooperate")
 
     async def _work(self) -> Answer:

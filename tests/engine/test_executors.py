@@ -14,9 +14,9 @@ import ostrom.errors
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
 from ostrom.engine.executors.cluster import Cluster
-from ostrom.engine.executors.gatekeeper import GateActor
+from ostrom.engine.executors.gate_actor import GateActor
 from ostrom.engine.executors.outbox import Outbox
-from ostrom.engine.executors.wire import Failure, Word
+from ostrom.engine.executors.wire import CallOutcome, Failure
 from ostrom.engine.gate import RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.runner import Options
@@ -90,38 +90,38 @@ def test_an_answer_takes_effect_only_after_the_driver_has_written_it() -> None:
 
 def test_places_of_a_lost_worker_are_free_again_and_its_late_words_change_nothing() -> None:
     async def main() -> None:
-        keeper = GateActor(Tally(), Budget(), {"m": (2, 2)}, None)
-        assert await keeper.enter("one", "m", wanted=3) == [0, 0]
-        waits = asyncio.create_task(keeper.enter("two", "m"))
-        also_lost = asyncio.create_task(keeper.enter("one", "m"))
+        actor = GateActor(Tally(), Budget(), {"m": (2, 2)}, None)
+        assert await actor.acquire("one", "m", wanted=3) == [0, 0]
+        waits = asyncio.create_task(actor.acquire("two", "m"))
+        also_lost = asyncio.create_task(actor.acquire("one", "m"))
         await asyncio.sleep(0)
         assert not waits.done()
-        await keeper.lost("one")
+        await actor.lost("one")
         assert await asyncio.wait_for(waits, 5) == [0]
         assert isinstance(await asyncio.wait_for(also_lost, 5), Failure)
-        await keeper.leave("one", [Word("m", "succeeded", (Usage(), None))])
-        assert await keeper.in_flight() == 1
-        await keeper.leave("two", [Word("m", "succeeded", (Usage(5, 1), 0.5))])
-        assert await keeper.in_flight() == 0
+        await actor.release("one", [CallOutcome("m", "succeeded", (Usage(), None))])
+        assert await actor.in_flight() == 1
+        await actor.release("two", [CallOutcome("m", "succeeded", (Usage(5, 1), 0.5))])
+        assert await actor.in_flight() == 0
 
     asyncio.run(main())
 
 
 def test_workers_together_never_enter_more_often_than_the_budget_allows() -> None:
     async def main() -> None:
-        keeper = GateActor(Tally(calls=3), Budget(calls=10), {"m": (4, 4)}, None)
+        actor = GateActor(Tally(calls=3), Budget(calls=10), {"m": (4, 4)}, None)
         entered = 0
 
         async def work(name: str) -> None:
             nonlocal entered
-            while not isinstance(found := await keeper.enter(name, "m", wanted=2), Failure):
+            while not isinstance(found := await actor.acquire(name, "m", wanted=2), Failure):
                 entered += len(found)
                 await asyncio.sleep(0.001)
                 well, badly = (
-                    Word("m", "succeeded", (Usage(), None)),
-                    Word("m", "troubled", (found[-1], None)),
+                    CallOutcome("m", "succeeded", (Usage(), None)),
+                    CallOutcome("m", "failed", (found[-1], None)),
                 )
-                await keeper.leave(name, [well] * (len(found) - 1) + [badly if entered % 3 else well])
+                await actor.release(name, [well] * (len(found) - 1) + [badly if entered % 3 else well])
             assert found.kind == "BudgetSpent"
 
         await asyncio.gather(*(work(name) for name in ("one", "two", "three")))
@@ -132,10 +132,10 @@ def test_workers_together_never_enter_more_often_than_the_budget_allows() -> Non
 
 def test_a_wish_for_patience_holds_back_every_worker() -> None:
     async def main() -> None:
-        keeper = GateActor(Tally(), Budget(), {"m": (4, 4)}, None)
-        assert await keeper.enter("one", "m") == [0]
-        await keeper.leave("one", [Word("m", "troubled", (0, 30.0))])
-        other = asyncio.create_task(keeper.enter("two", "m"))
+        actor = GateActor(Tally(), Budget(), {"m": (4, 4)}, None)
+        assert await actor.acquire("one", "m") == [0]
+        await actor.release("one", [CallOutcome("m", "failed", (0, 30.0))])
+        other = asyncio.create_task(actor.acquire("two", "m"))
         await asyncio.sleep(0.05)
         assert not other.done()
         other.cancel()
@@ -147,14 +147,14 @@ def test_a_stopped_gate_lets_nobody_in_and_a_spent_budget_neither() -> None:
     async def main() -> None:
         gate = RunGate(Tally(), Budget(calls=1), asyncio.Event())
         gate.open("m", 2, 2)
-        assert gate.take("m") == 0
+        assert gate.try_acquire("m") == 0
         with pytest.raises(BudgetSpent):
-            gate.take("m")
+            gate.try_acquire("m")
         gate.succeeded("m", Usage(), 0.0)
-        gate.left("m")
+        gate.release("m")
         gate.stopping.set()
         with pytest.raises(Stopped):
-            gate.take("m")
+            gate.try_acquire("m")
         assert gate.tally.in_flight == gate.reserved == 0
 
     asyncio.run(main())

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ostrom.engine.plan import Tally
-from ostrom.engine.retries import Patience
+from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.runner import Options, Runner
 from ostrom.errors import AccessRefused
 from ostrom.studies.run import open_run, play
@@ -35,7 +35,7 @@ def test_a_server_that_fails_one_call_in_five_delays_the_study_and_loses_nothing
 ) -> None:
     faults = Faults({way: 0.2 / len(WAYS) for way in WAYS})
     with LoopbackServer(faults=faults) as server:
-        options = Options(patience=Patience(tries=12, first=0.001, longest=0.02))
+        options = Options(retry=RetryPolicy(tries=12, first=0.001, longest=0.02))
         study = small(**against(server), mechanism={"name": "repetition", "rounds": 20}, vary={}, seeds=6)
         result = play(study, runs=runs, options=options)
         served, failed = server.count, server.fault_counts
@@ -159,7 +159,7 @@ def test_a_reply_that_was_paid_for_is_used_after_a_restart_even_if_it_was_unread
         study = small(
             **against(server), seating="self", vary={}, seeds=1, budget={"calls": 7}, invalid={"retries": 9}
         )
-        play(study, runs=runs, options=Options(patience=quick.patience, max_connections=1))
+        play(study, runs=runs, options=Options(retry=quick.retry, max_connections=1))
         before = server.count
         done = play(
             study.model_copy(update={"budget": study.budget.model_copy(update={"calls": None})}), runs=runs

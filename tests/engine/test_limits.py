@@ -16,12 +16,12 @@ from ostrom.models.base import Usage
 
 
 class Asking:
-    """A waiter that writes down what becomes of it."""
+    """A request that writes down what becomes of it."""
 
     def __init__(self, log: list[str], name: str) -> None:
         self.log, self.name, self.dropped = log, name, False
 
-    def go(self, era: int) -> None:
+    def start(self, era: int) -> None:
         self.log.append(f"{self.name}@{era}")
 
     def refuse(self, error: OstromError) -> None:
@@ -36,47 +36,47 @@ def test_places_are_handed_on_in_the_order_of_asking_and_not_to_those_who_gave_u
     log: list[str] = []
     limiter = Limiter(1, 1, nobody_objects)
     waiters = [Asking(log, name) for name in "abcd"]
-    for waiter in waiters:
-        limiter.ask(waiter)
-    assert log == ["a@0"] and limiter.take() is None
+    for request in waiters:
+        limiter.request_slot(request)
+    assert log == ["a@0"] and limiter.try_acquire() is None
     waiters[1].dropped = True
-    limiter.left()
+    limiter.release()
     assert log == ["a@0", "c@0"] and limiter.in_flight == 1
-    limiter.left()
-    limiter.left()
-    assert log[-1] == "d@0" and limiter.in_flight == 0 and limiter.take() == 0
+    limiter.release()
+    limiter.release()
+    assert log[-1] == "d@0" and limiter.in_flight == 0 and limiter.try_acquire() == 0
 
 
 def test_trouble_halves_the_limit_once_for_all_calls_of_an_era() -> None:
     limiter = Limiter(8, 8, nobody_objects)
     for _ in range(8):
-        assert limiter.take() == 0
-    limiter.troubled(0)
-    limiter.troubled(0)
+        assert limiter.try_acquire() == 0
+    limiter.failed(0)
+    limiter.failed(0)
     assert limiter.limit == 4
-    limiter.troubled(1)
+    limiter.failed(1)
     assert limiter.limit == 2
     for _ in range(8):
-        limiter.left()
-    assert limiter.take() == 2
+        limiter.release()
+    assert limiter.try_acquire() == 2
 
 
 def test_a_wish_for_patience_holds_everyone_back_for_that_long_and_not_longer() -> None:
     async def main() -> None:
         log: list[str] = []
         limiter, loop = Limiter(2, 2, nobody_objects), asyncio.get_running_loop()
-        assert limiter.take() == 0
-        limiter.troubled(0, retry_after=0.01)
-        limiter.troubled(0, retry_after=0.05)
+        assert limiter.try_acquire() == 0
+        limiter.failed(0, retry_after=0.01)
+        limiter.failed(0, retry_after=0.05)
         begun = loop.time()
-        limiter.left()
-        limiter.ask(Asking(log, "a"))
-        limiter.ask(Asking(log, "b"))
-        assert not log and limiter.take() is None
+        limiter.release()
+        limiter.request_slot(Asking(log, "a"))
+        limiter.request_slot(Asking(log, "b"))
+        assert not log and limiter.try_acquire() is None
         while not log:
             await asyncio.sleep(0.001)
         assert loop.time() - begun >= 0.04 and log == ["a@1"]  # one, for the limit was halved
-        limiter.left()
+        limiter.release()
         assert log == ["a@1", "b@1"]
 
     asyncio.run(main())
@@ -91,14 +91,14 @@ def test_no_place_is_lost_and_none_is_given_twice(most: int, happens: list[str])
     for what in happens:
         if what == "ask":
             asked.append(Asking(log, str(len(asked))))
-            limiter.ask(asked[-1])
+            limiter.request_slot(asked[-1])
         elif what == "drop":
-            for waiter in asked[len(log) : len(log) + 1]:
-                waiter.dropped = not any(entry.startswith(f"{waiter.name}@") for entry in log)
+            for request in asked[len(log) : len(log) + 1]:
+                request.dropped = not any(entry.startswith(f"{request.name}@") for entry in log)
         elif left < len(log):
             if what == "trouble":
-                limiter.troubled(limiter._era)
-            limiter.left()
+                limiter.failed(limiter._era)
+            limiter.release()
             left += 1
             if what == "well":
                 limiter.succeeded()
@@ -115,15 +115,15 @@ def test_those_who_wait_are_refused_at_once_when_the_run_stops() -> None:
         gate = RunGate(Tally(), Budget(), asyncio.Event())
         gate.open("m", 1, 1)
         for number in range(5000):
-            gate.ask("m", Asking(log, str(number)))
+            gate.request_slot("m", Asking(log, str(number)))
         gate.stop()
         assert len(log) == 5000
         gate.succeeded("m", Usage(), 0.0)
-        gate.left("m")
+        gate.release("m")
         assert log[:2] == ["0@0", "1: stopped"] and len(log) == 5000
         assert gate.tally.in_flight == gate.reserved == 0
         with pytest.raises(Stopped):
-            gate.take("m")
+            gate.try_acquire("m")
 
     asyncio.run(main())
 
@@ -134,14 +134,14 @@ def test_a_call_whose_place_is_left_before_it_is_counted_still_counts_for_the_bu
         gate = RunGate(Tally(), Budget(calls=2), asyncio.Event())
         gate.open("m", 1, 1)
         for name in "abc":
-            gate.ask("m", Asking(log, name))
-        gate.left("m")
-        gate.left("m")
+            gate.request_slot("m", Asking(log, name))
+        gate.release("m")
+        gate.release("m")
         assert log[:2] == ["a@0", "b@0"] and "budget of 2 calls" in log[2]
         with pytest.raises(BudgetSpent):
-            gate.take("m")
+            gate.try_acquire("m")
         gate.succeeded("m", Usage(), 0.0)
         gate.abandoned("m")
-        assert gate.take("m") == 0
+        assert gate.try_acquire("m") == 0
 
     asyncio.run(main())

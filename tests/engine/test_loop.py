@@ -104,7 +104,7 @@ class Caller:
     def __init__(self) -> None:
         self.gone = asyncio.Event()
 
-    def go(self, era: int) -> None:
+    def start(self, era: int) -> None:
         self.gone.set()
 
     def refuse(self, error: OstromError) -> None:
@@ -119,13 +119,13 @@ def test_a_pause_shorter_than_a_millisecond_can_be_made_longer(
 
     async def paused() -> None:
         limiter, first, second = Limiter(2, 2, lambda: None), Caller(), Caller()
-        limiter.troubled(0, retry_after=0.0004)
-        limiter.ask(first)
-        limiter.troubled(1, retry_after=0.01)
-        limiter.ask(second)
+        limiter.failed(0, retry_after=0.0004)
+        limiter.request_slot(first)
+        limiter.failed(1, retry_after=0.01)
+        limiter.request_slot(second)
         async with asyncio.timeout(30):
             await first.gone.wait()
-            limiter.left()
+            limiter.release()
             await second.gone.wait()
 
     monkeypatch.setenv(VARIABLE, name)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.agents.base import Desk
+from ostrom.agents.base import DecisionContext
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.rundata import run_data
 from ostrom.answers import Answer
@@ -27,14 +27,14 @@ class Late:
 
     def __init__(self, *_: Any) -> None: ...
 
-    async def answer(self, decision: Decision, desk: Desk) -> Answer:
+    async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
         return MISSED if decision.view.round == 2 else Answer("cooperate", "person")
 
 
 @pytest.fixture
 def late(monkeypatch: pytest.MonkeyPatch, small: Small) -> Small:
     """A study in which somebody comes late."""
-    monkeypatch.setattr("ostrom.agents.cast.Person", Late)
+    monkeypatch.setattr("ostrom.agents.factory.Person", Late)
 
     def study(**mechanism: Any) -> StudyFile:
         return small(

@@ -243,7 +243,7 @@ def test_absurd_token_counts_are_taken_for_none(
 
     with LoopbackServer(respond) as server:
         study = small(**against(server))
-        play(study, runs=runs, options=Options(patience=quick.patience, limit=3))
+        play(study, runs=runs, options=Options(retry=quick.retry, limit=3))
         result = play(study, runs=runs, options=quick)
     assert result.complete and result.tally.tokens_in == 0
     with open_run(runs / "small") as run:

@@ -15,7 +15,7 @@ from ostrom.engine.entries import CallRecord
 from ostrom.engine.gate import RunGate, Stopped
 from ostrom.engine.limits import Limiter
 from ostrom.engine.plan import Budget, Tally, Unit
-from ostrom.engine.retries import Patience
+from ostrom.engine.retries import RetryPolicy
 from ostrom.errors import AccessRefused, ModelError, RateLimited, RequestRefused, ServerFailed
 from ostrom.games import build_game
 from ostrom.mechanisms import mechanisms
@@ -25,8 +25,13 @@ REQUEST = Request((Message("user", "hi"),), {"temperature": 0})
 
 
 def test_the_default_patience() -> None:
-    patience = Patience()
-    assert (patience.tries, patience.first, patience.longest, patience.most_asked) == (8, 0.5, 60.0, 3600.0)
+    retry = RetryPolicy()
+    assert (retry.tries, retry.first, retry.longest, retry.most_asked) == (
+        8,
+        0.5,
+        60.0,
+        3600.0,
+    )
 
 
 def test_the_backoff_doubles_from_the_first_wait_up_to_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,25 +42,25 @@ def test_the_backoff_doubles_from_the_first_wait_up_to_the_longest(monkeypatch: 
         return high
 
     monkeypatch.setattr(random, "uniform", uniform)
-    patience = Patience(first=0.5, longest=3.0)
-    assert [patience.wait(n) for n in (1, 2, 3, 4, 5)] == [0.5, 1.0, 2.0, 3.0, 3.0]
+    retry = RetryPolicy(first=0.5, longest=3.0)
+    assert [retry.wait(n) for n in (1, 2, 3, 4, 5)] == [0.5, 1.0, 2.0, 3.0, 3.0]
     assert {low for low, _ in bounds} == {0}  # full jitter: anywhere from none to all of it
-    assert patience.wait(1, retry_after=7.0) == 7.5  # never sooner than asked for
-    assert patience.wait(4, retry_after=7.0) == 8.0  # and at most a second later
+    assert retry.wait(1, retry_after=7.0) == 7.5  # never sooner than asked for
+    assert retry.wait(4, retry_after=7.0) == 8.0  # and at most a second later
 
 
 def test_the_waits_of_many_calls_are_spread() -> None:
-    waits = [Patience(first=1.0).wait(3) for _ in range(200)]
+    waits = [RetryPolicy(first=1.0).wait(3) for _ in range(200)]
     assert min(waits) < 1.0 < 3.0 < max(waits) <= 4.0 and len(set(waits)) == 200
 
 
 @pytest.mark.parametrize(("asked", "waited"), [(None, True), (0.0, True), (3600.0, True), (3600.1, False)])
 def test_a_server_that_asks_for_too_much_is_not_waited_for(asked: float | None, waited: bool) -> None:
-    assert Patience().allows(asked) is waited
+    assert RetryPolicy().allows(asked) is waited
 
 
 @dataclass(frozen=True, slots=True)
-class Noting(Patience):
+class Noting(RetryPolicy):
     """Notes what it is asked and waits for nothing."""
 
     asked: list[tuple[int, float | None]] = field(default_factory=list)
@@ -98,7 +103,7 @@ def unit() -> Unit:
 
 
 def calling(
-    model: Scripted, patience: Patience, look: Callable[[Caller, RunGate], None] | None = None
+    model: Scripted, retry: RetryPolicy, look: Callable[[Caller, RunGate], None] | None = None
 ) -> Notes:
     """Make one call through a caller and a real gate; ``look`` is called once the call has ended."""
     notes = Notes()
@@ -107,7 +112,7 @@ def calling(
         tally = Tally()
         gate = RunGate(tally, Budget(), asyncio.Event())
         gate.open("m", 8, 8)
-        caller = Caller(notes, tally, gate, gate.stopping, patience, prices={"m": {"input": 1, "output": 2}})
+        caller = Caller(notes, tally, gate, gate.stopping, retry, prices={"m": {"input": 1, "output": 2}})
         caller.open(model)
         try:
             await caller.call(unit(), 5, 1, "plan", model, REQUEST)
@@ -123,17 +128,17 @@ def calling(
 def test_retry_after_decides_how_long_a_call_rests_and_holds_back_all_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    patience, told = Noting(), list[float | None]()
-    troubled = Limiter.troubled
+    retry, told = Noting(), list[float | None]()
+    original = Limiter.failed
 
     def noted(limiter: Limiter, era: int, retry_after: float | None = None) -> None:
         told.append(retry_after)
-        troubled(limiter, era, retry_after)
+        original(limiter, era, retry_after)
 
-    monkeypatch.setattr(Limiter, "troubled", noted)
+    monkeypatch.setattr(Limiter, "failed", noted)
     failed = RateLimited("slow down", status=429, retry_after=0.05)
-    notes = calling(Scripted(failed, ServerFailed("oops", status=500)), patience)
-    assert patience.asked == [(1, 0.05), (2, None)] and told == [0.05, None]
+    notes = calling(Scripted(failed, ServerFailed("oops", status=500)), retry)
+    assert retry.asked == [(1, 0.05), (2, None)] and told == [0.05, None]
     assert [r.status for r in notes.records] == [429, 500, None]
     assert [r.try_ for r in notes.records] == [1, 2, 3]
 
@@ -143,10 +148,10 @@ def test_nobody_goes_while_the_server_asks_for_patience() -> None:
         gate = RunGate(Tally(), Budget(), asyncio.Event())
         gate.open("m", 8, 8)
         gate.open("n", 8, 8)
-        assert gate.take("m") == 0
-        gate.troubled("m", 0, 3600.0)
-        gate.left("m")
-        assert gate.take("m") is None and gate.take("n") == 0
+        assert gate.try_acquire("m") == 0
+        gate.failed("m", 0, 3600.0)
+        gate.release("m")
+        assert gate.try_acquire("m") is None and gate.try_acquire("n") == 0
 
     asyncio.run(main())
 
@@ -160,17 +165,17 @@ def test_a_failure_that_is_final_is_not_tried_again() -> None:
 
 
 def test_a_wish_beyond_patience_is_final() -> None:
-    model, patience = Scripted(RateLimited("tomorrow", status=429, retry_after=3601.0)), Noting()
+    model, retry = Scripted(RateLimited("tomorrow", status=429, retry_after=3601.0)), Noting()
     with pytest.raises(RateLimited):
-        calling(model, patience)
-    assert model.calls == 1 and patience.asked == []
+        calling(model, retry)
+    assert model.calls == 1 and retry.asked == []
 
 
 def test_the_last_failure_is_raised_after_so_many_tries() -> None:
-    model, patience = Scripted(*(ServerFailed(str(n), status=500) for n in range(9))), Noting(tries=3)
+    model, retry = Scripted(*(ServerFailed(str(n), status=500) for n in range(9))), Noting(tries=3)
     with pytest.raises(ServerFailed, match="2"):
-        calling(model, patience)
-    assert model.calls == 3 and patience.asked == [(1, None), (2, None)]
+        calling(model, retry)
+    assert model.calls == 3 and retry.asked == [(1, None), (2, None)]
 
 
 def test_every_try_is_journaled_with_what_it_took() -> None:
@@ -194,7 +199,7 @@ def test_failures_halve_the_limit_and_a_refusal_does_not() -> None:
     limits: list[float] = []
 
     def look(caller: Caller, gate: RunGate) -> None:
-        limits.append(gate._doors["m"].limiter.limit)
+        limits.append(gate._models["m"].limiter.limit)
 
     def retried(caller: Caller, gate: RunGate) -> None:
         look(caller, gate)
@@ -211,7 +216,7 @@ def test_a_rest_ends_when_the_run_is_stopped() -> None:
         gate = RunGate(Tally(), Budget(), asyncio.Event())
         gate.open("m", 1, 1)
         model = Scripted(*(ServerFailed("oops", status=500) for _ in range(9)))
-        caller = Caller(Notes(), gate.tally, gate, gate.stopping, Patience(first=3600.0, longest=3600.0))
+        caller = Caller(Notes(), gate.tally, gate, gate.stopping, RetryPolicy(first=3600.0, longest=3600.0))
         caller.open(model)
         call = asyncio.ensure_future(caller.call(unit(), 0, 0, "", model, REQUEST))
         while model.calls == 0:
@@ -240,7 +245,7 @@ def test_the_limit_never_falls_below_one_and_never_starts_above_the_most() -> No
     limiter = Limiter(9, 3, nobody_objects)
     assert (limiter.limit, limiter.most) == (3.0, 3)
     for era in range(5):
-        limiter.troubled(era)
+        limiter.failed(era)
     assert limiter.limit == 1.0
     least = Limiter(0, 0, nobody_objects)
     assert (least.limit, least.most) == (1.0, 1)
@@ -249,9 +254,9 @@ def test_the_limit_never_falls_below_one_and_never_starts_above_the_most() -> No
 def test_trouble_of_an_earlier_era_does_not_halve_again_but_its_wish_counts() -> None:
     async def main() -> None:
         limiter = Limiter(8, 8, nobody_objects)
-        limiter.troubled(0)
-        limiter.troubled(0, retry_after=3600.0)
-        assert limiter.limit == 4.0 and limiter.take() is None
+        limiter.failed(0)
+        limiter.failed(0, retry_after=3600.0)
+        assert limiter.limit == 4.0 and limiter.try_acquire() is None
 
     asyncio.run(main())
 
@@ -260,8 +265,8 @@ def test_a_shorter_wish_does_not_end_a_longer_one() -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
         limiter = Limiter(8, 8, nobody_objects)
-        limiter.troubled(0, retry_after=3600.0)
-        limiter.troubled(1, retry_after=1.0)
+        limiter.failed(0, retry_after=3600.0)
+        limiter.failed(1, retry_after=1.0)
         assert limiter._pause_until > loop.time() + 3000
 
     asyncio.run(main())

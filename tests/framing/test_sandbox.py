@@ -122,14 +122,20 @@ TOO_MUCH = [
 def test_a_template_cannot_run_code(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     game = build_game("prisoners_dilemma")
-    from ostrom.framing.chronicle import Chronicle
     from ostrom.framing.config import Framing
+    from ostrom.framing.history_renderer import HistoryRenderer
 
-    chronicle = Chronicle(Framing(), Library(), {})
+    history_renderer = HistoryRenderer(Framing(), Library(), {})
     own = OwnPayoffs(game, 0, (0, 1), game.actions, ("You", "P2"))
     with pytest.raises(StudyError, match=r"x\.txt|no such prompt file") as caught:
         text = _filled(
-            tmp_path, text, game=game, own=own, amount=chronicle.amount, options=["a"], words={"a": "b"}
+            tmp_path,
+            text,
+            game=game,
+            own=own,
+            amount=history_renderer.amount,
+            options=["a"],
+            words={"a": "b"},
         )
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "stolen").exists()

@@ -10,7 +10,7 @@ import pytest
 
 import ostrom.framing.blocks as blocks_module
 from ostrom.answers import Choice
-from ostrom.framing import Framing, Library, Voice, outcomes
+from ostrom.framing import Framing, Library, PromptRenderer, outcomes
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.games.ordinal import FAMILIES, ordinal_games
@@ -25,7 +25,7 @@ Told = dict[tuple[int, ...], tuple[float, ...]]
 def prompt(game: Game, seat: int, framing: Framing, rounds: Sequence[Round] = (), draw: int = 0) -> str:
     facts = {"repeated": True, "rounds": 10}
     view = View(game, seat, "repetition", len(rounds) + 1, History(list(rounds)), facts)
-    speaker = Voice(framing, LIBRARY, "direct", draw_labels=Streams(1, draw).at(0))
+    speaker = PromptRenderer(framing, LIBRARY, "direct", draw_labels=Streams(1, draw).at(0))
     decision = Decision(seat, "act", view, Choice(game.actions[seat]))
     return speaker.prompt(decision, Shown(list(rounds)), Streams(2, draw).at(0), {}).text
 
@@ -112,7 +112,7 @@ def test_an_observer_is_told_all_payoffs_by_name() -> None:
     game = build_game("ordinal_2x2:5")
     facts = {"repeated": True, "target": 1, "observer": True}
     decision = Decision(2, "predict", View(game, 1, "repetition", 1, facts=facts), Choice(game.actions[1]))
-    text = Voice(Framing(labels="JF"), LIBRARY, "direct").prompt(decision, Shown(), None, {}).text
+    text = PromptRenderer(Framing(labels="JF"), LIBRARY, "direct").prompt(decision, Shown(), None, {}).text
     found = {
         ("JF".index(a), "JF".index(b)): (float(x), float(y))
         for a, b, x, y in re.findall(

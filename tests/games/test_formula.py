@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ostrom.errors import GameError, StudyError
-from ostrom.framing import Framing, Library, Voice
+from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.games.formula import Formula, Term, formula_of
 from ostrom.games.game import Game
@@ -27,8 +27,8 @@ LINE = re.compile(
 
 def prompt(game: Game, seat: int = 0, **framing: object) -> str:
     view = view_after(game, [], seat)
-    voice = Voice(Framing.model_validate({"payoffs": "formula", **framing}), LIBRARY, "reasoned")
-    return voice.prompt(act(view), memories.build("window:2").show(view, draws()), None, {}).text
+    renderer = PromptRenderer(Framing.model_validate({"payoffs": "formula", **framing}), LIBRARY, "reasoned")
+    return renderer.prompt(act(view), memories.build("window:2").show(view, draws()), None, {}).text
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_formula_that_is_not_scored_is_refused() -> None:
 def test_games_without_a_formula_say_so_before_a_match(name: str) -> None:
     game = build_game(name)
     assert any(formula_of(game, seat) is None for seat in range(game.seats))
-    lacking = Voice(Framing(payoffs="formula"), LIBRARY, "reasoned").lacks(game)
+    lacking = PromptRenderer(Framing(payoffs="formula"), LIBRARY, "reasoned").lacks(game)
     assert lacking is not None and "linear in how many players choose" in lacking
     with pytest.raises(StudyError, match="a formula needs payoffs that are linear"):
         prompt(game)

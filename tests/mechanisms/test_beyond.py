@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostrom.answers import Answer, Invalid, Mixture, read
-from ostrom.framing import Framing, Library, Voice
+from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.mechanisms import Mechanism
@@ -42,7 +42,7 @@ def test_messages_are_quoted_as_data_that_cannot_end_their_block(messages: list[
     play = CheapTalk().play(PD, Streams(0, 0))
     next(play)
     decision = play.send([Answer({"message": m}) for m in messages])[0]
-    text = Voice(Framing(), LIBRARY, "direct").prompt(decision, Shown(), None, {}).text
+    text = PromptRenderer(Framing(), LIBRARY, "direct").prompt(decision, Shown(), None, {}).text
     before, _, rest = text.partition("\n<messages>\n")
     block, _, after = rest.partition("\n</messages>\n")
     assert "messages>" not in before + block + after

@@ -17,7 +17,7 @@ import pytest
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer
-from ostrom.framing import Framing, Library, Voice
+from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.mechanisms.protocol import Decision, Outcome
@@ -37,13 +37,13 @@ class Scribe:
     ) -> None:
         self.agents = [ScriptedAgent(strategies.build(spec)) for spec in types]
         self.types, self.streams, self.said = types, streams, said
-        self.voice = [Voice(framing, LIBRARY, "direct") for _ in types]
+        self.renderer = [PromptRenderer(framing, LIBRARY, "direct") for _ in types]
         self.lines: list[str] = []
 
     def __call__(self, decision: Decision, step: int) -> Answer:
         player = decision.player
         shown = memories.build("window:3").show(decision.view, lambda n, _: np.random.default_rng(n))
-        prompt = self.voice[player].prompt(decision, shown, None, {})
+        prompt = self.renderer[player].prompt(decision, shown, None, {})
         answer = self.agents[player].decide(decision, lambda: self.streams.chance(step, player))
         if decision.kind in self.said:
             answer = Answer(self.said[decision.kind], "scripted")

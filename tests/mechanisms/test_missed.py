@@ -12,7 +12,7 @@ from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer
 from ostrom.errors import GameError
-from ostrom.framing import Framing, Library, Voice
+from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.mechanisms.missing import MISSED, Missing
@@ -123,7 +123,9 @@ def second_round(made: Playing, seat: int) -> Decision:
 def told(made: Playing, seat: int, memory: str = "full") -> str:
     decision = second_round(made, seat)
     shown = memories.build(memory).show(decision.view, lambda n, _: Streams(0, 0).about(n, 0, "x"))
-    return Voice(Framing(labels="actions"), Library(), "direct").prompt(decision, shown, None, {}).text
+    return (
+        PromptRenderer(Framing(labels="actions"), Library(), "direct").prompt(decision, shown, None, {}).text
+    )
 
 
 def test_players_read_who_missed_and_what_followed() -> None:
@@ -148,7 +150,7 @@ def test_strategies_see_only_rounds_that_were_played(memory: str) -> None:
         agents = [ScriptedAgent(strategies.build(n), shown) for n in ("tit_for_tat", "grim")]
         draws = Streams(3, 0)
 
-        class Desk:
+        class DecisionContext:
             def draw(self, purpose: str = "", step: int | None = None) -> Any:
                 return draws.about(step or 0, 0, purpose)
 
@@ -158,7 +160,7 @@ def test_strategies_see_only_rounds_that_were_played(memory: str) -> None:
         def reply(decision: Decision, step: int) -> Answer:
             if misses and (step, decision.player) == (1, 1):
                 return MISSED
-            return agents[decision.player].reply(decision, Desk())  # type: ignore[arg-type]
+            return agents[decision.player].reply(decision, DecisionContext())  # type: ignore[arg-type]
 
         return drive(rules("repetition", missed="mark"), PD, draws, reply).outcome
 

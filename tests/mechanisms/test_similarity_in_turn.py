@@ -10,7 +10,7 @@ import pytest
 from ostrom.analysis.rundata import run_data
 from ostrom.answers import Answer
 from ostrom.errors import OstromError
-from ostrom.framing import Framing, Library, Voice
+from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.mechanisms import mechanisms
@@ -84,7 +84,11 @@ def test_a_game_without_cooperation_has_no_similarity() -> None:
 
 
 def told(decision: Decision) -> str:
-    return Voice(Framing(labels="actions"), Library(), "direct").prompt(decision, Shown(), None, {}).text
+    return (
+        PromptRenderer(Framing(labels="actions"), Library(), "direct")
+        .prompt(decision, Shown(), None, {})
+        .text
+    )
 
 
 @pytest.mark.parametrize(
@@ -132,6 +136,8 @@ def test_players_are_told_of_it_only_if_asked() -> None:
     (first, _) = next(match)
     assert "at least 50" not in told(first)
     asked = (
-        Voice(Framing(hint="cooperation_holds"), Library(), "direct").prompt(first, Shown(), None, {}).text
+        PromptRenderer(Framing(hint="cooperation_holds"), Library(), "direct")
+        .prompt(first, Shown(), None, {})
+        .text
     )
     assert "with a chance of at least 50 %" in asked.replace("50%", "50 %")

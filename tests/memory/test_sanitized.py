@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostrom.framing import Framing, Library, Voice
+from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.mechanisms.base import act
@@ -69,14 +69,14 @@ def test_numbers_run_without_a_seam_up_to_the_round_to_come(
 @pytest.mark.parametrize("done", [0, 1, 7, 8, 20])
 def test_a_wholly_real_window_is_the_plain_window_from_the_first_round_on(done: int) -> None:
     view = view_after(TD, played(TD, [(n % 4, (n * 3) % 4) for n in range(done)]))
-    plain, voice = memories.build("window:8"), Voice(Framing(), LIBRARY, "reasoned")
+    plain, renderer = memories.build("window:8"), PromptRenderer(Framing(), LIBRARY, "reasoned")
     prompts = set()
     for mode in ("ideal", "polar"):
         memory = Sanitized(mode, 8, 8)
         assert memory.show(view, draws()) == plain.show(view, draws())
         assert memory.most_lines(done) == plain.most_lines(done)
-        prompts.add(voice.prompt(act(view), memory.show(view, draws()), None, {}).text)
-    assert prompts == {voice.prompt(act(view), plain.show(view, draws()), None, {}).text}
+        prompts.add(renderer.prompt(act(view), memory.show(view, draws()), None, {}).text)
+    assert prompts == {renderer.prompt(act(view), plain.show(view, draws()), None, {}).text}
     assert f"This is round {done + 1}." in prompts.pop()
 
 
@@ -107,14 +107,14 @@ def test_shares_that_make_no_sense_are_refused(shares: object) -> None:
 def test_prompts_have_the_same_lines_for_every_real_part_and_every_round(game: Game) -> None:
     profiles = [[(n * (s + 2)) % len(names) for s, names in enumerate(game.actions)] for n in range(110)]
     rounds = played(game, profiles)
-    voice = Voice(Framing(), LIBRARY, "reasoned")
+    renderer = PromptRenderer(Framing(), LIBRARY, "reasoned")
     lines, lengths = set(), set()
     for mode in ("ideal", "polar"):
         for real in (0, 2, 5, 10, 20, 40, 60, 70, 75, 78):
             memory = Sanitized(mode, real, 80)
             for done in (0, 1, 3, 79, 80, 81, 110):
                 view = view_after(game, rounds[:done])
-                text = voice.prompt(act(view), memory.show(view, draws()), None, {}).text
+                text = renderer.prompt(act(view), memory.show(view, draws()), None, {}).text
                 lines.add(text.count("\n"))
                 lengths.add((done, len(text)))
                 assert f"This is round {max(81, done + 1)}." in text
@@ -123,8 +123,8 @@ def test_prompts_have_the_same_lines_for_every_real_part_and_every_round(game: G
 
 def test_the_told_number_of_rounds_moves_with_the_numbering() -> None:
     view = replace(view_after(PD, played(PD, [(0, 0)])), facts={"repeated": True, "rounds": 10})
-    voice = Voice(Framing(), LIBRARY, "direct")
-    text = voice.prompt(act(view), Sanitized("ideal", 2, 5).show(view, draws()), None, {}).text
+    renderer = PromptRenderer(Framing(), LIBRARY, "direct")
+    text = renderer.prompt(act(view), Sanitized("ideal", 2, 5).show(view, draws()), None, {}).text
     assert "exactly 14 rounds" in text and "This is round 6 of 14." in text
 
 

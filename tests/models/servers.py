@@ -12,8 +12,8 @@ from typing import Any
 
 from ostrom.engine import loop
 from ostrom.models.base import Reply, Request
-from ostrom.models.sending import Leave
-from ostrom.models.transport import Posting, Transport
+from ostrom.models.pending_call import Release
+from ostrom.models.transport import PendingPost, Transport
 
 PEM = Path(__file__).parent / "tls" / "localhost.pem"
 REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
@@ -91,12 +91,12 @@ def plain(data: bytes, request: Request, *, who: str, secrets: tuple[str, ...]) 
     return Reply(data.decode())
 
 
-def posting(line: Transport, body: bytes, leave: Leave | None = None) -> Posting:
-    return Posting(line, body, plain, Request(()), leave)
+def posting(line: Transport, body: bytes, release: Release | None = None) -> PendingPost:
+    return PendingPost(line, body, plain, Request(()), release)
 
 
 async def post(line: Transport, body: bytes) -> bytes:
-    return (await posting(line, body).at_once()).text.encode()
+    return (await posting(line, body).send_now()).text.encode()
 
 
 @contextlib.asynccontextmanager

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from ostrom.models import Abilities, Reply, Request, Usage, open_model
+from ostrom.models.pending_call import PendingCall, Release, SingleStepCall
 from ostrom.models.providers.scripted import EVERYTHING, ScriptedModel
-from ostrom.models.sending import Leave, Sending, Whole
 from ostrom.testing.check_model import ModelCheckFailed, check_model, probe
 from ostrom.testing.replies import answer
 from ostrom.testing.server import LoopbackServer
@@ -80,17 +80,17 @@ class Crossed(ScriptedModel):
 class Hasty(ScriptedModel):
     """Begins before there is a place."""
 
-    def prepare(self, request: Request, leave: Leave | None = None) -> Sending:
-        call = Whole(lambda: self.complete(request), leave)
-        call.go()
+    def prepare(self, request: Request, release: Release | None = None) -> PendingCall:
+        call = SingleStepCall(lambda: self.complete(request), release)
+        call.start()
         return call
 
 
 class Clinging(ScriptedModel):
     """Never gives a place back."""
 
-    def prepare(self, request: Request, leave: Leave | None = None) -> Sending:
-        return Whole(lambda: self.complete(request))
+    def prepare(self, request: Request, release: Release | None = None) -> PendingCall:
+        return SingleStepCall(lambda: self.complete(request))
 
 
 def test_wrong_models_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

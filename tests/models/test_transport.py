@@ -22,7 +22,7 @@ from ostrom.models import transport as module
 from ostrom.models.base import Request
 from ostrom.models.connection import Address
 from ostrom.models.reply_size import BASE, BYTES_PER_TOKEN
-from ostrom.models.transport import Posting, Transport
+from ostrom.models.transport import PendingPost, Transport
 
 
 @in_a_loop
@@ -102,15 +102,15 @@ async def test_the_place_is_passed_on_when_a_good_reply_arrives_and_the_next_cal
     server = Server()
     async with listening(server.serve) as port, client(transport(port)) as line:
         second = posting(line, b"second")
-        first = posting(line, b"first", second.go)
-        first.go()
+        first = posting(line, b"first", second.start)
+        first.start()
         async with asyncio.timeout(10):
             while not second.begun:
                 await asyncio.sleep(0)
         assert first.took is not None and not second.dropped  # nobody has looked at the first reply yet
         assert [(await first.reply()).text, (await second.reply()).text] == ["{}", "{}"]
         assert server.connections == 1 and second.took is not None
-        first.leave()
+        first.release()
         assert len(server.heads) == 2  # a place is left once
 
 
@@ -120,11 +120,11 @@ async def test_the_place_is_kept_until_trouble_was_heard_of() -> None:
     left: list[str] = []
     async with listening(server.serve) as port, client(transport(port)) as line:
         call = posting(line, b"", lambda: left.append("left"))
-        call.go()
+        call.start()
         with pytest.raises(RateLimited):
             await call.reply()
         assert not left
-        call.leave()
+        call.release()
         assert left == ["left"]
 
 
@@ -133,7 +133,7 @@ async def test_a_call_dropped_on_its_way_to_a_connection_is_never_sent() -> None
     server = Server()
     async with listening(server.serve) as port, client(transport(port)) as line:
         call = posting(line, b"")
-        call.go()
+        call.start()
         call.drop()
         with pytest.raises(asyncio.CancelledError):
             await call.reply()
@@ -197,7 +197,7 @@ async def test_the_bound_on_a_body_follows_the_request() -> None:
         ):
             asked = Request((), params={"max_tokens": tokens})
             with pytest.raises(MalformedReply, match=why):
-                await Posting(line, b"", plain, asked).at_once()
+                await PendingPost(line, b"", plain, asked).send_now()
 
 
 @in_a_loop

@@ -36,8 +36,8 @@ from ostrom.models.failures import LONGEST, from_error_object, from_status, make
 from ostrom.models.http1 import ResponseReader
 from ostrom.models.keys import is_local, origin
 from ostrom.models.numbers import at_least_one, positive
+from ostrom.models.pending_call import PendingCall
 from ostrom.models.reasoning import of_message, split_thinking
-from ostrom.models.sending import Sending
 from ostrom.models.services import SERVICES
 
 TALK = (Message("user", "choose"),)
@@ -304,17 +304,17 @@ def test_reasoning_models_of_openai_give_no_log_probabilities_unless_somebody_cl
 
 def test_a_place_is_left_once_and_the_latency_stands_still_when_the_reply_is_here() -> None:
     left: list[int] = []
-    sending = Sending(lambda: left.append(1))
-    assert sending.begun == 0.0 and not sending.dropped
-    sending.go(3)
-    assert sending.era == 3 and abs(sending.begun - time.time()) < 60
-    sending.arrived()
-    first = sending.latency
-    assert first == sending.latency == sending.took and 0 <= first < 60
-    sending.leave()
-    sending.leave()
-    sending.drop()
-    assert left == [1] and sending.dropped
+    pending = PendingCall(lambda: left.append(1))
+    assert pending.begun == 0.0 and not pending.dropped
+    pending.start(3)
+    assert pending.era == 3 and abs(pending.begun - time.time()) < 60
+    pending.arrived()
+    first = pending.latency
+    assert first == pending.latency == pending.took and 0 <= first < 60
+    pending.release()
+    pending.release()
+    pending.drop()
+    assert left == [1] and pending.dropped
 
 
 @pytest.mark.parametrize("field", ["message", "msg", "type", "code"])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ostrom.errors import StudyError
-from ostrom.framing import Framing, Library, Voice
+from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.mechanisms.base import act
 from ostrom.mechanisms.protocol import View
@@ -21,7 +21,11 @@ def test_the_mechanisms_study_tells_that_all_choose_by_chances() -> None:
     assert plan.unit(0).players[0].config.framing.chances or plan.unit(0).players[0].config.strategy
     view = View(build_game("prisoners_dilemma"), 0, "none")
     for chances in (True, False):
-        text = Voice(Framing(chances=chances), Library(), "direct").prompt(act(view), Shown(), None, {}).text
+        text = (
+            PromptRenderer(Framing(chances=chances), Library(), "direct")
+            .prompt(act(view), Shown(), None, {})
+            .text
+        )
         assert ("Everybody decides by chances" in text) == chances
 
 

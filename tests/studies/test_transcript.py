@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ostrom.cli.app import app
-from ostrom.engine.retries import Patience
+from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.rows import Rows
 from ostrom.engine.runner import Options
 from ostrom.errors import UsageError
@@ -34,7 +34,11 @@ def played(
         "seeds": 1,
         "invalid": {"retries": 1, "policy": "fail"},
     }
-    play(load_study(data), runs=tmp_path, options=Options(limit=limit, patience=Patience(tries=2, first=0.0)))
+    play(
+        load_study(data),
+        runs=tmp_path,
+        options=Options(limit=limit, retry=RetryPolicy(tries=2, first=0.0)),
+    )
     return tmp_path / "said"
 
 

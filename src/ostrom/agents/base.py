@@ -1,4 +1,4 @@
-"""What an agent is, and the desk at which it answers a decision."""
+"""What an agent is, and the context in which it answers a decision."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 
 from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer
-from ostrom.framing import Voice
+from ostrom.framing import PromptRenderer
 from ostrom.mechanisms.protocol import Decision
 from ostrom.models.base import Model, Reply, Request
 
 
-class Desk(Protocol):
-    """Where a decision is answered. The engine keeps it: calls are limited, paid for and journaled there."""
+class DecisionContext(Protocol):
+    """What an agent may use to answer one decision: keyed draws, and calls that are limited, counted and journaled."""
 
     unit: int
     step: int
@@ -33,26 +33,26 @@ class Desk(Protocol):
         """Make a call, or take its reply from the journal if it was made before."""
         ...
 
-    async def settle(self, part: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
+    async def answer_once(self, part: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
         """Answer a question within the decision once: journaled, and never asked again on resume."""
         ...
 
-    def settled(self, part: str) -> list[Answer]:
+    def earlier_answers(self, part: str) -> list[Answer]:
         """The answers of this player to earlier questions of that name in this match, oldest first."""
         ...
 
-    def complain(self, reason: str) -> None:
+    def count_invalid(self, reason: str) -> None:
         """Count an answer that could not be read."""
         ...
 
 
-class Seats(Protocol):
-    """Seats people who are not at this terminal: whoever runs a study with people provides it."""
+class PersonAgentFactory(Protocol):
+    """Makes the agents of people who answer in the browser; the server of a study with people provides it."""
 
     def seat(
         self,
         config: AgentConfig,
-        voice: Voice,
+        renderer: PromptRenderer,
         others: Sequence[AgentConfig],
         agent: Callable[[AgentConfig], Agent],
     ) -> Agent:
@@ -66,10 +66,10 @@ class Agent(Protocol):
     instant: bool
     """Answers at once and without calls, through ``reply``; the engine then skips its machinery."""
 
-    def reply(self, decision: Decision, desk: Desk) -> Answer:
+    def reply(self, decision: Decision, context: DecisionContext) -> Answer:
         """Answer at once (instant agents)."""
         ...
 
-    async def answer(self, decision: Decision, desk: Desk) -> Answer:
+    async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
         """Answer, taking the time it needs."""
         ...

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ostrom.agents.base import Desk
+from ostrom.agents.base import DecisionContext
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.explained import explained, is_explained, taken
 from ostrom.agents.policy import Declined, apply_policy
 from ostrom.agents.style import Style, styles
 from ostrom.answers import Answer, Choice, Form, Invalid, Mixture, constraint_of, read
 from ostrom.errors import StudyError
-from ostrom.framing import Prompt, Voice
+from ostrom.framing import Prompt, PromptRenderer
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Memory, Note, NoteDue, Shown, memories
 from ostrom.models.base import Abilities, Constraint, Message, Model, Reply, Request
@@ -40,72 +40,83 @@ class LanguageAgent:
         config: AgentConfig,
         model: Model,
         invalidity: Invalidity,
-        voice: Voice,
+        renderer: PromptRenderer,
     ) -> None:
         self.config, self.model, self.invalidity = config, model, invalidity
-        self.voice = voice
+        self.renderer = renderer
         self.style: Style = styles.build(config.style, key="agent.style")
         self.memory: Memory = memories.build(config.memory, key="agent.memory")
         self._takes_notes = self.memory.takes_notes
         refuse_unable(config, model.abilities, model.name)
 
-    def reply(self, decision: Decision, desk: Desk) -> Answer:
+    def reply(self, decision: Decision, context: DecisionContext) -> Answer:
         """A model takes its time."""
         raise NotImplementedError("a language agent answers with answer()")
 
-    async def answer(self, decision: Decision, desk: Desk) -> Answer:
+    async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
         """Ask the model in the agent's style; a mixed strategy is drawn from."""
-        if self._takes_notes and (due := self.memory.due(decision.view, self._notes(desk))) is not None:
-            await self._renew_note(due, decision, desk)
+        if self._takes_notes and (due := self.memory.due(decision.view, self._notes(context))) is not None:
+            await self._renew_note(due, decision, context)
         if self.config.answer == "mixture" and isinstance(decision.form, Choice):
             mixed = await self.style.answer(
-                self, replace(decision, form=Mixture(decision.form.options)), desk
+                self, replace(decision, form=Mixture(decision.form.options)), context
             )
-            return self._drawn(mixed, desk)
+            return self._drawn(mixed, context)
         if self.config.answer == "explained" and isinstance(decision.form, Choice):
             question = replace(decision, form=explained(decision.form, self.config.framing.words))
-            return taken(await self.style.answer(self, question, desk))
-        return await self.style.answer(self, decision, desk)
+            return taken(await self.style.answer(self, question, context))
+        return await self.style.answer(self, decision, context)
 
     async def ask(
-        self, decision: Decision, desk: Desk, think: bool = False, shown: Shown | None = None, part: str = ""
+        self,
+        decision: Decision,
+        context: DecisionContext,
+        think: bool = False,
+        shown: Shown | None = None,
+        part: str = "",
     ) -> Answer:
         """Ask, read, and ask again with the error shown, as often as the study allows.
 
         ``shown`` takes the place of what memory shows; ``part`` names a question within the decision.
         """
-        prompt = self.prompt(decision, desk, shown)
+        prompt = self.prompt(decision, context, shown)
         asked = self.opening(prompt)
         messages = asked
         reason = ""
         for attempt in range(self.invalidity.retries + 1):
             try:
                 text, result = await self._once(
-                    messages, prompt, decision.form, desk, think, f"{part}try{attempt}"
+                    messages, prompt, decision.form, context, think, f"{part}try{attempt}"
                 )
             except Declined as refusal:
-                return self.give_up(decision, desk, str(refusal), refused=True)
+                return self.give_up(decision, context, str(refusal), refused=True)
             if isinstance(result, Answer):
                 return self.with_facts(result, prompt)
             reason = result.reason
-            desk.complain(reason)
+            context.count_invalid(reason)
             messages = [
                 *asked,
-                Message("assistant", text or self.voice.nothing()),
-                Message("user", self.voice.correction(reason, prompt.instruction)),
+                Message("assistant", text or self.renderer.nothing()),
+                Message("user", self.renderer.correction(reason, prompt.instruction)),
             ]
-        return self.give_up(decision, desk, reason)
+        return self.give_up(decision, context, reason)
 
     async def _once(
-        self, messages: list[Message], prompt: Prompt, form: Form, desk: Desk, think: bool, part: str
+        self,
+        messages: list[Message],
+        prompt: Prompt,
+        form: Form,
+        context: DecisionContext,
+        think: bool,
+        part: str,
     ) -> tuple[str, Answer | Invalid]:
         """One reading: a call, and where the end may be forced, a second one that finishes the first."""
         bound = self._constraint(form, prompt.labels)
-        params = self.params(desk, part)
+        params = self.params(context, part)
         if bound is not None and not think:
-            reply = await self.call(desk, Request(tuple(messages), params, constraint=bound), part)
+            reply = await self.call(context, Request(tuple(messages), params, constraint=bound), part)
             return reply.text, self._read(reply, prompt, form, constrained=True)
-        reply = await self.call(desk, Request(tuple(messages), params), part)
+        reply = await self.call(context, Request(tuple(messages), params), part)
         result = self._read(reply, prompt, form)
         if isinstance(result, Answer) and result.reading == "exact":
             return reply.text, result
@@ -115,12 +126,12 @@ class LanguageAgent:
         more = Request(
             (*messages, Message("assistant", begun)), {**params, "max_tokens": 300}, constraint=bound
         )
-        end = await self.call(desk, more, f"{part}.end")
+        end = await self.call(context, more, f"{part}.end")
         return begun + end.text, self._read(end, prompt, form, constrained=True)
 
-    async def call(self, desk: Desk, request: Request, part: str) -> Reply:
+    async def call(self, context: DecisionContext, request: Request, part: str) -> Reply:
         """One call; a reply that is a refusal is raised as Declined."""
-        reply = await desk.call(self.model, request, part)
+        reply = await context.call(self.model, request, part)
         if reply.finish == "filter":
             said = str(reply.facts.get("refusal") or reply.text).strip()
             raise Declined(one_line(said) or "the reply was stopped by a content filter")
@@ -141,32 +152,32 @@ class LanguageAgent:
             return replace(result, reading="constrained")
         return result
 
-    async def _renew_note(self, due: NoteDue, decision: Decision, desk: Desk) -> None:
+    async def _renew_note(self, due: NoteDue, decision: Decision, context: DecisionContext) -> None:
         """Write the note that memory asks for: a question of its own within the decision."""
         kind = self.memory.asks
 
         async def write() -> Answer:
             question = replace(decision, kind=kind, form=due.form)
             shown = Shown(due.rounds, note=due.old)
-            answer = await self.ask(question, desk, shown=shown, part=f"{kind}.")
+            answer = await self.ask(question, context, shown=shown, part=f"{kind}.")
             return replace(answer, facts={**(answer.facts or {}), "covers": due.covers})
 
-        await desk.settle(kind, write)
+        await context.answer_once(kind, write)
 
-    def _notes(self, desk: Desk) -> list[Note]:
+    def _notes(self, context: DecisionContext) -> list[Note]:
         """The notes that the player has written in this match, oldest first."""
-        return [Note.from_answer(answer) for answer in desk.settled(self.memory.asks)]
+        return [Note.from_answer(answer) for answer in context.earlier_answers(self.memory.asks)]
 
-    def prompt(self, decision: Decision, desk: Desk, shown: Shown | None = None) -> Prompt:
+    def prompt(self, decision: Decision, context: DecisionContext, shown: Shown | None = None) -> Prompt:
         """What the model is told: the view through memory and framing."""
         if shown is None:
             shown = self.memory.show(
                 decision.view,
-                lambda number, purpose: desk.draw(f"memory:{purpose}", number),
-                self._notes(desk) if self._takes_notes else (),
+                lambda number, purpose: context.draw(f"memory:{purpose}", number),
+                self._notes(context) if self._takes_notes else (),
             )
-        order = desk.draw("order") if self.config.framing.order == "shuffled" else None
-        return self.voice.prompt(decision, shown, order, self.config.facts)
+        order = context.draw("order") if self.config.framing.order == "shuffled" else None
+        return self.renderer.prompt(decision, shown, order, self.config.facts)
 
     @staticmethod
     def opening(prompt: Prompt) -> list[Message]:
@@ -174,11 +185,11 @@ class LanguageAgent:
         system = [Message("system", prompt.system)] if prompt.system else []
         return [*system, Message("user", prompt.text)]
 
-    def params(self, desk: Desk, part: str) -> dict[str, Any]:
+    def params(self, context: DecisionContext, part: str) -> dict[str, Any]:
         """Sampling parameters; models that honour a seed get one that belongs to this call alone."""
         params = dict(self.config.params)
         if self.model.abilities.deterministic and "seed" not in params:
-            params["seed"] = int(desk.draw(f"seed:{part}").integers(2**31 - 1))
+            params["seed"] = int(context.draw(f"seed:{part}").integers(2**31 - 1))
         return params
 
     def with_facts(self, answer: Answer, prompt: Prompt) -> Answer:
@@ -188,23 +199,25 @@ class LanguageAgent:
         facts = {**answer.facts, **prompt.facts} if answer.facts else prompt.facts
         return Answer(answer.value, answer.reading, answer.probabilities, answer.note, facts)
 
-    def give_up(self, decision: Decision, desk: Desk, reason: str, *, refused: bool = False) -> Answer:
+    def give_up(
+        self, decision: Decision, context: DecisionContext, reason: str, *, refused: bool = False
+    ) -> Answer:
         """Apply the study's policy for answers that never came, or for those that were refused."""
         policy = self.invalidity.refused if refused else self.invalidity.policy
         if is_explained(decision.form):
             # A policy speaks about the action; it has no reasons to give.
             choice = Choice(decision.form.options)
-            answer = apply_policy(policy, choice, reason, desk.draw("policy"), refused=refused)
+            answer = apply_policy(policy, choice, reason, context.draw("policy"), refused=refused)
             return replace(answer, value={"action": answer.value, "rationale": ""})
-        return apply_policy(policy, decision.form, reason, desk.draw("policy"), refused=refused)
+        return apply_policy(policy, decision.form, reason, context.draw("policy"), refused=refused)
 
-    def _drawn(self, mixed: Answer, desk: Desk) -> Answer:
+    def _drawn(self, mixed: Answer, context: DecisionContext) -> Answer:
         """An action drawn from a stated mixed strategy."""
         odds = {key: share / 100 for key, share in mixed.value.items()}
         keys = [key for key, share in odds.items() if share > 0]
         if len(keys) == 1:
             return replace(mixed, value=keys[0], probabilities=odds)
-        rng = desk.draw("sample")
+        rng = context.draw("sample")
         drawn = keys[int(rng.choice(len(keys), p=[odds[key] for key in keys]))]
         return replace(mixed, value=drawn, probabilities=odds)
 

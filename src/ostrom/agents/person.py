@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from ostrom.agents.base import Desk
+from ostrom.agents.base import DecisionContext
 from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer, Choice, Invalid, read
 from ostrom.errors import UsageError
-from ostrom.framing import Voice
+from ostrom.framing import PromptRenderer
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import memories
 from ostrom.terminal import ask, say
@@ -19,19 +19,19 @@ class Person:
 
     instant = False
 
-    def __init__(self, config: AgentConfig, voice: Voice) -> None:
-        self.config, self.voice = config, voice
+    def __init__(self, config: AgentConfig, renderer: PromptRenderer) -> None:
+        self.config, self.renderer = config, renderer
         self.memory = memories.build(config.memory, key="agent.memory")
         self._introduced = False
 
-    def reply(self, decision: Decision, desk: Desk) -> Answer:
+    def reply(self, decision: Decision, context: DecisionContext) -> Answer:
         """A person takes time."""
         raise NotImplementedError("a person answers with answer()")
 
-    async def answer(self, decision: Decision, desk: Desk) -> Answer:
+    async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
         """Ask at the terminal, in a thread, so that other matches go on."""
-        shown = self.memory.show(decision.view, lambda n, purpose: desk.draw(f"memory:{purpose}", n))
-        prompt = self.voice.prompt(decision, shown, desk.draw("order"), self.config.facts)
+        shown = self.memory.show(decision.view, lambda n, purpose: context.draw(f"memory:{purpose}", n))
+        prompt = self.renderer.prompt(decision, shown, context.draw("order"), self.config.facts)
         # Who remembers everything needs only the news; any other memory is told in full every time.
         brief = self._introduced and self.config.memory == "full"
         text = self._news(decision) if brief else prompt.whole
@@ -43,14 +43,14 @@ class Person:
             if isinstance(result, Answer):
                 return Answer(result.value, "person", facts=prompt.facts)
             assert isinstance(result, Invalid)
-            desk.complain(result.reason)
+            context.count_invalid(result.reason)
             text = f"Not valid: {result.reason}."
 
     def _news(self, decision: Decision) -> str:
         view = decision.view
         if not view.history or not isinstance(decision.form, Choice):
             return f"Your turn ({decision.kind})."
-        return f"\n{self.voice.line(view, view.history[-1])}\nRound {view.round}."
+        return f"\n{self.renderer.line(view, view.history[-1])}\nRound {view.round}."
 
 
 def _ask(text: str, labels: object) -> str:

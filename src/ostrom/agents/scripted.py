@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from ostrom.agents.base import Desk
+from ostrom.agents.base import DecisionContext
 from ostrom.agents.conduct import CONDUCT, Conduct, shared_past
 from ostrom.agents.percentages import whole_percentages
 from ostrom.agents.strategy import Strategy
@@ -40,22 +40,22 @@ class ScriptedAgent:
         self._plain: Choice | None = None
         self._certain: dict[tuple[float, ...], Answer] = {}
 
-    def reply(self, decision: Decision, desk: Desk) -> Answer:
+    def reply(self, decision: Decision, context: DecisionContext) -> Answer:
         """Answer at once."""
         if self._unseeded:
-            self.strategy.seed = int(desk.draw("strategy", 0).integers(2**32))  # type: ignore[attr-defined]
+            self.strategy.seed = int(context.draw("strategy", 0).integers(2**32))  # type: ignore[attr-defined]
             self._unseeded = False
         if self.memory is None:
-            return self.decide(decision, desk.chance)
+            return self.decide(decision, context.chance)
         shown = self.memory.show(
-            decision.view, lambda number, purpose: desk.draw(f"memory:{purpose}", number)
+            decision.view, lambda number, purpose: context.draw(f"memory:{purpose}", number)
         )
         rounds = [r for r in shown.rounds if not r.void] if decision.view.history.gaps else shown.rounds
-        return self.decide(decision, desk.chance, rounds)
+        return self.decide(decision, context.chance, rounds)
 
-    async def answer(self, decision: Decision, desk: Desk) -> Answer:
+    async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
         """The same, for those who wait."""
-        return self.reply(decision, desk)
+        return self.reply(decision, context)
 
     def decide(self, decision: Decision, draw: Draw, rounds: Sequence[Round] | None = None) -> Answer:
         """Answer one decision; ``rounds`` are those remembered, by default the whole history."""

@@ -11,7 +11,7 @@ from ostrom.models.base import Abilities
 from ostrom.registry import Registry
 
 if TYPE_CHECKING:
-    from ostrom.agents.base import Desk
+    from ostrom.agents.base import DecisionContext
     from ostrom.agents.language import LanguageAgent
 
 
@@ -37,7 +37,7 @@ class Style(ABC):
         return None
 
     @abstractmethod
-    async def answer(self, agent: LanguageAgent, decision: Decision, desk: Desk) -> Answer:
+    async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
         """Ask until there is an answer."""
 
 

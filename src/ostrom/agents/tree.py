@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from ostrom.agents.base import Desk
+from ostrom.agents.base import DecisionContext
 from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer
 from ostrom.errors import StudyError
@@ -41,7 +41,7 @@ class TreeAgent:
         self.config, self.trees = config, trees
         self._keys: dict[int, str] = {}
 
-    def reply(self, decision: Decision, desk: Desk) -> Answer:  # noqa: ARG002
+    def reply(self, decision: Decision, context: DecisionContext) -> Answer:  # noqa: ARG002
         """The answer that was given beforehand, with the node it stands at."""
         view = decision.view
         key = self._keys.get(id(view.game))
@@ -57,6 +57,6 @@ class TreeAgent:
             )
         return replace(answer, facts={**(answer.facts or {}), "tree": key})
 
-    async def answer(self, decision: Decision, desk: Desk) -> Answer:
+    async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
         """The same, for those who wait."""
-        return self.reply(decision, desk)
+        return self.reply(decision, context)

@@ -14,11 +14,11 @@ from ostrom.engine.cache import call_key, prompt_of, settled
 from ostrom.engine.entries import CallRecord
 from ostrom.engine.gate import Gate, Stopped
 from ostrom.engine.plan import Tally, Unit
-from ostrom.engine.retries import Patience
+from ostrom.engine.retries import RetryPolicy
 from ostrom.errors import AccessRefused, ContentRefused, ContextExceeded, ModelError
 from ostrom.models.base import Model, Reply, Request, Usage
+from ostrom.models.pending_call import Prepare, preparing
 from ostrom.models.prices import price_of
-from ostrom.models.sending import Prepare, preparing
 from ostrom.streams import key_of
 
 
@@ -30,7 +30,7 @@ class CallLog(Protocol):
         ...
 
 
-class Kept(Protocol):
+class ReplyCache(Protocol):
     """Replies kept from other runs, here or elsewhere."""
 
     async def get(self, key: bytes) -> Reply | None:
@@ -51,12 +51,12 @@ class Caller:
         tally: Tally,
         gate: Gate,
         stopping: asyncio.Event,
-        patience: Patience,
-        cache: Kept | None = None,
+        retry: RetryPolicy,
+        cache: ReplyCache | None = None,
         prices: Mapping[str, Any] | None = None,
     ) -> None:
         self.journal, self.tally, self.gate, self.stopping = journal, tally, gate, stopping
-        self.patience, self.cache, self.prices = patience, cache, prices
+        self.retry, self.cache, self.prices = retry, cache, prices
         self._settled: dict[str, orjson.Fragment] = {}
         self._prepare: dict[str, Prepare] = {}
 
@@ -77,20 +77,20 @@ class Caller:
             self.tally.cached += 1
             self.journal.call(record(0, "cache", time.time(), 0.0, kept, 0.0))
             return kept
-        for attempt in range(1, self.patience.tries + 1):
-            sending = self._prepare[name](request, partial(gate.left, name))
+        for attempt in range(1, self.retry.tries + 1):
+            pending = self._prepare[name](request, partial(gate.release, name))
             try:
-                gate.ask(name, sending)
-                reply = await sending.reply()
+                gate.request_slot(name, pending)
+                reply = await pending.reply()
             except (ContentRefused, ContextExceeded) as error:
                 # The server is well: it read the prompt and will say the same again.
                 gate.succeeded(name, Usage(), 0.0)
-                sending.leave()
+                pending.release()
                 declined = isinstance(error, ContentRefused)
                 kept = Reply("", finish="filter", facts={"refusal": str(error)}) if declined else None
                 told = f"{type(error).__name__}: {error}"
                 self.journal.call(
-                    record(attempt, "live", sending.begun, sending.latency, kept, 0.0, told, error.status)
+                    record(attempt, "live", pending.begun, pending.latency, kept, 0.0, told, error.status)
                 )
                 if kept is None:
                     raise
@@ -99,33 +99,33 @@ class Caller:
             except ModelError as error:
                 told = f"{type(error).__name__}: {error}"
                 self.journal.call(
-                    record(attempt, "live", sending.begun, sending.latency, error=told, status=error.status)
+                    record(attempt, "live", pending.begun, pending.latency, error=told, status=error.status)
                 )
-                again = error.retryable and self.patience.allows(error.retry_after)
+                again = error.retryable and self.retry.allows(error.retry_after)
                 self.tally.trouble = told
                 if again:
-                    last = attempt == self.patience.tries
-                    gate.troubled(name, sending.era, error.retry_after, last)
+                    last = attempt == self.retry.tries
+                    gate.failed(name, pending.era, error.retry_after, last)
                 else:
                     gate.refused(name, isinstance(error, AccessRefused))
-                sending.leave()
-                if not again or attempt == self.patience.tries:
+                pending.release()
+                if not again or attempt == self.retry.tries:
                     raise
                 self.tally.retries += 1
-                await self._rest(self.patience.wait(attempt, error.retry_after))
+                await self._rest(self.retry.wait(attempt, error.retry_after))
                 continue
             except BaseException:
-                sending.drop()
-                if sending.begun:
+                pending.drop()
+                if pending.begun:
                     gate.abandoned(name)
-                    sending.leave()
+                    pending.release()
                 raise
             usd = price_of(name, reply.usage, self.prices)
             gate.succeeded(name, reply.usage, usd)
-            sending.leave()
+            pending.release()
             self.tally.trouble = None
             self.tally.refused += reply.finish == "filter"
-            self.journal.call(record(attempt, "live", sending.begun, sending.latency, reply, usd))
+            self.journal.call(record(attempt, "live", pending.begun, pending.latency, reply, usd))
             if self.cache is not None:
                 self.cache.put(key, reply)
             return reply

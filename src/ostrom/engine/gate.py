@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import Protocol
 
-from ostrom.engine.limits import Limiter, Waiter
+from ostrom.engine.limits import Limiter, SlotRequest
 from ostrom.engine.plan import Budget, Tally
 from ostrom.errors import BudgetSpent, ModelGivenUp, OstromError
 from ostrom.models.base import Usage
@@ -26,15 +26,15 @@ class Stopped(OstromError):
 class Gate(Protocol):
     """What a caller needs of a gate.
 
-    Whoever went through gives the place back once (``left``) and says once how it went: with one of the other
+    Whoever went through gives the place back once (``release``) and says once how it went: with one of the other
     four words, before or after. Trouble is told before the place is left, so that nobody walks into it.
     """
 
-    def ask(self, model: str, waiter: Waiter) -> None:
-        """Ask for a place: the waiter goes now or later, or is refused with Stopped or BudgetSpent."""
+    def request_slot(self, model: str, request: SlotRequest) -> None:
+        """Ask for a place: the request goes now or later, or is refused with Stopped or BudgetSpent."""
         ...
 
-    def left(self, model: str) -> None:
+    def release(self, model: str) -> None:
         """The place is free for the next call."""
         ...
 
@@ -42,7 +42,7 @@ class Gate(Protocol):
         """The call came back well, and this is what it took."""
         ...
 
-    def troubled(self, model: str, era: int, retry_after: float | None, last: bool = False) -> None:
+    def failed(self, model: str, era: int, retry_after: float | None, last: bool = False) -> None:
         """The call met a limit, a failure or a timeout; ``last``: it is not tried again."""
         ...
 
@@ -56,7 +56,7 @@ class Gate(Protocol):
 
 
 @dataclass(slots=True)
-class _Door:
+class _ModelState:
     limiter: Limiter
     successes: int = 0
     failures_in_a_row: int = 0
@@ -74,33 +74,33 @@ class RunGate:
     def __init__(self, tally: Tally, budget: Budget, stopping: asyncio.Event) -> None:
         self.tally, self.budget, self.stopping = tally, budget, stopping
         self.reserved = 0
-        self._doors: dict[str, _Door] = {}
+        self._models: dict[str, _ModelState] = {}
 
     def open(self, model: str, start: int, most: int) -> None:
         """Take a model into the run."""
-        self._doors[model] = _Door(Limiter(start, most, self._admit))
+        self._models[model] = _ModelState(Limiter(start, most, self._admit))
 
     @property
     def most(self) -> int:
         """The most calls in flight to all models together."""
-        return sum(door.limiter.most for door in self._doors.values())
+        return sum(state.limiter.most for state in self._models.values())
 
     @property
     def places(self) -> int:
         """The calls that may be in flight to all models together by now."""
-        return sum(int(door.limiter.limit) for door in self._doors.values())
+        return sum(int(state.limiter.limit) for state in self._models.values())
 
-    def ask(self, model: str, waiter: Waiter) -> None:
-        door = self._doors[model]
-        if door.closed is not None:
-            waiter.refuse(door.closed)
+    def request_slot(self, model: str, request: SlotRequest) -> None:
+        state = self._models[model]
+        if state.closed is not None:
+            request.refuse(state.closed)
         else:
-            door.limiter.ask(waiter)
+            state.limiter.request_slot(request)
 
-    def take(self, model: str) -> int | None:
+    def try_acquire(self, model: str) -> int | None:
         """A place if one is free at once, else None; raises Stopped or BudgetSpent."""
-        door = self._doors[model]
-        return None if door.closed is not None else door.limiter.take()
+        state = self._models[model]
+        return None if state.closed is not None else state.limiter.try_acquire()
 
     def _admit(self) -> None:
         if self.stopping.is_set():
@@ -112,18 +112,18 @@ class RunGate:
     def stop(self) -> None:
         """Let nobody in any more, neither those who come nor those who wait."""
         self.stopping.set()
-        for door in self._doors.values():
-            door.limiter.turn_away(Stopped("stopped"))
+        for state in self._models.values():
+            state.limiter.refuse_all(Stopped("stopped"))
 
-    def left(self, model: str) -> None:
+    def release(self, model: str) -> None:
         self.tally.in_flight -= 1
-        self._doors[model].limiter.left()
+        self._models[model].limiter.release()
 
     def succeeded(self, model: str, usage: Usage, usd: float | None) -> None:
         self.reserved -= 1
-        door = self._doors[model]
-        door.successes += 1
-        door.failures_in_a_row = 0
+        state = self._models[model]
+        state.successes += 1
+        state.failures_in_a_row = 0
         tally = self.tally
         tally.calls += 1
         tally.tokens_in += usage.input or 0
@@ -132,47 +132,47 @@ class RunGate:
             tally.unpriced += 1
         else:
             tally.usd += usd
-        door.limiter.succeeded()
+        state.limiter.succeeded()
 
-    def troubled(self, model: str, era: int, retry_after: float | None, last: bool = False) -> None:
-        door = self._failed(model)
-        door.exhausted = door.exhausted or last
-        door.limiter.troubled(era, retry_after)
+    def failed(self, model: str, era: int, retry_after: float | None, last: bool = False) -> None:
+        state = self._failed(model)
+        state.exhausted = state.exhausted or last
+        state.limiter.failed(era, retry_after)
         if retry_after is not None:
             self.tally.wait_until = max(self.tally.wait_until, time.monotonic() + retry_after)
 
     def refused(self, model: str, for_good: bool = False) -> None:
-        door = self._failed(model)
-        door.exhausted = True
-        door.useless = door.useless or for_good
+        state = self._failed(model)
+        state.exhausted = True
+        state.useless = state.useless or for_good
 
     def abandoned(self, model: str) -> None:  # noqa: ARG002
         self.reserved -= 1
 
-    def hopeless(self, tries: int) -> set[str]:
+    def models_to_abort(self, tries: int) -> set[str]:
         """The models that fail so steadily that going on would only waste calls."""
         return {
             model
-            for model, door in self._doors.items()
-            if door.closed is not None
-            or door.useless
-            or (door.exhausted and not door.successes)
-            or door.failures_in_a_row >= BREAKER * tries
+            for model, state in self._models.items()
+            if state.closed is not None
+            or state.useless
+            or (state.exhausted and not state.successes)
+            or state.failures_in_a_row >= BREAKER * tries
         }
 
     def give_up(self, model: str, why: str) -> None:
         """Make no more calls to a model; those under way come to their end."""
-        door = self._doors[model]
-        if door.closed is None:
-            door.closed = ModelGivenUp(why)
-            door.limiter.turn_away(door.closed)
+        state = self._models[model]
+        if state.closed is None:
+            state.closed = ModelGivenUp(why)
+            state.limiter.refuse_all(state.closed)
 
-    def _failed(self, model: str) -> _Door:
+    def _failed(self, model: str) -> _ModelState:
         self.reserved -= 1
-        door = self._doors[model]
-        door.failures_in_a_row += 1
+        state = self._models[model]
+        state.failures_in_a_row += 1
         self.tally.calls += 1
-        return door
+        return state
 
     def _check_budget(self) -> None:
         """Refuse a call that the budget does not cover; calls under way count as the mean of those made."""

@@ -10,13 +10,13 @@ from typing import Protocol
 from ostrom.errors import OstromError
 
 
-class Waiter(Protocol):
+class SlotRequest(Protocol):
     """Somebody who asked for a place."""
 
     dropped: bool
     """Whether the place is no longer wanted."""
 
-    def go(self, era: int) -> None:
+    def start(self, era: int) -> None:
         """There is a place; the era is to be handed back with the result."""
         ...
 
@@ -38,20 +38,20 @@ class Limiter:
         self.most = max(1, most)
         self.in_flight = 0
         self._admit = admit
-        self._waiting: deque[Waiter] = deque()
+        self._waiting: deque[SlotRequest] = deque()
         self._era = 0
         self._pause_until = 0.0
         self._alarm: asyncio.TimerHandle | None = None
         self._alarm_at = 0.0
 
-    def ask(self, waiter: Waiter) -> None:
+    def request_slot(self, request: SlotRequest) -> None:
         """Ask for a place. It is had at once or later: whoever gives a place back sends the next one off."""
-        self._waiting.append(waiter)
-        self._hand_out()
+        self._waiting.append(request)
+        self._grant_free_slots()
 
-    def take(self) -> int | None:
+    def try_acquire(self) -> int | None:
         """A place if one is free at once, else None."""
-        if self._waiting or self.in_flight >= int(self.limit) or self._held_back():
+        if self._waiting or self.in_flight >= int(self.limit) or self._is_paused():
             return None
         self._admit()
         self.in_flight += 1
@@ -60,9 +60,9 @@ class Limiter:
     def succeeded(self) -> None:
         """A call came back well; its place may have been left before that was known."""
         self.limit = min(float(self.most), self.limit + 1.0 / self.limit)
-        self._hand_out()
+        self._grant_free_slots()
 
-    def troubled(self, era: int, retry_after: float | None = None) -> None:
+    def failed(self, era: int, retry_after: float | None = None) -> None:
         """A call met a limit, a failure or a timeout; its place is left after this was heard."""
         if era == self._era:
             self._era += 1
@@ -71,34 +71,34 @@ class Limiter:
             until = asyncio.get_running_loop().time() + retry_after
             self._pause_until = max(self._pause_until, until)
 
-    def turn_away(self, error: OstromError) -> None:
+    def refuse_all(self, error: OstromError) -> None:
         """Refuse everybody who waits."""
         while self._waiting:
-            waiter = self._waiting.popleft()
-            if not waiter.dropped:
-                waiter.refuse(error)
+            request = self._waiting.popleft()
+            if not request.dropped:
+                request.refuse(error)
 
-    def left(self) -> None:
+    def release(self) -> None:
         """A place is free again."""
         self.in_flight -= 1
-        self._hand_out()
+        self._grant_free_slots()
 
-    def _hand_out(self) -> None:
+    def _grant_free_slots(self) -> None:
         """Give free places to those who wait."""
         waiting = self._waiting
-        while waiting and self.in_flight < int(self.limit) and not self._held_back():
-            waiter = waiting.popleft()
-            if waiter.dropped:
+        while waiting and self.in_flight < int(self.limit) and not self._is_paused():
+            request = waiting.popleft()
+            if request.dropped:
                 continue
             try:
                 self._admit()
             except OstromError as error:
-                waiter.refuse(error)
+                request.refuse(error)
                 continue
             self.in_flight += 1
-            waiter.go(self._era)
+            request.start(self._era)
 
-    def _held_back(self) -> bool:
+    def _is_paused(self) -> bool:
         """Whether everyone has to be patient; then the end of it is not missed."""
         if not self._pause_until:
             return False
@@ -111,9 +111,9 @@ class Limiter:
                 self._alarm.cancel()
             # Kept beside the timer: not every event loop's timer can say when it is due.
             self._alarm_at = self._pause_until
-            self._alarm = loop.call_at(self._alarm_at, self._go_on)
+            self._alarm = loop.call_at(self._alarm_at, self._end_pause)
         return True
 
-    def _go_on(self) -> None:
+    def _end_pause(self) -> None:
         self._alarm = None
-        self._hand_out()
+        self._grant_free_slots()

@@ -99,7 +99,7 @@ class LiveMatch:
 
     def _instant(self, decision: Decision) -> Answer:
         """A script's answer depends on nothing but the past and the seed: it need not wait for the disk."""
-        answer = self.agents[decision.player].reply(decision, _Desk(self, decision.player))
+        answer = self.agents[decision.player].reply(decision, _DecisionContext(self, decision.player))
         self.journal.answer(self.unit.index, self.step, decision.player, "", answer, 0, asked(decision))
         return answer
 
@@ -136,8 +136,8 @@ class LiveMatch:
             compare_count(unit, self.step, self._used, self._held)
 
     async def _live(self, decision: Decision) -> Answer:
-        desk = _Desk(self, decision.player)
-        answer = await self.agents[decision.player].answer(decision, desk)
+        context = _DecisionContext(self, decision.player)
+        answer = await self.agents[decision.player].answer(decision, context)
         if answer.reading == "missed" and self.unit.mechanism.missing is None:
             raise InvalidAnswers(
                 f"mechanism {self.unit.mechanism.name}: player {decision.player + 1} missed a decision, and the study "
@@ -146,12 +146,12 @@ class LiveMatch:
         if answer.reading in ("policy", "refused"):
             self.tally.policies += 1
         self.journal.answer(
-            self.unit.index, self.step, decision.player, "", answer, desk.complaints, asked(decision)
+            self.unit.index, self.step, decision.player, "", answer, context.complaints, asked(decision)
         )
         return answer
 
 
-class _Desk:
+class _DecisionContext:
     """Where one decision of a match is answered."""
 
     __slots__ = ("complaints", "match", "player", "step", "unit")
@@ -178,7 +178,7 @@ class _Desk:
                 return reply
         return await match.calls.call(match.unit, self.step, self.player, part, model, request)
 
-    async def settle(self, part: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
+    async def answer_once(self, part: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
         match = self.match
         known = match.known.get((self.step, self.player, part))
         if known is not None:
@@ -194,14 +194,14 @@ class _Desk:
         await match.journal.flush()
         return answer
 
-    def settled(self, part: str) -> list[Answer]:
+    def earlier_answers(self, part: str) -> list[Answer]:
         return [
             answer
             for (_, player, name), (answer, *_) in self.match.known.items()
             if player == self.player and name == part
         ]
 
-    def complain(self, reason: str) -> None:  # noqa: ARG002
+    def count_invalid(self, reason: str) -> None:  # noqa: ARG002
         self.complaints += 1
         self.match.tally.invalid += 1
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ostrom.agents.base import Seats
+from ostrom.agents.base import PersonAgentFactory
 from ostrom.agents.config import AgentConfig
 from ostrom.errors import OstromError
 from ostrom.games.game import Game
@@ -102,7 +102,7 @@ class Plan(Protocol):
         ...
 
 
-class Arrivals(Seats, Protocol):
+class Arrivals(PersonAgentFactory, Protocol):
     """Units that arise while a run goes on, because somebody arrives; a plan may have them as ``arrivals``."""
 
     async def begin(self, journal: Journal) -> None:

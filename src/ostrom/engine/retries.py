@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """Exponential back-off with full jitter, or what the server asks for.
 
     The jitter decides only when a call is made, never what it answers, so it needs no keyed stream.
@@ -22,7 +22,7 @@ class Patience:
     def allows(self, retry_after: float | None) -> bool:
         """Whether what the server asks for is worth waiting for.
 
-        >>> Patience().allows(30.0), Patience().allows(None), Patience().allows(1e8)
+        >>> RetryPolicy().allows(30.0), RetryPolicy().allows(None), RetryPolicy().allows(1e8)
         (True, True, False)
         """
         return retry_after is None or retry_after <= self.most_asked
@@ -30,7 +30,7 @@ class Patience:
     def wait(self, failures: int, retry_after: float | None = None) -> float:
         """Seconds to wait after so many failures in a row.
 
-        >>> 0 <= Patience().wait(1) <= 0.5
+        >>> 0 <= RetryPolicy().wait(1) <= 0.5
         True
         """
         backoff = random.uniform(0, min(self.longest, self.first * 2 ** (failures - 1)))

@@ -15,7 +15,7 @@ from ostrom import __version__
 from ostrom.agents.policy import SkipMatch
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.arriving import play_arrivals
-from ostrom.engine.executors.base import Assignment, Executor, Manner, Session, UnitEnd
+from ostrom.engine.executors.base import Assignment, CallSettings, Executor, Session, UnitEnd
 from ostrom.engine.executors.cluster import Cluster
 from ostrom.engine.executors.local import LocalExecutor
 from ostrom.engine.folder import Folder
@@ -23,7 +23,7 @@ from ostrom.engine.gate import Stopped
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Arrivals, Plan, Tally, Unit
 from ostrom.engine.questions import ReplayDiffers
-from ostrom.engine.retries import Patience
+from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.rows import Rows
 from ostrom.errors import (
     BudgetSpent,
@@ -59,7 +59,7 @@ class Options:
     prices: Mapping[str, Any] | None = None
     arrays: bool = True
     """Play scripted matches as arrays where that is possible; the results are the same."""
-    patience: Patience = field(default_factory=Patience)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
     cluster: Cluster | None = None
     """Play on a Ray cluster; None: in this process."""
     ask_again: bool = False
@@ -106,12 +106,16 @@ class Runner:
 
     def _executor(self, models: Mapping[str, Model], open_models: OpenModel | None) -> Executor:
         options = self.options
-        manner = Manner(options.patience, options.max_connections, options.start_connections, options.prices)
+        call_settings = CallSettings(
+            options.retry, options.max_connections, options.start_connections, options.prices
+        )
         if options.cluster is None:
-            return LocalExecutor(models, self.library, manner, options.cache)
+            return LocalExecutor(models, self.library, call_settings, options.cache)
         from ostrom.engine.executors.ray import RayExecutor
 
-        return RayExecutor(options.cluster, self.plan, open_models, self.library, manner, options.cache)
+        return RayExecutor(
+            options.cluster, self.plan, open_models, self.library, call_settings, options.cache
+        )
 
     def stop(self, why: str, *, interrupted: bool = False) -> None:
         """Stop cleanly: calls under way come to their end and are kept, nothing new is begun."""
@@ -132,7 +136,7 @@ class Runner:
         """Play until the plan is done, the budget is spent or someone stops it."""
         journal = self.folder.open_journal(create=True)
         try:
-            self._take_stock(journal)
+            self._count_units(journal)
             self._verify(journal)
             journal.start()
             await self.executor.start(Session(self.plan, journal, self.tally))
@@ -156,7 +160,7 @@ class Runner:
             return Result(tally, complete=True)
         return Result(tally, False, self._why, self._interrupted)
 
-    def _take_stock(self, journal: Journal) -> None:
+    def _count_units(self, journal: Journal) -> None:
         """What earlier sessions did counts: ended matches, money, calls."""
         self._states = self._final(journal.states())
         self._begun = journal.begun()
@@ -252,7 +256,7 @@ class Runner:
                     await self._conclude(unit, await self._play(unit, journal), journal)
                 elif not self._all_given_up:
                     self._failed(unit, journal, 0, given_up)
-                if busy > self.executor.room():
+                if busy > self.executor.capacity():
                     break  # there are fewer places than there were; the others go on
             else:
                 all_begun = True
@@ -260,7 +264,7 @@ class Runner:
 
         try:
             while True:
-                while not all_begun and not self.stopping.is_set() and busy < self.executor.room():
+                while not all_begun and not self.stopping.is_set() and busy < self.executor.capacity():
                     busy += 1
                     playing.add(asyncio.create_task(work()))
                 if not playing:
@@ -329,7 +333,7 @@ class Runner:
             self._failed(unit, journal, ended.steps, self._unplayable(unit) or str(error))
         elif isinstance(error, ModelError):
             told = f"{type(error).__name__}: {error}"
-            for model in models_of(unit) & await self.executor.hopeless() - self._given_up.keys():
+            for model in models_of(unit) & await self.executor.models_to_abort() - self._given_up.keys():
                 self._given_up[model] = told
                 self.executor.give_up(model, told)
                 self._lost = self._lost or error

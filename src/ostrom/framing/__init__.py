@@ -2,7 +2,7 @@
 
 from ostrom.framing.config import Framing
 from ostrom.framing.library import Library
-from ostrom.framing.page import Prompt
-from ostrom.framing.voice import Voice
+from ostrom.framing.prompt import Prompt
+from ostrom.framing.prompt_renderer import PromptRenderer
 
-__all__ = ["Framing", "Library", "Prompt", "Voice"]
+__all__ = ["Framing", "Library", "Prompt", "PromptRenderer"]

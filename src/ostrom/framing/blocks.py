@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ostrom.errors import StudyError
-from ostrom.framing.chronicle import Chronicle, Labels
 from ostrom.framing.config import Framing
+from ostrom.framing.history_renderer import HistoryRenderer, Labels
 from ostrom.framing.library import Library
 from ostrom.framing.outcomes import by_payoff, cells
 from ostrom.framing.own_payoffs import OwnPayoffs
@@ -26,13 +26,13 @@ class Blocks:
         framing: Framing,
         library: Library,
         persona: str | None,
-        chronicle: Chronicle,
+        history_renderer: HistoryRenderer,
         labels: Callable[[Game], Labels],
         draw_rows: Callable[[int], np.random.Generator] | None,
         introduces: bool = True,
     ) -> None:
         self.framing, self.library, self.persona = framing, library, persona
-        self.chronicle, self.labels, self._draw_rows = chronicle, labels, draw_rows
+        self.history_renderer, self.labels, self._draw_rows = history_renderer, labels, draw_rows
         self._introduces = introduces
 
     def all(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,7 +68,7 @@ class Blocks:
                 f"payoffs: {name} tells a player its own payoffs; an observer has none",
                 key="agent.framing.payoffs", found=name,
             )  # fmt: skip
-        labels, names, chronicle = self.labels(game), values["names"], self.chronicle
+        labels, names, history_renderer = self.labels(game), values["names"], self.history_renderer
         told: list[dict[str, Any]] = []
         if asked is None or "cells" in asked:  # their number grows exponentially with the number of players
             told = cells(
@@ -77,8 +77,8 @@ class Blocks:
                 self._orders(view, order),
                 labels,
                 names,
-                chronicle.paid,
-                chronicle.reader(observer),
+                history_renderer.paid,
+                history_renderer.reader(observer),
             )
         arranged = partial(self._arranged, view.seat)
         own = OwnPayoffs(game, view.seat, order, labels, names, arranged)

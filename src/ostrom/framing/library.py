@@ -268,8 +268,8 @@ class Library:
             known = self._setups[key] = (owner, make())
         return known[1]
 
-    def shelf(self, key: tuple[Any, ...], owner: object) -> dict[tuple[Any, ...], list[str]]:
-        """A store for ``fill_around`` that is shared under a key; ``owner`` lives as long as the shelf."""
+    def shared_cache(self, key: tuple[Any, ...], owner: object) -> dict[tuple[Any, ...], list[str]]:
+        """A store for ``fill_around`` that is shared under a key; ``owner`` lives as long as the shared_cache."""
         known = self._shelves.get(key)
         if known is None:
             if len(self._shelves) > 256:

@@ -25,7 +25,7 @@ class Branched(Mechanism):
 
     def play(self, game: Game, streams: Streams) -> Play:
         """Play as the rules say; what they draw changes hands when the step is due."""
-        chance = _Turning(streams.origin or streams)
+        chance = _ForkedStreams(streams.origin or streams)
         # The rules only ever draw, which is all that the stand-in offers.
         play = self.rules.play(game, cast("Streams", chance))
         due, step = next(play), 0
@@ -70,7 +70,7 @@ class Moment(Mechanism):
         return len(self.decision.view.history)
 
 
-class _Turning:
+class _ForkedStreams:
     """Streams that are first those of one match, then those of another."""
 
     def __init__(self, first: Streams) -> None:

@@ -56,8 +56,8 @@ async def dial(make: Callable[[], P], host: str, port: int, tls: ssl.SSLContext 
         while waiting or trying:
             if waiting:
                 trying.add(asyncio.create_task(attempt(waiting.popleft())))
-            patience = HEAD_START if waiting else None
-            done, trying = await asyncio.wait(trying, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+            retry = HEAD_START if waiting else None
+            done, trying = await asyncio.wait(trying, timeout=retry, return_when=asyncio.FIRST_COMPLETED)
             failed += [error for task in done if (error := task.exception()) is not None]
             made = [task for task in done if task.exception() is None]
             if made:

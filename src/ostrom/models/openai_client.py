@@ -14,9 +14,9 @@ from ostrom.models.grants import key_for
 from ostrom.models.keys import checked_url, first_set, origin
 from ostrom.models.numbers import at_least_one, positive
 from ostrom.models.openai_wire import PARAMS, decode, encode, is_reasoning_model
-from ostrom.models.sending import Leave
+from ostrom.models.pending_call import Release
 from ostrom.models.services import SERVICES, home_of
-from ostrom.models.transport import Posting, Transport
+from ostrom.models.transport import PendingPost, Transport
 
 __all__ = ["PARAMS", "OpenAIModel", "abilities", "check", "open_service", "open_url"]
 
@@ -55,15 +55,15 @@ class OpenAIModel:
     def __repr__(self) -> str:
         return f"<OpenAIModel {self.name}>"
 
-    def prepare(self, request: Request, leave: Leave | None = None) -> Posting:
+    def prepare(self, request: Request, release: Release | None = None) -> PendingPost:
         """Make one call ready."""
         refuse_beyond(self.abilities, request, self.name)
         body = encode(request, self._model, self._dialect, self._token_word)
-        return Posting(self._transport, body, decode, request, leave)
+        return PendingPost(self._transport, body, decode, request, release)
 
     async def complete(self, request: Request) -> Reply:
         """Make one call."""
-        return await self.prepare(request).at_once()
+        return await self.prepare(request).send_now()
 
     async def close(self) -> None:
         """Shut the connections."""

@@ -15,9 +15,9 @@ from ostrom.models.connection import Address, Connection, ResponseCut, ServerClo
 from ostrom.models.failures import from_status, one_line
 from ostrom.models.http1 import InvalidResponse, Response
 from ostrom.models.keys import host_of
+from ostrom.models.pending_call import PendingCall, Release
 from ostrom.models.redaction import redactor
 from ostrom.models.reply_size import largest_body
-from ostrom.models.sending import Leave, Sending
 from ostrom.models.tls import reason
 
 # Many servers close a connection after five idle seconds: close it before a request can meet that.
@@ -32,7 +32,7 @@ class Decode(Protocol):
         ...
 
 
-class Posting(Sending):
+class PendingPost(PendingCall):
     """A body on its way to a server, and what comes back."""
 
     __slots__ = ("_decode", "_payload", "_request", "_response", "_transport", "largest", "way")
@@ -43,9 +43,9 @@ class Posting(Sending):
         payload: bytes,
         decode: Decode,
         request: Request,
-        leave: Leave | None = None,
+        release: Release | None = None,
     ) -> None:
-        super().__init__(leave)
+        super().__init__(release)
         self._transport, self._payload = transport, payload
         self._decode, self._request = decode, request
         self.largest = largest_body(request)
@@ -54,14 +54,14 @@ class Posting(Sending):
         self.way: Connection | asyncio.Task[None] | None = None
         """What it travels on: a connection, or first the making of one."""
 
-    def go(self, era: int = 0) -> None:
-        super().go(era)
+    def start(self, era: int = 0) -> None:
+        super().start(era)
         try:
             self._transport.send(self._payload, self)
         except Exception as error:  # it is not for whoever made room to hear of this
             self.refuse(error)
 
-    def take(self, found: Response | Exception) -> None:
+    def receive(self, found: Response | Exception) -> None:
         """The exchange is over. A place is passed on at once if the server is well; else that must be heard first."""
         self.arrived()
         connection, self.way = self.way, None
@@ -72,7 +72,7 @@ class Posting(Sending):
             return
         self._transport.returned(connection, well=True)
         if found.status < 300:
-            self.leave()
+            self.release()
         if not self._response.done():
             self._response.set_result(found)
 
@@ -139,7 +139,7 @@ class Transport:
     def __repr__(self) -> str:
         return f"<Transport {self.who}>"
 
-    def send(self, payload: bytes, posting: Posting) -> None:
+    def send(self, payload: bytes, pending: PendingPost) -> None:
         """Send a body over a connection that is kept, at once, or over a new one."""
         loop = asyncio.get_running_loop()
         if self._loop is not loop or self._closed:
@@ -148,29 +148,29 @@ class Transport:
         deadline = now + self.timeout
         connection = self._kept(now - KEEP_ALIVE)
         if connection is not None:
-            self._send(payload, posting, connection, deadline)
+            self._send(payload, pending, connection, deadline)
         else:
-            posting.way = loop.create_task(self._send_anew(payload, posting, deadline))
+            pending.way = loop.create_task(self._send_anew(payload, pending, deadline))
 
-    async def _send_anew(self, payload: bytes, posting: Posting, deadline: float) -> None:
+    async def _send_anew(self, payload: bytes, pending: PendingPost, deadline: float) -> None:
         try:
             connection = await self._connect(deadline)
         except Exception as error:  # whatever it is: somebody waits for it
-            posting.refuse(error)
+            pending.refuse(error)
             return
         if self._closed:
             connection.abort()
-            posting.refuse(self.failure(ServerClosed()))
+            pending.refuse(self.failure(ServerClosed()))
         else:
-            self._send(payload, posting, connection, deadline)
+            self._send(payload, pending, connection, deadline)
 
-    def _send(self, payload: bytes, posting: Posting, connection: Connection, deadline: float) -> None:
-        posting.way = connection
+    def _send(self, payload: bytes, pending: PendingPost, connection: Connection, deadline: float) -> None:
+        pending.way = connection
         self._busy[connection] = deadline
         if self._alarm is None:
             assert self._loop is not None
             self._alarm = self._loop.call_at(deadline, self._expire, self._loop)
-        connection.exchange(self._address.request(payload), posting.take, posting.largest)
+        connection.exchange(self._address.request(payload), pending.receive, pending.largest)
 
     def returned(self, connection: Connection, *, well: bool) -> None:
         """An exchange is over."""

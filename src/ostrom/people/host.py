@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ostrom.agents.base import Agent, Desk
+from ostrom.agents.base import Agent, DecisionContext
 from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer
-from ostrom.framing import Voice
+from ostrom.framing import PromptRenderer
 from ostrom.people.guest import Guest
 from ostrom.people.inbox import Open
 from ostrom.people.leading import Leading
@@ -32,16 +32,16 @@ class Host(Leading):
     def seat(
         self,
         config: AgentConfig,
-        voice: Voice,
+        renderer: PromptRenderer,
         others: Sequence[AgentConfig],
         agent: Callable[[AgentConfig], Agent],
     ) -> Agent:
         """The agent of a person."""
-        return SeatedPerson(self, config, voice, others, agent)
+        return SeatedPerson(self, config, renderer, others, agent)
 
     # -- playing -------------------------------------------------------------------------------------
 
-    async def ask_in_match(self, guest: Guest, entry: Open, desk: Desk) -> Answer:
+    async def ask_in_match(self, guest: Guest, entry: Open, context: DecisionContext) -> Answer:
         """Ask a person for a decision of a match, within its time and not before it may be shown."""
         rules, loop = self.plan.people_of(guest.cell or 0).time, asyncio.get_running_loop()
         past = len(entry.decision.view.history)
@@ -49,7 +49,7 @@ class Host(Leading):
             entry.limit = rules.decision * guest.factor
         if rules.reveal is not None and guest.answered is not None and past > guest.rounds:
             low, high = rules.reveal
-            entry.due = guest.answered + low + (high - low) * desk.chance("reveal")
+            entry.due = guest.answered + low + (high - low) * context.chance("reveal")
         guest.rounds, guest.labels, entry.interrupted = past, entry.labels, guest.resumed
         starts = None
         if len(self.plan.book.tables[self.plan.place_of(entry.unit, entry.player)[0]].people) > 1:

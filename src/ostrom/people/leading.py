@@ -9,7 +9,7 @@ from asyncio import FIRST_COMPLETED
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from ostrom.agents.base import Desk
+from ostrom.agents.base import DecisionContext
 from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer
 from ostrom.engine.journal import Journal
@@ -200,9 +200,9 @@ class Leading:
 
     # -- leading a visit -----------------------------------------------------------------------------
 
-    async def lead(self, decision: Decision, desk: Desk) -> Answer:
+    async def lead(self, decision: Decision, context: DecisionContext) -> Answer:
         """Answer a decision of a visit: the host's own, or the person's."""
-        guest = self.guests[desk.unit // self.plan.stride]
+        guest = self.guests[context.unit // self.plan.stride]
         if guest.leaving is not None and decision.kind != "arrive":
             return Answer({"end": guest.leaving}, "assigned")
         guest.state = STATES.get(decision.kind, guest.state)
@@ -212,16 +212,16 @@ class Leading:
         if (chosen := decision.view.facts.get("accommodation")) is not None:
             guest.factor = None if chosen == "none" else float(chosen)
         if decision.kind in HOSTED:
-            value = await getattr(self, f"_{decision.kind}")(guest, decision, desk)
+            value = await getattr(self, f"_{decision.kind}")(guest, decision, context)
             self.plan.book.learn(guest.visit, value)
             return Answer(value, "assigned")
         first = self.people.visit[0].kind
         if decision.kind == first and decision.view.facts["number"] == 0 and not guest.test and self.full():
             return Answer({"end": "full"}, "assigned")
-        entry = Open(desk.unit, desk.step, desk.player, decision, interrupted=guest.resumed)
+        entry = Open(context.unit, context.step, context.player, decision, interrupted=guest.resumed)
         if (sheet := self.sheet(decision, self.people.languages[0])) is not None:
             orders = {
-                name: [int(i) for i in desk.draw(f"order:{name}").permutation(len(question.options))]
+                name: [int(i) for i in context.draw(f"order:{name}").permutation(len(question.options))]
                 for name, question in sheet.named()
                 if question.order == "random"
             }
@@ -236,19 +236,19 @@ class Leading:
         number = decision.view.facts.get("number")
         return None if number is None else self.plan.sheet(self.people.visit[number], language)
 
-    async def _arrive(self, guest: Guest, _: Decision, __: Desk) -> dict[str, Any]:
+    async def _arrive(self, guest: Guest, _: Decision, __: DecisionContext) -> dict[str, Any]:
         return {"code": guest.code, "test": guest.test, "at": round(guest.began, 3)}
 
-    async def _assign(self, guest: Guest, _: Decision, desk: Desk) -> dict[str, Any]:
+    async def _assign(self, guest: Guest, _: Decision, context: DecisionContext) -> dict[str, Any]:
         rule = self.people.assign
         quota = self.people.quota if not guest.test else 10**9
-        cell = choose_cell(self.occupied(), quota, rule.rule, rule.coin, desk.draw("assign"))
+        cell = choose_cell(self.occupied(), quota, rule.rule, rule.coin, context.draw("assign"))
         if cell is None:
             return {"end": "full"}
         guest.cell = cell
         return {"cell": cell}
 
-    async def _seat(self, guest: Guest, decision: Decision, _: Desk) -> dict[str, Any]:
+    async def _seat(self, guest: Guest, decision: Decision, _: DecisionContext) -> dict[str, Any]:
         match, key = int(decision.view.facts["match"]), str(decision.view.facts["game"])
         assert guest.cell is not None
         lobby = self.people.lobby
@@ -265,7 +265,7 @@ class Leading:
         more = {"stand_ins": {str(seat): name for seat, name in stand_ins.items()}} if stand_ins else {}
         return {"table": table, "player": player, "match": match, **more}
 
-    async def _match(self, guest: Guest, decision: Decision, desk: Desk) -> dict[str, Any]:
+    async def _match(self, guest: Guest, decision: Decision, context: DecisionContext) -> dict[str, Any]:
         """Play the match that the person has a seat in, and say what it came to for them."""
         match = int(decision.view.facts["match"])
         seat = self.plan.book.visits[guest.visit].seats[match]
@@ -288,7 +288,7 @@ class Leading:
         result = result_of(self.plan.unit(seat.unit), self._journal, seat.player)
         if time_.reveal is not None and result.ended == "done" and guest.answered is not None:
             low, high = time_.reveal
-            wait = guest.answered + low + (high - low) * desk.chance("reveal") - loop.time()
+            wait = guest.answered + low + (high - low) * context.chance("reveal") - loop.time()
             await asyncio.sleep(max(0.0, wait))
         guest.result = result.shown(guest.labels)
         guest.table = guest.player = guest.answered = None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ostrom.agents.base import Agent, Desk
+from ostrom.agents.base import Agent, DecisionContext
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
-from ostrom.framing import Voice
+from ostrom.framing import PromptRenderer
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import memories
 from ostrom.people.inbox import Open
@@ -27,33 +27,33 @@ class SeatedPerson:
         self,
         host: Host,
         config: AgentConfig,
-        voice: Voice,
+        renderer: PromptRenderer,
         others: Sequence[AgentConfig],
         agent: Callable[[AgentConfig], Agent],
     ) -> None:
-        self.host, self.config, self.voice, self._agent = host, config, voice, agent
+        self.host, self.config, self.renderer, self._agent = host, config, renderer, agent
         self.memory = memories.build(config.memory, key="agent.memory")
         self.served = [other.identity for other in others]
         """The agents that sit at the same table: kept with every answer."""
         self._stand_in: Agent | None = None
 
-    def reply(self, decision: Decision, desk: Desk) -> Answer:
+    def reply(self, decision: Decision, context: DecisionContext) -> Answer:
         """A person takes time."""
         raise NotImplementedError("a person answers with answer()")
 
-    async def answer(self, decision: Decision, desk: Desk) -> Answer:
+    async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
         """Ask the person, or who takes the seat when the person has left."""
         if decision.view.mechanism == "visit":
-            return await self.host.lead(decision, desk)
+            return await self.host.lead(decision, context)
         if self._stand_in is None:
-            guest = self.host.guest_at(desk.unit, desk.player)
+            guest = self.host.guest_at(context.unit, context.player)
             if guest.leaving is None and guest.end is None:
-                answer = await self.host.ask_in_match(guest, self._entry(decision, desk), desk)
+                answer = await self.host.ask_in_match(guest, self._entry(decision, context), context)
                 if answer.reading != "assigned":
                     return answer
-            self._take_over(desk)
+            self._take_over(context)
         assert self._stand_in is not None
-        answer = await self._stand_in.answer(decision, desk)
+        answer = await self._stand_in.answer(decision, context)
         return Answer(
             answer.value,
             answer.reading,
@@ -62,18 +62,18 @@ class SeatedPerson:
             answer.facts,
         )
 
-    def _take_over(self, desk: Desk) -> None:
+    def _take_over(self, context: DecisionContext) -> None:
         """The person has left: the declared agent takes the seat, or the match ends here."""
-        config = self.host.stand_in(desk.unit)
+        config = self.host.stand_in(context.unit)
         if config is None:
-            guest = self.host.guest_at(desk.unit, desk.player)
-            raise SkipMatch(f"player {desk.player + 1} left: {guest.leaving or guest.end}")
+            guest = self.host.guest_at(context.unit, context.player)
+            raise SkipMatch(f"player {context.player + 1} left: {guest.leaving or guest.end}")
         self._stand_in = self._agent(config)
 
-    def _entry(self, decision: Decision, desk: Desk) -> Open:
-        shown = self.memory.show(decision.view, lambda n, purpose: desk.draw(f"memory:{purpose}", n))
-        prompt = self.voice.prompt(decision, shown, desk.draw("order"), self.config.facts)
+    def _entry(self, decision: Decision, context: DecisionContext) -> Open:
+        shown = self.memory.show(decision.view, lambda n, purpose: context.draw(f"memory:{purpose}", n))
+        prompt = self.renderer.prompt(decision, shown, context.draw("order"), self.config.facts)
         return Open(
-            desk.unit, desk.step, desk.player, decision, prompt, shown, self.voice.labels(decision.view.game),
-            facts={**prompt.facts, "served": self.served},
+            context.unit, context.step, context.player, decision, prompt, shown,
+            self.renderer.labels(decision.view.game), facts={**prompt.facts, "served": self.served},
         )  # fmt: skip

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ostrom.agents.base import Agent, Desk
+from ostrom.agents.base import Agent, DecisionContext
 from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer, Choice
-from ostrom.framing import Voice
+from ostrom.framing import PromptRenderer
 from ostrom.mechanisms.protocol import Decision
 from ostrom.people.guest import Guest
 from ostrom.people.host import Host
@@ -82,12 +82,12 @@ class PilotHost(Host):
     def seat(
         self,
         config: AgentConfig,
-        voice: Voice,
+        renderer: PromptRenderer,
         others: Sequence[AgentConfig],
         agent: Callable[[AgentConfig], Agent],
     ) -> Agent:
         """The seat of a simulated person, with the agent that decides for it."""
-        return _Simulated(self, config, voice, others, agent)
+        return _Simulated(self, config, renderer, others, agent)
 
 
 class _Simulated(SeatedPerson):
@@ -95,32 +95,34 @@ class _Simulated(SeatedPerson):
 
     host: PilotHost
 
-    async def answer(self, decision: Decision, desk: Desk) -> Answer:
+    async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
         """Ask the participant, as a person would be asked."""
         if decision.view.mechanism == "visit" or self._stand_in is not None:
-            return await super().answer(decision, desk)
+            return await super().answer(decision, context)
         if not hasattr(self, "_mind"):
             self._mind = self._agent(self.host.crowd.config)
         if self.host.thoughts is not None:
-            self.host.thoughts[desk.unit, desk.player] = (await self._mind.answer(decision, desk)).value
-            return await super().answer(decision, desk)
-        asked = asyncio.ensure_future(super().answer(decision, desk))
+            self.host.thoughts[context.unit, context.player] = (
+                await self._mind.answer(decision, context)
+            ).value
+            return await super().answer(decision, context)
+        asked = asyncio.ensure_future(super().answer(decision, context))
         try:
-            thought = await self._mind.answer(decision, desk)
-            await self._send(thought, desk, asked)
+            thought = await self._mind.answer(decision, context)
+            await self._send(thought, context, asked)
             return await asked
         finally:
             asked.cancel()
 
-    async def _send(self, thought: Answer, desk: Desk, asked: asyncio.Future[Answer]) -> None:
+    async def _send(self, thought: Answer, context: DecisionContext, asked: asyncio.Future[Answer]) -> None:
         """Send the answer as soon as it may be given; what the participant misses is not sent."""
         host = self.host
-        guest = host.guest_at(desk.unit, desk.player)
+        guest = host.guest_at(context.unit, context.player)
         entry = await _next(host, guest, lambda: asked.done())
         if entry is None:
             return
         host.shown(entry)
-        if entry.limit is not None and desk.chance("miss") < host.crowd.miss:
+        if entry.limit is not None and context.chance("miss") < host.crowd.miss:
             host.missed(entry)
         elif not await host.gone(guest):
             await host.settle(guest, entry, thought.value)

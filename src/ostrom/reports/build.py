@@ -50,11 +50,11 @@ def build_report(data: RunData, wanted: Sequence[Spec] | None = None, *, safe: b
     need_extras()
     if wanted is None:
         wanted = (data.study.get("report") or {}).get("panels") or ()
-    desk = ReportFiles(data, safe=safe)
-    first = desk.first()
-    sections = [desk.section(spec) for spec in chosen_panels(wanted)]
+    context = ReportFiles(data, safe=safe)
+    first = context.first()
+    sections = [context.section(spec) for spec in chosen_panels(wanted)]
     page = render_page(data, first, sections, warnings(data), card(data), reproduce(data), findings(data))
-    path = desk.write(page)
+    path = context.write(page)
     return Report(path, tuple(f"{s.title}: {s.error}" for s in sections if s.error))
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ostrom.agents.cast import check_told
 from ostrom.agents.config import AgentConfig
+from ostrom.agents.factory import check_told
 from ostrom.agents.strategies import strategies
 from ostrom.engine.plan import Seated
 from ostrom.errors import StudyError, UnknownName, UsageError, unknown_key

@@ -9,7 +9,7 @@ from typing import Any
 
 from ostrom.agents.config import AgentConfig
 from ostrom.engine.entries import Place
-from ostrom.framing.chronicle import short_name
+from ostrom.framing.history_renderer import short_name
 from ostrom.mechanisms.protocol import Decision, Round, View
 from ostrom.memory import Note, memories
 from ostrom.streams import Streams

@@ -7,7 +7,7 @@ from typing import Any
 
 from ostrom.engine.folder import Folder
 from ostrom.engine.plan import Seated, Unit
-from ostrom.framing import Voice
+from ostrom.framing import PromptRenderer
 from ostrom.memory import Shown
 from ostrom.studies.forecast import CHARACTERS_PER_TOKEN, Forecast, PerCall, add_up, reply_of
 from ostrom.studies.judging import JudgePlan, Judging
@@ -26,9 +26,9 @@ def forecast_judging(
     def per_call(unit: Unit, seated: Seated, seat: int) -> PerCall:  # noqa: ARG001
         assert isinstance(unit.mechanism, Judging)
         config = seated.config
-        voice = Voice(config.framing, plan.library, config.style)
+        renderer = PromptRenderer(config.framing, plan.library, config.style)
         question = unit.mechanism.question(unit.game)
-        text = voice.prompt(question, Shown(), None, config.facts).text
+        text = renderer.prompt(question, Shown(), None, config.facts).text
         return PerCall(len(text) / CHARACTERS_PER_TOKEN, *reply_of(config, question.form))
 
     return add_up(total, map(plan.unit, left), per_call, prices)

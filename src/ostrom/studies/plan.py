@@ -16,8 +16,8 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from ostrom.agents.cast import voice_of
 from ostrom.agents.config import AgentConfig
+from ostrom.agents.factory import voice_of
 from ostrom.agents.style import styles
 from ostrom.agents.tree import Trees
 from ostrom.engine.plan import Budget, Seated, Unit

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ostrom.agents.cast import voice_of
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.explained import explained
+from ostrom.agents.factory import voice_of
 from ostrom.agents.style import styles
 from ostrom.answers import Choice, Form, Mixture, Record
 from ostrom.engine.plan import Unit
@@ -72,10 +72,10 @@ def try_prompts(plan: Asking) -> None:
             continue
         decisions = _decisions(plan, unit)
         for config in speaking:
-            voice = voice_of(config, plan.library)
+            renderer = voice_of(config, plan.library)
             for decision in decisions:
-                voice.prompt(formed(decision, config), _shown(config, decision), None, config.facts)
-            voice.correction("no answer", "")
+                renderer.prompt(formed(decision, config), _shown(config, decision), None, config.facts)
+            renderer.correction("no answer", "")
 
 
 def refuse_other_prompts(old: object, new: Mapping[str, str], where: str, so: str) -> None:

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ostrom.agents.cast import voice_of
 from ostrom.agents.config import AgentConfig
+from ostrom.agents.factory import voice_of
 from ostrom.agents.style import styles
 from ostrom.agents.tree import Trees, tree_key
 from ostrom.engine.folder import Folder
@@ -279,7 +279,7 @@ def forecast_tree(plan: TreePlan, prices: Mapping[str, Any] | None = None) -> Fo
     usd, likely_usd, most_out = 0.0, 0.0, 0
     for seat in plan.seats:
         config, walk, calls = seat.asked, seat.walk, styles.build(seat.config.style).calls
-        voice, memory = (
+        renderer, memory = (
             voice_of(config, plan.library),
             memories.build(config.memory),
         )
@@ -288,7 +288,7 @@ def forecast_tree(plan: TreePlan, prices: Mapping[str, Any] | None = None) -> Fo
         for level in range(walk.rounds):
             view = View(seat.game, walk.seat, walk.name, level + 1, History(list(rounds)), walk.told)
             decision = formed(Decision(0, "act", view, form), config)
-            text = voice.prompt(decision, memory.show(view, _no_chance), None, config.facts).whole
+            text = renderer.prompt(decision, memory.show(view, _no_chance), None, config.facts).whole
             tokens_in += walk.width**level * calls * len(text) / CHARACTERS_PER_TOKEN
             rounds.append(Round(level + 1, (0,) * seat.game.seats, payoffs))
         likely, most = reply_of(config, decision.form)

@@ -21,7 +21,7 @@ from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer, Choice, Mixture, read
 from ostrom.answers.schema import check_schema
 from ostrom.errors import GameError
-from ostrom.framing import Framing, Library, Voice
+from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.mechanisms import Mechanism, mechanisms
@@ -249,15 +249,15 @@ def _check_prompts(rules: Mechanism, match: Playing, library: Library) -> None:
     """Every decision can be put into words, with neutral labels and with the game's own, and read back."""
     for framing in (Framing(), Framing(labels="actions", order="reversed")):
         for style in ("direct", "reasoned"):
-            voice = Voice(framing, library, style)
+            renderer = PromptRenderer(framing, library, style)
             for step in _sample(len(match.asked)):
                 for decision, answer in zip(match.asked[step], match.answers[step], strict=True):
-                    _check_prompt(rules, voice, decision, answer)
+                    _check_prompt(rules, renderer, decision, answer)
 
 
-def _check_prompt(rules: Mechanism, voice: Voice, decision: Decision, answer: Answer) -> None:
+def _check_prompt(rules: Mechanism, renderer: PromptRenderer, decision: Decision, answer: Answer) -> None:
     shown = memories.build("full").show(decision.view, lambda n, _: np.random.default_rng(n))
-    prompt = voice.prompt(decision, shown, None, {})
+    prompt = renderer.prompt(decision, shown, None, {})
     where = f"{rules.name}, {decision.kind}"
     assert prompt.text.strip() == prompt.text, f"{where}: the prompt has blank ends"
     assert "\n\n\n" not in prompt.text, f"{where}: the prompt has a gap of several lines"

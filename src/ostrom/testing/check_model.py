@@ -18,8 +18,8 @@ import orjson
 from ostrom.errors import ModelError, OstromError, RequestRefused
 from ostrom.models import open_model
 from ostrom.models.base import Constraint, Message, Model, Reply, Request
+from ostrom.models.pending_call import PreparesCalls
 from ostrom.models.redaction import redact
-from ostrom.models.sending import Prepares
 
 CHOICES = ("[A0]", "[A1]")
 SCHEMA: Mapping[str, Any] = {
@@ -87,17 +87,17 @@ async def _one_call(model: Model, _: int) -> None:
 
 async def _stages(model: Model, _: int) -> None:
     """A call that is made ready goes out when it is told to, and gives its place back once."""
-    if not isinstance(model, Prepares):
+    if not isinstance(model, PreparesCalls):
         return
     left: list[bool] = []
     call = model.prepare(_request(QUESTION), lambda: left.append(True))
     _must(not call.begun and not left, model, "prepare() begins the call")
-    call.go()
+    call.start()
     reply = await call.reply()
     _must(isinstance(reply, Reply), model, f"a prepared call gave {type(reply).__name__}, not a Reply")
     _must(call.begun > 0 and call.took is not None, model, "a prepared call does not tell when it was made")
-    call.leave()
-    call.leave()
+    call.release()
+    call.release()
     _must(left == [True], model, f"a prepared call gave its place back {len(left)} times")
     model.prepare(_request(QUESTION)).drop()
 

@@ -177,7 +177,7 @@ def test_a_random_player_needs_the_seed_of_its_match() -> None:
 
 @needs_axelrod
 def test_the_agent_takes_the_seed_from_the_match() -> None:
-    class Desk:
+    class DecisionContext:
         def draw(self, purpose: str = "", step: int | None = None) -> np.random.Generator:
             return np.random.default_rng([len(purpose), 7 if step is None else step])
 
@@ -186,8 +186,8 @@ def test_the_agent_takes_the_seed_from_the_match() -> None:
 
     decision = Decision(0, "act", view_of(PRISONERS_DILEMMA, [(0, 0)]), Choice(("cooperate", "defect")))
     agents = [ScriptedAgent(strategies.build("axelrod:Random")) for _ in range(2)]
-    desk: Any = Desk()
-    assert agents[0].reply(decision, desk) == agents[1].reply(decision, desk)
+    context: Any = DecisionContext()
+    assert agents[0].reply(decision, context) == agents[1].reply(decision, context)
 
 
 @needs_axelrod

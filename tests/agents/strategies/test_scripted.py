@@ -30,8 +30,8 @@ CD = ("cooperate", "defect")
 SCHEMA = {"type": "object", "properties": {"m1": {"type": "boolean"}}, "required": ["m1"]}
 
 
-class Desk:
-    """A desk that only draws: scripts make no calls."""
+class DecisionContext:
+    """A context that only draws: scripts make no calls."""
 
     def __init__(self, streams: Streams, step: int, player: int) -> None:
         self.streams, self.unit, self.step, self.player = streams, 0, step, player
@@ -45,13 +45,13 @@ class Desk:
     async def call(self, model: Model, request: Request, part: str = "") -> Reply:
         raise AssertionError("a script makes no calls")
 
-    async def settle(self, part: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
+    async def answer_once(self, part: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
         raise AssertionError("a script has no questions within a decision")
 
-    def settled(self, part: str) -> list[Answer]:
+    def earlier_answers(self, part: str) -> list[Answer]:
         return []
 
-    def complain(self, reason: str) -> None:
+    def count_invalid(self, reason: str) -> None:
         raise AssertionError(f"a script gives valid answers: {reason}")
 
 
@@ -67,7 +67,7 @@ def play(agents: list[ScriptedAgent], mechanism: Repetition, game: Game, streams
     match, step = mechanism.play(game, streams), 1
     due = next(match)
     while True:
-        answers = [agents[d.player].reply(d, Desk(streams, step, d.player)) for d in due]
+        answers = [agents[d.player].reply(d, DecisionContext(streams, step, d.player)) for d in due]
         try:
             due, step = match.send(answers), step + 1
         except StopIteration as end:
@@ -200,15 +200,17 @@ def test_an_agent_that_joins_late_plays_on_as_if_it_had_always_been_there(spec: 
     with pytest.raises(StopIteration) as end:
         for step in range(1, 100):
             seated = old if step < 20 else new
-            due = match.send([seated[d.player].reply(d, Desk(streams, step, d.player)) for d in due])
+            due = match.send(
+                [seated[d.player].reply(d, DecisionContext(streams, step, d.player)) for d in due]
+            )
     assert end.value.value.rounds == whole.rounds
 
 
 def test_waiting_for_a_script_gives_the_same_answer() -> None:
     agent = ScriptedAgent(strategies.build("random:0.5"))
     decision = Decision(0, "act", view_of(PRISONERS_DILEMMA, []), Choice(CD))
-    desk = Desk(Streams(1, 2), 1, 0)
-    assert asyncio.run(agent.answer(decision, desk)) == agent.reply(decision, desk)
+    context = DecisionContext(Streams(1, 2), 1, 0)
+    assert asyncio.run(agent.answer(decision, context)) == agent.reply(decision, context)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6).filter(lambda w: sum(w) > 0.01), st.data())

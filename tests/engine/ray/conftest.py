@@ -10,7 +10,7 @@ import pytest
 from tests.engine.ray.machines import Machines
 
 from ostrom.engine.executors.cluster import Cluster
-from ostrom.engine.retries import Patience
+from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.runner import Options
 
 
@@ -30,7 +30,7 @@ def on_ray(machines: Machines) -> Callable[..., Options]:
     """Options that play on the cluster."""
 
     def options(workers: int = 2, **changes: Any) -> Options:
-        patience = Patience(tries=8, first=0.001, longest=0.02)
-        return Options(cluster=Cluster(workers=workers), patience=patience, **changes)
+        retry = RetryPolicy(tries=8, first=0.001, longest=0.02)
+        return Options(cluster=Cluster(workers=workers), retry=retry, **changes)
 
     return options

@@ -51,9 +51,7 @@ def test_tables_are_the_same_bytes_as_those_of_one_process(
         declared = study(server.model, **changes)
         spread = play(declared, name="run", runs=tmp_path / "ray", options=on_ray())
         server._seen.clear()  # the same faults again: they depend on how often a request has come
-        alone = play(
-            declared, name="run", runs=tmp_path / "local", options=Options(patience=on_ray().patience)
-        )
+        alone = play(declared, name="run", runs=tmp_path / "local", options=Options(retry=on_ray().retry))
     assert tables(tmp_path / "ray/run", tmp_path / "a") == tables(tmp_path / "local/run", tmp_path / "b")
     assert sorted(asked(tmp_path / "ray/run")) == sorted(asked(tmp_path / "local/run"))
     for number in ("done", "skipped", "failed", "calls", "tokens_in", "tokens_out", "invalid", "policies"):

@@ -17,7 +17,7 @@ from ostrom.agents.explained import explained
 from ostrom.analysis.rundata import run_data
 from ostrom.answers import Choice
 from ostrom.errors import StudyError
-from ostrom.framing import Framing, Library, Voice
+from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import Game, build_game
 from ostrom.games.equilibria import best_responses
 from ostrom.games.scenarios import families, scenarios, shipped_cast, shipped_scenario
@@ -49,9 +49,11 @@ PRESENTATIONS = ("rows", "best_responses", "own_sentences", "matrices")
 
 
 def prompt(game: Game, seat: int, framing: Framing, persona: str | None = None, rows: int = 0) -> str:
-    voice = Voice(framing, LIBRARY, "direct", persona, draw_rows=lambda s: np.random.default_rng([rows, s]))
+    renderer = PromptRenderer(
+        framing, LIBRARY, "direct", persona, draw_rows=lambda s: np.random.default_rng([rows, s])
+    )
     decision = replace(act(View(game, seat, "none")), form=explained(Choice(game.actions[seat]), 60))
-    return voice.prompt(decision, Shown(), None, {}).text
+    return renderer.prompt(decision, Shown(), None, {}).text
 
 
 # -- what is shown is what is scored ---------------------------------------------------------------------

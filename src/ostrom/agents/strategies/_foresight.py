@@ -11,14 +11,14 @@ from ostrom.games.game import Game
 
 
 @lru_cache(maxsize=4096)
-def foresee(game: Game) -> tuple[float, ...]:
+def rational_payoffs(game: Game) -> tuple[float, ...]:
     """What every seat expects to be paid when all reason alike.
 
     Weakly dominated actions go, again and again; then everybody answers others who play what is left with
     equal chance. Among equally good actions the cooperative one is played, or else the first listed.
 
     >>> from ostrom.games import build_game
-    >>> foresee(build_game("prisoners_dilemma:coopeval")), foresee(build_game("trust"))
+    >>> rational_payoffs(build_game("prisoners_dilemma:coopeval")), rational_payoffs(build_game("trust"))
     ((1.0, 1.0), (4.0, 4.0))
     """
     left = iterated_elimination(game, weak=True).surviving

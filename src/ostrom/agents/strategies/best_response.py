@@ -10,7 +10,7 @@ from ostrom.agents.bargains import rules_of, stable_design, unfriendly_design
 from ostrom.agents.past import Past
 from ostrom.agents.strategies._actions import action_index, pure
 from ostrom.agents.strategies._by_action import ByAction
-from ostrom.agents.strategies._foresight import foresee
+from ostrom.agents.strategies._foresight import rational_payoffs
 from ostrom.answers import Form, Record
 from ostrom.errors import StudyError
 from ostrom.games.game import Game
@@ -91,7 +91,7 @@ class BestResponse(ByAction):
         candidates = [stable_design(view, form), unfriendly_design(view, form), *_mediators(game, seat, form)]
 
         def worth(value: dict[str, Any]) -> float:
-            return foresee(rules.induced(game, rules.read(game, seat, value)))[seat]
+            return rational_payoffs(rules.induced(game, rules.read(game, seat, value)))[seat]
 
         worths = [worth(value) for value in candidates]
         return candidates[next(i for i, w in enumerate(worths) if w >= max(worths) - 1e-9)]
@@ -100,16 +100,17 @@ class BestResponse(ByAction):
         """Approve the proposals that are worth most, if they are worth no less than none at all."""
         rules, game, seat = rules_of(view.mechanism), view.game, view.seat
         worths = {
-            p["label"]: foresee(rules.induced(game, p["design"]))[seat] for p in view.facts["proposals"]
+            p["label"]: rational_payoffs(rules.induced(game, p["design"]))[seat]
+            for p in view.facts["proposals"]
         }
-        bar = max(*worths.values(), foresee(game)[seat]) - 1e-9
+        bar = max(*worths.values(), rational_payoffs(game)[seat]) - 1e-9
         return {label: worth >= bar for label, worth in worths.items()}
 
     def sign(self, view: View, form: Form) -> dict[str, Any]:  # noqa: ARG002
         """Sign unless the contract is worth less than none."""
         game = view.game
-        under = foresee(contracted_game(game, view.facts["contract"]))[view.seat]
-        return {"sign": under >= foresee(game)[view.seat] - 1e-9}
+        under = rational_payoffs(contracted_game(game, view.facts["contract"]))[view.seat]
+        return {"sign": under >= rational_payoffs(game)[view.seat] - 1e-9}
 
     def punish(self, view: View, form: Form) -> dict[str, int]:  # noqa: ARG002
         """Never: it costs and brings nothing."""

@@ -9,7 +9,7 @@ from ostrom.answers import Answer
 from ostrom.mechanisms.protocol import Decision
 
 if TYPE_CHECKING:
-    from ostrom.agents.base import Desk
+    from ostrom.agents.base import DecisionContext
     from ostrom.agents.language import LanguageAgent
 
 
@@ -18,9 +18,9 @@ class Direct(Style):
 
     name: ClassVar[str] = "direct"
 
-    async def answer(self, agent: LanguageAgent, decision: Decision, desk: Desk) -> Answer:
+    async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
         """One call when all goes well."""
-        return await agent.ask(decision, desk)
+        return await agent.ask(decision, context)
 
 
 STYLE = Direct

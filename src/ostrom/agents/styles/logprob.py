@@ -15,7 +15,7 @@ from ostrom.mechanisms.protocol import Decision
 from ostrom.models.base import Abilities, Message, Request
 
 if TYPE_CHECKING:
-    from ostrom.agents.base import Desk
+    from ostrom.agents.base import DecisionContext
     from ostrom.agents.language import LanguageAgent
 
 
@@ -36,34 +36,34 @@ class Logprob(Style):
         """One token for a choice."""
         return 1 if isinstance(form, Choice) else most
 
-    async def answer(self, agent: LanguageAgent, decision: Decision, desk: Desk) -> Answer:
+    async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
         """One call; questions that are no choice are asked directly."""
         if not isinstance(decision.form, Choice):
-            return await agent.ask(decision, desk)
-        prompt = agent.prompt(decision, desk)
+            return await agent.ask(decision, context)
+        prompt = agent.prompt(decision, context)
         messages = agent.opening(prompt)
         if agent.model.abilities.prefill and prompt.stub:
             messages.append(Message("assistant", prompt.stub))
         temperature = float(agent.config.params.get("temperature", 0.0))
         request = Request(
             tuple(messages),
-            {**agent.params(desk, "logprob"), "temperature": 1.0, "max_tokens": 1},
+            {**agent.params(context, "logprob"), "temperature": 1.0, "max_tokens": 1},
             top_logprobs=20,
         )
         try:
-            reply = await agent.call(desk, request, "logprob")
+            reply = await agent.call(context, request, "logprob")
         except Declined as refusal:
-            return agent.give_up(decision, desk, str(refusal), refused=True)
+            return agent.give_up(decision, context, str(refusal), refused=True)
         read = read_logprobs(reply.logprobs or {}, prompt.labels)
         if isinstance(read, Invalid):
-            desk.complain(read.reason)
-            return agent.give_up(decision, desk, read.reason)
+            context.count_invalid(read.reason)
+            return agent.give_up(decision, context, read.reason)
         if temperature > 0 and read.probabilities is not None:
             keys = list(read.probabilities)
             weights = np.array([read.probabilities[k] for k in keys]) ** (1 / temperature)
             weights /= weights.sum()
             odds = {k: float(w) for k, w in zip(keys, weights, strict=True)}
-            drawn = keys[int(desk.draw("sample").choice(len(keys), p=weights))]
+            drawn = keys[int(context.draw("sample").choice(len(keys), p=weights))]
             read = replace(read, value=drawn, probabilities=odds)
         return agent.with_facts(read, prompt)
 

@@ -10,7 +10,7 @@ from ostrom.answers.length import TOKENS_PER_WORD
 from ostrom.mechanisms.protocol import Decision
 
 if TYPE_CHECKING:
-    from ostrom.agents.base import Desk
+    from ostrom.agents.base import DecisionContext
     from ostrom.agents.language import LanguageAgent
 
 
@@ -28,9 +28,9 @@ class Reasoned(Style):
         """Reasons as long as was asked for, then the answer."""
         return answer + round(TOKENS_PER_WORD * words)
 
-    async def answer(self, agent: LanguageAgent, decision: Decision, desk: Desk) -> Answer:
+    async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
         """One call, or two where the end is forced."""
-        return await agent.ask(decision, desk, think=True)
+        return await agent.ask(decision, context, think=True)
 
 
 STYLE = Reasoned

@@ -10,7 +10,7 @@ from ostrom.answers import Answer, Choice
 from ostrom.mechanisms.protocol import Decision
 
 if TYPE_CHECKING:
-    from ostrom.agents.base import Desk
+    from ostrom.agents.base import DecisionContext
     from ostrom.agents.language import LanguageAgent
 
 
@@ -25,33 +25,33 @@ class Social(Style):
     calls: ClassVar[int] = 2
     questions: ClassVar[tuple[str, ...]] = ("predict",)
 
-    async def answer(self, agent: LanguageAgent, decision: Decision, desk: Desk) -> Answer:
+    async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
         """One call per other player, and one for the choice."""
         if decision.kind != "act":
-            return await agent.ask(decision, desk)
+            return await agent.ask(decision, context)
         view = decision.view
         belief: list[dict[str, Any]] = []
         others = [seat for seat in range(view.game.seats) if seat != view.seat]
         for seat in others:
             part = "predict" if len(others) == 1 else f"predict{seat + 1}"
-            predicted = await self._predict(agent, decision, desk, seat, part)
+            predicted = await self._predict(agent, decision, context, seat, part)
             belief.append({"seat": seat, "action": view.game.index(seat, predicted.value)})
         # The belief lives in this one prompt: the view that the rules handed out stays as it is.
         told = replace(view, facts={**view.facts, "belief": belief})
-        return await agent.ask(replace(decision, view=told), desk)
+        return await agent.ask(replace(decision, view=told), context)
 
     async def _predict(
-        self, agent: LanguageAgent, decision: Decision, desk: Desk, seat: int, part: str
+        self, agent: LanguageAgent, decision: Decision, context: DecisionContext, seat: int, part: str
     ) -> Answer:
         view = decision.view
         asked = replace(view, facts={**view.facts, "target": seat})
         question = Decision(decision.player, "predict", asked, Choice(view.game.actions[seat]))
 
         async def ask() -> Answer:
-            answer = await agent.ask(question, desk, part=f"{part}.")
+            answer = await agent.ask(question, context, part=f"{part}.")
             return replace(answer, facts={**(answer.facts or {}), "target": seat})
 
-        return await desk.settle(part, ask)
+        return await context.answer_once(part, ask)
 
 
 STYLE = Social

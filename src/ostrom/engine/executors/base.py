@@ -10,7 +10,7 @@ from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.journal import Journal
 from ostrom.engine.match import Replies
 from ostrom.engine.plan import Plan, Tally, Unit
-from ostrom.engine.retries import Patience
+from ostrom.engine.retries import RetryPolicy
 from ostrom.errors import OstromError
 
 
@@ -67,7 +67,7 @@ class Executor(Protocol):
         """Begin a session."""
         ...
 
-    def room(self) -> int:
+    def capacity(self) -> int:
         """How many units should be under way by now; it grows and shrinks with what the models bear."""
         ...
 
@@ -75,7 +75,7 @@ class Executor(Protocol):
         """Play one unit; every error that a user may see comes back in the ending."""
         ...
 
-    async def hopeless(self) -> set[str]:
+    async def models_to_abort(self) -> set[str]:
         """The models that fail so steadily that calls to them are wasted."""
         ...
 
@@ -93,10 +93,10 @@ class Executor(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class CallSettings:
     """How calls are made, wherever they are made; nothing here changes what is played."""
 
-    patience: Patience
+    retry: RetryPolicy
     max_connections: int | None
     start_connections: int | None
     prices: Mapping[str, Any] | None

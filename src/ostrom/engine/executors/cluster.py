@@ -49,7 +49,7 @@ def join(cluster: Cluster) -> bool:
             raise UsageError(f"--ray-address {address}: this process is connected to the cluster at {here}")
         return False
     if address not in (None, "auto"):
-        _knock(str(address))
+        _check_reachable(str(address))
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     options: dict[str, Any] = {"logging_level": "error", "log_to_driver": False}
@@ -80,7 +80,7 @@ def _silence(ray: Any) -> None:
         inside._worker_logs_enabled = False
 
 
-def _knock(address: str) -> None:
+def _check_reachable(address: str) -> None:
     """Make sure that somebody listens: Ray itself would try for many minutes."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():

@@ -1,4 +1,4 @@
-"""The gate of the run as a worker sees it: through the gatekeeper, one message for all that happens at once."""
+"""The gate of the run as a worker sees it: through the gate actor, one message for all that happens at once."""
 
 from __future__ import annotations
 
@@ -7,56 +7,56 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from ostrom.engine.executors.wire import Failure, Word
-from ostrom.engine.limits import Waiter
+from ostrom.engine.executors.wire import CallOutcome, Failure
+from ostrom.engine.limits import SlotRequest
 from ostrom.errors import OstromError, RunError
 from ostrom.models.base import Reply, Usage
 
 
 class ClusterGate:
-    """Asks the gatekeeper for places and tells it how calls ended.
+    """Requests call slots from the gate actor and reports how calls ended.
 
     Matches of a worker move on together, when what they wait for has become durable. So their calls ask for
     places in the same moment, and one message carries them all. The cache of the run lies there too.
     """
 
-    def __init__(self, worker: str, keeper: Any, ceilings: Mapping[str, int | None]) -> None:
-        self._worker, self._keeper = worker, keeper
+    def __init__(self, worker: str, gate_actor: Any, ceilings: Mapping[str, int | None]) -> None:
+        self._worker, self._gate_actor = worker, gate_actor
         # A model inside the worker serves few calls at a time, whatever the cluster as a whole may do.
         self._free = {m: c for m, c in ceilings.items() if c is not None}
-        self._waiting: dict[str, deque[Waiter]] = {m: deque() for m in ceilings}
-        self._asking: dict[str, asyncio.Task[None]] = {}
-        self._words: list[Word] = []
+        self._waiting: dict[str, deque[SlotRequest]] = {m: deque() for m in ceilings}
+        self._requesting: dict[str, asyncio.Task[None]] = {}
+        self._outcomes: list[CallOutcome] = []
 
-    def ask(self, model: str, waiter: Waiter) -> None:
-        self._waiting[model].append(waiter)
-        self._begin_to_ask(model)
+    def request_slot(self, model: str, request: SlotRequest) -> None:
+        self._waiting[model].append(request)
+        self._start_requesting(model)
 
     def succeeded(self, model: str, usage: Usage, usd: float | None) -> None:
-        self._say(Word(model, "succeeded", (usage, usd)))
+        self._report_outcome(CallOutcome(model, "succeeded", (usage, usd)))
 
-    def troubled(self, model: str, era: int, retry_after: float | None, last: bool = False) -> None:
-        self._say(Word(model, "troubled", (era, retry_after, last)))
+    def failed(self, model: str, era: int, retry_after: float | None, last: bool = False) -> None:
+        self._report_outcome(CallOutcome(model, "failed", (era, retry_after, last)))
 
     def refused(self, model: str, for_good: bool = False) -> None:
-        self._say(Word(model, "refused", (for_good,)))
+        self._report_outcome(CallOutcome(model, "refused", (for_good,)))
 
     def abandoned(self, model: str) -> None:
-        self._say(Word(model, "abandoned"))
+        self._report_outcome(CallOutcome(model, "abandoned"))
 
-    def left(self, model: str) -> None:
+    def release(self, model: str) -> None:
         """Nothing is said: a place in the cluster is given back with the word on how it went."""
 
     async def get(self, key: bytes) -> Reply | None:
         """A reply kept from another run."""
-        kept: Reply | None = await self._answer(self._keeper.get.remote(key))
+        kept: Reply | None = await self._answer(self._gate_actor.get.remote(key))
         return kept
 
     def put(self, key: bytes, reply: Reply) -> None:
         """Keep a reply for other runs."""
-        self._keeper.put.remote(key, reply)
+        self._gate_actor.put.remote(key, reply)
 
-    def _who_waits(self, model: str) -> deque[Waiter]:
+    def _pending(self, model: str) -> deque[SlotRequest]:
         waiting = self._waiting[model]
         while waiting and waiting[0].dropped:
             waiting.popleft()
@@ -64,49 +64,49 @@ class ClusterGate:
 
     def _wanted(self, model: str) -> int:
         """How many wait for a place, as far as they can be served here."""
-        waiting = len(self._who_waits(model))
+        waiting = len(self._pending(model))
         return min(waiting, self._free.get(model, waiting))
 
-    def _begin_to_ask(self, model: str) -> None:
-        if model not in self._asking and self._wanted(model):
-            self._asking[model] = asyncio.create_task(self._ask(model))
+    def _start_requesting(self, model: str) -> None:
+        if model not in self._requesting and self._wanted(model):
+            self._requesting[model] = asyncio.create_task(self._ask(model))
 
     async def _ask(self, model: str) -> None:
         """Ask for places until nobody waits; whoever comes in the meantime is asked for the next time."""
         await asyncio.sleep(0)
         try:
             while wanted := self._wanted(model):
-                found = await self._answer(self._keeper.enter.remote(self._worker, model, wanted))
+                found = await self._answer(self._gate_actor.acquire.remote(self._worker, model, wanted))
                 if isinstance(found, Failure):
                     raise found.error()
                 for era in found:
-                    self._send_off(model, era)
+                    self._grant(model, era)
         except OstromError as error:
             waiting = self._waiting[model]
             while waiting:
                 waiting.popleft().refuse(error)
         finally:
-            del self._asking[model]
+            del self._requesting[model]
 
-    def _send_off(self, model: str, era: int) -> None:
+    def _grant(self, model: str, era: int) -> None:
         if model in self._free:
             self._free[model] -= 1
-        if waiting := self._who_waits(model):
-            waiting.popleft().go(era)
+        if waiting := self._pending(model):
+            waiting.popleft().start(era)
         else:
             self.abandoned(model)
 
-    def _say(self, word: Word) -> None:
-        if word.model in self._free:
-            self._free[word.model] += 1
-            self._begin_to_ask(word.model)
-        if not self._words:
-            asyncio.get_running_loop().call_soon(self._tell)
-        self._words.append(word)
+    def _report_outcome(self, outcome: CallOutcome) -> None:
+        if outcome.model in self._free:
+            self._free[outcome.model] += 1
+            self._start_requesting(outcome.model)
+        if not self._outcomes:
+            asyncio.get_running_loop().call_soon(self._flush_outcomes)
+        self._outcomes.append(outcome)
 
-    def _tell(self) -> None:
-        words, self._words = self._words, []
-        self._keeper.leave.remote(self._worker, words)
+    def _flush_outcomes(self) -> None:
+        outcomes, self._outcomes = self._outcomes, []
+        self._gate_actor.release.remote(self._worker, outcomes)
 
     async def _answer(self, reference: Any) -> Any:
         from ray.exceptions import RayActorError

@@ -7,11 +7,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ostrom.agents.cast import Company
+from ostrom.agents.factory import AgentFactory
 from ostrom.agents.language import Invalidity
 from ostrom.engine.cache import Cache
 from ostrom.engine.caller import Caller
-from ostrom.engine.executors.base import Assignment, Manner, Session, UnitEnd, matches_at_once, most_calls
+from ostrom.engine.executors.base import (
+    Assignment,
+    CallSettings,
+    Session,
+    UnitEnd,
+    matches_at_once,
+    most_calls,
+)
 from ostrom.engine.executors.player import UnitPlayer
 from ostrom.engine.gate import RunGate
 from ostrom.engine.open_files import connections_left
@@ -23,9 +30,9 @@ class LocalExecutor:
     """Plays units with the models that were opened in this process."""
 
     def __init__(
-        self, models: Mapping[str, Model], library: Library, manner: Manner, cache: Path | None
+        self, models: Mapping[str, Model], library: Library, call_settings: CallSettings, cache: Path | None
     ) -> None:
-        self.models, self.library, self.manner = models, library, manner
+        self.models, self.library, self.call_settings = models, library, call_settings
         self.described: Mapping[str, Mapping[str, Any]] = {
             name: dict(model.describe()) for name, model in models.items()
         }
@@ -42,27 +49,33 @@ class LocalExecutor:
 
     async def start(self, session: Session) -> None:
         """Set up the gate, the caller and the agents' company."""
-        plan, manner = session.plan, self.manner
+        plan, call_settings = session.plan, self.call_settings
         self._journal = session.journal
         self._gate = gate = RunGate(session.tally, plan.budget, self._stopping)
         self._halt = gate.stop
         caller = Caller(
-            session.journal, session.tally, gate, self._stopping, manner.patience, self._cache, manner.prices
+            session.journal,
+            session.tally,
+            gate,
+            self._stopping,
+            call_settings.retry,
+            self._cache,
+            call_settings.prices,
         )
         ceilings = [getattr(model, "most_connections", None) for model in self.models.values()]
         for model, ceiling in zip(self.models.values(), ceilings, strict=True):
-            most = most_calls(model.connections, ceiling, manner.max_connections)
+            most = most_calls(model.connections, ceiling, call_settings.max_connections)
             most = max(1, min(most, self._left // len(self.models)))
-            gate.open(model.name, manner.start_connections or model.connections, most)
+            gate.open(model.name, call_settings.start_connections or model.connections, most)
             caller.open(model)
         rule = Invalidity(plan.retries, plan.policy, plan.refused)
         people, trees = getattr(plan, "arrivals", None), getattr(plan, "trees", None)
-        company = Company(self.models, self.library, rule, people, trees)
-        self._player = UnitPlayer(company, session.journal, caller, session.tally)
+        agent_factory = AgentFactory(self.models, self.library, rule, people, trees)
+        self._player = UnitPlayer(agent_factory, session.journal, caller, session.tally)
         self._seats = max(1, plan.unit(0).game.seats) if len(plan) else 1
         self._in_process = all(ceiling is not None for ceiling in ceilings)
 
-    def room(self) -> int:
+    def capacity(self) -> int:
         """As many matches as keep all places taken that there are by now."""
         gate = self._gate
         return matches_at_once(gate.most if self._in_process else gate.places, self._in_process, self._seats)
@@ -72,9 +85,9 @@ class LocalExecutor:
         known, replies = assignment.known(self._journal)
         return await self._player.play(assignment.unit, assignment.facts, known, replies)
 
-    async def hopeless(self) -> set[str]:
+    async def models_to_abort(self) -> set[str]:
         """The models that fail steadily."""
-        return self._gate.hopeless(self.manner.patience.tries)
+        return self._gate.models_to_abort(self.call_settings.retry.tries)
 
     def give_up(self, model: str, why: str) -> None:
         """Close the gate to a model."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ostrom.agents.cast import Company
+from ostrom.agents.factory import AgentFactory
 from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.executors.base import UnitEnd
 from ostrom.engine.match import Answers, Calls, LiveMatch, Replies
@@ -16,8 +16,8 @@ from ostrom.errors import OstromError
 class UnitPlayer:
     """Seats the agents of a unit, plays it, and says how it ended."""
 
-    def __init__(self, company: Company, journal: Answers, calls: Calls, tally: Tally) -> None:
-        self.company, self.journal, self.calls, self.tally = company, journal, calls, tally
+    def __init__(self, agent_factory: AgentFactory, journal: Answers, calls: Calls, tally: Tally) -> None:
+        self.agent_factory, self.journal, self.calls, self.tally = agent_factory, journal, calls, tally
 
     async def play(
         self,
@@ -30,7 +30,7 @@ class UnitPlayer:
         match: LiveMatch | None = None
         try:
             mechanism = unit.mechanism if facts is None else unit.mechanism.given(facts)
-            agents = self.company([seated.config for seated in unit.players], unit.streams)
+            agents = self.agent_factory([seated.config for seated in unit.players], unit.streams)
             play = mechanism.play(unit.game, unit.streams)
             match = LiveMatch(unit, play, agents, self.journal, self.calls, self.tally, known, replies)
             outcome = await match.run()

@@ -17,11 +17,18 @@ from typing import Any
 
 from ostrom import __version__
 from ostrom.engine.entries import CallRecord
-from ostrom.engine.executors.base import Assignment, Manner, Session, UnitEnd, matches_at_once, most_calls
+from ostrom.engine.executors.base import (
+    Assignment,
+    CallSettings,
+    Session,
+    UnitEnd,
+    matches_at_once,
+    most_calls,
+)
 from ostrom.engine.executors.cluster import Cluster, import_ray, join, processors
-from ostrom.engine.executors.gatekeeper import GateActor
+from ostrom.engine.executors.gate_actor import GateActor
 from ostrom.engine.executors.tallying import count_entry
-from ostrom.engine.executors.wire import Batch, Charter, Failure, Opened, UnitReport, Work, prompt_files
+from ostrom.engine.executors.wire import Batch, Failure, Opened, UnitReport, Work, WorkerConfig, prompt_files
 from ostrom.engine.executors.worker import Worker
 from ostrom.engine.gate import Stopped
 from ostrom.engine.match import Replies
@@ -42,21 +49,21 @@ MOST_DEATHS = 5
 
 
 @dataclass(eq=False, slots=True)
-class Post:
+class WorkerHandle:
     """A worker as the driver sees it."""
 
     name: str
     actor: Any
     load: int = 0
     receiving: asyncio.Task[None] | None = None
-    burial: asyncio.Task[None] | None = None
+    removal: asyncio.Task[None] | None = None
 
 
 @dataclass(slots=True)
-class _Crew:
+class _WorkerPool:
     """The workers at hand, and who waits for one."""
 
-    posts: list[Post] = field(default_factory=list)
+    handles: list[WorkerHandle] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def change(self) -> None:
@@ -73,13 +80,13 @@ class RayExecutor:
         plan: Plan,
         open_models: Callable[[str, Mapping[str, Any]], Model] | None,
         library: Library,
-        manner: Manner,
+        call_settings: CallSettings,
         cache: Path | None,
     ) -> None:
-        self.cluster, self.manner = cluster, manner
+        self.cluster, self.call_settings = cluster, call_settings
         self.described: Mapping[str, Mapping[str, Any]] = {}
         self._cache = cache
-        self._charter = Charter(
+        self._worker_config = WorkerConfig(
             __version__,
             dict(plan.prompts),
             prompt_files(library),
@@ -89,21 +96,21 @@ class RayExecutor:
             plan.retries,
             plan.policy,
             plan.refused,
-            manner.patience,
-            manner.prices,
+            call_settings.retry,
+            call_settings.prices,
             cache is not None,
         )
         self._joined = False
         self._opened: Mapping[str, Opened] | None = None
-        self._crew = _Crew()
+        self._pool = _WorkerPool()
         self._names = (f"worker-{number}" for number in count(1))
-        self._keeper: Any = None
+        self._gate_actor: Any = None
         self._session: Session | None = None
         self._stopping = asyncio.Event()
         self._failure: OstromError | None = None
         self._failed = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._hired: list[Any] = []
+        self._started: list[Any] = []
 
     # -- beginning and end ---------------------------------------------------------------------------
 
@@ -113,10 +120,10 @@ class RayExecutor:
         self._ray = import_ray()
         wanted = self.cluster.workers or processors()
         self._workers = wanted
-        hiring = [self._spawn(self._hire()) for _ in range(wanted)]
-        for task in hiring:
+        starting = [self._spawn(self._start_worker()) for _ in range(wanted)]
+        for task in starting:
             task.add_done_callback(_ignore)
-        done, _ = await asyncio.wait(hiring, timeout=FIRST_WORKERS)
+        done, _ = await asyncio.wait(starting, timeout=FIRST_WORKERS)
         for task in done:
             task.result()
         if not done:
@@ -129,14 +136,14 @@ class RayExecutor:
         """Set up the gate of the run and put the workers to work."""
         assert self._opened is not None
         self._session = session
-        opened, manner = self._opened, self.manner
-        doors: dict[str, tuple[int, int]] = {}
+        opened, call_settings = self._opened, self.call_settings
+        models: dict[str, tuple[int, int]] = {}
         for name, model in opened.items():
             # A model inside each worker is there as often as there are workers.
             copies = 1 if model.ceiling is None else self._workers
-            most = most_calls(model.connections, model.ceiling, manner.max_connections)
-            begin = manner.start_connections or model.connections * copies
-            doors[name] = (begin, most * copies)
+            most = most_calls(model.connections, model.ceiling, call_settings.max_connections)
+            begin = call_settings.start_connections or model.connections * copies
+            models[name] = (begin, most * copies)
         strategy = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
             self._ray.get_runtime_context().get_node_id(), soft=False
         )
@@ -149,61 +156,61 @@ class RayExecutor:
             unpriced=tally.unpriced,
         )
         cache = None if self._cache is None else self._cache.absolute()
-        keeper = self._ray.remote(GateActor).options(
+        gate_actor = self._ray.remote(GateActor).options(
             num_cpus=0, max_concurrency=CONCURRENCY, scheduling_strategy=strategy
         )
-        self._keeper = keeper.remote(spent, session.plan.budget, doors, cache)
-        for post in list(self._crew.posts):
+        self._gate_actor = gate_actor.remote(spent, session.plan.budget, models, cache)
+        for handle in list(self._pool.handles):
             try:
-                await self._employ(post)
+                await self._connect_worker(handle)
             except self._ray.exceptions.RayActorError:
-                await self._bury(post)
+                await self._remove_dead(handle)
         if self._stopping.is_set():
             self.stop()
         self._spawn(self._watch())
         seats = max(1, session.plan.unit(0).game.seats) if len(session.plan) else 1
         in_process = all(model.ceiling is not None for model in opened.values())
-        at_once = matches_at_once(sum(most for _, most in doors.values()), in_process, seats)
-        self._room = min(at_once, self._workers * self.cluster.matches)
+        at_once = matches_at_once(sum(most for _, most in models.values()), in_process, seats)
+        self._capacity = min(at_once, self._workers * self.cluster.matches)
 
-    def room(self) -> int:
+    def capacity(self) -> int:
         """What the workers and the limits of the models admit."""
-        return self._room
+        return self._capacity
 
     def stop(self) -> None:
         """Begin no more calls, anywhere."""
         self._stopping.set()
-        self._crew.change()
-        if self._keeper is not None:
-            self._keeper.stop.remote()
-            for post in self._crew.posts:
-                post.actor.stop.remote()
+        self._pool.change()
+        if self._gate_actor is not None:
+            self._gate_actor.stop.remote()
+            for handle in self._pool.handles:
+                handle.actor.stop.remote()
 
-    async def hopeless(self) -> set[str]:
+    async def models_to_abort(self) -> set[str]:
         """The models that fail steadily, over the whole cluster."""
         try:
-            found: set[str] = await self._keeper.hopeless.remote(self.manner.patience.tries)
+            found: set[str] = await self._gate_actor.models_to_abort.remote(self.call_settings.retry.tries)
         except self._ray.exceptions.RayActorError:
-            return set(self._charter.models)  # without its gate a run cannot go on
+            return set(self._worker_config.models)  # without its gate a run cannot go on
         return found
 
     def give_up(self, model: str, why: str) -> None:
         """Close the gate to a model for all workers."""
-        self._keeper.give_up.remote(model, why)
+        self._gate_actor.give_up.remote(model, why)
 
     async def close(self) -> None:
         """Dismiss the workers, and leave the cluster if this run joined it."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        closing = [post.actor.close.remote() for post in self._crew.posts]
-        if self._keeper is not None:
-            closing.append(self._keeper.close.remote())
+        closing = [handle.actor.close.remote() for handle in self._pool.handles]
+        if self._gate_actor is not None:
+            closing.append(self._gate_actor.close.remote())
         if closing:
             await asyncio.wait(
                 [asyncio.ensure_future(_quiet(reference)) for reference in closing], timeout=10
             )
-        for actor in [*self._hired, *([self._keeper] if self._keeper is not None else [])]:
+        for actor in [*self._started, *([self._gate_actor] if self._gate_actor is not None else [])]:
             with suppress(Exception):
                 self._ray.kill(actor)
         if self._joined:
@@ -211,15 +218,15 @@ class RayExecutor:
 
     # -- workers -------------------------------------------------------------------------------------
 
-    async def _hire(self) -> None:
+    async def _start_worker(self) -> None:
         """Start a worker, make sure that it is like the others, and put it to work."""
         name = next(self._names)
         actor = (
             self._ray.remote(Worker)
             .options(num_cpus=1, max_concurrency=CONCURRENCY, scheduling_strategy="SPREAD")
-            .remote(name, self._charter)
+            .remote(name, self._worker_config)
         )
-        self._hired.append(actor)
+        self._started.append(actor)
         try:
             opened: dict[str, Opened] | Failure = await actor.begin.remote()
         except self._ray.exceptions.RayError as error:
@@ -227,11 +234,11 @@ class RayExecutor:
         if isinstance(opened, Failure):
             raise opened.error()
         self._compare(opened)
-        post = Post(name, actor)
+        handle = WorkerHandle(name, actor)
         if self._session is not None:
-            await self._employ(post)
-        self._crew.posts.append(post)
-        self._crew.change()
+            await self._connect_worker(handle)
+        self._pool.handles.append(handle)
+        self._pool.change()
 
     def _compare(self, opened: Mapping[str, Opened]) -> None:
         """All workers must speak to the same models, else what a match finds would depend on where it ran."""
@@ -245,17 +252,17 @@ class RayExecutor:
                     f"{dict(self._opened[name].description)}); set the same variables on every machine"
                 )
 
-    async def _employ(self, post: Post) -> None:
-        await post.actor.employ.remote(self._keeper)
-        post.receiving = self._spawn(self._receive(post))
+    async def _connect_worker(self, handle: WorkerHandle) -> None:
+        await handle.actor.connect_gate.remote(self._gate_actor)
+        handle.receiving = self._spawn(self._receive(handle))
 
-    async def _receive(self, post: Post) -> None:
+    async def _receive(self, handle: WorkerHandle) -> None:
         """Write what a worker sends, and tell it with the next request that this is durable."""
         assert self._session is not None
         journal, written = self._session.journal, 0
         try:
             while True:
-                batch: Batch = await post.actor.exchange.remote(written)
+                batch: Batch = await handle.actor.exchange.remote(written)
                 for entry in batch.entries:
                     if isinstance(entry, CallRecord):
                         journal.call(entry)
@@ -265,31 +272,31 @@ class RayExecutor:
                 await journal.flush()
                 written = batch.number
         except self._ray.exceptions.RayActorError:
-            self._spawn(self._bury(post))
+            self._spawn(self._remove_dead(handle))
         except OstromError as error:
             self._fail(error)
 
-    async def _bury(self, post: Post) -> None:
-        if post.burial is None:
-            post.burial = self._spawn(self._give_up(post))
-        await asyncio.shield(post.burial)
+    async def _remove_dead(self, handle: WorkerHandle) -> None:
+        if handle.removal is None:
+            handle.removal = self._spawn(self._give_up(handle))
+        await asyncio.shield(handle.removal)
 
-    async def _give_up(self, post: Post) -> None:
+    async def _give_up(self, handle: WorkerHandle) -> None:
         """Part from a worker for good: nothing of it is accepted from here on, and what came is durable."""
         assert self._session is not None
         self._session.tally.lost_workers += 1
-        if post in self._crew.posts:
-            self._crew.posts.remove(post)
-        self._ray.kill(post.actor)
-        if post.receiving is not None:
-            await asyncio.wait([post.receiving], timeout=15)
-            post.receiving.cancel()
-        await _quiet(self._keeper.lost.remote(post.name))
+        if handle in self._pool.handles:
+            self._pool.handles.remove(handle)
+        self._ray.kill(handle.actor)
+        if handle.receiving is not None:
+            await asyncio.wait([handle.receiving], timeout=15)
+            handle.receiving.cancel()
+        await _quiet(self._gate_actor.lost.remote(handle.name))
         await self._session.journal.flush()
         if not self._stopping.is_set():
-            self._spawn(self._hire()).add_done_callback(_ignore)
+            self._spawn(self._start_worker()).add_done_callback(_ignore)
 
-    async def _place(self) -> Post:
+    async def _place(self) -> WorkerHandle:
         """The least busy worker, once one has room."""
         loop = asyncio.get_running_loop()
         alone_since = loop.time()
@@ -298,12 +305,12 @@ class RayExecutor:
                 raise self._failure
             if self._stopping.is_set():
                 raise Stopped("stopped")
-            free = [post for post in self._crew.posts if post.load < self.cluster.matches]
+            free = [handle for handle in self._pool.handles if handle.load < self.cluster.matches]
             if free:
-                post = min(free, key=lambda p: p.load)
-                post.load += 1
-                return post
-            if self._crew.posts:
+                handle = min(free, key=lambda p: p.load)
+                handle.load += 1
+                return handle
+            if self._pool.handles:
                 alone_since = loop.time()
             elif loop.time() - alone_since > NO_WORKER:
                 raise RunError(
@@ -311,7 +318,7 @@ class RayExecutor:
                     "add machines and run the same command to go on"
                 )
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._crew.changed.wait(), 5.0)
+                await asyncio.wait_for(self._pool.changed.wait(), 5.0)
 
     # -- playing -------------------------------------------------------------------------------------
 
@@ -323,13 +330,13 @@ class RayExecutor:
         old = journal.replies(index) if assignment.resume and assignment.again else {}
         for _ in range(MOST_DEATHS):
             try:
-                post = await self._place()
+                handle = await self._place()
             except OstromError as error:
                 return UnitEnd(error=error)
             try:
-                report = await self._report(post, Work(assignment.unit, assignment.facts, known, replies))
+                report = await self._report(handle, Work(assignment.unit, assignment.facts, known, replies))
             except self._ray.exceptions.RayActorError:
-                await self._bury(post)
+                await self._remove_dead(handle)
             except self._ray.exceptions.RayError as error:
                 return UnitEnd(error=RunError(f"match {index}: a worker failed: {_last_line(error)}"))
             except OstromError as error:
@@ -338,8 +345,8 @@ class RayExecutor:
                 self._session.tally.invalid += report.stray
                 return report.ended
             finally:
-                post.load -= 1
-                self._crew.change()
+                handle.load -= 1
+                self._pool.change()
             known, replies = journal.answers(index), _fresh(journal.replies(index), old)
         return UnitEnd(
             error=RunError(
@@ -347,9 +354,9 @@ class RayExecutor:
             )
         )
 
-    async def _report(self, post: Post, work: Work) -> UnitReport:
+    async def _report(self, handle: WorkerHandle, work: Work) -> UnitReport:
         """What the worker reports, unless the journal fails first."""
-        playing = asyncio.ensure_future(_wait(post.actor.play.remote(work)))
+        playing = asyncio.ensure_future(_wait(handle.actor.play.remote(work)))
         failing = asyncio.ensure_future(self._failed.wait())
         try:
             await asyncio.wait([playing, failing], return_when=asyncio.FIRST_COMPLETED)
@@ -373,7 +380,7 @@ class RayExecutor:
         tally = self._session.tally
         try:
             while True:
-                tally.in_flight = await self._keeper.in_flight.remote()
+                tally.in_flight = await self._gate_actor.in_flight.remote()
                 await asyncio.sleep(0.5)
         except self._ray.exceptions.RayActorError:
             return

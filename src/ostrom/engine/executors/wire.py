@@ -15,7 +15,7 @@ from ostrom.engine.gate import Gate, Stopped
 from ostrom.engine.match import Replies
 from ostrom.engine.plan import Unit
 from ostrom.engine.questions import ReplayDiffers
-from ostrom.engine.retries import Patience
+from ostrom.engine.retries import RetryPolicy
 from ostrom.errors import OstromError
 from ostrom.framing import Library
 from ostrom.models.base import Model
@@ -25,7 +25,7 @@ AnswerEntry = tuple[int, int, int, str, Answer, int, str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Charter:
+class WorkerConfig:
     """All that a worker has to know before it can play units of a run."""
 
     version: str
@@ -41,7 +41,7 @@ class Charter:
     retries: int
     policy: str
     refused: str
-    patience: Patience
+    retry: RetryPolicy
     prices: Mapping[str, Any] | None
     cache: bool
 
@@ -97,17 +97,17 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class CallOutcome:
     """How a call ended, as the gate is told: succeeded, troubled, refused or abandoned, and with what."""
 
     model: str
-    how: Literal["succeeded", "troubled", "refused", "abandoned"]
+    how: Literal["succeeded", "failed", "refused", "abandoned"]
     what: tuple[Any, ...] = ()
 
-    def say(self, gate: Gate) -> None:
+    def apply_to(self, gate: Gate) -> None:
         """Tell a gate, and leave the place."""
         getattr(gate, self.how)(self.model, *self.what)
-        gate.left(self.model)
+        gate.release(self.model)
 
 
 @dataclass(frozen=True, slots=True)

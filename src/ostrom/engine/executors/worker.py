@@ -10,13 +10,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ostrom import __version__
-from ostrom.agents.cast import Company
+from ostrom.agents.factory import AgentFactory
 from ostrom.agents.language import Invalidity
 from ostrom.engine.caller import Caller
 from ostrom.engine.executors.cluster_gate import ClusterGate
 from ostrom.engine.executors.outbox import Outbox
 from ostrom.engine.executors.player import UnitPlayer
-from ostrom.engine.executors.wire import Batch, Charter, Failure, Opened, UnitReport, Work
+from ostrom.engine.executors.wire import Batch, Failure, Opened, UnitReport, Work, WorkerConfig
 from ostrom.engine.plan import Tally
 from ostrom.errors import OstromError, RunError
 from ostrom.framing import Library
@@ -29,8 +29,8 @@ from ostrom.models.grants import restore
 class Worker:
     """Plays what it is handed. Models are opened here, with the keys in the environment of this machine."""
 
-    def __init__(self, name: str, charter: Charter) -> None:
-        self.name, self.charter = name, charter
+    def __init__(self, name: str, worker_config: WorkerConfig) -> None:
+        self.name, self.worker_config = name, worker_config
         self._models: dict[str, Model] = {}
         self._folder: TemporaryDirectory[str] | None = None
 
@@ -39,8 +39,8 @@ class Worker:
         try:
             self._library = self._make_library()
             self._check()
-            restore(self.charter.grants)
-            for name, settings in self.charter.models.items():
+            restore(self.worker_config.grants)
+            for name, settings in self.worker_config.models.items():
                 self._models[name] = self._open(name, settings)
         except OstromError as error:
             return Failure.of(error)
@@ -49,26 +49,34 @@ class Worker:
             for name, m in self._models.items()
         }
 
-    async def employ(self, keeper: Any) -> None:
+    async def connect_gate(self, gate_actor: Any) -> None:
         """Take up work under the gate of the run."""
-        charter = self.charter
+        worker_config = self.worker_config
         self._stopping, self._outbox = asyncio.Event(), Outbox()
         ceilings = {m.name: getattr(m, "most_connections", None) for m in self._models.values()}
-        gate = ClusterGate(self.name, keeper, ceilings)
-        cache = gate if charter.cache else None
+        gate = ClusterGate(self.name, gate_actor, ceilings)
+        cache = gate if worker_config.cache else None
         self._caller = Caller(
-            self._outbox, Tally(), gate, self._stopping, charter.patience, cache, charter.prices
+            self._outbox,
+            Tally(),
+            gate,
+            self._stopping,
+            worker_config.retry,
+            cache,
+            worker_config.prices,
         )
         for model in self._models.values():
             self._caller.open(model)
-        self._company = Company(
-            self._models, self._library, Invalidity(charter.retries, charter.policy, charter.refused)
+        self._agent_factory = AgentFactory(
+            self._models,
+            self._library,
+            Invalidity(worker_config.retries, worker_config.policy, worker_config.refused),
         )
 
     async def play(self, work: Work) -> UnitReport:
         """Play a unit. All that was asked and answered is durable before its end is reported."""
         tally, index = Tally(), work.unit.index
-        player = UnitPlayer(self._company, self._outbox, self._caller, tally)
+        player = UnitPlayer(self._agent_factory, self._outbox, self._caller, tally)
         ended = await player.play(work.unit, work.facts, work.known, work.replies)
         await self._outbox.flush()
         stray = tally.invalid - self._outbox.complaints.pop(index, 0)
@@ -91,27 +99,27 @@ class Worker:
             self._folder.cleanup()
 
     def _make_library(self) -> Library:
-        if not self.charter.files:
+        if not self.worker_config.files:
             return Library()
         self._folder = TemporaryDirectory(prefix="ostrom-prompts-")
         mine, home = Path(self._folder.name, "mine"), Path(self._folder.name, "home")
-        for name, files in self.charter.files.items():
+        for name, files in self.worker_config.files.items():
             folder = home / name if name else mine
             folder.mkdir(parents=True, exist_ok=True)
             for relative, content in files.items():
                 path = folder / relative
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
-        return Library(mine if "" in self.charter.files else None, home=home)
+        return Library(mine if "" in self.worker_config.files else None, home=home)
 
     def _check(self) -> None:
         here = platform.node()
-        if self.charter.version != __version__:
+        if self.worker_config.version != __version__:
             raise RunError(
-                f"{here}: has ostrom {__version__}, the driver has {self.charter.version}; "
+                f"{here}: has ostrom {__version__}, the driver has {self.worker_config.version}; "
                 "install the same version on every machine"
             )
-        how = difference(self.charter.prompts, hashes(self._library, self.charter.prompts))
+        how = difference(self.worker_config.prompts, hashes(self._library, self.worker_config.prompts))
         if how is not None:
             raise RunError(
                 f"{here}: its prompts differ from the driver's: {how}; "
@@ -119,6 +127,6 @@ class Worker:
             )
 
     def _open(self, name: str, settings: Mapping[str, Any]) -> Model:
-        if self.charter.open_models is not None:
-            return self.charter.open_models(name, settings)
+        if self.worker_config.open_models is not None:
+            return self.worker_config.open_models(name, settings)
         return open_model(name, **settings)

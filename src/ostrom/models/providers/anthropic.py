@@ -14,8 +14,8 @@ from ostrom.models.grants import ANTHROPIC_HOME as HOME
 from ostrom.models.grants import key_for
 from ostrom.models.keys import checked_url, first_set, origin
 from ostrom.models.numbers import at_least_one, positive
-from ostrom.models.sending import Leave
-from ostrom.models.transport import Posting, Transport
+from ostrom.models.pending_call import Release
+from ostrom.models.transport import PendingPost, Transport
 
 VERSION = "2023-06-01"
 __all__ = ["PARAMS", "PROVIDER", "AnthropicModel"]
@@ -64,15 +64,15 @@ class AnthropicModel:
     def __repr__(self) -> str:
         return f"<AnthropicModel {self.name}>"
 
-    def prepare(self, request: Request, leave: Leave | None = None) -> Posting:
+    def prepare(self, request: Request, release: Release | None = None) -> PendingPost:
         """Make one call ready."""
         refuse_beyond(self.abilities, request, self.name)
         body = encode(request, self._model)
-        return Posting(self._transport, body, decode, request, leave)
+        return PendingPost(self._transport, body, decode, request, release)
 
     async def complete(self, request: Request) -> Reply:
         """Make one call."""
-        return await self.prepare(request).at_once()
+        return await self.prepare(request).send_now()
 
     async def close(self) -> None:
         """Shut the connections."""

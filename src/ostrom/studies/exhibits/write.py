@@ -33,20 +33,20 @@ def write_as_paper(
     games = games_of(run, data)
     published, own = list(paper.published()), list(paper.own(data, games))
     mapping = mapping_of(published, own, data, chosen)
-    desk = ReportFiles(data, safe=safe, folder=FOLDER)
-    sections = [_section(desk, one, paper, published, own, mapping) for one in found]
+    context = ReportFiles(data, safe=safe, folder=FOLDER)
+    sections = [_section(context, one, paper, published, own, mapping) for one in found]
     first = Section("paper", f"As printed: {paper.citation}")
     first.notes = [
         f"Every table and figure of the paper under its name. The printed spread is: {paper.spread}.",
         *paper.remarks(data, games),
     ]
     page = render_page(data, first, sections, warnings(data), card(data), reproduce(data))
-    path = desk.write(page)
+    path = context.write(page)
     return Report(path, tuple(f"{s.title}: {s.error}" for s in sections if s.error))
 
 
 def _section(
-    desk: ReportFiles,
+    context: ReportFiles,
     one: Exhibit,
     paper: Reference,
     published: Sequence[Published],
@@ -54,18 +54,18 @@ def _section(
     mapping: dict[str, str],
 ) -> Section:
     """One exhibit; whatever goes wrong in it stays in it."""
-    section = desk.begin(one.name, f"{one.name}: {one.title}")
+    section = context.begin(one.name, f"{one.name}: {one.title}")
     try:
         if one.rows:
             figures = entries(one, paper.columns, published, own, mapping)
             if figures:
-                desk.add(section, printed_shape(one, figures))
-                desk.add(section, single_figures(one, paper.columns, figures))
+                context.add(section, printed_shape(one, figures))
+                context.add(section, single_figures(one, paper.columns, figures))
             if not any(e.ours for e in figures):
-                section.notes.append(_nothing_here(desk, one))
+                section.notes.append(_nothing_here(context, one))
         for panel in one.panels:
             try:
-                desk.fill(section, one.name, panel_of(panel).draw(desk.data), one.name)
+                context.fill(section, one.name, panel_of(panel).draw(context.data), one.name)
             except (UnknownName, UsageError) as error:  # a level or column that this run does not have
                 section.notes.append(f"This run cannot give it: {error}")
     except OstromError as error:
@@ -79,7 +79,7 @@ def _section(
     return section
 
 
-def _nothing_here(desk: ReportFiles, one: Exhibit) -> str:
-    if desk.data.study.get("name") in one.study:
+def _nothing_here(context: ReportFiles, one: Exhibit) -> str:
+    if context.data.study.get("name") in one.study:
         return "No finished match of this run gives a figure of this table."
     return f"This run gives none of these figures; they come from the study {' or '.join(one.study)}."

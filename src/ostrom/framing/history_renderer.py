@@ -20,7 +20,7 @@ Labels = tuple[tuple[str, ...], ...]
 """What every seat's actions are called."""
 
 
-class Chronicle:
+class HistoryRenderer:
     """Tells the past to one player in one match, and keeps the lines it has written."""
 
     def __init__(self, framing: Framing, library: Library, words: Mapping[str, str]) -> None:
@@ -106,7 +106,7 @@ class Chronicle:
     def _shelf(self, game: Game, labels: Labels) -> dict[tuple[Any, ...], list[str]]:
         """Where texts are kept that all matches of a game share, if its actions have the same labels there."""
         if self._game is not game:
-            self._game, self._around = game, self.library.shelf((self.framing, labels, id(game)), game)
+            self._game, self._around = game, self.library.shared_cache((self.framing, labels, id(game)), game)
         return self._around
 
     @callable_in_templates

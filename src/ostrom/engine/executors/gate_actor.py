@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ostrom.engine.cache import Cache
-from ostrom.engine.executors.wire import Failure, Word
+from ostrom.engine.executors.wire import CallOutcome, Failure
 from ostrom.engine.gate import RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally
 from ostrom.errors import BudgetSpent, ModelGivenUp, OstromError
 from ostrom.models.base import Reply
 
 
-class _Place:
+class _RemoteSlot:
     """A place that a worker asks for."""
 
     dropped = False
@@ -23,7 +23,7 @@ class _Place:
     def __init__(self) -> None:
         self.era: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
-    def go(self, era: int) -> None:
+    def start(self, era: int) -> None:
         self.era.set_result(era)
 
     def refuse(self, error: OstromError) -> None:
@@ -37,48 +37,48 @@ class GateActor:
     """
 
     def __init__(
-        self, tally: Tally, budget: Budget, doors: Mapping[str, tuple[int, int]], cache: Path | None
+        self, tally: Tally, budget: Budget, models: Mapping[str, tuple[int, int]], cache: Path | None
     ) -> None:
         self._gate = RunGate(tally, budget, asyncio.Event())
-        for model, (start, most) in doors.items():
+        for model, (start, most) in models.items():
             self._gate.open(model, start, most)
         self._held: dict[str, Counter[str]] = {}
         self._lost: set[str] = set()
         self._cache = None if cache is None else Cache(cache)
 
-    async def enter(self, worker: str, model: str, wanted: int = 1) -> list[int] | Failure:
+    async def acquire(self, worker: str, model: str, wanted: int = 1) -> list[int] | Failure:
         """Places for calls: at least one, waited for if need be, and as many of those wanted as are free."""
         eras: list[int] = []
         try:
-            place = _Place()
-            self._gate.ask(model, place)
+            place = _RemoteSlot()
+            self._gate.request_slot(model, place)
             eras.append(await place.era)
-            while len(eras) < wanted and (era := self._gate.take(model)) is not None:
+            while len(eras) < wanted and (era := self._gate.try_acquire(model)) is not None:
                 eras.append(era)
         except (Stopped, BudgetSpent, ModelGivenUp) as error:
             if not eras:
                 return Failure.of(error)
         if worker in self._lost:
             for _ in eras:
-                Word(model, "abandoned").say(self._gate)
+                CallOutcome(model, "abandoned").apply_to(self._gate)
             return Failure.of(Stopped("this worker was given up"))
         self._held.setdefault(worker, Counter())[model] += len(eras)
         return eras
 
-    async def leave(self, worker: str, words: Sequence[Word]) -> None:
+    async def release(self, worker: str, outcomes: Sequence[CallOutcome]) -> None:
         """How calls of a worker ended."""
-        for word in words:
+        for outcome in outcomes:
             held = self._held.get(worker)
-            if held and held[word.model]:
-                held[word.model] -= 1
-                word.say(self._gate)
+            if held and held[outcome.model]:
+                held[outcome.model] -= 1
+                outcome.apply_to(self._gate)
 
     async def lost(self, worker: str) -> None:
         """A worker is gone: its places are free again."""
         self._lost.add(worker)
         for model, places in self._held.pop(worker, Counter()).items():
             for _ in range(places):
-                Word(model, "abandoned").say(self._gate)
+                CallOutcome(model, "abandoned").apply_to(self._gate)
 
     async def stop(self) -> None:
         """Let nobody in any more."""
@@ -88,9 +88,9 @@ class GateActor:
         """Calls under way in the whole cluster."""
         return self._gate.tally.in_flight
 
-    async def hopeless(self, tries: int) -> set[str]:
+    async def models_to_abort(self, tries: int) -> set[str]:
         """The models that fail steadily."""
-        return self._gate.hopeless(tries)
+        return self._gate.models_to_abort(tries)
 
     async def give_up(self, model: str, why: str) -> None:
         """Let no more calls through to a model."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from ostrom.agents.base import Agent, Seats
+from ostrom.agents.base import Agent, PersonAgentFactory
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import Invalidity, LanguageAgent
 from ostrom.agents.person import Person
@@ -14,13 +14,13 @@ from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.agents.tree import TreeAgent, Trees
 from ostrom.errors import StudyError, UnknownName
-from ostrom.framing import Library, Voice
+from ostrom.framing import Library, PromptRenderer
 from ostrom.memory import memories
 from ostrom.models.base import Model
 from ostrom.streams import Streams
 
 
-class Company:
+class AgentFactory:
     """Makes agents for the matches of a run: shared models and prompts, everything else new per match."""
 
     def __init__(
@@ -28,7 +28,7 @@ class Company:
         models: Mapping[str, Model],
         library: Library,
         invalidity: Invalidity,
-        people: Seats | None = None,
+        people: PersonAgentFactory | None = None,
         trees: Trees | None = None,
     ) -> None:
         self.models, self.library, self.invalidity, self.people = models, library, invalidity, people
@@ -47,7 +47,7 @@ class Company:
         if self.people is None:
             raise StudyError("people in the browser play through `ostrom serve STUDY`", key="agent.person")
         return self.people.seat(
-            config, self.voice(config, streams), others, lambda other: self.agent(other, streams)
+            config, self.renderer(config, streams), others, lambda other: self.agent(other, streams)
         )
 
     def agent(self, config: AgentConfig, streams: Streams) -> Agent:
@@ -57,15 +57,15 @@ class Company:
             return ScriptedAgent(strategies.build(config.strategy, key="agent.strategy"), memory)
         if config.recorded is not None:
             raise StudyError(f"{config.recorded} was imported: its moves are on record, it cannot play on")
-        voice = self.voice(config, streams)
+        renderer = self.renderer(config, streams)
         if config.tree is not None:
             return TreeAgent(config, self.trees)
         if config.person:
-            return Person(config, voice)
+            return Person(config, renderer)
         assert config.client is not None
-        return LanguageAgent(config, self.models[config.client], self.invalidity, voice)
+        return LanguageAgent(config, self.models[config.client], self.invalidity, renderer)
 
-    def voice(self, config: AgentConfig, streams: Streams) -> Voice:
+    def renderer(self, config: AgentConfig, streams: Streams) -> PromptRenderer:
         """The words of one player in one match."""
         return voice_of(
             config,
@@ -80,9 +80,9 @@ def voice_of(
     library: Library,
     draw_labels: np.random.Generator | None = None,
     draw_rows: Callable[[int], np.random.Generator] | None = None,
-) -> Voice:
+) -> PromptRenderer:
     """The words of a configuration, with what is drawn for a match where it is one."""
-    return Voice(
+    return PromptRenderer(
         config.framing,
         library.of(config.prompts),
         config.style,

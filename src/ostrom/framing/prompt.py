@@ -31,7 +31,7 @@ class Prompt:
         return f"{self.system}\n\n{self.text}" if self.system else self.text
 
 
-class Page:
+class CachedPrompt:
     """All of a prompt but the number of the round and the past: it serves as long as a player is told the same."""
 
     __slots__ = (

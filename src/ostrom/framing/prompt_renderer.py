@@ -1,4 +1,4 @@
-"""One player's voice in one match: turns its decisions into prompts and keeps what need not be said anew."""
+"""Renders the decisions of one player in one match as prompts; caches what stays the same between rounds."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import orjson
 from ostrom.answers import Choice, Form, Mixture, Record, Text
 from ostrom.errors import StudyError
 from ostrom.framing.blocks import Blocks
-from ostrom.framing.chronicle import Chronicle
 from ostrom.framing.config import Framing
+from ostrom.framing.history_renderer import HistoryRenderer
 from ostrom.framing.library import LIVE, Library, mark, put_in, split_marks
-from ostrom.framing.page import Page, Prompt
+from ostrom.framing.prompt import CachedPrompt, Prompt
 from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.formula import formula_of
 from ostrom.games.game import Game
@@ -23,7 +23,7 @@ from ostrom.mechanisms.protocol import Decision, Round, View
 from ostrom.memory import Shown
 
 
-class Voice:
+class PromptRenderer:
     """Renders the decisions of one player. Built per match: labels may be drawn for it."""
 
     def __init__(
@@ -41,11 +41,11 @@ class Voice:
         self.framing, self.library, self.style = framing, library, style
         self.story = library.story(framing.story)
         self.words = self.story.words
-        self.chronicle = Chronicle(framing, library, self.words)
+        self.history_renderer = HistoryRenderer(framing, library, self.words)
         self._setup_file = "setup.txt" if framing.layout is None else f"layouts/{framing.layout}.txt"
         self.persona, self.system, self.persona_in = persona, system, persona_in
         self.blocks = Blocks(
-            framing, library, persona, self.chronicle, self.labels, draw_rows, persona_in == "user"
+            framing, library, persona, self.history_renderer, self.labels, draw_rows, persona_in == "user"
         )
         self._draw_labels = draw_labels
         self._labels: dict[int, tuple[tuple[str, ...], ...]] = {}
@@ -53,7 +53,7 @@ class Voice:
         self._fixed: dict[tuple[Any, ...], dict[str, Any]] = {}
         self._instructions: dict[tuple[Any, ...], str] = {}
         self._around: dict[tuple[Any, ...], list[str]] = {}
-        self._pages: dict[str, Page] = {}
+        self._pages: dict[str, CachedPrompt] = {}
         self._lasts: dict[tuple[str, type[Form]], bool] = {}
 
     _fixed_names = frozenset(
@@ -75,7 +75,7 @@ class Voice:
         live = {"round": view.round, "span": shown.span, "gaps": shown.gaps, "note": shown.note}
         if view.facts.get("repeated"):
             values = {**page.values, **live}
-            past = self.chronicle.past(decision, shown, self.labels(view.game), values)
+            past = self.history_renderer.past(decision, shown, self.labels(view.game), values)
         if page.setup is None:
             return self._live_prompt(page, decision, live, past)
         text = self._text(page, view.round, past)
@@ -83,7 +83,7 @@ class Voice:
 
     def _page(
         self, decision: Decision, order: tuple[int, ...], note: str | None, extra: Mapping[str, Any]
-    ) -> Page:
+    ) -> CachedPrompt:
         view, form = decision.view, decision.form
         labels = self.labels(view.game)
         asked = int(view.facts.get("target", view.seat))  # a prediction names another seat's options
@@ -92,13 +92,15 @@ class Voice:
             names[i]: labels[asked][i] for i in (order if len(names) == len(order) else range(len(names)))
         }
         options = _options(form, named)
-        target = self.chronicle.name(view, asked)
+        target = self.history_renderer.name(view, asked)
         values = self._values(view, order, {**extra, "kind": decision.kind, "target": target})
         if not self._lasting(view, form):
-            return Page(decision, order, note, extra, options, "", None, values)
+            return CachedPrompt(decision, order, note, extra, options, "", None, values)
         instruction = self.instruction(form, options, values)
         setup = self._setup_text(view, order, values)
-        page = Page(decision, order, note, extra, options, instruction, setup, {**values, "note": note})
+        page = CachedPrompt(
+            decision, order, note, extra, options, instruction, setup, {**values, "note": note}
+        )
         page.system = self._system(values)
         page.stub = self.library.fill("answers/stub.txt", {**values, **self._offered(form, options)})
         return page
@@ -141,7 +143,7 @@ class Voice:
         return self._lasts[key]
 
     def _live_prompt(
-        self, page: Page, decision: Decision, live: Mapping[str, Any], past: str | None
+        self, page: CachedPrompt, decision: Decision, live: Mapping[str, Any], past: str | None
     ) -> Prompt:
         """A prompt whose files speak of the round, of what is remembered, or of each other: all of it made anew."""
         fill, view, form = self.library.fill, decision.view, decision.form
@@ -155,7 +157,7 @@ class Voice:
         text = fill("prompt.txt", values)
         return Prompt(text, page.options, instruction, page.facts, self._system(values), stub)
 
-    def _text(self, page: Page, number: int, past: str | None) -> str:
+    def _text(self, page: CachedPrompt, number: int, past: str | None) -> str:
         """The text of a page in some round. What surrounds the round and the past is made once."""
         page.uses += 1
         if page.uses == 2:
@@ -177,7 +179,7 @@ class Voice:
             self._around, ("prompt",), "prompt.txt", {"setup": setup, "turn": turn}, dict
         )
 
-    def _pieces(self, page: Page, past: str | None) -> list[str] | None:
+    def _pieces(self, page: CachedPrompt, past: str | None) -> list[str] | None:
         """The text of a page around its round and its past; None where the prompt files ask for more."""
         library, form = self.library, page.decision.form
         if not (isinstance(form, Choice) and library.steady(self._answer_file(form))):
@@ -276,7 +278,7 @@ class Voice:
     def _fixed_values(self, view: View, order: Sequence[int]) -> dict[str, Any]:
         """What stays the same for a seat all through a match."""
         labels = self.labels(view.game)
-        names = [self.chronicle.name(view, s) for s in range(view.game.seats)]
+        names = [self.history_renderer.name(view, s) for s in range(view.game.seats)]
         return {
             "words": self.words,
             "units": self.framing.units,
@@ -285,7 +287,7 @@ class Voice:
             "options": [labels[view.seat][i] for i in order],
             "labels": labels,
             "common": self._common(names, labels),
-            "amount": self.chronicle.amount,
+            "amount": self.history_renderer.amount,
             "names": names,
             "observer": bool(view.facts.get("observer")),
             "unnamed": self.framing.names == "other",
@@ -369,7 +371,7 @@ class Voice:
             if view.facts.get("observer"):
                 return decision
             own, other = (
-                self.chronicle.name(view, view.seat),
+                self.history_renderer.name(view, view.seat),
                 self.library.fill("names/other.txt", {"words": self.words}),
             )
             named = tuple(own if s == view.seat else other for s in range(view.game.seats))
@@ -392,7 +394,7 @@ class Voice:
 
     def line(self, view: View, played: Round) -> str:
         """One round of the past as this seat reads it."""
-        return self.chronicle.line(view, played, self.labels(view.game))
+        return self.history_renderer.line(view, played, self.labels(view.game))
 
 
 def shifted(decision: Decision, before: int) -> Decision:

@@ -15,17 +15,17 @@ from typing import Protocol, runtime_checkable
 from ostrom.errors import ModelError
 from ostrom.models.base import Model, Reply, Request
 
-Leave = Callable[[], None]
+Release = Callable[[], None]
 """Gives a place back."""
 
 
-class Sending:
-    """A call that is ready to go out. It holds a place from ``go`` until ``leave``."""
+class PendingCall:
+    """A call that is ready to go out. It holds a place from ``start`` until ``release``."""
 
-    __slots__ = ("_clock", "_leave", "begun", "dropped", "era", "took")
+    __slots__ = ("_clock", "_release_slot", "begun", "dropped", "era", "took")
 
-    def __init__(self, leave: Leave | None = None) -> None:
-        self._leave = leave
+    def __init__(self, release: Release | None = None) -> None:
+        self._release_slot = release
         self.dropped = False
         """Whether nobody waits for it any more."""
         self.begun = self._clock = 0.0
@@ -35,7 +35,7 @@ class Sending:
         self.took: float | None = None
         """Seconds from there until all of its reply was here."""
 
-    def go(self, era: int = 0) -> None:
+    def start(self, era: int = 0) -> None:
         """Send it. There is a place for it now."""
         self.era, self.begun, self._clock = era, time.time(), time.perf_counter()
 
@@ -47,20 +47,20 @@ class Sending:
         """Wait for its reply and read it. Raises a ModelError, or that with which it was refused."""
         raise NotImplementedError
 
-    async def at_once(self) -> Reply:
+    async def send_now(self) -> Reply:
         """Send it without asking for a place, and wait for its reply."""
-        self.go()
+        self.start()
         return await self.reply()
 
     def drop(self) -> None:
         """Give it up, wherever it is; its place is the caller's to give back."""
         self.dropped = True
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Give the place back, unless that was done."""
-        leave, self._leave = self._leave, None
-        if leave is not None:
-            leave()
+        release, self._release_slot = self._release_slot, None
+        if release is not None:
+            release()
 
     def arrived(self) -> None:
         """All of the reply is here."""
@@ -73,26 +73,26 @@ class Sending:
 
 
 @runtime_checkable
-class Prepares(Protocol):
+class PreparesCalls(Protocol):
     """A model whose calls can be made ready before there is a place for them."""
 
-    def prepare(self, request: Request, leave: Leave | None = None) -> Sending:
+    def prepare(self, request: Request, release: Release | None = None) -> PendingCall:
         """Check and encode a request. Raises a ModelError."""
         ...
 
 
-class Whole(Sending):
+class SingleStepCall(PendingCall):
     """A call that is made all at once when there is a place."""
 
     __slots__ = ("_complete", "_placed")
 
-    def __init__(self, complete: Callable[[], Awaitable[Reply]], leave: Leave | None = None) -> None:
-        super().__init__(leave)
+    def __init__(self, complete: Callable[[], Awaitable[Reply]], release: Release | None = None) -> None:
+        super().__init__(release)
         self._complete = complete
         self._placed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def go(self, era: int = 0) -> None:
-        super().go(era)
+    def start(self, era: int = 0) -> None:
+        super().start(era)
         if not self._placed.done():
             self._placed.set_result(None)
 
@@ -108,21 +108,21 @@ class Whole(Sending):
             self.arrived()
 
 
-Prepare = Callable[[Request, Leave], Sending]
+Prepare = Callable[[Request, Release], PendingCall]
 
 
 def preparing(model: Model) -> Prepare:
     """How calls to a model are made ready, as far as it knows stages."""
-    if not isinstance(model, Prepares):
-        return lambda request, leave: Whole(lambda: model.complete(request), leave)
+    if not isinstance(model, PreparesCalls):
+        return lambda request, release: SingleStepCall(lambda: model.complete(request), release)
     prepare = model.prepare
 
-    def made_ready(request: Request, leave: Leave) -> Sending:
+    def made_ready(request: Request, release: Release) -> PendingCall:
         try:
-            return prepare(request, leave)
+            return prepare(request, release)
         except ModelError as error:
             # It fails without going out, but is counted and written down like every other.
-            return Whole(partial(_raise, error), leave)
+            return SingleStepCall(partial(_raise, error), release)
 
     return made_ready
 
