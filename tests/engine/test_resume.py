@@ -20,12 +20,12 @@ from ostrom.testing.tables import tables
 PLAY = """
 import sys
 from pathlib import Path
-from ostrom.engine.retries import Patience
+from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.runner import Options
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
 result = play(load_study(sys.argv[1]), name="run", runs=sys.argv[2],
-              options=Options(max_connections=4, patience=RetryPolicy(first=0.001, longest=0.01)))
+              options=Options(max_connections=4, retry=RetryPolicy(first=0.001, longest=0.01)))
 sys.exit(0 if result.complete else 1)
 """
 
