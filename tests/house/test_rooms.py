@@ -128,8 +128,6 @@ def test_nobody_upstairs_computes_an_interval(room: str) -> None:
 
 ONE_WORD_TWO_ROOMS = {"Run": "a run in the Python face, and the run on disk that it opens"}
 """Class names that two rooms may share, with the reason; keep this list short."""
-OWN_LANGUAGE = ("people/", "web/")
-"""Rooms that speak of people at tables and of pages in words of their own."""
 
 
 def test_a_class_name_has_one_meaning() -> None:
@@ -138,7 +136,7 @@ def test_a_class_name_has_one_meaning() -> None:
     for path in sorted(SOURCE.rglob("*.py")):
         name = path.relative_to(SOURCE).as_posix()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef) and not name.startswith(OWN_LANGUAGE):
+            if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(name)
     twice = {name: places for name, places in found.items() if len(places) > 1}
     assert {name: twice[name] for name in twice if name not in ONE_WORD_TWO_ROOMS} == {}

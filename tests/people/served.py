@@ -68,7 +68,8 @@ class Served:
         (folder / "study.yaml").write_text(yaml.safe_dump(study, sort_keys=False))
         self.process: subprocess.Popen[str] | None = None
         self.visitors: list[Visitor] = []
-        self.links: list[str] = []
+        self.said: list[str] = []
+        """What it wrote to the terminal until it listened."""
 
     @property
     def run(self) -> Path:
@@ -95,7 +96,7 @@ class Served:
             env=self.env,
         )
         assert self.process.stdout is not None
-        said = []
+        said = self.said = []
         for line in self.process.stdout:
             said.append(line)
             if line.startswith("participants:"):

@@ -18,6 +18,7 @@ from ostrom.reports.panels.people_flow import PeopleFlow
 from ostrom.reports.panels.people_served import PeopleServed
 from ostrom.studies.load import load_study
 from ostrom.studies.people_plan import plan_of
+from ostrom.studies.people_records import Records
 from ostrom.studies.piloting import pilot
 from ostrom.studies.run import open_run
 
@@ -36,6 +37,8 @@ def piloted(folder: Path, name: str = "p", **crowd: Any) -> Path:
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
     """A pilot with dropouts and missed rounds."""
     folder = piloted(tmp_path_factory.mktemp("runs"), dropout=0.4, miss=0.1, seed=2)
+    with Records(folder) as records:
+        assert records.pay(folder.parent / "pay.csv")[0] > 0
     with open_run(folder) as run, run_data(run.rows, folder, run.manifest) as made:
         yield made
 
@@ -90,6 +93,9 @@ def test_whom_the_declared_rule_leaves_out_is_in_no_estimate_and_both_counts_are
     assert f"{PEOPLE - len(out)} remain" in drawn.notes[0]
     total = dict(zip(drawn.tables[0].columns, drawn.tables[0].rows[-1], strict=True))
     assert total["arrived"] == PEOPLE and total["left out of the analysis"] == len(out)
+    assert total["finished"] <= total["paid"] <= total["assigned"], "also whoever left with points"
+    paid = {v["visit"]: v["paid"] for v in data.records("SELECT * FROM visits WHERE paid IS NOT NULL")}
+    assert len(paid) == total["paid"] and all(amount > 0 for amount in paid.values())
     assert total["finished"] + total["dropped out after assignment"] <= total["assigned"] <= total["agreed"]
 
 

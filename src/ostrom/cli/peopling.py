@@ -16,6 +16,9 @@ RunName = Annotated[str, typer.Argument(help="The run: its folder or its name.")
 Runs = Annotated[Path, RUNS]
 Json = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 Code = Annotated[str, typer.Argument(help="The code of a person (ostrom people RUN list).")]
+MaybeCode = Annotated[
+    str | None, typer.Argument(help="The code of a person (ostrom people RUN list).", show_default=False)
+]
 
 people = typer.Typer(
     help="People who took part: list, links, close, bonuses, erase, withdraw, audit.", no_args_is_help=True
@@ -46,7 +49,7 @@ def list_people(
         rows = [
             {
                 "code": v.code, "cell": v.cell, "end": v.end or "under way", "points": v.points, "missed": v.missed,
-                "base": str(v.base), "bonus": str(v.bonus), "paid": (paid.get((v.code, "bonus")) or ("",))[0],
+                "base": str(v.base), "bonus": str(v.bonus), "paid": paid[v.code].amount if v.code in paid else "",
                 "test": v.test, "joined": None if v.who is None else round(v.who.joined),
                 **({"id": None if v.who is None else v.who.external} if ids else {}),
             }
@@ -141,12 +144,43 @@ def bonuses(
 
 
 @people.command("erase")
-def erase(context: typer.Context, code: Code) -> None:
+def erase(
+    context: typer.Context,
+    code: MaybeCode = None,
+    older_than: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead of a code: everybody who joined longer ago, for example 90d, and is paid."
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
     """Remove everything personal about somebody; a tombstone with the code stays. Their decisions stay, by code."""
+    from ostrom.errors import UsageError
+    from ostrom.people.durations import seconds
+
+    if (code is None) == (older_than is None):
+        raise UsageError(
+            "erase: name either the code of a person or --older-than, for example --older-than 90d"
+        )
+    try:
+        keep = None if older_than is None else seconds(older_than)
+    except ValueError as error:
+        raise UsageError(f"--older-than {older_than}: {error}") from None
     with _records(context) as records:
-        records.find(code)
-        known = records.register.erase(code)
-    say(f"{code}: {'erased' if known else 'was erased before'}")
+        if code is not None:
+            records.find(code)
+            codes, unpaid = (code,), ()
+        else:
+            codes, unpaid = (found := records.overdue(keep)).erasable, found.unpaid
+        known = records.register.erase(*codes)
+    if json:
+        print_json({"erased": known, "not_paid": list(unpaid)})
+    elif code is not None:
+        say(f"{code}: {'erased' if known else 'was erased before'}")
+    else:
+        left = f"; {len(unpaid)} are owed money and stay until a payment file has them" if unpaid else ""
+        say(f"{known} people erased{left}")
 
 
 @people.command("withdraw")

@@ -98,10 +98,18 @@ def _study(file: str, preset: str | None, given: dict[str, Any]) -> dict[str, An
                 raise error.moved(f"with preset {name}: {error.key or 'study'}") from None
             left_open = True
             plan = resolve(file, preset=name, **{**given, "models": [STAND_IN]}).plan
-        facts[name or "as written"] = f"{plan.cells} cells, {plan.matches} matches"
+        facts[name or "as written"] = f"{plan.cells} cells, {_size(plan)}"
     if left_open:
         facts["models"] = "none named: ostrom run needs --model"
     return facts
+
+
+def _size(plan: Any) -> str:
+    """How much there is to play; people come one by one, so their matches cannot be counted beforehand."""
+    if plan.study.people is None:
+        return f"{plan.matches} matches"
+    games = len(plan.study.people.order)
+    return f"{plan.study.people.quota} people in each, {games} {'match' if games == 1 else 'matches'} a visit"
 
 
 def check_file(file: Path) -> dict[str, Any] | None:

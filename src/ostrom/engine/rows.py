@@ -23,7 +23,7 @@ from ostrom.mechanisms.protocol import Decision, Outcome, Round
 Row = dict[str, Any]
 
 
-class People(Protocol):
+class PeopleColumns(Protocol):
     """What a plan with people adds to the tables."""
 
     columns: Mapping[str, Mapping[str, type]]
@@ -43,9 +43,9 @@ class Rows:
         self._attributes = dict.fromkeys(attributes_of(plan))
 
     @cached_property
-    def people(self) -> People | None:
+    def people(self) -> PeopleColumns | None:
         """What people add to the tables; None where nobody takes part."""
-        make: Callable[[Rows], People] | None = getattr(self.plan, "people_tables", None)
+        make: Callable[[Rows], PeopleColumns] | None = getattr(self.plan, "people_tables", None)
         return None if make is None else make(self)
 
     def visits(self) -> Iterator[Row]:

@@ -29,7 +29,7 @@ class Visitor:
 
 
 @dataclass(slots=True)
-class Table:
+class BookedMatch:
     """A match that people have taken seats in."""
 
     cell: int
@@ -46,7 +46,7 @@ class Book:
 
     def __init__(self) -> None:
         self.visits: dict[int, Visitor] = {}
-        self.tables: dict[int, Table] = {}
+        self.tables: dict[int, BookedMatch] = {}
         self.codes: dict[str, int] = {}
         self.last = -1
 
@@ -66,7 +66,7 @@ class Book:
         elif "table" in value and known.cell is not None:
             index, player, match = int(value["table"]), int(value["player"]), int(value["match"])
             known.seats[match] = SeatTaken(index, player)
-            table = self.tables.setdefault(index, Table(known.cell, match))
+            table = self.tables.setdefault(index, BookedMatch(known.cell, match))
             table.people[player] = visit
             for seat, name in (value.get("stand_ins") or {}).items():
                 table.stand_ins[int(seat)] = str(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -132,9 +133,10 @@ def _part(schema: Mapping[str, Any], text: str) -> Any:
         return _whole(text)
     if schema["type"] == "number":
         try:
-            return float(text)
+            number = float(text)
         except ValueError:
             return None
+        return number if math.isfinite(number) else None
     return text
 
 

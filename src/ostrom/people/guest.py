@@ -24,6 +24,8 @@ class Guest:
     factor: float | None = 1.0
     """By what the time for a decision is multiplied; None: there is no limit."""
     end: str | None = None
+    earned: str | None = None
+    """The end that the payment follows: whoever finished and takes everything back later has finished."""
     points: float = 0.0
     seen: float = 0.0
     """When the person was last heard of, on the loop's clock."""
@@ -43,6 +45,8 @@ class Guest:
     """The step of the visit, from 0."""
     labels: tuple[tuple[str, ...], ...] = ()
     """What the actions of the match are called."""
+    streams: int = 0
+    """How many streams of news are open."""
     version: int = 0
     _waiting: set[asyncio.Future[None]] = field(default_factory=set)
 

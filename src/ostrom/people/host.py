@@ -18,6 +18,8 @@ from ostrom.framing import PromptRenderer
 from ostrom.people.guest import Guest
 from ostrom.people.inbox import Open
 from ostrom.people.leading import Leading
+from ostrom.people.payment import due, owed
+from ostrom.people.retention import Overdue, overdue
 from ostrom.people.seated import SeatedPerson
 
 MOST_EXTENSIONS = 10
@@ -156,10 +158,28 @@ class Host(Leading):
             for key in [key for key, who in self.known.items() if who.code == code]:
                 del self.known[key]
         await self.register.flush()
+        if self._journal.failed:
+            await self._journal.flush()  # which says why: nobody's answers can be kept, so the server ends
+
+    def forget(self) -> Overdue:
+        """Erase what is personal and older than the study keeps it; who was, and who is owed money."""
+        paid, source = self.register.payments(), self.people.source.name
+
+        def owes(code: str) -> bool:
+            guest = self.codes.get(code)
+            if guest is None or guest.earned is None or guest.test or code in paid:
+                return False
+            rules = self.people if guest.cell is None else self.plan.people_of(guest.cell)
+            return bool(owed(source, *due(rules.pay, guest.earned, guest.points)))
+
+        found = overdue(self.register, self.people.keep.people, time.time(), owes)
+        if found.erasable:
+            self.register.erase(*found.erasable)
+        return found
 
     async def _withdraw(self, guest: Guest) -> None:
         if guest.end is None:
             await self.leave(guest, "withdrawn")
         else:
-            self._close(guest, "withdrawn", {"end": "withdrawn", "points": guest.points})
+            self._close(guest, "withdrawn", {"points": guest.points, "earned": guest.earned})
             await self._journal.flush()

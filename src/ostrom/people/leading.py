@@ -23,7 +23,7 @@ from ostrom.people.inbox import Inbox, Open
 from ostrom.people.lobby import Lobby
 from ostrom.people.questions import Questionnaire
 from ostrom.people.register import Participant, Register, new_code
-from ostrom.people.results import Result, result_of
+from ostrom.people.results import MatchResult, result_of
 from ostrom.people.schema import People, Step
 from ostrom.people.visit import HOSTED
 
@@ -33,7 +33,7 @@ STATES = {
 }  # fmt: skip
 
 
-class PeoplePlan(Protocol):
+class HostedPlan(Protocol):
     """What a host needs of the plan of a study."""
 
     people: People
@@ -54,7 +54,7 @@ class PeoplePlan(Protocol):
 class Leading:
     """Takes visits up, assigns people, seats them and plays their matches."""
 
-    def __init__(self, plan: PeoplePlan, register: Register, *, title: str = "", test: bool = False) -> None:
+    def __init__(self, plan: HostedPlan, register: Register, *, title: str = "", test: bool = False) -> None:
         self.plan, self.register, self.title, self.test = plan, register, title, test
         self.people = plan.people
         self.guests: dict[int, Guest] = {}
@@ -62,6 +62,8 @@ class Leading:
         self.known: dict[tuple[str, str], Participant] = {}
         self.inbox = Inbox(self._inbox_changed)
         self.lobby = Lobby()
+        self.strangers = 0
+        """Visits of the journal that the register should know and does not."""
         self.closed = False
         """Whether nobody new may join."""
         self.journal: Journal | None = None
@@ -108,8 +110,10 @@ class Leading:
             self.known[who.source, who.external] = who
             if self.plan.book.visits.get(who.visit) is None or who.visit not in self.guests:
                 self._welcome(who.visit, who.code, who.test, who.language, who.joined)
+        tombs = self.register.tombstones()
         for visit, visitor in self.plan.book.visits.items():
             if visit not in self.guests:  # the register is older than the journal, or was erased from
+                self.strangers += visitor.code not in tombs
                 self._welcome(visit, visitor.code, visitor.test, self.people.languages[0], visitor.at)
         for visit, guest in self.guests.items():
             known = self.plan.book.visits.get(visit)
@@ -145,6 +149,7 @@ class Leading:
     def _close(self, guest: Guest, how: str, facts: Mapping[str, Any]) -> None:
         guest.end, guest.state = how, how
         guest.points = float(facts.get("points") or 0.0)
+        guest.earned = str(facts.get("earned") or how)
         guest.table = guest.player = None
         self._finished[guest.visit] = how
         self.register.ended(guest.code, how)
@@ -156,7 +161,7 @@ class Leading:
         """Take a visit and its matches out of all tables."""
         known = self.plan.book.visits.get(guest.visit)
         tables = [] if known is None else [seat.unit for seat in known.seats.values()]
-        facts = {"end": "withdrawn", "points": guest.points}
+        facts = {"end": "withdrawn", "points": guest.points, "earned": guest.earned}
         for index in (guest.visit * self.plan.stride, *tables):
             if (self._journal.ended(index) or ("",))[0] != "withdrawn":
                 self._journal.finish(index, "withdrawn", "taken back by a person", 0, facts=facts)
@@ -294,7 +299,7 @@ class Leading:
         guest.table = guest.player = guest.answered = None
         return self._told(guest, result)
 
-    def _told(self, guest: Guest, result: Result) -> dict[str, Any]:
+    def _told(self, guest: Guest, result: MatchResult) -> dict[str, Any]:
         ended = guest.leaving or result.ended
         return {"points": result.points, "missed": result.missed, "ended": ended}
 

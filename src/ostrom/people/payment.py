@@ -30,6 +30,15 @@ def due(pay: Pay, end: str, points: float) -> tuple[Decimal, Decimal]:
     return base.quantize(PENNY, ROUND_HALF_UP), bonus.quantize(PENNY, ROUND_HALF_UP)
 
 
+def owed(source: str, base: Decimal, bonus: Decimal) -> Decimal:
+    """What of an amount is left for a payment file: platforms pay the base themselves.
+
+    >>> owed("prolific", Decimal("3.00"), Decimal("1.57")), owed("lab", Decimal("3.00"), Decimal("1.57"))
+    (Decimal('1.57'), Decimal('4.57'))
+    """
+    return bonus if source in BY_PLATFORM else base + bonus
+
+
 def completion_link(source: str, code: str) -> str | None:
     """Where somebody returns to, with the code."""
     if source == "prolific" and code:

@@ -12,17 +12,20 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ostrom.errors import RunError
+from ostrom.people.ledger import Payment, add_payments, read_payments
 from ostrom.whole_files import refuse_link
 
 FILE = "people.db"
-FORMAT = 1
+FORMAT = 2
+CUTS = 100
+"""How often cutting the log is tried after something was erased."""
 _LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -33,8 +36,8 @@ CREATE TABLE participants (
 CREATE TABLE contacts (code TEXT NOT NULL, step INTEGER NOT NULL, name TEXT NOT NULL, text TEXT NOT NULL,
   PRIMARY KEY (code, step, name));
 CREATE TABLE events (id INTEGER PRIMARY KEY, code TEXT NOT NULL, at REAL NOT NULL, kind TEXT NOT NULL, detail TEXT);
-CREATE TABLE payments (code TEXT NOT NULL, kind TEXT NOT NULL, amount TEXT NOT NULL, currency TEXT NOT NULL,
-  at REAL NOT NULL, file TEXT NOT NULL, PRIMARY KEY (code, kind));
+CREATE TABLE payments (code TEXT PRIMARY KEY, amount TEXT NOT NULL, currency TEXT NOT NULL, at REAL NOT NULL,
+  file TEXT NOT NULL);
 CREATE TABLE tombstones (code TEXT PRIMARY KEY, at REAL NOT NULL);
 CREATE TABLE requests (id INTEGER PRIMARY KEY, what TEXT NOT NULL, code TEXT NOT NULL);
 """
@@ -88,7 +91,8 @@ class Register:
     def _connect(self, identity: str) -> sqlite3.Connection:
         db = sqlite3.connect(self.path, timeout=10, check_same_thread=False)
         try:
-            for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
+            # Temporary files in memory: vacuuming would leave a copy of everything in a folder of the system's.
+            for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON", "temp_store=MEMORY"):
                 db.execute(f"PRAGMA {pragma}").fetchone()
             if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 db.executescript(f"BEGIN IMMEDIATE;{_SCHEMA}PRAGMA user_version={FORMAT};COMMIT;")
@@ -99,8 +103,13 @@ class Register:
                     )
             if db.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
                 raise RunError(f"{self.path}: is no register of this version")
-            if db.execute("SELECT value FROM meta WHERE key='study'").fetchone()[0] != identity:
+            told = dict(db.execute("SELECT key, value FROM meta").fetchall())
+            if told.get("study") != identity:
                 raise RunError(f"{self.path}: belongs to another study than the journal beside it")
+            if not isinstance(told.get("key"), bytes) or len(told["key"]) != 32:
+                raise RunError(f"{self.path}: holds no key for its tokens (put back a copy of it)")
+            if (found := db.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+                raise RunError(f"{self.path}: is damaged (put back a copy of it): {found}")
         except BaseException:
             db.close()
             raise
@@ -108,14 +117,19 @@ class Register:
 
     def close(self) -> None:
         """Write what is queued and close."""
-        self._write()
-        self._db.close()
+        try:
+            self._write()
+        finally:
+            self._db.close()
 
     # -- reading -------------------------------------------------------------------------------------
 
     def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        with self._lock:
-            return self._db.execute(query, values).fetchall()
+        try:
+            with self._lock:
+                return self._db.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise RunError(f"{self.path}: the register cannot be read: {error}") from None
 
     def meta(self, key: str) -> Any:
         """A value of the register itself."""
@@ -124,8 +138,8 @@ class Register:
 
     def set_meta(self, key: str, value: Any) -> None:
         """Keep a value of the register itself."""
-        with self._lock, self._db:
-            self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+        self._put("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
+        self._write()
 
     @property
     def key(self) -> bytes:
@@ -144,15 +158,20 @@ class Register:
         """The codes of people whose data was erased."""
         return {code for (code,) in self._rows("SELECT code FROM tombstones")}
 
-    def payments(self) -> dict[tuple[str, str], tuple[str, str]]:
-        """Amount and currency of everything that was put into a payment file, by code and kind."""
-        rows = self._rows("SELECT code, kind, amount, currency FROM payments")
-        return {(code, kind): (amount, currency) for code, kind, amount, currency in rows}
+    def payments(self) -> dict[str, Payment]:
+        """Everything that was put into a payment file, by code; a register from an older copy learns of the rest."""
+        rows = self._rows("SELECT code, amount, currency, file FROM payments")
+        return {**read_payments(self.path.parent), **{row[0]: Payment(*row) for row in rows}}
 
     def events(self, code: str | None = None) -> list[tuple[str, float, str, str | None]]:
         """What was noticed, oldest first: code, time, kind, detail."""
         where, values = ("", ()) if code is None else ("WHERE code=? ", (code,))
         return self._rows(f"SELECT code, at, kind, detail FROM events {where}ORDER BY id", *values)
+
+    def older_than(self, at: float) -> list[str]:
+        """The codes of people who joined before a time and whose visit is over."""
+        query = "SELECT code FROM participants WHERE ended IS NOT NULL AND joined < ? ORDER BY visit"
+        return [code for (code,) in self._rows(query, at)]
 
     def requests(self) -> list[tuple[int, str, str]]:
         """What other commands ask of the server that is running."""
@@ -210,12 +229,13 @@ class Register:
         """Queue that a request was seen to."""
         self._put("DELETE FROM requests WHERE id=?", request)
 
-    def pay(self, rows: Iterable[tuple[str, str, str, str, str]]) -> None:
-        """Queue entries of the ledger: code, kind, amount, currency, file. A second one of a kind is refused."""
-        for code, kind, amount, currency, file in rows:
-            self._put(
-                "INSERT INTO payments VALUES (?,?,?,?,?,?)", code, kind, amount, currency, time.time(), file
-            )
+    def pay(self, payments: Sequence[Payment]) -> None:
+        """Write entries of the ledger, now. A second payment of a person is refused, whoever else pays right now."""
+        for one in payments:
+            values = (one.code, one.amount, one.currency, time.time(), one.file)
+            self._put("INSERT INTO payments VALUES (?,?,?,?,?)", *values)
+        self._write()
+        add_payments(self.path.parent, payments)
 
     def _write(self) -> None:
         pending, self._pending = self._pending, []
@@ -226,6 +246,10 @@ class Register:
                 for statement, values in pending:
                     self._db.execute(statement, values)
         except sqlite3.Error as error:
+            if isinstance(error, sqlite3.IntegrityError):
+                self._written += len(pending)  # a second payment of somebody, say: it will never fit
+            else:
+                self._pending[:0] = pending  # a full disk, say: written as soon as there is space
             raise RunError(f"{self.path}: the register cannot be written: {error}") from None
         self._written += len(pending)
 
@@ -241,17 +265,29 @@ class Register:
                 self._flushing = asyncio.create_task(asyncio.to_thread(self._write))
             await asyncio.shield(self._flushing)
 
-    def erase(self, code: str) -> bool:
-        """Remove everything about a person, leave a tombstone, and overwrite the space; False: unknown code."""
+    def erase(self, *codes: str) -> int:
+        """Remove everything about people, leave tombstones, and overwrite the space; how many were known."""
+        known = 0
+        for code in codes:
+            known += len(self._rows("SELECT 1 FROM participants WHERE code=?", code))
+            self._put(
+                "INSERT OR IGNORE INTO tombstones SELECT code, ?2 FROM participants WHERE code=?1",
+                code,
+                time.time(),
+            )
+            for table in ("participants", "contacts", "events"):
+                self._put(f"DELETE FROM {table} WHERE code=?", code)
         self._write()
-        with self._lock:
-            with self._db:
-                known = self._db.execute("SELECT 1 FROM participants WHERE code=?", (code,)).fetchone()
-                for table in ("participants", "contacts", "events"):
-                    self._db.execute(f"DELETE FROM {table} WHERE code=?", (code,))
-                if known:
-                    self._db.execute("INSERT OR IGNORE INTO tombstones VALUES (?,?)", (code, time.time()))
-            with closing(self._db.cursor()) as cursor:
+        try:
+            with self._lock, closing(self._db.cursor()) as cursor:
                 cursor.execute("VACUUM")
-                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        return known is not None
+                # The log still holds what was erased until it is cut; somebody who reads at this moment prevents that.
+                for _ in range(CUTS):
+                    if not cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                        return known
+                    time.sleep(0.05)
+        except sqlite3.Error as error:
+            raise RunError(
+                f"{self.path}: the space of what was erased cannot be overwritten: {error}"
+            ) from None
+        raise RunError(f"{self.path}: is being read, so its log still holds what was erased: try again")

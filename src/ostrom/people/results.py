@@ -12,7 +12,7 @@ from ostrom.mechanisms.protocol import Round
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class MatchResult:
     """Points, missed decisions, how it ended, the player, and the last round."""
 
     points: float
@@ -32,14 +32,14 @@ class Result:
         return told
 
 
-def result_of(unit: Unit, journal: Journal, player: int) -> Result:
+def result_of(unit: Unit, journal: Journal, player: int) -> MatchResult:
     """Replay a match from the journal; one that broke off counts as far as it was played."""
     answers = journal.answers(unit.index)
     mechanism = unit.mechanism
     if unit.needs:
         facts = [journal.ended(index) for index in unit.needs]
         if any(found is None or found[0] != "done" for found in facts):
-            return Result(0.0, 0, "failed", player)
+            return MatchResult(0.0, 0, "failed", player)
         mechanism = mechanism.given([found[3] for found in facts if found is not None])
     steps, outcome = replay(unit, mechanism.play(unit.game, unit.streams), answers)
     rounds = list(outcome.rounds) if outcome else list(steps[-1][0].view.history) if steps else []
@@ -57,4 +57,4 @@ def result_of(unit: Unit, journal: Journal, player: int) -> Result:
         how = "failed" if state is None or state[0] == "failed" else "broken_off"
     elif outcome.facts.get("ended") == "missed":
         how = "timed_out" if player + 1 in outcome.facts.get("missed_by", ()) else "broken_off"
-    return Result(round(points, 6), missed, how, player, rounds[-1] if rounds else None)
+    return MatchResult(round(points, 6), missed, how, player, rounds[-1] if rounds else None)

@@ -168,7 +168,7 @@ class Pay(Part):
         return str(value) if isinstance(value, float) else value  # 0.1 is meant as written
 
 
-class Lobby(Part):
+class LobbyRules(Part):
     """How people who play with each other find each other."""
 
     wait: Seconds = Field(default=300.0, description="how long somebody waits for partners")
@@ -208,7 +208,7 @@ class People(Part):
     time: Times = Times()
     pay: Pay = Pay()
     codes: dict[Literal[ENDS], str] = Field(default_factory=dict)  # type: ignore[valid-type]
-    lobby: Lobby = Lobby()
+    lobby: LobbyRules = LobbyRules()
     languages: tuple[Annotated[str, Field(pattern=r"^[a-z]{2}(-[A-Z]{2})?$")], ...] = Field(
         default=("en",), min_length=1
     )

@@ -48,7 +48,7 @@ class Crowd:
 
 
 @dataclass(slots=True)
-class Participant:
+class SimulatedParticipant:
     """What a simulated participant goes by."""
 
     chance: Streams
@@ -61,7 +61,7 @@ class PilotHost(Host):
     """A host whose guests are simulated."""
 
     crowd: Crowd
-    participants: dict[int, Participant]
+    participants: dict[int, SimulatedParticipant]
     """By visit."""
     thoughts: dict[tuple[int, int], Any] | None = None
     """By unit and player: what to answer, where participants answer through pages; None: they answer at once."""
@@ -143,11 +143,11 @@ async def simulate(host: PilotHost, crowd: Crowd, moments: int) -> None:
     await asyncio.gather(*(come(number) for number in range(1, crowd.people + 1)))
 
 
-def participant(crowd: Crowd, number: int, moments: int) -> Participant:
+def participant(crowd: Crowd, number: int, moments: int) -> SimulatedParticipant:
     """What the so-manieth participant goes by."""
     chance = Streams(crowd.seed, key_of(f"participant {number}"))
     drops = chance.chance(0, 0, "dropout") < crowd.dropout
-    return Participant(chance, 1 + int(chance.chance(1, 0, "dropout") * moments) if drops else None)
+    return SimulatedParticipant(chance, 1 + int(chance.chance(1, 0, "dropout") * moments) if drops else None)
 
 
 async def _visit(host: PilotHost, number: int, moments: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,8 +16,10 @@ from ostrom.engine import loop
 from ostrom.engine.folder import Folder
 from ostrom.engine.manifest import identity
 from ostrom.errors import RunError, UsageError
-from ostrom.people.payment import BY_PLATFORM, due
+from ostrom.people.ledger import Payment
+from ostrom.people.payment import due, owed
 from ostrom.people.register import Participant, Register
+from ostrom.people.retention import Overdue, overdue
 from ostrom.studies.people_plan import PeoplePlan
 from ostrom.studies.run import Run, find_run, open_run
 from ostrom.whole_files import write_whole
@@ -35,6 +38,8 @@ class Visited:
     missed: int
     base: Decimal
     bonus: Decimal
+    owed: Decimal
+    """What is left for a payment file."""
     who: Participant | None
     """None: the person's data was erased, or the register is older than the journal."""
 
@@ -78,11 +83,13 @@ class Records:
             )
             points = float(facts.get("points") or 0.0)
             pay = (self.plan.people if visitor.cell is None else self.plan.people_of(visitor.cell)).pay
-            base, bonus = due(pay, end, points) if end is not None else (Decimal(0), Decimal(0))
+            earned = str(facts.get("earned") or end)
+            base, bonus = due(pay, earned, points) if end is not None else (Decimal(0), Decimal(0))
             cell = "" if visitor.cell is None else self.plan.cell_name(visitor.cell)
+            left = Decimal(0) if visitor.test else owed(self.plan.people.source.name, base, bonus)
             yield Visited(
                 visitor.code, visit, visitor.test, cell, end, points, int(facts.get("missed") or 0), base, bonus,
-                by_code.get(visitor.code),
+                left, by_code.get(visitor.code),
             )  # fmt: skip
 
     def find(self, code: str) -> Visited:
@@ -99,33 +106,42 @@ class Records:
     def pay(self, out: Path) -> tuple[int, Decimal]:
         """Write a payment file for everybody who is done and not in an earlier one; how many, and how much.
 
-        The ledger is written before the file gets its name: a crash in between leaves nobody paid twice.
+        The ledger is written before the file gets its name: a crash in between leaves nobody paid twice, and the
+        same command then gives the file its name.
         """
         if out.exists():
             raise UsageError(f"{out}: is there already; a payment file is written once")
-        paid, source = self.register.payments(), self.plan.people.source.name
-        rows, total = [], Decimal(0)
-        for visited in self.visits():
-            amount = visited.bonus if source in BY_PLATFORM else visited.base + visited.bonus
-            if visited.test or visited.end is None or not amount or visited.who is None:
-                continue
-            if (visited.code, "bonus") not in paid:
-                rows.append((visited, amount))
-                total += amount
+        paid, draft = self.register.payments(), out.with_name(f".{out.name}.draft")
+        begun = [one for one in paid.values() if one.file == out.name]
+        if begun and draft.exists():
+            draft.rename(out)
+            return len(begun), sum((Decimal(one.amount) for one in begun), Decimal(0))
+        rows = [
+            visited
+            for visited in self.visits()
+            if visited.owed and visited.who is not None and visited.code not in paid
+        ]
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerows((visited.who.external, f"{amount:.2f}") for visited, amount in rows if visited.who)
-        draft = out.with_name(f".{out.name}.draft")
+        writer.writerows((visited.who.external, f"{visited.owed:.2f}") for visited in rows if visited.who)
         try:
             write_whole(draft, text.getvalue().encode(), sync=True)
+            draft.chmod(0o600)
         except OSError as error:
             raise RunError(f"{out}: cannot be written ({error.strerror})") from None
         currency = self.plan.people.pay.currency
-        self.register.pay((v.code, "bonus", f"{amount:.2f}", currency, out.name) for v, amount in rows)
-        self.register.commit()
-        draft.chmod(0o600)
+        self.register.pay([Payment(v.code, f"{v.owed:.2f}", currency, out.name) for v in rows])
         draft.rename(out)
-        return len(rows), total
+        return len(rows), sum((visited.owed for visited in rows), Decimal(0))
+
+    # -- forgetting ----------------------------------------------------------------------------------
+
+    def overdue(self, keep: float | None = None) -> Overdue:
+        """Whose personal data is older than so many seconds, or than the study says."""
+        paid = self.register.payments()
+        unpaid = {v.code for v in self.visits() if v.owed and v.code not in paid}
+        longest = self.plan.people.keep.people if keep is None else keep
+        return overdue(self.register, longest, time.time(), unpaid.__contains__)
 
     # -- taking back ---------------------------------------------------------------------------------
 
@@ -152,7 +168,7 @@ class Records:
             journal.start()
             known = self.plan.book.visits[visited.visit]
             for index in (visited.visit * self.plan.stride, *(seat.unit for seat in known.seats.values())):
-                facts = {"end": "withdrawn", "points": visited.points}
+                facts = {"end": "withdrawn", "points": visited.points, "earned": visited.end}
                 journal.finish(index, "withdrawn", "taken back by a person", 0, facts=facts)
             await journal.flush()
             await asyncio.sleep(0)
@@ -170,11 +186,8 @@ class Records:
         strangers = [who.code for who in self.register.participants() if who.code not in codes and who.ended]
         unknown = [v.code for v in visits if v.who is None and v.code not in tombs]
         paid = self.register.payments()
-        amounts = {
-            v.code: v.bonus if self.plan.people.source.name in BY_PLATFORM else v.base + v.bonus
-            for v in self.visits()
-        }
-        more = [c for (c, _), (amount, _) in paid.items() if c in amounts and Decimal(amount) > amounts[c]]
+        amounts = {v.code: v.owed for v in self.visits()}
+        more = [c for c, one in paid.items() if c in amounts and Decimal(one.amount) > amounts[c]]
         lost = [v.code for v in visits if v.end == "done" and not v.cell]
         done = sum(v.end == "done" for v in visits)
         return [
@@ -183,7 +196,15 @@ class Records:
             ("everybody in the register who finished is in the journal", len(codes), ", ".join(strangers[:5])),
             ("nobody was paid more than is due, or twice", len(paid), ", ".join(more[:5])),
             ("finished people were assigned to a cell", done, ", ".join(lost[:5])),
+            ("personal data is erased when people.keep is over", len(codes), self._kept_too_long()),
         ]  # fmt: skip
+
+    def _kept_too_long(self) -> str:
+        old = self.overdue()
+        if not old:
+            return ""
+        told = f"{len(old)} people joined more than {self.plan.people.keep.people / 86400:g} days ago"
+        return f"{told}, {len(old.unpaid)} of them are not paid" if old.unpaid else told
 
     def _served(self) -> tuple[int, list[str]]:
         """The agents that people met, as kept with every answer, against those of the cell they belong to."""

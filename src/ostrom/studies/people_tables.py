@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ostrom.engine.plan import Unit
 from ostrom.engine.rows import Row, Rows
+from ostrom.people.ledger import Payment, read_payments
 from ostrom.people.schema import People
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ VISITS: Mapping[str, type] = {
     "run": str, "visit": int, "person": str, "cell": int, "order_of_games": str, "state": str, "end": str,
     "consented": bool, "quiz_tries": int, "quiz_passed": bool, "accommodation": str, "matches_done": int,
     "points": float, "missed_rounds": int, "excluded": bool, "extended": int, "interrupted": int, "seconds": float,
+    "paid": float,
 }  # fmt: skip
 
 
@@ -116,6 +118,10 @@ class PeopleTables:
                 made[visit] = self._visit(visit, unit, state)
         return made
 
+    @cached_property
+    def _payments(self) -> dict[str, Payment]:
+        return read_payments(self.rows.journal.path.parent)
+
     def _visit(self, visit: int, unit: Unit, state: str) -> Row:
         steps, outcome, answers = self.rows.replayed(unit)
         book = self.plan.book.visits[visit]
@@ -158,6 +164,7 @@ class PeopleTables:
             "interrupted": sum(bool(k.get("interrupted")) for k in kept),
             "seconds": max((int(k["answered"]) for k in kept if k.get("answered") is not None), default=0)
             / 1000,
+            "paid": float(self._payments[book.code].amount) if book.code in self._payments else None,
         }
         asked = [a.value for d, a in given if d.kind == "ask" and a.reading == "person"]
         row["answers"] = {

@@ -52,26 +52,20 @@ def pilot(
     if crowd.config.model is not None:
         plan.add_model(crowd.config.model, crowd.config.settings)
     told: dict[str, Any] = {}
-    failed: list[Exception] = []
     rounds = sum(int(getattr(plan.variant(0, key).mechanism, "rounds", 1)) for key in plan.people_of(0).order)
 
     async def serve(host: Host, folder: Folder) -> None:
         assert isinstance(host, PilotHost)
         moments = len(plan.people.visit) + rounds
-        try:
-            if through is None:
-                await simulate(host, crowd, moments)
-            else:
-                await through(host, folder, crowd, moments)
-        except Exception as error:  # told once the run has been closed
-            failed.append(error)
+        if through is None:
+            await simulate(host, crowd, moments)
+        else:
+            await through(host, folder, crowd, moments)
         told.update(summary(host))
 
     result = host_plan(
         plan, serve, name=name, runs=runs, options=options, open_models=open_models, hosts=PilotHost
     )
-    for error in failed:
-        raise error
     return result, told
 
 

@@ -212,7 +212,9 @@ async def _watched(runner: Runner, watch: Watch | None) -> Result:
         return await runner.run()
     finally:
         watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
+        (ended,) = await asyncio.gather(watching, return_exceptions=True)
+        if isinstance(ended, Exception):  # what was played is kept, and whoever called hears what went wrong
+            raise ended
 
 
 def _prepare(folder: Folder, plan: StudyPlan, extra: Mapping[str, Any]) -> None:

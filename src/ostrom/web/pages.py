@@ -32,7 +32,7 @@ PLAIN = ("none", "repetition")
 """Mechanisms whose rules are said by the table of points and the number of rounds."""
 
 
-class Words(dict[str, str]):
+class PageWords(dict[str, str]):
     """The words of the pages in one language; those that a language lacks are in English."""
 
     def __getattr__(self, name: str) -> str:
@@ -40,13 +40,13 @@ class Words(dict[str, str]):
 
 
 @lru_cache(maxsize=64)
-def words(language: str) -> Words:
+def words(language: str) -> PageWords:
     """The words of a language."""
     folder = files("ostrom.web").joinpath("words")
     english: dict[str, str] = read_yaml(folder.joinpath("en.yaml").read_text(encoding="utf-8"), "en.yaml")
     own = folder.joinpath(f"{language.partition('-')[0]}.yaml")
     found: dict[str, str] = read_yaml(own.read_text(encoding="utf-8"), own.name) if own.is_file() else {}
-    return Words({**english, **found})
+    return PageWords({**english, **found})
 
 
 @lru_cache(maxsize=1)
@@ -113,7 +113,7 @@ class Pages:
             self._texts[key] = render(self.people.texts[key])
         return self._texts[key]
 
-    def _step(self, guest: Guest, entry: Open, w: Words) -> dict[str, Any]:
+    def _step(self, guest: Guest, entry: Open, w: PageWords) -> dict[str, Any]:
         decision = entry.decision
         if decision.kind == "accommodation":
             return self._accommodation(entry, w)
@@ -146,7 +146,7 @@ class Pages:
             **more,
         }
 
-    def _accommodation(self, entry: Open, w: Words) -> dict[str, Any]:
+    def _accommodation(self, entry: Open, w: PageWords) -> dict[str, Any]:
         form = entry.decision.form
         assert isinstance(form, Choice)
         names = {"none": w.accommodation_none, "1": w.accommodation_one}
@@ -162,7 +162,7 @@ class Pages:
             "buttons": buttons,
         }
 
-    def _match(self, entry: Open, w: Words) -> dict[str, Any]:
+    def _match(self, entry: Open, w: PageWords) -> dict[str, Any]:
         decision, prompt = entry.decision, entry.prompt
         assert prompt is not None
         view = decision.view
@@ -191,7 +191,7 @@ class Pages:
             "refresh": None if left is None else left + 2,
         }  # fmt: skip
 
-    def _result(self, guest: Guest, w: Words) -> str:
+    def _result(self, guest: Guest, w: PageWords) -> str:
         result = guest.result or {}
         ended = w.match_over if result.get("whole") else w.match_broken
         last = result.get("last_words")
@@ -202,7 +202,7 @@ class Pages:
         """The page at the end of a visit, with its code and what is paid."""
         w, people = words(guest.language), self.people
         pay = people if guest.cell is None else self.host.plan.people_of(guest.cell)
-        base, bonus = due(pay.pay, how, guest.points)
+        base, bonus = due(pay.pay, guest.earned or how, guest.points)
         values = {"base": base, "bonus": bonus, "currency": people.pay.currency}
         paid = w.paid_all if base else w.paid_bonus if bonus else w.paid_nothing
         title, _, rest = w[f"end_{how}"].partition(". ")
@@ -233,7 +233,7 @@ def _payoffs(entry: Open) -> dict[str, Any]:
     return {"others": labels[other], "rows": rows}
 
 
-def _line(entry: Open, played: Round, w: Words) -> dict[str, Any]:
+def _line(entry: Open, played: Round, w: PageWords) -> dict[str, Any]:
     view, labels = entry.decision.view, entry.labels
     if not played.actions:
         missed = getattr(played, "missed", ())

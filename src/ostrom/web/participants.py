@@ -22,6 +22,8 @@ from ostrom.web.static_files import static
 
 PING = 15.0
 """Seconds between signs of life on a stream of news."""
+MOST_STREAMS = 8
+"""Streams of news that one person may have open: one per tab."""
 NEXT = 0.25
 """Seconds that a reply waits for the next question, so that most pages need one request alone."""
 BACK = 5.0
@@ -216,15 +218,21 @@ class Participants:
         guest = self.guest(request)
         if guest is None:
             return Response(status_code=204)  # which tells the browser not to ask again
+        if guest.streams >= MOST_STREAMS:
+            raise Refused(429, "Too many tabs are open.")  # their pages ask from time to time instead
 
         async def stream() -> AsyncIterator[bytes]:
             version = guest.version
-            yield b"retry: 2000\nevent: news\ndata: 0\n\n"
-            while not self.closing.is_set() and guest.end is None:
-                found = await guest.news(version, PING)
-                guest.seen = asyncio.get_running_loop().time()
-                kind, version = ("news" if found != version else "ping"), found
-                yield f"event: {kind}\ndata: {found}\n\n".encode()
+            guest.streams += 1
+            try:
+                yield b"retry: 2000\nevent: news\ndata: 0\n\n"
+                while not self.closing.is_set() and guest.end is None:
+                    found = await guest.news(version, PING)
+                    guest.seen = asyncio.get_running_loop().time()
+                    kind, version = ("news" if found != version else "ping"), found
+                    yield f"event: {kind}\ndata: {found}\n\n".encode()
+            finally:
+                guest.streams -= 1
 
         return StreamingResponse(
             stream(), media_type="text/event-stream", headers={"x-accel-buffering": "no"}

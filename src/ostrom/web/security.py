@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import time
+import traceback
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+
+from ostrom.errors import RunError
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 
@@ -54,7 +59,15 @@ class Gatekeeper:
     ``origin`` is how browsers reach the server (``https://host``); None: on this machine alone.
     """
 
-    def __init__(self, origin: str | None, ports: Collection[int], *, joins_a_minute: int = 0) -> None:
+    def __init__(
+        self,
+        origin: str | None,
+        ports: Collection[int],
+        *,
+        joins_a_minute: int = 0,
+        report: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._report = report
         self.secure = origin is not None and origin.startswith("https://")
         local = {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]") for port in ports}
         self.origins = {f"http://{host}" for host in local}
@@ -73,6 +86,15 @@ class Gatekeeper:
             response = await handler(request)
         except Refused as refused:
             response = refused.response()
+        except RunError as error:  # the disk is full, say: the page keeps the answer and sends it again
+            self._report(str(error))
+            response = Refused(503, "The server cannot keep answers right now.").response()
+        except Exception as error:
+            self._report(_place_of(error))
+            response = Refused(500, "Something is wrong with this server.").response()
+        return self._complete(response)
+
+    def _complete(self, response: Response) -> Response:
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
         if self.secure:
@@ -88,7 +110,17 @@ class Gatekeeper:
 
             return serve
 
-        return Starlette(routes=[Route(path, guarded(handler), methods=how) for path, handler, how in routes])
+        async def unknown(request: Request, error: Exception) -> Response:
+            async def refuse(_: Request) -> Response:
+                status = error.status_code if isinstance(error, HTTPException) else 404
+                raise Refused(status, "There is no such page.")
+
+            return await self(request, refuse)
+
+        return Starlette(
+            routes=[Route(path, guarded(handler), methods=how) for path, handler, how in routes],
+            exception_handlers={HTTPException: unknown},
+        )
 
     def check(self, request: Request) -> None:
         """Refuse a wrong host, and whatever another site's page sends."""
@@ -109,7 +141,8 @@ class Gatekeeper:
 
     async def form(self, request: Request) -> dict[str, str]:
         """The fields of a form; one that is too long or comes too slowly is refused."""
-        if int(request.headers.get("content-length") or 0) > MOST_BYTES:
+        length = request.headers.get("content-length") or "0"
+        if not length.isascii() or not length.isdigit() or len(length) > 12 or int(length) > MOST_BYTES:
             raise Refused(413, "That is too much.")
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/x-www-form-urlencoded":
@@ -151,6 +184,13 @@ class Gatekeeper:
         self._joins[address] = [*times, now]
         while len(self._joins) > 10_000:
             self._joins.popitem(last=False)
+
+
+def _place_of(error: Exception) -> str:
+    """Where in our code something went wrong: one line, without the values, which may be somebody's words."""
+    frames = traceback.extract_tb(error.__traceback__)
+    at = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else "an unknown place"
+    return f"a request failed: {type(error).__name__} in {at}"
 
 
 def _is_local(peer: str) -> bool:

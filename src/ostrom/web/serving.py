@@ -24,6 +24,8 @@ from ostrom.web.server import listen_on, serve
 PASSWORD = "OSTROM_ADMIN_PASSWORD"
 SWEEP = 2.0
 """Seconds between looks at who has been gone for too long."""
+FORGET = 3600.0
+"""Seconds between looks at personal data that has been kept for long enough."""
 LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
@@ -80,17 +82,21 @@ async def serve_people(
     mark = identity(folder.manifest())
     port, admin_port = where.people.getsockname()[1], where.admin.getsockname()[1]
     door = Door(host.people.source, host.register.key, study, where.origin)
-    people = Participants(
-        host, door, Gatekeeper(where.origin, {port}, joins_a_minute=joins), f"ostrom_{mark[:12]}"
-    )
-    admin = Admin(host, door, Gatekeeper(None, {admin_port}), where.password, where.base)
+    gatekeeper = Gatekeeper(where.origin, {port}, joins_a_minute=joins, report=say)
+    people = Participants(host, door, gatekeeper, f"ostrom_{mark[:12]}")
+    admin = Admin(host, door, Gatekeeper(None, {admin_port}, report=say), where.password, where.base)
+    if host.strangers:
+        say(
+            f"warning: {host.register.path} is older than the journal: it does not know {host.strangers} people who "
+            "came (put back a newer copy); without their cookie they cannot come back, and they cannot be paid"
+        )
     links = door.links(where.base)
     say(
         f"participants: {links[0]}"
         + (f" (and {len(links) - 1} more: ostrom people {folder.path} links)" if links[1:] else "")
     )
     say(f"admin page:   http://127.0.0.1:{admin_port}/")
-    beside = [asyncio.create_task(_sweep(host)), asyncio.create_task(admin.measure_lag())]
+    beside = [asyncio.create_task(_sweep(host, say)), asyncio.create_task(admin.measure_lag())]
 
     def closing() -> None:
         people.closing.set()
@@ -99,14 +105,20 @@ async def serve_people(
             guest.changed()
 
     try:
-        await serve([(people.app(), where.people), (admin.app(), where.admin)], closing)
+        await serve([(people.app(), where.people), (admin.app(), where.admin)], closing, beside)
     finally:
         for task in beside:
             task.cancel()
         await asyncio.gather(*beside, return_exceptions=True)
 
 
-async def _sweep(host: Host) -> None:
+async def _sweep(host: Host, say: Callable[[str], None]) -> None:
+    loop = asyncio.get_running_loop()
+    forgot = loop.time() - FORGET
     while True:
+        if loop.time() - forgot >= FORGET:
+            forgot = loop.time()
+            if (found := host.forget()).erasable:
+                say(f"personal data of {len(found.erasable)} people was kept for long enough and is erased")
         await asyncio.sleep(SWEEP)
         await host.sweep()

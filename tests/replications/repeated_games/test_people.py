@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from ostrom.agents.config import AgentConfig
+from ostrom.analysis.estimate import estimate
 from ostrom.analysis.hypothesis import test as tested
 from ostrom.analysis.rundata import run_data
 from ostrom.people.simulated import Crowd
@@ -77,7 +79,7 @@ def test_imported_and_own_people_are_in_the_same_panels(runs: Path, name: str) -
 @pytest.mark.parametrize("name", ["human", "own"])
 def test_the_published_regressions_are_one_command_each(runs: Path, name: str) -> None:
     with open_run(runs / name) as run, run_data(run.rows, runs / name, run.manifest) as data:
-        who = "agent IN ('you', 'human')"
+        who = "agent = 'you'"
         score = tested(
             data, "payoff_by_round", "prompting", "mixed", where=f"game = 'battle_of_the_sexes' AND {who}"
         )
@@ -86,6 +88,19 @@ def test_the_published_regressions_are_one_command_each(runs: Path, name: str) -
         assert both.results["fit"][0]["clusters"] == 24
         guess = tested(data, "guessed_person", "prompting", "glm")
         assert guess.results["fit"][0]["rows"] == 48, "one row per guess, not one per round"
+
+
+def test_imported_and_own_people_are_pooled_under_the_same_levels(runs: Path) -> None:
+    with ExitStack() as stack:
+        data = [
+            stack.enter_context(run_data(run.rows, runs / name, run.manifest))
+            for name in ("human", "own")
+            for run in [stack.enter_context(open_run(runs / name))]
+        ]
+        found = estimate(data, "payoff", by=["run", "prompting"], where={"agent": "you"})
+    assert [one.key for one in found] == [
+        {"run": run, "prompting": level} for run in ("human", "own") for level in ("base", "scot")
+    ]
 
 
 def test_people_are_compared_with_the_published_figures(runs: Path) -> None:

@@ -15,17 +15,19 @@ STAGES = {
     "assigned": "cell IS NOT NULL",
     "finished a match": "matches_done > 0",
     "finished": "\"end\" = 'done'",
+    "paid": "paid IS NOT NULL",
     "dropped out after assignment": "cell IS NOT NULL AND \"end\" <> 'done' AND state <> 'open'",
     "under way": "state = 'open'",
     "left out of the analysis": "coalesce(excluded, false)",
 }
 """Columns of the table and the condition on a visit."""
+PAID = "Paid: in a payment file (ostrom people RUN bonuses); what a platform pays by itself is not counted."
 
 
 class PeopleFlow(Panel):
-    """From arriving to finishing, by cell; dropouts by cell; the rule of exclusion with both counts."""
+    """From arriving to being paid, by cell; dropouts by cell; the rule of exclusion with both counts."""
 
-    title = "People: from arriving to finishing"
+    title = "People: from arriving to being paid"
 
     def draw(self, data: RunData) -> Drawn:
         """Two tables and what to mind."""
@@ -49,7 +51,7 @@ class PeopleFlow(Panel):
         ended = Table(
             "people_ends", ["end", "people"], [[r["end"], r["people"]] for r in ends], "How visits ended."
         )
-        return Drawn(tables=[flow, ended], notes=[*_excluded(data), *_uneven(data)])
+        return Drawn(tables=[flow, ended], notes=[*_excluded(data), *_uneven(data), PAID])
 
 
 def _excluded(data: RunData) -> list[str]:

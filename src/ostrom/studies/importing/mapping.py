@@ -57,6 +57,20 @@ class SeatColumns(BaseModel):
         return _option_columns(value)
 
 
+class LevelsByColumn(BaseModel):
+    """A factor whose levels have other names than the values of its column."""
+
+    model_config = _STRICT
+
+    column: str
+    is_: dict[str, str] = Field(alias="is", min_length=1, description="value: level; others stay as written")
+
+    @field_validator("is_", mode="before")
+    @classmethod
+    def _texts(cls, value: object) -> object:
+        return _text_keys(value)
+
+
 class GameByColumn(BaseModel):
     """A game that differs from match to match."""
 
@@ -158,8 +172,9 @@ class Mapping(BaseModel):
         default=None, description="the older name of 'bad_rows', with two of its values"
     )
     names: dict[str, str] = Field(default_factory=dict, description="what players are called in tables")
-    factors: dict[str, str] = Field(
-        default_factory=dict, description="factor: column, the same all match long"
+    factors: dict[str, str | LevelsByColumn] = Field(
+        default_factory=dict,
+        description="factor: column, or {column: c, is: {value: level}}; the same all match long",
     )
     round_columns: dict[str, str] = Field(
         default_factory=dict, description="column of the decisions table: column of the file, for each row"
@@ -196,7 +211,7 @@ class Mapping(BaseModel):
 
     @field_validator("factors", "round_columns")
     @classmethod
-    def _free(cls, value: dict[str, str]) -> dict[str, str]:
+    def _free(cls, value: dict[str, Any]) -> dict[str, Any]:
         for name in value:
             if name in RESERVED or name in ("game", "file", "mechanism"):
                 raise ValueError(f"must not be called {name!r}: tables have a column of that name")
@@ -242,6 +257,14 @@ class Mapping(BaseModel):
             return self.disagreements
         return self.bad_rows
 
+    @property
+    def levels(self) -> dict[str, tuple[str, dict[str, str]]]:
+        """The column of every factor, and the levels whose names differ from the values there."""
+        return {
+            name: (given, {}) if isinstance(given, str) else (given.column, given.is_)
+            for name, given in self.factors.items()
+        }
+
     def _all_seats(self) -> list[SeatColumns]:
         return list(self.seats.values()) if self.players is None else [self.players]
 
@@ -264,7 +287,7 @@ class Mapping(BaseModel):
                 found.setdefault(self.match.new_when, "match.new_when")
         if self.round is not None:
             found.setdefault(self.round, "round")
-        for name, column in self.factors.items():
+        for name, (column, _) in self.levels.items():
             found.setdefault(column, f"factors.{name}")
         for name, column in self.round_columns.items():
             found.setdefault(column, f"round_columns.{name}")

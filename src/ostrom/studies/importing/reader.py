@@ -85,11 +85,12 @@ class MatchReader:
     def _factors(self, match: Recorded) -> dict[str, Any]:
         """The factors of a match; one that changes within a match becomes a column of the decisions."""
         values: dict[str, Any] = {}
-        for name, column in self.rule.factors.items():
+        for name, (column, levels) in self.rule.levels.items():
             written = {canonical(move.row[column]) for moves in match.rounds for move in moves}
             if len(written) > 1:
                 self._demoted[name] = self._demoted.get(name, 0) + 1
-            values[name] = canonical(match.first[column])
+            value = canonical(match.first[column])
+            values[name] = levels.get(value, value)
         return values
 
     def finished(self) -> list[Ready]:
@@ -97,7 +98,7 @@ class MatchReader:
         self._lengths()
         self._files()
         for name in self._demoted:
-            self.columns[name] = self.rule.factors[name]
+            self.columns[name] = self.rule.levels[name][0]
         for match in self.ready:
             for name in self._demoted:
                 del match.unit.cell[name]

@@ -21,6 +21,8 @@ from ostrom.studies.compare.figures import Own
 
 FACTOR = "prompting"
 PLAIN = ("base", "direct")
+PEOPLE = ("you", "human")
+"""What people are called in imported rounds, by our mapping or one of a reader's own."""
 BOTH = "both"
 FIGURES = (
     ("bos_score", BOS, "payoff_by_round"),
@@ -76,7 +78,7 @@ def persons(data: RunData) -> set[str]:
         seated.name
         for row in first
         for seated in data.unit(row["m"]).players
-        if seated.config.kind == "person" or (seated.config.recorded is not None and seated.name == "human")
+        if seated.config.kind == "person" or (seated.config.recorded is not None and seated.name in PEOPLE)
     }
 
 
