@@ -102,7 +102,7 @@ def test_files_stay_readable() -> None:
 
 
 OWN_INTERVALS = re.compile(
-    r"bootstrap|wilson|newcombe|clopper|NormalDist|\bt_interval|student_t|resampl", re.IGNORECASE
+    r"bootstrap|wilson|newcombe|clopper|NormalDist|\bt_interval|student_t|resampl|percentiles", re.IGNORECASE
 )
 OTHER_QUESTIONS = {
     "analysis/inference/responses.py": "rounds as if they were independent, shown beside the interval over matches",
@@ -124,6 +124,15 @@ def test_nobody_upstairs_computes_an_interval(room: str) -> None:
             if isinstance(node, ast.Import | ast.ImportFrom) and name not in OTHER_QUESTIONS:
                 names = " ".join(alias.name for alias in node.names)
                 assert not OWN_INTERVALS.search(names), f"{name} imports {names}"
+
+
+def test_draws_become_an_interval_in_one_file() -> None:
+    """What is no mean (weights of a mixture, shares of variance) takes its percentiles from the same place."""
+    for path in sorted(SOURCE.rglob("*.py")):
+        name = path.relative_to(SOURCE).as_posix()
+        if name != "analysis/intervals/resampled.py":
+            found = re.findall(r"\bnp\.(?:nan)?(?:quantile|percentile)\(", path.read_text(encoding="utf-8"))
+            assert not found, f"{name} takes percentiles of its own: {found}"
 
 
 ONE_WORD_TWO_ROOMS = {"Run": "a run in the Python face, and the run on disk that it opens"}

@@ -18,8 +18,9 @@ from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.analysis.intervals import Bounds
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.rundata import RunData
-from ostrom.analysis.statistics import StatisticsError, VarianceShares, variance_shares
+from ostrom.analysis.statistics import StatisticsError
 from ostrom.analysis.units import Observation, observations, per_match
+from ostrom.analysis.variance_shares import VarianceShares, variance_shares
 from ostrom.analysis.verdicts import Answer, Verdicts, above, all_of
 from ostrom.errors import UnknownName, UsageError
 from ostrom.streams import Streams

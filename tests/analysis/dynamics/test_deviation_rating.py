@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from tests.analysis.dynamics.games import DILEMMA, RPS, Floats, permuted, tensors
 
-from ostrom.analysis.dynamics.alpharank import symmetric_tables
 from ostrom.analysis.dynamics.deviation_rating import deviation_gains, deviation_rating
 
 
 def strictest_gains(table: Floats) -> Floats:
     """Sorted gains by another route: ordered profiles, and least sums of the 1, 2, 3, ... largest gains."""
-    tables = symmetric_tables(table)
+    tables = [np.moveaxis(table, 0, seat) for seat in range(table.ndim)]
     shape = table.shape
     rows = []
     for seat, payoff in enumerate(tables):

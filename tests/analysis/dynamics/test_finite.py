@@ -12,13 +12,22 @@ from tests.analysis.dynamics.games import DILEMMA, RPS, Floats, tensors
 
 from ostrom.analysis.dynamics.fermi import Fermi
 from ostrom.analysis.dynamics.finite_payoffs import finite_payoffs, pair_payoffs
-from ostrom.analysis.dynamics.fixation import fixation_probability, log_fixation
+from ostrom.analysis.dynamics.fixation import log_fixation
 from ostrom.analysis.dynamics.moran import Moran
 from ostrom.analysis.dynamics.process import Process
 from ostrom.analysis.dynamics.rare_mutation import log_invasion_rates, rare_mutation_shares
-from ostrom.analysis.dynamics.simulation import simulate, simulate_fixation
+from ostrom.analysis.dynamics.simulation import simulate
 from ostrom.analysis.dynamics.stationary import stationary
+from ostrom.analysis.intervals import share_of
 from ostrom.errors import UsageError
+
+
+def taken_over(
+    game: list[list[float]] | Floats, process: Process, *, mutant: int, population: int, mutants: int = 1
+) -> float:
+    """The chance that some mutants take over a population of the other type."""
+    ratios = process.log_ratio(*pair_payoffs(np.array(game), mutant, 1 - mutant, population))
+    return math.exp(log_fixation(ratios, mutants))
 
 
 @given(st.floats(0.2, 5.0).filter(lambda r: abs(r - 1.0) > 1e-3), st.integers(2, 60))
@@ -26,7 +35,7 @@ from ostrom.errors import UsageError
 def test_constant_fitness_fixes_with_morans_formula(r: float, population: int) -> None:
     expected = (1 - 1 / r) / (1 - r**-population)
     game = [[r, r], [1.0, 1.0]]
-    found = fixation_probability(game, Moran(1.0), mutant=0, resident=1, population=population)
+    found = taken_over(game, Moran(1.0), mutant=0, population=population)
     assert found == pytest.approx(expected, rel=1e-9)
 
 
@@ -38,9 +47,7 @@ def test_constant_advantage_under_fermi_fixes_with_its_closed_form(
     mutants = data.draw(st.integers(1, population - 1))
     expected = math.expm1(-u * mutants) / math.expm1(-u * population)
     game = [[u, u], [0.0, 0.0]]
-    found = fixation_probability(
-        game, Fermi(1.0), mutant=0, resident=1, population=population, mutants=mutants
-    )
+    found = taken_over(game, Fermi(1.0), mutant=0, population=population, mutants=mutants)
     assert found == pytest.approx(expected, rel=1e-9)
 
 
@@ -81,16 +88,18 @@ def test_nobody_meets_oneself() -> None:
     assert finite_payoffs(DILEMMA, (2, 0))[0] == 2.0
     assert math.isnan(finite_payoffs(DILEMMA, (2, 0))[1])
     with pytest.raises(UsageError, match="3 seats needs a population of 3"):
-        finite_payoffs(np.zeros((2, 2, 2)), (1, 1))
+        simulate(np.zeros((2, 2, 2)), Fermi(1.0), (1, 1), np.random.default_rng(0), steps=1)
 
 
 @pytest.mark.parametrize("process", [Fermi(0.4), Moran(0.2), Moran(0.4, "exponential")])
 def test_simulated_fixation_covers_the_exact_value(process: Process) -> None:
-    exact = fixation_probability(DILEMMA, process, mutant=1, resident=0, population=6)
-    found = simulate_fixation(DILEMMA, process, (5, 1), np.random.default_rng(11), runs=600)
-    _, low, high = found.share(1, confidence=0.999)
-    assert low <= exact <= high
-    assert found.unfixed == 0
+    exact = taken_over(DILEMMA, process, mutant=1, population=6)
+    paths = [
+        simulate(DILEMMA, process, (5, 1), rng, steps=9999) for rng in np.random.default_rng(11).spawn(600)
+    ]
+    assert all(path.settled for path in paths)
+    taken = share_of(sum(int(path.final[1]) for path in paths), 600, unit="run").limits(0.999)
+    assert taken.ends[0] <= exact <= taken.ends[1]
 
 
 def test_nobody_compares_with_oneself() -> None:
@@ -142,10 +151,8 @@ def test_stationary_survives_rates_beyond_floating_range() -> None:
 
 def test_processes_refuse_what_they_cannot_mean() -> None:
     with pytest.raises(UsageError, match="fitness must be positive"):
-        fixation_probability([[-9.0, -9.0], [1.0, 1.0]], Moran(1.0), mutant=0, resident=1, population=5)
+        taken_over([[-9.0, -9.0], [1.0, 1.0]], Moran(1.0), mutant=0, population=5)
     with pytest.raises(UsageError, match="at most 1"):
         Moran(2.0)
     with pytest.raises(UsageError, match="beta"):
         Fermi(-1.0)
-    with pytest.raises(UsageError, match="two of the 2 types"):
-        fixation_probability(DILEMMA, Fermi(1.0), mutant=0, resident=0, population=5)

@@ -130,7 +130,6 @@ def test_one_deterministic_strategy_has_the_closed_form() -> None:
     assert result.log_likelihood == pytest.approx(10 * np.log(10 / 12) + 2 * np.log(2 / 12))
     assert result.aic == pytest.approx(2 - 2 * result.log_likelihood)
     assert result.bic == pytest.approx(np.log(3) - 2 * result.log_likelihood)
-    assert result.gamma == pytest.approx(1 / np.log(5), rel=1e-4)
 
 
 def test_candidates_that_never_differ_are_one_group() -> None:

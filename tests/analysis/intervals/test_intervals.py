@@ -19,7 +19,6 @@ from ostrom.analysis.intervals import (
     combination_of,
     difference_of,
     mean_of,
-    median_of,
     paired_difference_of,
     share_of,
     slope_of,
@@ -179,8 +178,6 @@ def test_clusters_count_and_not_their_members() -> None:
             "too few scenarios",
         ),
         (lambda: slope_of([1, 2], [0.1, 0.2], bounds=UNIT), "too few matches"),
-        (lambda: median_of([1, 2, 3]), "too few values"),
-        (lambda: median_of([1] * 20), "alike"),
     ],
 )
 def test_where_no_interval_is_honest_there_is_none(made: Callable[[], Combination], why: str) -> None:

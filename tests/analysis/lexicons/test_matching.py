@@ -22,10 +22,10 @@ from ostrom.analysis.lexicons import (
     matched,
     memory_curse,
     persona_keywords,
-    regex_spans,
 )
 from ostrom.analysis.lexicons.lexicon import Mode, Overlap
 from ostrom.analysis.lexicons.normal import fold, is_word_character, normal_form
+from ostrom.analysis.lexicons.reference import regex_spans
 from ostrom.errors import StudyError, UsageError
 
 # Letters whose case changes length or has two forms, marks, every kind of gap, and half an emoji.

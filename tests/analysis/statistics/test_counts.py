@@ -13,20 +13,15 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa as reference_kappa
 from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
+from statsmodels.stats.proportion import proportion_confint
 
 from ostrom.analysis.statistics import (
     BadSample,
     Undefined,
-    benjamini_hochberg,
     chi_square,
-    chi_square_labels,
     cohens_kappa,
-    cross_table,
     holm,
-    newcombe_difference,
     pearson,
-    spearman,
     wilson,
 )
 
@@ -44,24 +39,15 @@ def test_no_trials_is_an_explicitly_undefined_proportion() -> None:
     row = wilson(0, 0, unit="match").as_dict()
     assert row["estimate"] is None and row["ci_low"] is None and row["ci_high"] is None
     with pytest.raises(BadSample):
-        newcombe_difference(0, 0, 1, 2, unit="match")
-    with pytest.raises(BadSample):
         wilson(3, 2, unit="match")
     with pytest.raises(BadSample):
         wilson(0.5, 2, unit="match")  # type: ignore[arg-type]
-
-
-def test_newcombe_equals_the_reference() -> None:
-    for counts in ((56, 70, 48, 80), (0, 10, 0, 20), (9, 10, 3, 10)):
-        expected = confint_proportions_2indep(*counts, method="newcomb", compare="diff")
-        assert tuple(newcombe_difference(*counts, unit="m").ci) == pytest.approx(expected, abs=1e-9)
 
 
 @settings(max_examples=50)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_corrections_follow_their_definitions(p: list[float]) -> None:
     m = len(p)
-    assert benjamini_hochberg(p).adjusted == pytest.approx(stats.false_discovery_control(p).tolist())
     steps = [min(1.0, (m - sum(q < other for q in p)) * other) for other in p]
     expected = [max(s for s, q in zip(steps, p, strict=True) if q <= own) for own in p]
     assert holm(p).adjusted == pytest.approx(expected)
@@ -69,10 +55,9 @@ def test_corrections_follow_their_definitions(p: list[float]) -> None:
 
 def test_corrections_equal_the_reference() -> None:
     p = [0.001, 0.04, 0.03, 0.2, 0.04]
-    for ours, name in ((holm, "holm"), (benjamini_hochberg, "fdr_bh")):
-        rejected, adjusted, *_ = multipletests(p, 0.05, method=name)
-        assert ours(p).adjusted == pytest.approx(adjusted.tolist())
-        assert list(ours(p).rejected) == rejected.tolist()
+    rejected, adjusted, *_ = multipletests(p, 0.05, method="holm")
+    assert holm(p).adjusted == pytest.approx(adjusted.tolist())
+    assert list(holm(p).rejected) == rejected.tolist()
 
 
 def test_corrections_refuse_what_is_not_a_p_value() -> None:
@@ -85,7 +70,7 @@ def test_kappa_equals_the_reference() -> None:
     rng = np.random.default_rng(5)
     a = rng.integers(0, 4, 200)
     b = np.where(rng.random(200) < 0.6, a, rng.integers(0, 4, 200))
-    theirs = reference_kappa(cross_table(a.tolist(), b.tolist()))
+    theirs = reference_kappa(stats.contingency.crosstab(a, b).count)
     ours = cohens_kappa(a, b, unit="rationale")
     assert ours.estimate == pytest.approx(theirs.kappa)
     assert ours.se == pytest.approx(theirs.std_kappa)
@@ -112,9 +97,9 @@ def test_chi_square_equals_the_reference() -> None:
 def test_independent_labels_have_no_corrected_association() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.integers(0, 5, 300), rng.integers(0, 6, 300)
-    result = chi_square_labels(a, b, unit="trace")
+    result = chi_square(stats.contingency.crosstab(a, b).count, unit="trace")
     assert result.cramers_v > 0.05 and result.cramers_v_corrected < 0.1
-    same = chi_square_labels(a, a, unit="trace")
+    same = chi_square(stats.contingency.crosstab(a, a).count, unit="trace")
     assert same.cramers_v == pytest.approx(1) and same.cramers_v_corrected == pytest.approx(1)
 
 
@@ -130,22 +115,18 @@ def test_correlations_equal_the_reference() -> None:
     rng = np.random.default_rng(2)
     x = rng.normal(size=40)
     y = np.round(x + rng.normal(size=40), 1)
-    one, two = stats.pearsonr(x, y), stats.spearmanr(x, y)
+    one = stats.pearsonr(x, y)
     ours = pearson(x, y, unit="cell")
     assert (ours.estimate, ours.p) == pytest.approx((one.statistic, one.pvalue))
     assert tuple(ours.ci) == pytest.approx((one.confidence_interval().low, one.confidence_interval().high))
-    ranks = spearman(x, y, unit="cell")
-    assert (ranks.estimate, ranks.p) == pytest.approx((two.statistic, two.pvalue))
-    assert ranks.ci.low < ranks.estimate < ranks.ci.high
 
 
 def test_perfect_and_constant_columns_have_no_silent_correlation() -> None:
     assert tuple(pearson([1, 2, 3, 4], [2, 4, 6, 8], unit="cell").ci) == (1.0, 1.0)
-    for function in (pearson, spearman):
-        with pytest.raises(Undefined, match="second sample is constant"):
-            function([1, 2, 3, 4], [5, 5, 5, 5], unit="cell")
-        with pytest.raises(BadSample):
-            function([1, 2, 3], [1, 2, 4], unit="cell")
+    with pytest.raises(Undefined, match="second sample is constant"):
+        pearson([1, 2, 3, 4], [5, 5, 5, 5], unit="cell")
+    with pytest.raises(BadSample):
+        pearson([1, 2, 3], [1, 2, 4], unit="cell")
 
 
 def test_importing_the_facade_does_not_import_scipy() -> None:

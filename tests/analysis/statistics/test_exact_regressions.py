@@ -15,10 +15,10 @@ from ostrom.analysis.statistics import (
     gee_logistic,
     linear_mixed_model,
     logistic_regression,
-    variance_shares,
 )
 from ostrom.analysis.statistics.design import design_matrix
 from ostrom.analysis.statistics.regression import coefficient_table
+from ostrom.analysis.variance_shares import variance_shares
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
+from ostrom.analysis.intervals.resampled import MOST_UNDEFINED, clusters_of, percentiles_around
+from ostrom.analysis.shapley import shapley_shares
 from ostrom.analysis.statistics import (
     BadSample,
     Undefined,
     wilson,
 )
-from ostrom.analysis.statistics.quantiles import MOST_UNDEFINED, bootstrap_interval, defined_draws
-from ostrom.analysis.statistics.resampling import resampling_plan
 from ostrom.analysis.statistics.result import Interval, plain
 from ostrom.analysis.statistics.samples import (
     binary,
@@ -25,7 +24,6 @@ from ostrom.analysis.statistics.samples import (
     label_codes,
     sample,
 )
-from ostrom.analysis.statistics.shapley import shapley_shares
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -36,66 +34,29 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 # -- bootstraps ----------------------------------------------------------------------------------------
 
-DATA = rng(3).exponential(size=12)
-
-
-def bca(draws: Array, estimate: float, left_out: Array, level: float) -> tuple[float, float]:
-    """Efron (1987), equations by hand."""
-    shift = stats.norm.ppf(np.mean(draws < estimate) + np.mean(draws == estimate) / 2)
-    pull = left_out.mean() - left_out
-    speed = np.sum(pull**3) / (6 * np.sum(pull**2) ** 1.5)
-    z = shift + stats.norm.ppf([(1 - level) / 2, (1 + level) / 2])
-    low, high = np.quantile(draws, stats.norm.cdf(shift + z / (1 - speed * z)))
-    return float(low), float(high)
-
-
-def gathered(weights: Array, labels: Array, *columns: Array) -> list[list[Array]]:
-    """The rows of every resample, gathered one cluster at a time."""
-    rows = [
-        np.concatenate([np.flatnonzero(labels == c) for c in range(w.size) for _ in range(int(w[c]))])
-        for w in weights
-    ]
-    return [[column[index] for column in columns] for index in rows]
-
-
-def test_crossed_weights_are_products_and_nested_weights_keep_the_size_of_what_was_drawn() -> None:
-    outer, inner = np.repeat(np.arange(4), 6), np.tile(np.arange(3), 8)
-    crossed = resampling_plan(24, clusters=outer, crossed=inner)
-    (weights,) = list(crossed.weights(rng(1), 50))
-    for line in weights.reshape(50, 4, 3):
-        assert np.linalg.matrix_rank(line) == 1 and line.sum() == 12
-    nested = resampling_plan(24, clusters=outer, nested=inner)
-    (weights,) = list(nested.weights(rng(1), 50))
-    totals = weights.reshape(50, 4, 3).sum(axis=2)
-    assert np.all(totals % 3 == 0) and set(totals.sum(axis=1)) == {12.0}
-    assert len(np.unique(weights.reshape(50, 4, 3)[:, 0], axis=0)) > 3
-    assert (crossed.n_cells, crossed.n_second, nested.n_clusters) == (12, 3, 4)
-    with pytest.raises(BadSample, match="not both"):
-        resampling_plan(24, clusters=outer, crossed=inner, nested=inner)
-    with pytest.raises(BadSample, match="cannot be stratified"):
-        resampling_plan(24, clusters=outer, crossed=inner, strata=outer // 2)
-    with pytest.raises(BadSample, match="crossed: needs at least 2"):
-        resampling_plan(24, clusters=outer, crossed=np.zeros(24, dtype=int))
-    held = resampling_plan(24, clusters=outer, strata=outer // 2)  # two clusters in each stratum are enough
-    (weights,) = list(held.weights(rng(1), 30))
-    assert set(weights[:, :2].sum(axis=1)) == set(weights[:, 2:].sum(axis=1)) == {2.0}
-    single = resampling_plan(24, clusters=outer, nested=np.zeros(24, dtype=int))  # nothing to draw inside
-    assert single.n_cells == 4
-
 
 def test_one_resample_in_twenty_may_lack_a_value_and_no_more() -> None:
     assert MOST_UNDEFINED == 0.05
     draws = np.arange(100.0)
     draws[:5] = np.nan
-    assert defined_draws(draws, "it").size == 95
+    ends = np.quantile(np.arange(5.0, 100.0), (0.05, 0.95)) - 52.0 + 7.0
+    assert tuple(percentiles_around(draws, 7.0, 0.9, "it")) == pytest.approx(tuple(ends))
     draws[5] = np.inf
     with pytest.raises(Undefined, match="it has no value in 6 of 100 resamples"):
-        defined_draws(draws, "it")
+        percentiles_around(draws, 7.0, 0.9, "it")
 
 
-def test_intervals_of_draws_that_do_not_vary_or_lie_aside() -> None:
-    assert tuple(bootstrap_interval(np.full(9, 2.0), 2.0, 0.9)) == (2.0, 2.0)
-    assert tuple(bootstrap_interval(np.full(9, 2.0), 3.0, 0.9)) == (2.0, 2.0)
+def test_draws_that_do_not_vary_make_an_interval_of_width_zero() -> None:
+    assert tuple(percentiles_around(np.full(9, 2.0), 3.0, 0.9, "it")) == (3.0, 3.0)
+
+
+def test_every_resample_draws_as_many_clusters_as_there_are() -> None:
+    drawn = clusters_of(["b", "a", "b", "c"], 4)
+    assert drawn.count == 3 and drawn.of_row.tolist() == [1, 0, 1, 2]
+    (weights,) = drawn.weights(rng(1), 50)
+    assert weights.shape == (50, 3) and set(weights.sum(axis=1)) == {3.0} and set(weights[:, 0]) > {0.0, 1.0}
+    with pytest.raises(BadSample, match="at least 2 clusters"):
+        clusters_of(["a", "a"], 2)
 
 
 # -- samples, results, shares --------------------------------------------------------------------------

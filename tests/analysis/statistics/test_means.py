@@ -17,13 +17,10 @@ from ostrom.analysis.statistics import (
     StatisticsError,
     Undefined,
     cohens_d,
-    cohens_d_one_sample,
     cohens_d_paired,
     jzs_from_t,
-    jzs_one_sample,
     jzs_paired,
     jzs_two_sample,
-    one_sample_t,
     paired_t,
     student_t,
     welch_t,
@@ -52,12 +49,11 @@ def test_two_sample_tests_equal_scipy(a: list[float], b: list[float], alternativ
         assert tuple(test.ci) == pytest.approx((two_sided.low, two_sided.high), rel=1e-6, abs=1e-8)
 
 
-def test_paired_and_one_sample_tests_equal_scipy() -> None:
+def test_paired_tests_equal_scipy() -> None:
     rng = np.random.default_rng(4)
     a, b = rng.normal(1, 2, 15), rng.normal(0, 1, 15)
     assert paired_t(a, b, unit="pair").p == pytest.approx(stats.ttest_rel(a, b).pvalue)
-    assert one_sample_t(a, against=0.5, unit="match").p == pytest.approx(stats.ttest_1samp(a, 0.5).pvalue)
-    assert paired_t(a, b, unit="pair").statistic == pytest.approx(one_sample_t(a - b, unit="p").statistic)
+    assert paired_t(a, b, unit="pair").statistic == pytest.approx(stats.ttest_1samp(a - b, 0).statistic)
 
 
 def test_the_unit_is_part_of_every_call_and_every_result() -> None:
@@ -118,7 +114,6 @@ def test_effect_sizes_mirror_when_the_samples_swap() -> None:
         one, two = function(a, b, unit="match"), function(b, a, unit="match")
         assert one.estimate == pytest.approx(-two.estimate)
         assert one.ci.low == pytest.approx(-two.ci.high)
-    assert cohens_d_one_sample([1, 2, 3], unit="m").estimate == pytest.approx(2.0)
 
 
 def slow_factor(t: float, df: float, n: float, r: float, low: float, high: float) -> float:
@@ -184,16 +179,13 @@ def test_the_two_sided_factor_is_the_mean_of_the_one_sided_ones() -> None:
 
 def test_overwhelming_evidence_stays_finite_on_the_log_scale() -> None:
     result = jzs_from_t(80.0, 5_000, unit="match")
-    assert result.log_bf10 > 709 and result.bf10 == math.inf and result.bf01 >= 0
+    assert result.log_bf10 > 709 and result.bf10 == math.inf
 
 
 def test_raw_samples_and_t_values_give_the_same_factor() -> None:
     a, b = [5.0, 6, 7, 9, 4, 6], [3.0, 4, 4, 5, 6, 5]
-    assert (
-        jzs_paired(a, b, unit="m").bf10
-        == jzs_one_sample(np.subtract(a, b), unit="m").bf10
-        == jzs_from_t(paired_t(a, b, unit="m").statistic, 6, unit="m").bf10
-    )
+    t = paired_t(a, b, unit="m").statistic
+    assert jzs_paired(a, b, unit="m").bf10 == jzs_from_t(t, 6, unit="m").bf10
 
 
 @pytest.mark.parametrize(

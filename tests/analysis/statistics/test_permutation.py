@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from tests.analysis.statistics.two_samples import permutation_two_sample
 
 from ostrom.analysis.statistics import (
     BadSample,
     Undefined,
     permutation_grouped,
     permutation_paired,
-    permutation_two_sample,
 )
 
 
@@ -111,4 +111,4 @@ def test_impossible_rearrangements_are_refused() -> None:
     with pytest.raises(Undefined, match="no rearrangement"):
         permutation_grouped([1, 2, 3, 4], [1, 1, 0, 0], blocks=[1, 1, 2, 2], unit="m", rng=rng())
     with pytest.raises(BadSample):
-        permutation_two_sample([], [1], unit="m", rng=rng())
+        permutation_grouped([1], [0], unit="m", rng=rng())

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.lexicons import Lexicon, Mode, count_batches, summarize
+from ostrom.analysis.lexicons import RATIOS, Lexicon, Mode, TraceCounts, count_batches
 from ostrom.analysis.measure import measures
 from ostrom.analysis.rundata import RunData, run_data
 from ostrom.analysis.traces.sensitivity import sensitivity
@@ -139,18 +139,24 @@ def test_the_summary_is_that_of_the_lexicons(tmp_path: Path) -> None:
         columns = [*key_columns(data), "reasoning"]
         style = columns.index("style")
         streamed = ((key, text) for key, text in trace_texts(data) if text)
-        slow = summarize(count_batches(streamed, lists), group=lambda key: key[style])
+        slow: dict[str, list[TraceCounts[Any]]] = {}
+        for trace in (trace for batch in count_batches(streamed, lists) for trace in batch):
+            slow.setdefault(trace.key[style], []).append(trace)
         fast = {row["style"]: row for row in trace_summary(data, table, ["style"])}
         assert set(fast) == set(slow) == {"reasoned", "direct"}
-        for name, summary in slow.items():
+        for name, traces in slow.items():
             row = fast[name]
-            assert (row["traces"], row["words"]) == (summary.traces, summary.words)
-            for lexicon in summary.names:
-                assert row[lexicon] == summary.matches[lexicon]
-                assert row[f"{lexicon}_share"] == pytest.approx(summary.share_of_traces(lexicon))
-            for ratio in summary.ratios:
-                assert row[f"{ratio.name}_of_sums"] == pytest.approx(summary.ratio_of_sums(ratio.name))
-                assert row[f"{ratio.name}_mean"] == pytest.approx(summary.mean_of_ratios(ratio.name))
+            assert (row["traces"], row["words"]) == (len(traces), sum(trace.words for trace in traces))
+            for lexicon in traces[0].counts:
+                matches = [trace.counts[lexicon] for trace in traces]
+                assert row[lexicon] == sum(matches)
+                assert row[f"{lexicon}_share"] == pytest.approx(sum(map(bool, matches)) / len(matches))
+            for ratio in RATIOS:
+                pairs = [(trace.counts[ratio.part], trace.counts[ratio.other]) for trace in traces]
+                part, other = map(sum, zip(*pairs, strict=True))
+                each = [a / (a + b) for a, b in pairs if a + b]
+                assert row[f"{ratio.name}_of_sums"] == pytest.approx(part / (part + other))
+                assert row[f"{ratio.name}_mean"] == pytest.approx(sum(each) / len(each))
 
 
 def test_undefined_ratios_stay_undefined(tmp_path: Path) -> None:

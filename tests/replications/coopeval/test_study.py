@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from ostrom.analysis.designs import design_shares, judged_designs
+from ostrom.analysis.designs import quality
 from ostrom.engine.runner import Options
+from ostrom.mechanisms.designed import Design
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.forecast import forecast
@@ -91,18 +92,20 @@ def test_a_society_is_one_match_of_all_types(tournament: Path) -> None:
 
 
 def test_designs_are_judged_and_belong_to_their_seat(tournament: Path) -> None:
+    judged: dict[tuple[str, str, str], set[tuple[bool, bool]]] = {}
     with open_run(tournament) as run:
-        designs = list(judged_designs(run.plan, run.journal))
         prepared = [r for r in run.rows.matches() if r["unit"] == "preparation"]
-    assert len(designs) == len(prepared) == 2 * (3 * 3 + 3 * 2 * 3)
-    assert [(d.agent, d.seat) for d in designs] == [(r["agent"], r["seat"]) for r in prepared]
-    shares = {
-        (s.factors["game"], s.factors["mechanism"], s.agent): (s.equilibrium, s.dominant)
-        for s in design_shares(designs)
-    }
-    assert shares["prisoners_dilemma", "mediation", "tft"] == (1.0, 1.0)
-    assert shares["prisoners_dilemma", "mediation", "all_d"] == (0.0, 0.0)
-    assert shares["trust", "contracting", "br"] == (1.0, 1.0)
+        for row in prepared:
+            unit, ended = run.plan.unit(row["match"]), run.journal.ended(row["match"])
+            assert isinstance(unit.mechanism, Design) and ended is not None
+            assert (unit.players[0].name, unit.seat + 1) == (row["agent"], row["seat"])
+            found = quality(unit.mechanism.rules, unit.game, ended[3]["design"])
+            key = (unit.game.name, unit.mechanism.name, row["agent"])
+            judged.setdefault(key, set()).add((found.equilibrium, found.dominant))
+    assert len(prepared) == 2 * (3 * 3 + 3 * 2 * 3)
+    assert judged["prisoners_dilemma", "mediation", "tft"] == {(True, True)}
+    assert judged["prisoners_dilemma", "mediation", "all_d"] == {(False, False)}
+    assert judged["trust", "contracting", "br"] == {(True, True)}
 
 
 def test_mechanisms_make_calculating_players_cooperate(tournament: Path) -> None:
@@ -232,9 +235,6 @@ def test_a_failed_design_fails_alone_and_its_matches_are_skipped_with_the_reason
     assert all("no valid answer: the reply contains no JSON object" in r["reason"] for r in skipped)
     done = [r for r in rows if r["state"] == "done" and r["unit"] == "match"]
     assert {r["agent"] for r in done} == {"tft"} and len(done) == 2
-    with open_run(tmp_path / "odd") as run:
-        shares = {s.agent: s for s in design_shares(judged_designs(run.plan, run.journal))}
-    assert (shares["odd"].made, shares["odd"].missing, shares["odd"].equilibrium) == (0, 2, None)
 
 
 def test_a_design_that_comes_later_is_used(tmp_path: Path, stubborn: Callable[[str, str], None]) -> None:
@@ -275,12 +275,10 @@ def test_the_policy_uniform_is_recorded_wherever_it_speaks(
     assert result.complete and result.tally.policies > 0
     with open_run(tmp_path / "odd") as run:
         decisions = list(run.rows.decisions())
-        designs = list(judged_designs(run.plan, run.journal))
     for row in decisions:
         assert row["invalid"] == (row["agent"] == "odd")
         assert row["complaints"] == (3 if row["agent"] == "odd" else 0)
         assert (row["note"] or "").startswith("uniform: ") == row["invalid"]
-    assert all(d.policy == (d.agent == "odd") for d in designs)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.lexicons import Mode, keyword_profile, persona_keywords
+from ostrom.analysis.lexicons import Mode, count_batches, persona_keywords
 from ostrom.analysis.rundata import RunData, run_data
 from ostrom.errors import UnknownName
 from ostrom.models.base import Request
@@ -52,8 +52,8 @@ ROLES = ["Industrialist", "Government", "Environmental activist", "Citizen"]
 
 
 def found(text: str, mode: Mode) -> dict[str, int]:
-    (profile,) = keyword_profile([("one", text)], persona_keywords(ROLES, mode=mode)).values()
-    return {name: use.occurrences for name, use in profile.items()}
+    ((trace,),) = count_batches([("one", text)], persona_keywords(ROLES, mode=mode))
+    return trace.counts
 
 
 def test_hand_counted_words_of_the_printed_rationales() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.replications.personas.theory import chance_of_nash
 
 from ostrom.analysis.intervals import mean_of, paired_difference_of, share_of
 from ostrom.analysis.statistics import StatisticsError
@@ -20,7 +21,6 @@ from ostrom.replications.personas.effects import CELLS, effects, effects_of_coun
 from ostrom.replications.personas.profiles import Played, describe, of_type, types_in
 from ostrom.replications.personas.rates import rates, role_shares
 from ostrom.replications.personas.regret import distances, regrets
-from ostrom.replications.personas.theory import chance_of_nash
 
 DEBT = build_game("scenario:commons/debt_crisis")
 WATER = build_game("scenario:commons/water_crisis")

@@ -11,6 +11,12 @@ from typing import Any
 import numpy as np
 import orjson
 import pytest
+from tests.replications.personas.theory import (
+    always_green_rate,
+    chance_of_nash,
+    published_counts,
+    published_models,
+)
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.explained import explained
@@ -31,13 +37,10 @@ from ostrom.replications.personas.profiles import Played, played
 from ostrom.replications.personas.published import (
     contradictions,
     disputed,
-    published_counts,
-    published_models,
     published_personas,
     selects,
 )
 from ostrom.replications.personas.rates import rates
-from ostrom.replications.personas.theory import always_green_rate, chance_of_nash
 from ostrom.studies.compare import compare_run
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan

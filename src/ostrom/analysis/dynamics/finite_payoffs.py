@@ -5,28 +5,19 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 
 from ostrom.analysis.dynamics.simplex import Floats
-from ostrom.analysis.dynamics.tensor import as_tensor
 from ostrom.errors import UsageError
 
 Counts = tuple[int, ...]
 
 
-def finite_payoffs(values: npt.ArrayLike, counts: Counts) -> Floats:
-    """Expected payoff of each type in a population of ``counts``; nan for a type that is absent.
+def finite_payoffs(table: Floats, counts: Counts) -> Floats:
+    """Expected payoff of each type in a population of ``counts`` (checked before); nan for an absent type.
 
-    >>> finite_payoffs([[2.0, 0.0], [3.0, 1.0]], (2, 2)).round(6).tolist()
+    >>> finite_payoffs(np.array([[2.0, 0.0], [3.0, 1.0]]), (2, 2)).round(6).tolist()
     [0.666667, 2.333333]
     """
-    table = as_tensor(values)
-    check_counts(table, counts)
-    return unchecked_payoffs(table, counts)
-
-
-def unchecked_payoffs(table: Floats, counts: Counts) -> Floats:
-    """``finite_payoffs`` for a tensor and counts that were checked before (inner loops)."""
     out = np.full(len(table), np.nan)
     for focal, present in enumerate(counts):
         if present:

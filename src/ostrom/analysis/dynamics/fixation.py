@@ -7,10 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from ostrom.analysis.dynamics.finite_payoffs import check_size, pair_payoffs
-from ostrom.analysis.dynamics.process import Process
 from ostrom.analysis.dynamics.simplex import Floats
-from ostrom.analysis.dynamics.tensor import as_tensor
 from ostrom.errors import UsageError
 
 
@@ -31,23 +28,3 @@ def log_sum(logs: Floats) -> float:
     """log(sum(exp(logs))) without overflow; -inf for nothing."""
     top = float(np.max(logs, initial=-math.inf))
     return top if top == -math.inf else top + math.log(float(np.sum(np.exp(logs - top))))
-
-
-def fixation_probability(
-    values: npt.ArrayLike, process: Process, *, mutant: int, resident: int, population: int, mutants: int = 1
-) -> float:
-    """Chance that ``mutants`` of one type take over a population of another.
-
-    >>> from ostrom.analysis.dynamics.fermi import Fermi
-    >>> neutral = [[1.0, 1.0], [1.0, 1.0]]
-    >>> round(fixation_probability(neutral, Fermi(1.0), mutant=0, resident=1, population=10), 12)
-    0.1
-    """
-    table = as_tensor(values)
-    check_size(table, population)
-    if mutant == resident or not {mutant, resident} <= set(range(len(table))):
-        raise UsageError(
-            f"mutant and resident must be two of the {len(table)} types (found {mutant}, {resident})"
-        )
-    ratios = process.log_ratio(*pair_payoffs(table, mutant, resident, population))
-    return math.exp(log_fixation(ratios, mutants))

@@ -26,15 +26,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from ostrom.analysis.dynamics.agent_identity import Configuration, identity, labels
-from ostrom.analysis.dynamics.foreign_json import load_json
 from ostrom.analysis.dynamics.foreign_seats import Seats, seat_orders
-from ostrom.analysis.dynamics.replicator import exponential_replicator
 from ostrom.analysis.dynamics.scores import discounted_mean, plain_mean
-from ostrom.analysis.dynamics.simplex import given_start
 from ostrom.analysis.dynamics.tensor import PayoffTensor, ScoredMatch, mean_scores, payoff_tensor
 from ostrom.errors import StudyError, UsageError
 
@@ -75,30 +71,6 @@ class ForeignTournament:
             return payoff_tensor(self.matches, self.types)
         except UsageError as error:
             raise StudyError(str(error), file=self.source) from None
-
-    def final_population(
-        self, start: Mapping[str, float] | None = None, *, eta: float = 0.1, steps: int = 1000
-    ) -> dict[str, float]:
-        """Shares of the types after the exponential replicator ran from ``start`` (None: uniform)."""
-        first = None if start is None else given_start(start, self.types)
-        final = exponential_replicator(self.tensor().values, first, eta=eta, steps=steps).final
-        return dict(zip(self.types, final.tolist(), strict=True))
-
-
-def read_tournament(
-    path: Path,
-    *,
-    discount: float | Literal["file", "none"] = "file",
-    seats: Seats = "auto",
-    ignore: Collection[str] = ("player_id",),
-) -> ForeignTournament:
-    """Read a payoff file.
-
-    ``discount``: the file's own, "none" for the plain mean of the rounds, or a number that replaces the
-    file's.
-    ``ignore``: keys of a player that are no part of its type (for files with further seat-bound fields).
-    """
-    return parse_tournament(load_json(path), str(path), discount=discount, seats=seats, ignore=ignore)
 
 
 def parse_tournament(

@@ -3,37 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-from ostrom.analysis.dynamics.finite_payoffs import Counts, check_counts, unchecked_payoffs
+from ostrom.analysis.dynamics.finite_payoffs import Counts, check_counts, finite_payoffs
 from ostrom.analysis.dynamics.process import Process
 from ostrom.analysis.dynamics.simplex import Floats
 from ostrom.analysis.dynamics.tensor import as_tensor
 from ostrom.analysis.dynamics.trajectory import Trajectory
-from ostrom.analysis.intervals import share_of
 from ostrom.errors import UsageError
-
-
-@dataclass(frozen=True)
-class Fixations:
-    """How often each type took over; ``unfixed`` runs reached the limit of steps first."""
-
-    counts: tuple[int, ...]
-    unfixed: int
-
-    @property
-    def runs(self) -> int:
-        """All runs."""
-        return sum(self.counts) + self.unfixed
-
-    def share(self, kind: int, confidence: float = 0.95) -> tuple[float, float, float]:
-        """Share of runs in which a type took over, with its interval (share, low, high)."""
-        found = share_of(self.counts[kind], self.runs, unit="run").limits(confidence)
-        return found.value, *found.ends
 
 
 def simulate(
@@ -62,36 +42,9 @@ def simulate(
     return Trajectory(np.arange(len(states), dtype=np.float64), shares, settled)
 
 
-def simulate_fixation(
-    values: npt.ArrayLike,
-    process: Process,
-    start: Counts,
-    rng: np.random.Generator,
-    *,
-    runs: int,
-    limit: int = 1_000_000,
-) -> Fixations:
-    """Repeat a mutation-free process until one type is alone; each run has a stream spawned from ``rng``."""
-    table = as_tensor(values)
-    check_counts(table, start)
-    if runs < 1 or limit < 1:
-        raise UsageError(f"fixation needs at least one run and one step (found {runs}, {limit})")
-    payoffs = _remembered(table)
-    counts, unfixed = [0] * len(table), 0
-    for stream in rng.spawn(runs):
-        state, left = start, limit
-        while left and not _alone(state):
-            state, left = _event(state, process, payoffs, stream, 0.0), left - 1
-        if _alone(state):
-            counts[int(np.argmax(state))] += 1
-        else:
-            unfixed += 1
-    return Fixations(tuple(counts), unfixed)
-
-
 def _remembered(table: Floats) -> Callable[[Counts], Floats]:
     # A path visits the same counts again and again; their payoffs do not change.
-    return lru_cache(maxsize=100_000)(lambda counts: unchecked_payoffs(table, counts))
+    return lru_cache(maxsize=100_000)(lambda counts: finite_payoffs(table, counts))
 
 
 def _alone(counts: Counts) -> bool:

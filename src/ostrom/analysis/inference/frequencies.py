@@ -16,8 +16,8 @@ import numpy as np
 from ostrom.analysis.inference.choices import ChoiceTable, PlayedMatch, choice_table
 from ostrom.analysis.inference.equivalence import equivalent_groups, undetermined
 from ostrom.analysis.inference.mixture import MixtureFit, climb, fit_mixture
+from ostrom.analysis.intervals.resampled import clusters_of, percentiles
 from ostrom.analysis.statistics.errors import BadSample
-from ostrom.analysis.statistics.resampling import resampling_plan
 from ostrom.analysis.statistics.result import Interval, StatisticsResult
 from ostrom.analysis.statistics.samples import Floats, checked_level, checked_resamples
 
@@ -69,13 +69,6 @@ class StrategyFrequencies(StatisticsResult):
                 return line
         raise BadSample(f"no candidate {strategy!r} (found: {', '.join(line.name for line in self.weights)})")
 
-    @property
-    def gamma(self) -> float | None:
-        """The noise parameter of the original paper, 1 / log((1 - e) / e); None at e = 1/2."""
-        if self.error <= 0:
-            return 0.0
-        return None if self.error >= 0.5 else 1 / math.log((1 - self.error) / self.error)
-
     def rows(self) -> list[dict[str, Any]]:
         """One plain row per group of candidates."""
         shared = {"unit": self.unit, "n_units": self.n_units, "error": self.error}
@@ -111,18 +104,12 @@ def strategy_frequencies(
     groups, fit = fit_groups(table)
     weights, faithful = _bootstrap(table, groups, fit, rng, resamples)
     loose = undetermined(fit)
-    tails = ((1 - level) / 2, (1 + level) / 2)
-
-    def interval(draws: Floats) -> Interval:
-        low, high = np.quantile(draws, tails)
-        return Interval(float(low), float(high), level)
-
     lines = tuple(
         StrategyWeight(
             strategies=tuple(table.candidates[k] for k in group),
             weight=float(fit.weights[j]),
             se=float(weights[:, j].std(ddof=1)),
-            ci=interval(weights[:, j]),
+            ci=percentiles(weights[:, j], level),
             determined=j not in loose,
         )
         for j, group in enumerate(groups)
@@ -131,7 +118,7 @@ def strategy_frequencies(
         weights=lines,
         error=error_rate(fit.faithful),
         error_se=float(faithful.std(ddof=1)),
-        error_ci=interval(np.maximum(1 - faithful - 1e-10, 0.0)),
+        error_ci=percentiles(np.maximum(1 - faithful - 1e-10, 0.0), level),
         log_likelihood=fit.log_likelihood,
         aic=aic(fit, len(groups)),
         bic=bic(fit, len(groups), table.n_units),
@@ -174,12 +161,12 @@ def _bootstrap(
     rng: np.random.Generator,
     resamples: int,
 ) -> tuple[Floats, Floats]:
-    plan = resampling_plan(table.n_units, clusters=table.cluster)
+    drawn = clusters_of(table.cluster, table.n_units)
     counts = table.counts[:, [group[0] for group in groups], :]
     flat, pattern = np.unique(counts.reshape(table.n_units, -1), axis=0, return_inverse=True)
-    per_cluster = np.zeros((plan.n_clusters, len(flat)))
-    np.add.at(per_cluster, (plan.cell_of_row, pattern.ravel()), 1.0)
-    load = plan.totals(rng, resamples, per_cluster)
+    per_cluster = np.zeros((drawn.count, len(flat)))
+    np.add.at(per_cluster, (drawn.of_row, pattern.ravel()), 1.0)
+    load = drawn.totals(rng, resamples, per_cluster)
     # Starts keep every candidate alive: EM can never raise a weight of exactly zero.
     mixed = 0.8 * fit.weights + 0.2 / len(groups)
     weights, faithful, _ = climb(

@@ -17,7 +17,6 @@ from ostrom.analysis.intervals.kinds import (
     slope_of,
 )
 from ostrom.analysis.intervals.limits import Combination, Limits
-from ostrom.analysis.intervals.median import median_of
 
 __all__ = [
     "Bounds",
@@ -28,7 +27,6 @@ __all__ = [
     "combination_of",
     "difference_of",
     "mean_of",
-    "median_of",
     "paired_difference_of",
     "share_of",
     "slope_of",

@@ -36,30 +36,11 @@ RATIOS = (
 
 @dataclass(frozen=True)
 class TraceCounts(Generic[Key]):
-    """What was counted in one trace.
-
-    >>> trace = TraceCounts("t1", words=200, counts={"paranoia": 3, "cooperation": 1})
-    >>> trace.per_1000_words("paranoia"), trace.ratio("paranoia_ratio"), trace.mentions("cooperation")
-    (15.0, 0.75, True)
-    """
+    """What was counted in one trace: its words, and its matches by list."""
 
     key: Key
     words: int
     counts: dict[str, int]
-
-    def per_1000_words(self, name: str) -> float | None:
-        """Matches per 1,000 words; None for a trace without words."""
-        return 1000 * self.counts[name] / self.words if self.words else None
-
-    def ratio(self, ratio: str | Ratio) -> float | None:
-        """A named or own ratio; None, never 0, when neither list matches."""
-        ratio = ratio if isinstance(ratio, Ratio) else {known.name: known for known in RATIOS}[ratio]
-        part, other = self.counts[ratio.part], self.counts[ratio.other]
-        return part / (part + other) if part + other else None
-
-    def mentions(self, name: str) -> bool:
-        """Whether the list matches at all, such as ``mentions("defection")``."""
-        return self.counts[name] > 0
 
 
 @dataclass(frozen=True)
@@ -84,7 +65,13 @@ def count_batches(
     max_traces: int = BATCH_TRACES,
     max_characters: int = BATCH_CHARACTERS,
 ) -> Iterator[CountBatch[Key]]:
-    """Count in batches; at most one batch of texts is held at a time, in the order of the stream."""
+    """Count in batches; at most one batch of texts is held at a time, in the order of the stream.
+
+    >>> from ostrom.analysis.lexicons import memory_curse
+    >>> [trace] = next(count_batches([("t1", "Trust is a risk.")], memory_curse()))
+    >>> trace.words, trace.counts
+    (4, {'forward_looking': 0, 'history_following': 1, 'paranoia': 1, 'cooperation': 1})
+    """
     matcher = matcher_for(tuple(lexicons), overlap)
     keys: list[Key] = []
     texts: list[str] = []
@@ -98,16 +85,3 @@ def count_batches(
             keys, texts, characters = [], [], 0
     if texts:
         yield CountBatch(tuple(keys), matcher.names, *matcher.count(texts))
-
-
-def count_traces(
-    traces: Iterable[tuple[Key, str]], lexicons: Iterable[Lexicon], *, overlap: Overlap = "longest"
-) -> Iterator[TraceCounts[Key]]:
-    """Count trace by trace.
-
-    >>> from ostrom.analysis.lexicons import memory_curse
-    >>> next(count_traces([("t1", "Trust is a risk.")], memory_curse())).counts
-    {'forward_looking': 0, 'history_following': 1, 'paranoia': 1, 'cooperation': 1}
-    """
-    for batch in count_batches(traces, lexicons, overlap=overlap):
-        yield from batch

@@ -10,39 +10,33 @@ from ostrom.analysis.statistics.agreement import Kappa, cohens_kappa
 from ostrom.analysis.statistics.bayes_factor import (
     BayesFactor,
     jzs_from_t,
-    jzs_one_sample,
     jzs_paired,
     jzs_two_sample,
 )
-from ostrom.analysis.statistics.contingency import ChiSquare, chi_square, chi_square_labels, cross_table
-from ostrom.analysis.statistics.correlation import Correlation, pearson, spearman
+from ostrom.analysis.statistics.contingency import ChiSquare, chi_square
+from ostrom.analysis.statistics.correlation import Correlation, pearson
 from ostrom.analysis.statistics.effect_size import (
     EffectSize,
     cohens_d,
-    cohens_d_one_sample,
     cohens_d_paired,
 )
 from ostrom.analysis.statistics.errors import BadSample, NotConverged, StatisticsError, Undefined
 from ostrom.analysis.statistics.logistic import gee_logistic, logistic_regression
-from ostrom.analysis.statistics.means import TTest, one_sample_t, paired_t, student_t, welch_t
+from ostrom.analysis.statistics.means import TTest, paired_t, student_t, welch_t
 from ostrom.analysis.statistics.mixed_model import linear_mixed_model
-from ostrom.analysis.statistics.multiplicity import Adjusted, benjamini_hochberg, holm
+from ostrom.analysis.statistics.multiplicity import Adjusted, holm
 from ostrom.analysis.statistics.permutation import (
     Permutation,
     permutation_grouped,
     permutation_paired,
-    permutation_two_sample,
 )
 from ostrom.analysis.statistics.proportions import (
     Proportion,
-    ProportionDifference,
-    newcombe_difference,
     wilson,
 )
 from ostrom.analysis.statistics.regression import Coefficient, FittedRegression
 from ostrom.analysis.statistics.result import Interval, StatisticsResult, ends, overlap
 from ostrom.analysis.statistics.samples import without_rounding
-from ostrom.analysis.statistics.variance_shares import VarianceShare, VarianceShares, variance_shares
 
 __all__ = [
     "Adjusted",
@@ -58,41 +52,28 @@ __all__ = [
     "NotConverged",
     "Permutation",
     "Proportion",
-    "ProportionDifference",
     "StatisticsError",
     "StatisticsResult",
     "TTest",
     "Undefined",
-    "VarianceShare",
-    "VarianceShares",
-    "benjamini_hochberg",
     "chi_square",
-    "chi_square_labels",
     "cohens_d",
-    "cohens_d_one_sample",
     "cohens_d_paired",
     "cohens_kappa",
-    "cross_table",
     "ends",
     "gee_logistic",
     "holm",
     "jzs_from_t",
-    "jzs_one_sample",
     "jzs_paired",
     "jzs_two_sample",
     "linear_mixed_model",
     "logistic_regression",
-    "newcombe_difference",
-    "one_sample_t",
     "overlap",
     "paired_t",
     "pearson",
     "permutation_grouped",
     "permutation_paired",
-    "permutation_two_sample",
-    "spearman",
     "student_t",
-    "variance_shares",
     "welch_t",
     "wilson",
     "without_rounding",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ostrom.analysis.statistics.errors import BadSample, NotConverged
-from ostrom.analysis.statistics.means import ALTERNATIVES, one_sample_t, paired_t, student_t
+from ostrom.analysis.statistics.means import ALTERNATIVES, paired_t, student_t
 from ostrom.analysis.statistics.result import StatisticsResult
 from ostrom.analysis.statistics.samples import Numbers, checked_option, checked_unit
 
@@ -37,11 +37,6 @@ class BayesFactor(StatisticsResult):
     alternative: str
     unit: str
 
-    @property
-    def bf01(self) -> float:
-        """Evidence for no effect."""
-        return _exp(-self.log_bf10)
-
 
 def jzs_two_sample(
     first: Numbers, second: Numbers, *, unit: str, r: float = MEDIUM, alternative: Alternative = "two-sided"
@@ -60,19 +55,6 @@ def jzs_paired(
 ) -> BayesFactor:
     """JZS Bayes factor of paired samples."""
     test = paired_t(first, second, unit=unit)
-    return jzs_from_t(test.statistic, test.n[0], unit=unit, r=r, alternative=alternative)
-
-
-def jzs_one_sample(
-    values: Numbers,
-    *,
-    unit: str,
-    against: float = 0.0,
-    r: float = MEDIUM,
-    alternative: Alternative = "two-sided",
-) -> BayesFactor:
-    """JZS Bayes factor of one sample against a value."""
-    test = one_sample_t(values, unit=unit, against=against)
     return jzs_from_t(test.statistic, test.n[0], unit=unit, r=r, alternative=alternative)
 
 

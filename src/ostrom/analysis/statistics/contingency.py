@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ostrom.analysis.statistics.errors import BadSample, Undefined
 from ostrom.analysis.statistics.result import StatisticsResult
-from ostrom.analysis.statistics.samples import ROUNDING, Labels, checked_unit, label_codes, without_rounding
+from ostrom.analysis.statistics.samples import ROUNDING, checked_unit, without_rounding
 
 
 @dataclass(frozen=True)
@@ -75,23 +75,3 @@ def chi_square(table: npt.ArrayLike, *, unit: str) -> ChiSquare:
         small_expected=float(np.mean(expected < 5 - ROUNDING * n)),
         unit=checked_unit(unit),
     )
-
-
-def chi_square_labels(first: Labels, second: Labels, *, unit: str) -> ChiSquare:
-    """The same from two labels per unit.
-
-    >>> chi_square_labels(["a", "a", "b", "b"] * 5, ["x", "y", "x", "y"] * 5, unit="trace").statistic
-    0.0
-    """
-    table = cross_table(first, second)
-    return chi_square(table, unit=unit)
-
-
-def cross_table(first: Labels, second: Labels) -> npt.NDArray[np.int64]:
-    """Counts of each pair of labels, levels in sorted order."""
-    a, b = list(first), list(second)
-    rows, row_levels = label_codes(a, len(b), "first labels")
-    columns, column_levels = label_codes(b, len(a), "second labels")
-    table = np.zeros((len(row_levels), len(column_levels)), dtype=np.int64)
-    np.add.at(table, (rows, columns), 1)
-    return table

@@ -1,12 +1,10 @@
-"""Pearson and Spearman correlation with intervals on Fisher's z scale."""
+"""Pearson correlation with its interval on Fisher's z scale."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
-
-import numpy as np
 
 from ostrom.analysis.statistics.errors import Undefined
 from ostrom.analysis.statistics.means import t_p_value
@@ -47,16 +45,6 @@ def pearson(first: Numbers, second: Numbers, *, unit: str, level: float = 0.95) 
     return _correlation("pearson", correlate(a, b), a.size, unit, level)
 
 
-def spearman(first: Numbers, second: Numbers, *, unit: str, level: float = 0.95) -> Correlation:
-    """Rank correlation (ties get mean ranks); interval after Bonett & Wright (2000). Needs 4 pairs.
-
-    >>> round(spearman([1, 2, 3, 40], [1, 4, 9, 1000], unit="cell").estimate, 3)
-    1.0
-    """
-    a, b = paired_samples(first, second, at_least=4)
-    return _correlation("spearman", correlate(mean_ranks(a), mean_ranks(b)), a.size, unit, level)
-
-
 def correlate(a: Floats, b: Floats) -> float:
     """The correlation of two samples that both vary."""
     for name, item in (("first", a), ("second", b)):
@@ -67,22 +55,6 @@ def correlate(a: Floats, b: Floats) -> float:
     return math.copysign(1.0, r) if 1.0 - abs(r) <= ROUNDING else r
 
 
-def mean_ranks(values: Floats) -> Floats:
-    """Ranks from 1, ties sharing their mean rank; values that differ by rounding only are tied.
-
-    >>> mean_ranks(np.array([0.3, 20.0, 0.1 + 0.2])).tolist()
-    [1.5, 3.0, 1.5]
-    """
-    order = np.argsort(values, kind="stable")
-    steps = np.diff(values[order]) > ROUNDING * float(np.abs(values).max())
-    place = np.concatenate([[0], np.cumsum(steps)])
-    counts = np.bincount(place)
-    last = np.cumsum(counts)
-    ranks: Floats = np.empty(values.size)
-    ranks[order] = (last - (counts - 1) / 2)[place]
-    return ranks
-
-
 def _correlation(kind: str, r: float, n: int, unit: str, level: float) -> Correlation:
     checked_level(level)
     df = n - 2
@@ -91,7 +63,6 @@ def _correlation(kind: str, r: float, n: int, unit: str, level: float) -> Correl
     else:
         statistic = r * math.sqrt(df / (1 - r * r))
         p = t_p_value(statistic, df, "two-sided")
-        se = math.sqrt((1.0 if kind == "pearson" else 1 + r * r / 2) / (n - 3))
-        reach = NormalDist().inv_cdf(0.5 + level / 2) * se
+        reach = NormalDist().inv_cdf(0.5 + level / 2) * math.sqrt(1.0 / (n - 3))
         ci = Interval(math.tanh(math.atanh(r) - reach), math.tanh(math.atanh(r) + reach), level)
     return Correlation(kind, r, ci, statistic, float(df), p, n, checked_unit(unit))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ostrom.analysis.statistics.errors import NotConverged
-from ostrom.analysis.statistics.means import one_sample_t, paired_t, student_t
+from ostrom.analysis.statistics.means import paired_t, student_t
 from ostrom.analysis.statistics.result import Interval, StatisticsResult
 from ostrom.analysis.statistics.samples import Numbers, checked_level
 
@@ -43,14 +43,6 @@ def cohens_d_paired(first: Numbers, second: Numbers, *, unit: str, level: float 
     """
     test = paired_t(first, second, unit=unit, level=level)
     return _effect("paired", test.statistic, test.df, test.n[0], test.n, unit, level)
-
-
-def cohens_d_one_sample(
-    values: Numbers, *, unit: str, against: float = 0.0, level: float = 0.95
-) -> EffectSize:
-    """Distance of a mean from a value, in standard deviations."""
-    test = one_sample_t(values, unit=unit, against=against, level=level)
-    return _effect("one-sample", test.statistic, test.df, test.n[0], test.n, unit, level)
 
 
 def _effect(

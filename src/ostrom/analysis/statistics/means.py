@@ -1,4 +1,4 @@
-"""Tests of means: Welch, Student, paired and one-sample t.
+"""Tests of means: Welch, Student and paired t.
 
 The interval is always two-sided, whatever the alternative: it describes the estimate, the p-value answers the
 question. Samples without any variance have no t; they raise `Undefined`.
@@ -106,25 +106,6 @@ def paired_t(
         alternative,
         level,
     )
-
-
-def one_sample_t(
-    values: Numbers,
-    *,
-    unit: str,
-    against: float = 0.0,
-    alternative: Alternative = "two-sided",
-    level: float = 0.95,
-) -> TTest:
-    """One-sample t test of the mean against a value.
-
-    >>> print(one_sample_t([0.2, 0.4, 0.9], against=0.5, unit="match"))
-    one-sample: t(2) = 0.000, p = 1 (unit: match)
-    """
-    a = sample(values, "sample", at_least=2)
-    _some_variance(a)
-    estimate = without_rounding(float(a.mean()) - against, max(float(np.abs(a).max()), abs(against)))
-    return _t_test("one-sample", (a,), estimate, a.var(ddof=1) / a.size, a.size - 1, unit, alternative, level)
 
 
 def _mean_difference(a: Floats, b: Floats) -> float:

@@ -33,17 +33,6 @@ def holm(p_values: Numbers, *, alpha: float = 0.05) -> Adjusted:
     return _adjusted("holm", p, order, steps, alpha)
 
 
-def benjamini_hochberg(p_values: Numbers, *, alpha: float = 0.05) -> Adjusted:
-    """Step-up control of the false discovery rate (Benjamini & Hochberg 1995).
-
-    >>> [round(p, 3) for p in benjamini_hochberg([0.01, 0.04, 0.03]).adjusted]
-    [0.03, 0.04, 0.04]
-    """
-    p, order = _ordered(p_values)
-    ratios = p[order] * p.size / np.arange(1, p.size + 1)
-    return _adjusted("benjamini-hochberg", p, order, np.minimum.accumulate(ratios[::-1])[::-1], alpha)
-
-
 def _ordered(p_values: Numbers) -> tuple[Floats, np.ndarray[tuple[int], np.dtype[np.intp]]]:
     p = sample(p_values, "p-values")
     if p.min() < 0 or p.max() > 1:

@@ -16,7 +16,6 @@ import numpy as np
 
 from ostrom.analysis.statistics.errors import BadSample, Undefined
 from ostrom.analysis.statistics.means import ALTERNATIVES
-from ostrom.analysis.statistics.resampling import CHUNK
 from ostrom.analysis.statistics.result import StatisticsResult
 from ostrom.analysis.statistics.samples import (
     Floats,
@@ -33,6 +32,8 @@ from ostrom.analysis.statistics.samples import (
 )
 
 Alternative = Literal["two-sided", "greater", "less"]
+CHUNK = 4_000_000
+"""Labels held in memory at a time."""
 EXACT_LIMIT = 50_000
 """Number of rearrangements up to which all of them are listed."""
 
@@ -50,28 +51,6 @@ class Permutation(StatisticsResult):
     n: tuple[int, ...]
     n_clusters: int | None
     unit: str
-
-
-def permutation_two_sample(
-    first: Numbers,
-    second: Numbers,
-    *,
-    unit: str,
-    rng: np.random.Generator,
-    alternative: Alternative = "two-sided",
-    draws: int = 9_999,
-) -> Permutation:
-    """Whether two independent samples could be one: units swap sides.
-
-    >>> test = permutation_two_sample([5, 6, 7], [1, 2, 3], unit="match", rng=np.random.default_rng(0))
-    >>> test.p, test.exact, test.arrangements
-    (0.1, True, 20)
-    """
-    a, b = sample(first, "first sample"), sample(second, "second sample")
-    treated = np.repeat([1.0, 0.0], [a.size, b.size])
-    return permutation_grouped(
-        np.concatenate([a, b]), treated, unit=unit, rng=rng, alternative=alternative, draws=draws
-    )
 
 
 def permutation_paired(

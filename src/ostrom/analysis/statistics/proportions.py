@@ -22,17 +22,6 @@ class Proportion(StatisticsResult):
     unit: str
 
 
-@dataclass(frozen=True)
-class ProportionDifference(StatisticsResult):
-    """First share minus second share with Newcombe's interval."""
-
-    estimate: float
-    ci: Interval
-    successes: tuple[int, int]
-    n: tuple[int, int]
-    unit: str
-
-
 def wilson(successes: int, n: int, *, unit: str, level: float = 0.95) -> Proportion:
     """A proportion with its score interval (Wilson 1927). No trials: an explicitly undefined result.
 
@@ -47,28 +36,6 @@ def wilson(successes: int, n: int, *, unit: str, level: float = 0.95) -> Proport
     if total == 0:
         return Proportion(None, None, 0, 0, unit)
     return Proportion(k / total, wilson_interval(k, total, level), k, total, unit)
-
-
-def newcombe_difference(
-    successes1: int, n1: int, successes2: int, n2: int, *, unit: str, level: float = 0.95
-) -> ProportionDifference:
-    """Difference of two independent proportions with the score-based interval (Newcombe 1998, method 10).
-
-    >>> result = newcombe_difference(56, 70, 48, 80, unit="match")
-    >>> round(result.estimate, 2), [round(x, 4) for x in result.ci]
-    (0.2, [0.0524, 0.3339])
-    """
-    (k1, m1), (k2, m2) = _counts(successes1, n1), _counts(successes2, n2)
-    if not m1 or not m2:
-        raise BadSample(f"a difference of proportions needs trials on both sides (found n = {m1} and {m2})")
-    one, two = wilson_interval(k1, m1, checked_level(level)), wilson_interval(k2, m2, level)
-    p1, p2 = k1 / m1, k2 / m2
-    difference = p1 - p2
-    low = difference - math.hypot(p1 - one.low, two.high - p2)
-    high = difference + math.hypot(one.high - p1, p2 - two.low)
-    return ProportionDifference(
-        difference, Interval(low, high, level), (k1, k2), (m1, m2), checked_unit(unit)
-    )
 
 
 def wilson_interval(successes: int, n: int, level: float = 0.95) -> Interval:

@@ -9,12 +9,9 @@ from typing import Any
 
 import yaml
 
-from ostrom.replications.personas.effects import Cell
 from ostrom.studies.compare.published import published_rows
 
 COLUMNS = ("table", "model", "payoffs", "persona", "scenario_type", "metric")
-COUNTED = {"all": "Table 1", "economic": "Table 3", "environmental": "Table 5"}
-"""The table that holds the counts of equilibria of each type of scenario."""
 
 
 @cache
@@ -34,31 +31,6 @@ def published_personas() -> tuple[dict[str, Any], ...]:
         }
         for row in published_rows("personas")
     )
-
-
-def published_counts(model: str, scenario_type: str = "all") -> dict[Cell, tuple[int, int]]:
-    """Equilibria and matches of a model in the four cells of the design.
-
-    >>> published_counts("Qwen-32B", "economic")["no", "visible"]
-    (54, 60)
-    """
-    return {
-        (row["persona"], row["payoffs"]): (row["numerator"], row["denominator"])
-        for row in published_personas()
-        if row["table"] == COUNTED[scenario_type]
-        and row["model"] == model
-        and row["metric"] == "nash_rate"
-        and row["numerator"] is not None
-    }
-
-
-def published_models() -> list[str]:
-    """The models of the paper.
-
-    >>> published_models()
-    ['Llama-8B', 'Mistral-7B', 'Qwen-32B', 'Qwen-7B']
-    """
-    return sorted({row["model"] for row in published_personas()})
 
 
 @cache

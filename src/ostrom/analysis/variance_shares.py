@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from ostrom.analysis.intervals.resampled import clusters_of, percentiles_around
+from ostrom.analysis.shapley import Terms, shapley_shares
 from ostrom.analysis.statistics.errors import BadSample, Undefined
-from ostrom.analysis.statistics.quantiles import bootstrap_interval, defined_draws
-from ostrom.analysis.statistics.resampling import resampling_plan
 from ostrom.analysis.statistics.result import Interval, StatisticsResult
 from ostrom.analysis.statistics.samples import (
     Floats,
@@ -34,7 +34,6 @@ from ostrom.analysis.statistics.samples import (
     sample,
     without_rounding,
 )
-from ostrom.analysis.statistics.shapley import Terms, shapley_shares
 
 MOST_FACTORS = 8
 
@@ -111,14 +110,15 @@ def variance_shares(
     count: int | None = None
     if clusters is not None and rng is not None:
         checked_resamples(resamples)
-        plan = resampling_plan(y.size, clusters=clusters)
-        count = plan.n_clusters
-        spread = _cell_totals(plan.cell_of_row, layout.cell, moments, count, layout.n_cells)
-        weights = np.concatenate(list(plan.weights(rng, resamples)))
+        drawn = clusters_of(clusters, y.size)
+        count = drawn.count
+        spread = _cell_totals(drawn.of_row, layout.cell, moments, count, layout.n_cells)
+        weights = np.concatenate(list(drawn.weights(rng, resamples)))
         totals = np.stack([weights @ table for table in spread])
         draws, rest = layout.decompose(totals, order_rng, exact=False)
         intervals = [
-            _centred(draw, line.adjusted, level) for draw, line in zip((*draws, rest), lines, strict=True)
+            percentiles_around(draw, line.adjusted, level, "a variance share")
+            for draw, line in zip((*draws, rest), lines, strict=True)
         ]
         lines = tuple(replace(line, ci=ci) for line, ci in zip(lines, intervals, strict=True))
     return VarianceShares(
@@ -233,12 +233,6 @@ class _Fits:
             solution = np.linalg.solve(inner + ridge, cross[:, :, None])
         share: Floats = np.einsum("bi,bi->b", cross, solution[:, :, 0]) / self.total
         return share
-
-
-def _centred(draws: Floats, adjusted: float, level: float) -> Interval:
-    """Percentiles of the draws, moved onto the adjusted share (resampling adds noise of its own)."""
-    finite = defined_draws(draws, "a variance share")
-    return bootstrap_interval(finite - finite.mean() + adjusted, adjusted, level)
 
 
 def _effect_columns(codes: Ints, levels: int) -> Floats:

@@ -1,4 +1,4 @@
-"""What theory says about players that do not think: closed forms to hold a run against."""
+"""What to hold a run against: closed forms for players that do not think, and the published counts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from math import prod
 
 from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.game import Game
+from ostrom.replications.personas.effects import Cell
 from ostrom.replications.personas.profiles import describe
+from ostrom.replications.personas.published import published_personas
+
+COUNTED = {"all": "Table 1", "economic": "Table 3", "environmental": "Table 5"}
+"""The table that holds the counts of equilibria of each type of scenario."""
 
 
 def chance_of_nash(game: Game, odds: Sequence[Sequence[float]] | None = None) -> float:
@@ -36,3 +41,28 @@ def always_green_rate(games: Iterable[Game]) -> float:
         green = [action for action in game.cooperative if action is not None]
         found.append(len(green) == game.seats and describe(game, tuple(green)).nash)
     return sum(found) / len(found)
+
+
+def published_counts(model: str, scenario_type: str = "all") -> dict[Cell, tuple[int, int]]:
+    """Equilibria and matches of a model in the four cells of the design.
+
+    >>> published_counts("Qwen-32B", "economic")["no", "visible"]
+    (54, 60)
+    """
+    return {
+        (row["persona"], row["payoffs"]): (row["numerator"], row["denominator"])
+        for row in published_personas()
+        if row["table"] == COUNTED[scenario_type]
+        and row["model"] == model
+        and row["metric"] == "nash_rate"
+        and row["numerator"] is not None
+    }
+
+
+def published_models() -> list[str]:
+    """The models of the paper.
+
+    >>> published_models()
+    ['Llama-8B', 'Mistral-7B', 'Qwen-32B', 'Qwen-7B']
+    """
+    return sorted({row["model"] for row in published_personas()})
