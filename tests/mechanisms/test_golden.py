@@ -117,6 +117,33 @@ CASES: dict[str, dict[str, Any]] = {
         "game_spec": PD,
         "types": ["grim", "grim", "defector", "defector"],
     },
+    "reputation_memory": {
+        "mechanism": {"name": "reputation", "rounds": 3, "own": "memory"},
+        "game_spec": PD,
+        "types": ["grim", "grim", "defector", "defector"],
+    },
+    "society_neighbours": {
+        "mechanism": {
+            "name": "society",
+            "network": "ring:2",
+            "rounds": 2,
+            "links": {"share": 0.5},
+            "imitation": {"rule": "death-birth", "members": 2},
+        },
+        "game_spec": PD,
+        "types": ["tit_for_tat", "tit_for_tat", "defector", "defector"],
+    },
+    "society_pairs": {
+        "mechanism": {
+            "name": "society",
+            "meeting": "pair",
+            "rounds": 2,
+            "own": "memory",
+            "observe": "neighbours",
+        },
+        "game_spec": PD,
+        "types": ["tit_for_tat", "cooperator", "defector"],
+    },
     "mediation": {"mechanism": "mediation", "game_spec": PD, "types": ["tit_for_tat", "best_response"]},
     "mediation_roles": {
         "mechanism": "mediation",

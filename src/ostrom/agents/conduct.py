@@ -15,6 +15,8 @@ by cooperating with a chance of at least one half.
 | message | say nothing | say nothing |
 | punish | having cooperated: one unit for every co-player who did not | never |
 | disarm | one step of 25 below what the most armed co-player keeps | never |
+| link | cut a neighbour who did not cooperate last; propose to somebody who did | cut nobody; the same |
+| accept | whoever cooperated last, or has not been seen | everybody |
 | predict | the co-player repeats its last action; at first it cooperates or plays its favourite | the same |
 
 In a society a strategy reads the records: the past of a table is what those who sit at it now did in each
@@ -23,7 +25,8 @@ round of the window, wherever they did it (image scoring, Nowak and Sigmund 1998
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ostrom.agents.bargains import (
@@ -137,6 +140,33 @@ def disarm(strategy: Strategy, view: View, form: Form) -> dict[str, int]:  # noq
     return {"cap": max(view.facts["least"], min(now, max(kept, default=0) - STEP))}
 
 
+def link(strategy: Strategy, view: View, form: Form) -> dict[str, str]:
+    """A kind strategy leaves a neighbour who did not cooperate; all of them look for somebody who did."""
+    known = {who["name"]: _cooperated_last(view, who["record"]) for who in view.facts["people"]}
+    assert isinstance(form, Record)
+    near, far = (form.schema["properties"][key]["enum"][1:] for key in ("cut", "propose"))
+    bad = [name for name in near if known[name] is False] if kind(strategy, view) else []
+    good = [name for name in far if known[name] is not False]
+    return {"cut": bad[0] if bad else "nobody", "propose": good[0] if good else "nobody"}
+
+
+def accept(strategy: Strategy, view: View, form: Form) -> dict[str, bool]:  # noqa: ARG001
+    """A kind strategy turns down whoever did not cooperate last; others take everybody."""
+    choosy = kind(strategy, view)
+    return {
+        who["name"]: not choosy or _cooperated_last(view, who["record"]) is not False
+        for who in view.facts["people"]
+    }
+
+
+def _cooperated_last(view: View, record: Mapping[str, Any]) -> bool | None:
+    """Whether somebody cooperated in the last round of its record; None where that is not known."""
+    for match in record["matches"][:1]:
+        own = _own(match, record)
+        return None if own["action"] is None else view.game.cooperates(view.seat, own["action"])
+    return None
+
+
 CONDUCT: Mapping[str, Conduct] = {
     "message": message,
     "predict": predict,
@@ -147,26 +177,56 @@ CONDUCT: Mapping[str, Conduct] = {
     "if_alike": if_alike,
     "punish": punish,
     "disarm": disarm,
+    "link": link,
+    "accept": accept,
 }
 
 
-def shared_past(view: View) -> list[Round] | None:
+def shared_past(view: View, remembered: Sequence[Round] | None = None) -> list[Round] | None:
     """In a society: what those at this table did in each round of the window, oldest first; else None.
 
-    A round that is void for one of them is left out.
+    A round that is void for one of them, or that one of them did not play, is left out. Own actions are those of the
+    own record or, where a member has none, those of its ``remembered`` rounds. Among many neighbours, those who do what
+    most of them do stand for all; as many cooperators as others count as cooperation.
     """
     records = view.facts.get("records")
     if records is None:
         return None
-    lines = [{match["round"]: match for match in record["matches"]} for record in records]
+    lines = [{match["round"]: _own(match, record) for match in record["matches"]} for record in records]
+    if not records or records[0]["name"] != "You":
+        kept = view.history if remembered is None else remembered
+        own = {r.number: {"seat": view.seat, "action": r.actions[view.seat] if r.actions else None,
+               "payoff": r.payoffs[view.seat]} for r in kept}  # fmt: skip
+        lines = [own, *lines]
     rounds = []
     for number in sorted(lines[0]):
-        own = [
-            next(p for p in line[number]["players"] if p["name"] == record["name"])
-            for record, line in zip(records, lines, strict=True)
-        ]
-        if any(p["action"] is None for p in own):
+        table = [line[number] for line in lines if number in line]
+        if "neighbours" in view.facts:
+            table = _neighbourhood(view, table)
+        if len(table) < view.game.seats or any(p["action"] is None for p in table):
             continue
-        own.sort(key=lambda p: int(p["seat"]))
-        rounds.append(Round(number, tuple(p["action"] for p in own), tuple(p["payoff"] for p in own)))
+        table.sort(key=lambda p: int(p["seat"]))
+        rounds.append(Round(number, tuple(p["action"] for p in table), tuple(p["payoff"] for p in table)))
     return rounds
+
+
+def _own(match: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+    """The part in a match of the player whose record it stands in."""
+    part: dict[str, Any] = next(p for p in match["players"] if p["name"] == record["name"])
+    return part
+
+
+def _neighbourhood(view: View, table: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first of a table and, at every other seat, what most of the others do."""
+    game, (own, *others) = view.game, table
+    if not others:
+        return []
+    counts = Counter(p["action"] for p in others)
+    good = game.cooperative[view.seat]
+    if good is not None and 2 * counts[good] >= len(others):
+        most = good
+    else:
+        most = min(counts, key=lambda action: (action == good, -counts[action], action))
+    paid = sum(p["payoff"] for p in others) / len(others)
+    rest = [{"seat": seat, "action": most, "payoff": paid} for seat in range(1, game.seats)]
+    return [{**own, "seat": 0}, *rest]

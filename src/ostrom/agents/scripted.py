@@ -63,7 +63,7 @@ class ScriptedAgent:
         if decision.kind != "act":
             return self._say(decision.kind, view, form)
         if "records" in view.facts:
-            rounds = shared_past(view)
+            rounds = shared_past(view, rounds)
         if rounds is not None and rounds is not view.history:
             self.strategy.forget()
         if form is not self._plain:

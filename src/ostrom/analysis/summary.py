@@ -12,7 +12,8 @@ from ostrom.engine.rows import Rows
 
 NOT_FACTORS = frozenset(
     "run match unit seed state reason player seat role agent agent_id model strategy agent_memory "
-    "agent_style opponents rounds_played score expected_score cooperation complaints policies refusals facts".split()
+    "agent_style opponents rounds_played score expected_score cooperation complaints policies "
+    "missed_decisions refusals facts".split()
 )
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ostrom.agents.base import Agent
+from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer
 from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.plan import Tally, Unit
@@ -70,8 +71,10 @@ class LiveMatch:
         tally: Tally,
         known: dict[Place, Journaled] | None = None,
         replies: Replies | None = None,
+        make: Callable[[AgentConfig], Agent] | None = None,
     ) -> None:
-        self.unit, self.play, self.agents = unit, play, agents
+        self.unit, self.play, self.agents, self.make = unit, play, agents, make
+        self._taken: dict[tuple[int, int], Agent] = {}
         self.journal, self.calls, self.tally = journal, calls, tally
         self.known: dict[Place, Journaled] = known or {}
         self._held, self._used = _decided(self.known), 0
@@ -97,9 +100,20 @@ class LiveMatch:
         compare_count(self.unit.index, self.step, self._used, self._held)
         return outcome
 
+    def _agent(self, decision: Decision) -> Agent:
+        """Who answers: the player's own agent, or one like that of another player."""
+        if decision.agent is None:
+            return self.agents[decision.player]
+        config = self.unit.players[decision.agent].config
+        known = self._taken.get((decision.player, id(config)))
+        if known is None:
+            assert self.make is not None
+            known = self._taken[decision.player, id(config)] = self.make(config)
+        return known
+
     def _instant(self, decision: Decision) -> Answer:
         """A script's answer depends on nothing but the past and the seed: it need not wait for the disk."""
-        answer = self.agents[decision.player].reply(decision, _DecisionContext(self, decision.player))
+        answer = self._agent(decision).reply(decision, _DecisionContext(self, decision.player))
         self.journal.answer(self.unit.index, self.step, decision.player, "", answer, 0, asked(decision))
         return answer
 
@@ -112,7 +126,7 @@ class LiveMatch:
             known = self.known.get((self.step, decision.player, ""))
             if known is not None:
                 answers.append(known[0])
-            elif self.agents[decision.player].instant:
+            elif self._agent(decision).instant:
                 answers.append(self._instant(decision))
             else:
                 answers.append(None)
@@ -137,7 +151,7 @@ class LiveMatch:
 
     async def _live(self, decision: Decision) -> Answer:
         context = _DecisionContext(self, decision.player)
-        answer = await self.agents[decision.player].answer(decision, context)
+        answer = await self._agent(decision).answer(decision, context)
         if answer.reading == "missed" and self.unit.mechanism.missing is None:
             raise InvalidAnswers(
                 f"mechanism {self.unit.mechanism.name}: player {decision.player + 1} missed a decision, and the study "

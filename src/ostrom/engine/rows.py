@@ -7,6 +7,7 @@ calls, which are read from the journal as they are.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Protocol
@@ -21,6 +22,8 @@ from ostrom.errors import RunError
 from ostrom.mechanisms.protocol import Decision, Outcome, Round
 
 Row = dict[str, Any]
+FEW = 24
+"""Up to so many players have the facts of their match in every row; of more, only the first one has."""
 
 
 class PeopleColumns(Protocol):
@@ -73,6 +76,11 @@ class Rows:
         for unit, state, reason in self.played():
             _, outcome, answers = self.replayed(unit)
             rounds = outcome.rounds if outcome else []
+            facts = dump(dict(outcome.facts)) if outcome and outcome.facts else None
+            cooperation, readings, complaints = _cooperation(unit, rounds), Counter[Any](), Counter[int]()
+            for (_, who, _), (answer, complained, _) in answers.items():
+                readings[who, answer.reading] += 1
+                complaints[who] += complained
             for player, seated in enumerate(unit.players):
                 seat = None if seated.observes else (unit.seat + player) % unit.game.seats
                 yield {
@@ -89,18 +97,12 @@ class Rows:
                     "rounds_played": len({r.number for r in rounds}),
                     "score": outcome.scores[player] if outcome and player < len(outcome.scores) else None,
                     **_expected(rounds, player),
-                    **_cooperation(unit, rounds, player),
-                    "complaints": sum(c for (_, p, _), (_, c, _) in answers.items() if p == player),
-                    "policies": sum(
-                        a.reading in ("policy", "refused")
-                        for (_, p, _), (a, *_) in answers.items()
-                        if p == player
-                    ),
-                    "missed_decisions": sum(
-                        a.reading == "missed" for (_, p, _), (a, *_) in answers.items() if p == player
-                    ),
+                    "cooperation": cooperation.get(player),
+                    "complaints": complaints[player],
+                    "policies": readings[player, "policy"] + readings[player, "refused"],
+                    "missed_decisions": readings[player, "missed"],
                     "refusals": refusals.get((unit.index, player), 0),
-                    "facts": dump(dict(outcome.facts)) if outcome and outcome.facts else None,
+                    "facts": facts if player == 0 or len(unit.players) <= FEW else None,
                     **({} if self.people is None else self.people.of_match(unit, player)),
                 }
 
@@ -195,7 +197,7 @@ class Rows:
             "round": view.round,
             "player": decision.player + 1,
             "seat": None if observes else seat + 1,
-            **who[decision.player],
+            **who[decision.player if decision.agent is None else decision.agent],
             "kind": part or decision.kind,
             "target": None if target is None else target + 1,
             "answer": answer.value if isinstance(answer.value, str | None) else dump(answer.value),
@@ -233,12 +235,13 @@ class Rows:
         if cooperative is not None and odds and odds.keys() == game.index_of(seat).keys():
             row["p_cooperate"] = answer.probabilities.get(game.actions[seat][cooperative])
         if round_ is not None:
+            at = round_.players.index(decision.player) if round_.players else seat
             if not round_.void:
-                action = round_.actions[seat]
+                action = round_.actions[at]
                 row["action"] = game.actions[seat][action]
                 row["cooperative"] = game.cooperates(seat, action)
-            row["payoff"] = round_.payoffs[seat]
-            row["expected"] = None if round_.expected is None else round_.expected[seat]
+            row["payoff"] = round_.payoffs[at]
+            row["expected"] = None if round_.expected is None else round_.expected[at]
 
 
 def attributes_of(plan: Plan) -> dict[str, list[Any]]:
@@ -268,18 +271,17 @@ def _played(outcome: Outcome | None, steps: list[list[Decision]]) -> dict[tuple[
     return {(r.number, player): r for r in rounds for player in (r.players or range(len(r.payoffs)))}
 
 
-def _cooperation(unit: Unit, rounds: Any, player: int) -> Row:
-    """The share of cooperative actions of a player, None where the game defines none."""
-    acts = []
+def _cooperation(unit: Unit, rounds: Any) -> dict[int, float]:
+    """The share of cooperative actions of every player; nothing where the game defines none."""
+    acts: dict[int, list[bool]] = {}
     for r in rounds:
         if r.void:
             continue
-        seats = r.players or range(len(r.actions))
-        for seat, who in enumerate(seats):
-            if who == player:
-                acts.append(unit.game.cooperates(seat, r.actions[seat]))
-    known = [a for a in acts if a is not None]
-    return {"cooperation": sum(known) / len(known) if known else None}
+        for seat, who in enumerate(r.players or range(len(r.actions))):
+            known = unit.game.cooperates(seat, r.actions[seat])
+            if known is not None:
+                acts.setdefault(who, []).append(known)
+    return {player: sum(known) / len(known) for player, known in acts.items()}
 
 
 def _expected(rounds: Any, player: int) -> Row:

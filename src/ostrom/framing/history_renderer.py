@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -97,7 +98,14 @@ class HistoryRenderer:
         file = f"history/{self.framing.history}.txt"
         return self.library.fill_around(
             self._shelf(view.game, labels),
-            (file, played.actions, played.payoffs, view.seat, view.names, bool(view.facts.get("observer"))),
+            (
+                file,
+                played.actions,
+                played.payoffs,
+                view.seat,
+                _names(view, played),
+                bool(view.facts.get("observer")),
+            ),
             file,
             {"number": played.number},
             partial(self._line_values, view, played, labels),
@@ -173,6 +181,7 @@ class HistoryRenderer:
         return self.library.fill("count.txt", {"players": players, "times": count.times})
 
     def _line_values(self, view: View, played: Round, labels: Labels) -> dict[str, Any]:
+        view = replace(view, names=_names(view, played))
         players = [
             {
                 "name": self.name(view, s),
@@ -194,6 +203,11 @@ class HistoryRenderer:
             "words": self.words,
             "units": self.framing.units,
         }
+
+
+def _names(view: View, played: Round) -> tuple[str, ...]:
+    """What the players of a round are called: in a society, others than those of now."""
+    return tuple(played.facts["names"]) if "names" in played.facts else view.names
 
 
 def _sees_alike(one: View, other: View) -> bool:

@@ -46,6 +46,13 @@ class Mechanism(ABC):
         changed.missing = missing
         return changed
 
+    spreads: bool = False
+    """Whether players may take over each other's ways of playing while a match goes on."""
+
+    def population(self, names: Sequence[str], seats: int) -> Sequence[str]:
+        """The types of a society's players, in order; by default one player per type and seat."""
+        return [name for name in names for _ in range(seats)]
+
     def sized(self, players: int) -> Mechanism:  # noqa: ARG002
         """This mechanism for so many players; only societies care."""
         return self

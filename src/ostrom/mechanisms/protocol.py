@@ -114,6 +114,8 @@ class Decision:
     kind: str
     view: View
     form: Form
+    agent: int | None = None
+    """The player whose agent answers, where that is not the player's own: ways of playing can be taken over."""
 
 
 @value

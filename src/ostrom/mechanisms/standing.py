@@ -13,7 +13,7 @@ from typing import Any
 from ostrom.mechanisms.protocol import Round
 
 ByPlayer = Mapping[int, Round]
-"""The match of every player in one round."""
+"""The match of every player in one round; whoever met nobody has none."""
 
 
 def record_of(
@@ -22,7 +22,9 @@ def record_of(
     """One player's record as a reader sees it: the rounds in ``past`` from index ``oldest`` on."""
     matches = []
     for index in range(len(past) - 1, oldest - 1, -1):
-        played = past[index][player]
+        played = past[index].get(player)
+        if played is None:
+            continue  # it met nobody
         line: dict[str, Any] = {
             "round": played.number,
             "players": [
@@ -54,4 +56,5 @@ def called(player: int, names: Sequence[str], reader: int) -> str:
 
 def _seat(player: int, past: Sequence[ByPlayer]) -> int | None:
     """The seat of a player, as its matches show it."""
-    return past[-1][player].players.index(player) if past else None
+    last = next((by[player] for by in reversed(past) if player in by), None)
+    return None if last is None else last.players.index(player)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any, Literal
 
 from ostrom.agents.config import AgentConfig
@@ -72,7 +71,25 @@ def forecast(plan: StudyPlan, prices: Mapping[str, Any] | None = None) -> Foreca
         retries_per_decision=plan.retries,
     )
     units = (plan.unit(index) for index in range(len(plan) // plan.study.seeds))
-    return add_up(total, units, partial(_per_call, plan), prices, times=plan.study.seeds)
+    known: dict[tuple[int, int, int], PerCall] = {}
+
+    def per_call(unit: Unit, seated: Seated, player: int) -> PerCall:
+        """Members of a society are many and asked alike: one of each type and seat is looked at."""
+        alike = player % unit.game.seats if unit.mechanism.society and not seated.observes else player
+        key = (unit.index, id(seated.config), alike)
+        if key not in known:
+            known[key] = _per_call(plan, unit, seated, player)
+        return known[key]
+
+    return add_up(total, units, per_call, prices, times=plan.study.seeds)
+
+
+def playing(unit: Unit) -> Sequence[Seated]:
+    """The players of a unit; where ways of playing spread, all may come to play as a model does."""
+    models = [seated for seated in unit.players if seated.config.model is not None]
+    if not unit.mechanism.spreads or not models:
+        return unit.players
+    return [seated if seated.config.model is not None else models[0] for seated in unit.players]
 
 
 def add_up(
@@ -89,7 +106,7 @@ def add_up(
     for unit in units:
         decisions = unit.mechanism.most_decisions(unit.game)
         total.decisions += decisions * times
-        for player, seated in enumerate(unit.players):
+        for player, seated in enumerate(playing(unit)):
             model = seated.config.model
             if model is None or seated.config.tree is not None:
                 continue

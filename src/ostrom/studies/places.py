@@ -6,7 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ostrom.errors import StudyError, UnknownName
+from ostrom.errors import GameError, StudyError, UnknownName
+from ostrom.games.game import Game
+from ostrom.mechanisms import Mechanism
 
 
 def spelled_out(spec: Mapping[str, Any] | str) -> Mapping[str, Any]:
@@ -32,6 +34,19 @@ def placed(where: str, spec: Mapping[str, Any] | str) -> Iterator[None]:
         if path == error.key or path.partition(".")[0] not in spelled_out(spec):
             raise
         raise error.moved(where if isinstance(spec, str) else f"{where}.{path}") from None
+
+
+def society_of(mechanism: Mechanism, game: Game, names: Sequence[str], file: str) -> tuple[str, ...]:
+    """The type of every member of a society; refused where the rules have no place for so many."""
+    try:
+        table = tuple(mechanism.population(names, game.seats))
+        mechanism.sized(len(table)).check(game)
+    except StudyError as error:
+        error.file = file
+        raise
+    except GameError as error:
+        raise StudyError(str(error), file=file, key="mechanism") from None
+    return table
 
 
 def watching_types(

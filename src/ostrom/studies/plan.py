@@ -42,7 +42,7 @@ from ostrom.studies.factors import Factor, read_factors
 from ostrom.studies.grid import Grid
 from ostrom.studies.load import problem, validate
 from ostrom.studies.paths import on_top, put
-from ostrom.studies.places import placed, spelled_out, watching_types
+from ostrom.studies.places import placed, society_of, spelled_out, watching_types
 from ostrom.studies.prompts import prompts_of
 from ostrom.studies.schema import StudyFile
 
@@ -317,10 +317,10 @@ class StudyPlan:
     def _seatings(self, cell: Cell, seating: str, apart: Sequence[str] = ()) -> Iterator[tuple[Seated, ...]]:
         """Who sits where, match by match; where each seat has its type, those ``apart`` have none."""
         seats, names = cell.game.seats, list(cell.types)
-        if seating == "seats":
+        if seating == "seats" or cell.mechanism.society:
             names = [name for name in names if name not in apart]
         if cell.mechanism.society:
-            tables = [tuple(name for name in names for _ in range(seats))]
+            tables = [society_of(cell.mechanism, cell.game, names, self.file)]
         elif seating == "self":
             tables = [(name,) * seats for name in names]
         elif seating == "ordered":

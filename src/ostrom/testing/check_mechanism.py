@@ -140,7 +140,8 @@ def played_by(types: Sequence[str], streams: Streams) -> Reply:
 
     def reply(decision: Decision, step: int) -> Answer:
         player = decision.player
-        return agents[player].decide(decision, lambda: streams.chance(step, player))
+        way = agents[player if decision.agent is None else decision.agent]
+        return way.decide(decision, lambda: streams.chance(step, player))
 
     return reply
 
@@ -169,6 +170,9 @@ def _check_decisions(rules: Mechanism, game: Game, match: Playing, players: int)
         assert all(0 <= p < players for p in who), f"{where}: asks players {who} of {players}"
         for decision in decisions:
             view = decision.view
+            assert decision.agent is None or 0 <= decision.agent < players, (
+                f"{where}: agent {decision.agent} of {players}"
+            )
             assert 0 <= view.seat < game.seats, f"{where}: seat {view.seat} is not in the game"
             assert view.game is game, f"{where}: the view is about another game"
             assert view.mechanism == rules.name, f"{where}: the view names mechanism {view.mechanism!r}"
@@ -228,19 +232,21 @@ def _check_outcome(rules: Mechanism, game: Game, outcome: Outcome, players: int,
         assert len(outcome.scores) == players, f"{where}: {len(outcome.scores)} scores for {players} players"
     assert all(type(s) is float and isfinite(s) for s in outcome.scores), f"{where}: scores {outcome.scores}"
     for played in outcome.rounds:
-        assert len(played.payoffs) == game.seats, f"{where}: {played}"
+        # In a society a round of one player is what it did towards all of its neighbours.
+        seats = 1 if rules.society and len(played.players) == 1 else game.seats
+        assert len(played.payoffs) == seats, f"{where}: {played}"
         if played.void:
             assert played.missed and not any(played.payoffs), (
                 f"{where}: void without reason or paid: {played}"
             )
         else:
-            assert len(played.actions) == game.seats, f"{where}: {played}"
+            assert len(played.actions) == seats, f"{where}: {played}"
         assert set(played.missed) <= set(range(game.seats)), f"{where}: {played}"
         assert all(0 <= a < len(game.actions[s]) for s, a in enumerate(played.actions)), f"{where}: {played}"
         assert played.expected is None or len(played.expected) == game.seats, f"{where}: {played}"
         _check_plain_data(dict(played.facts), f"{where}: the facts of a round")
         sat = played.players or tuple(range(game.seats))
-        assert len(set(sat)) == game.seats and set(sat) <= set(range(players)), f"{where}: players {sat}"
+        assert len(set(sat)) == seats and set(sat) <= set(range(players)), f"{where}: players {sat}"
         if rules.one_shot and len(outcome.rounds) == 1 and not played.missed:
             assert played.expected is not None, f"{where}: all odds are known, but no expected payoffs"
 

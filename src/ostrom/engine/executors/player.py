@@ -32,7 +32,10 @@ class UnitPlayer:
             mechanism = unit.mechanism if facts is None else unit.mechanism.given(facts)
             agents = self.agent_factory([seated.config for seated in unit.players], unit.streams)
             play = mechanism.play(unit.game, unit.streams)
-            match = LiveMatch(unit, play, agents, self.journal, self.calls, self.tally, known, replies)
+            match = LiveMatch(
+                unit, play, agents, self.journal, self.calls, self.tally, known, replies,
+                lambda config: self.agent_factory.agent(config, unit.streams),
+            )  # fmt: skip
             outcome = await match.run()
         except OstromError as error:
             return UnitEnd(match.step if match else 0, error=error)

@@ -1,0 +1,239 @@
+"""Society: many agents on a network who meet their neighbours, watch them, imitate them and choose them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ostrom.answers import Answer
+from ostrom.errors import GameError
+from ostrom.games.game import Game
+from ostrom.games.symmetry import symmetric
+from ostrom.mechanisms.base import act
+from ostrom.mechanisms.imitation import Imitation
+from ostrom.mechanisms.missing import Missing
+from ostrom.mechanisms.networks import Links, networks, pairs_of
+from ostrom.mechanisms.parameters import whole
+from ostrom.mechanisms.protocol import EMPTY, Decision, Round, View
+from ostrom.mechanisms.rewiring import Rewiring
+from ostrom.mechanisms.settling import Plant, homes, population, settled
+from ostrom.mechanisms.societies import Life, SocietyRules, Steps, Table
+from ostrom.mechanisms.standing import called, record_of
+from ostrom.streams import Streams
+
+MOST_MEMBERS = 2000
+OBSERVED = ("nobody", "partners", "neighbours")
+
+
+class Society(SocietyRules):
+    """Members live on a ``network`` and meet neighbours in every round.
+
+    ``meeting: neighbours``: one action for all neighbours, paid the mean (or the total: ``pay``) of what it earns
+    with each of them; a game of n > 2 seats is played in the groups of every member and n - 1 of its neighbours.
+    ``meeting: pair``: chance matches neighbours two by two, and whoever is left over sits out. ``members`` is their
+    number, shared among the types, or the number of each type; ``plant`` puts some of one type among them (``Plant``);
+    ``placing`` is ``shuffled`` or ``blocks`` (in the order of the types). Members see the records of ``window``
+    rounds of themselves and of whom they ``observe``: nobody, the partners of the round, or all neighbours, at most
+    ``records`` of them. ``own: memory`` leaves the own past to the memory of the agent (meeting pair). ``imitation``
+    lets members take over the way of playing of a neighbour (``Imitation``), ``links`` lets them choose their
+    neighbours (``Rewiring``). A round without a meeting pays nothing.
+    """
+
+    name: ClassVar[str] = "society"
+
+    def __init__(
+        self,
+        network: str | Mapping[str, Any] = "complete",
+        meeting: str = "neighbours",
+        rounds: int = 20,
+        members: int | Mapping[str, int] | None = None,
+        plant: Mapping[str, Any] | None = None,
+        placing: str = "shuffled",
+        pay: str = "mean",
+        observe: str = "partners",
+        window: int = 1,
+        records: int = 12,
+        own: str = "record",
+        imitation: Mapping[str, Any] | str | None = None,
+        links: Mapping[str, Any] | None = None,
+        discount: float | None = None,
+        told_continuation: float | None = None,
+    ) -> None:
+        super().__init__(rounds, window, 1, discount, told_continuation, own)
+        for key, found, allowed in (
+            ("meeting", meeting, ("neighbours", "pair")),
+            ("placing", placing, ("shuffled", "blocks")),
+            ("pay", pay, ("mean", "total")),
+            ("observe", observe, OBSERVED),
+        ):
+            if found not in allowed:
+                raise ValueError(f"{key} must be one of {', '.join(allowed)}, found {found!r}")
+        if own == "memory" and meeting != "pair":
+            raise ValueError("own: memory goes with meeting: pair, where a round is one meeting")
+        self.network = networks.build(network, key="mechanism.network")
+        self.meeting, self.placing, self.pay, self.observe = meeting, placing, pay, observe
+        self.settlers = _members(members)
+        self.plant, self.records = Plant.of(plant), whole("records", records, 0)
+        self.imitation, self.links = Imitation.of(imitation), Rewiring.of(links)
+        self.spreads = self.imitation is not None
+        self.told |= {"meeting": meeting, "pay": pay, "observe": observe, "chooses": self.links is not None}
+
+    def check(self, game: Game) -> None:
+        """Neighbours can change places: the game has to be the same from every seat."""
+        super().check(game)
+        if game.seats < 2 or not symmetric(game.actions, game.payoffs):
+            raise GameError(f"mechanism {self.name}: game {game.name} is not the same from every seat")
+        if self.meeting == "pair" and game.seats != 2:
+            raise GameError(
+                f"mechanism {self.name}: meeting pair needs a game of 2 seats, {game.name} has {game.seats}"
+            )
+        if self.players is not None:
+            self._places(self.players, np.random.default_rng(0))
+
+    def population(self, names: Sequence[str], seats: int) -> Sequence[str]:
+        """As ``members`` and ``plant`` say."""
+        return population(names, seats, self.settlers, self.plant)
+
+    def begin(self, game: Game, streams: Streams) -> Life:
+        """Settle the members on the network."""
+        life = super().begin(game, streams)
+        places = self._places(life.count, streams.about(0, 0, "network"))
+        lived = homes(places, self.plant, self.placing == "shuffled", streams.about(0, 0, "homes"))
+        life.links = settled(places, lived)
+        life.facts |= {
+            "homes": lived,
+            "links": [list(pair) for pair in pairs_of(life.links)],
+            "changes": [],
+            "adopted": [],
+        }
+        return life
+
+    def _places(self, count: int, rng: np.random.Generator) -> Links:
+        if count > MOST_MEMBERS:
+            raise GameError(f"mechanism {self.name}: {count} members, at most {MOST_MEMBERS} are possible")
+        try:
+            return self.network.links(count, rng)
+        except ValueError as error:
+            raise GameError(f"mechanism {self.name}: network: {error}") from None
+
+    def tables(self, life: Life, number: int) -> list[Table]:
+        """Everybody with neighbours by itself, or pairs of neighbours: links in random order while both are free."""
+        if self.meeting == "neighbours":
+            least = life.game.seats - 1
+            return [(p,) for p in range(life.count) if len(life.links[p]) >= (1 if least == 1 else least)]
+        pairs = pairs_of(life.links)
+        free, tables = set(range(life.count)), []
+        for i in life.streams.about(number, 0, "matching").permutation(len(pairs)):
+            one, other = pairs[int(i)]
+            if one in free and other in free:
+                free -= {one, other}
+                tables.append((one, other))
+        return sorted(tables)
+
+    def question(self, life: Life, player: int, table: Table, number: int) -> Decision:
+        """Which action, given the records of those whom the member observes."""
+        around = sorted(life.links[player])
+        met = [other for other in table if other != player]
+        with_all = self.meeting == "neighbours"
+        observed = self._observed(life, player, around, met, number)
+        oldest = max(0, len(life.past) - self.window)
+
+        def records(who: Sequence[int]) -> list[dict[str, Any]]:
+            return [record_of(one, life.past, oldest, 1, life.names, player) for one in who]
+
+        remembers, at_table = (
+            self.own == "memory",
+            observed if with_all else [p for p in met if p in observed],
+        )
+        facts = {**self.told, "records": records([*(() if remembers else (player,)), *at_table])}
+        if with_all:
+            facts["neighbours"] = len(around)
+        elif others := [p for p in observed if p not in met]:
+            facts["observed"] = records(others)
+        names = ("You", *(called(p, life.names, player) for p in met))
+        if with_all:
+            names = life.unnamed
+        history = life.history(player) if remembers else EMPTY
+        decision = act(View(life.game, 0, self.name, number, history, facts, names), player)
+        agent = life.agent(player)
+        return decision if agent is None else Decision(player, "act", decision.view, decision.form, agent)
+
+    def _observed(self, life: Life, player: int, around: list[int], met: list[int], number: int) -> list[int]:
+        """Whose records a member sees; of too many neighbours, chance picks."""
+        if self.observe == "nobody":
+            return []
+        who = met if self.observe == "partners" and self.meeting == "pair" else around
+        if len(who) <= self.records:
+            return list(who)
+        rng = life.streams.about(number, player, "observed")
+        first = [p for p in who if p in met]
+        rest = [who[int(i)] for i in rng.permutation(len(who)) if who[int(i)] not in met]
+        return sorted([*first, *rest][: self.records])
+
+    def settle(
+        self,
+        life: Life,
+        tables: Sequence[Table],
+        given: dict[int, Answer],
+        number: int,
+        missing: Missing | None,
+    ) -> list[Round]:
+        """Pairs as in every society; a whole neighbourhood pays the mean or the total of its games."""
+        if self.meeting == "pair":
+            return super().settle(life, tables, given, number, missing)
+        game = life.game
+        did = {player: game.index(0, answer.value) for player, answer in given.items()}
+        earned: dict[int, list[float]] = {player: [] for player in did}
+        for group in self._groups(life, did, number):
+            paid = game.payoff(tuple(did[player] for player in group))
+            for player, amount in zip(group, paid, strict=True):
+                earned[player].append(amount)
+        rounds = []
+        for player, points in earned.items():
+            total = sum(points) / (len(points) if self.pay == "mean" and points else 1)
+            rounds.append(Round(number, (did[player],), (float(total),), (player,)))
+        return rounds
+
+    def _groups(self, life: Life, did: Mapping[int, int], number: int) -> list[Table]:
+        """Who plays one game: the ends of every link, or each member with as many neighbours as there are seats."""
+        if life.game.seats == 2:
+            return [pair for pair in pairs_of(life.links) if pair[0] in did and pair[1] in did]
+        groups = []
+        for player in did:
+            around = [p for p in sorted(life.links[player]) if p in did]
+            if len(around) >= life.game.seats - 1:
+                order = life.streams.about(number, player, "group").permutation(len(around))
+                groups.append((player, *(around[int(i)] for i in order[: life.game.seats - 1])))
+        return groups
+
+    def seen(self, life: Life, player: int, played: Round) -> Round:
+        """Every member sees its rounds from the same side."""
+        if played.players[0] != player:
+            turned = Round(played.number, played.actions[::-1], played.payoffs[::-1], played.players[::-1])
+            return super().seen(life, player, turned)
+        return super().seen(life, player, played)
+
+    def between(self, life: Life, number: int) -> Steps:
+        """Imitate, then choose neighbours."""
+        if self.imitation is not None:
+            self.imitation.step(life, number)
+        if self.links is not None:
+            yield from self.links.steps(life, number, self.name, self.told)
+
+    def most_decisions(self, game: Game) -> int:
+        """Everybody in every round, and the questions about links."""
+        count = self.members(game)
+        return self.rounds * count + (self.links.most_decisions(count, self.rounds) if self.links else 0)
+
+
+def _members(given: int | Mapping[str, int] | None) -> int | dict[str, int] | None:
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        return {str(name): whole(f"members.{name}", count, 0) for name, count in given.items()}
+    return whole("members", given, 2)
+
+
+MECHANISM = Society

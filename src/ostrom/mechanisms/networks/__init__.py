@@ -1,0 +1,8 @@
+"""Networks: who is a neighbour of whom in a society. One file each, found by name."""
+
+from ostrom.mechanisms.networks._base import Links, Network, pairs_of
+from ostrom.registry import Registry
+
+networks: Registry[Network] = Registry("network", "ostrom.mechanisms.networks", "NETWORK", "ostrom.networks")
+
+__all__ = ["Links", "Network", "networks", "pairs_of"]

@@ -1,0 +1,67 @@
+"""Selection: whose way is taken over, by what it earned. Chances as plain numbers; whoever uses them draws.
+
+Fitness is exp(strength x payoff): positive for every payoff, and for weak selection the 1 + strength x payoff of the
+theory (Ohtsuki et al. 2006; Nowak et al. 2004).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, fsum
+
+RULES = ("death-birth", "imitation", "pairwise")
+
+
+def fitness(payoffs: Sequence[float], strength: float) -> list[float]:
+    """Fitness in relation to the best payoff, so that strong selection cannot overflow.
+
+    >>> fitness([1.0, 1.0], 5.0)
+    [1.0, 1.0]
+    """
+    top = max(payoffs)
+    return [exp(strength * (payoff - top)) for payoff in payoffs]
+
+
+def takeover(rule: str, strength: float, own: float, others: Sequence[float]) -> list[float]:
+    """The chance that a member takes over the way of each of its neighbours; the rest is the chance to keep its own.
+
+    ``death-birth``: the member dies and its neighbours compete for its place in proportion to fitness.
+    ``imitation``: it compares itself with all of them, in proportion to fitness, its own included.
+    ``pairwise``: it looks at one of them and changes over with chance 1 / (1 + exp(-strength x difference)).
+
+    >>> takeover("death-birth", 0.0, 1.0, [0.0, 3.0]), takeover("imitation", 0.0, 1.0, [0.0, 3.0, 3.0])
+    ([0.5, 0.5], [0.25, 0.25, 0.25])
+    """
+    if not others:
+        return []
+    if rule == "pairwise":
+        return [fermi(strength * (other - own)) / len(others) for other in others]
+    if rule == "imitation":
+        _, *weights = all_weights = fitness([own, *others], strength)
+    else:
+        weights = all_weights = fitness(others, strength)
+    total = fsum(all_weights)
+    return [weight / total for weight in weights]
+
+
+def fermi(gap: float) -> float:
+    """1 / (1 + exp(-gap)) without overflow.
+
+    >>> fermi(0.0), fermi(-1e6), fermi(1e6)
+    (0.5, 0.0, 1.0)
+    """
+    return 1.0 / (1.0 + exp(-gap)) if gap >= 0.0 else exp(gap) / (1.0 + exp(gap))
+
+
+def drawn(chances: Sequence[float], u: float) -> int | None:
+    """The place that a number in [0, 1) falls on; None beyond the last one.
+
+    >>> drawn([0.5, 0.25], 0.6), drawn([0.5, 0.25], 0.9)
+    (1, None)
+    """
+    passed = 0.0
+    for place, chance in enumerate(chances):
+        passed += chance
+        if u < passed:
+            return place
+    return None

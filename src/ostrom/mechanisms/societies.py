@@ -1,0 +1,206 @@
+"""Societies: many players live together, meet in every round and are shown records. The rules that all of them share.
+
+A society says who meets whom (``tables``), what each is asked (``question``) and what happens between two rounds
+(``between``). Everything else, from missed decisions to scores, is the same in all of them.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Generator, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self, TypeAlias
+
+from ostrom.answers import Answer
+from ostrom.games.game import Game
+from ostrom.mechanisms.base import Mechanism, profile_of
+from ostrom.mechanisms.missing import Missing, missed_by, void_round
+from ostrom.mechanisms.networks import Links
+from ostrom.mechanisms.parameters import share, whole
+from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round
+from ostrom.mechanisms.scoring import match_score
+from ostrom.mechanisms.standing import ByPlayer, called
+from ostrom.streams import Streams
+
+Table: TypeAlias = tuple[int, ...]
+Steps: TypeAlias = Generator[list[Decision], Sequence[Answer], None]
+OWN = ("record", "memory")
+
+
+@dataclass(slots=True)
+class Life:
+    """A society under way."""
+
+    game: Game
+    streams: Streams
+    count: int
+    names: tuple[str, ...]
+    ways: list[int]
+    """The player whose agent decides for each member: at first its own."""
+    links: Links = field(default_factory=list)
+    past: list[ByPlayer] = field(default_factory=list)
+    rounds: list[Round] = field(default_factory=list)
+    own: list[list[Round]] = field(default_factory=list)
+    """Every member's own rounds, as it saw them."""
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def paid(self, player: int, past: ByPlayer) -> float:
+        """What a member earned in a round; nothing where it met nobody."""
+        played = past.get(player)
+        return 0.0 if played is None else played.payoffs[played.players.index(player)]
+
+    def agent(self, player: int) -> int | None:
+        """Whose agent decides for a member, where that is not its own."""
+        return None if self.ways[player] == player else self.ways[player]
+
+    @property
+    def unnamed(self) -> tuple[str, ...]:
+        """What seats are called where a member faces all of its neighbours."""
+        seats = self.game.seats
+        return (
+            ("You", "your neighbour") if seats == 2 else ("You", *(f"neighbour {s}" for s in range(1, seats)))
+        )
+
+    def history(self, player: int) -> History:
+        """The member's own rounds."""
+        own = self.own[player]
+        return History(own, gaps=any(played.void for played in own))
+
+
+class SocietyRules(Mechanism):
+    """What societies have in common: rounds, records of the last ``window`` rounds, a score for every member."""
+
+    society: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        rounds: int,
+        window: int,
+        depth: int,
+        discount: float | None,
+        told_continuation: float | None,
+        own: str,
+    ) -> None:
+        self.rounds, self.window = whole("rounds", rounds, 1), whole("window", window, 0)
+        self.depth = whole("depth", depth, 1)
+        self.discount = None if discount is None else share("discount", discount, above=True)
+        if own not in OWN:
+            raise ValueError(f"own must be record or memory, found {own!r}")
+        self.own = own
+        self.players: int | None = None
+        self.told: dict[str, Any] = {"window": self.window, "depth": self.depth}
+        if told_continuation is not None:
+            self.told["continuation"] = share("told_continuation", told_continuation)
+        if own == "memory":
+            self.told |= {"own": own, "repeated": True}
+
+    def sized(self, players: int) -> Self:
+        """The society of so many players."""
+        grown = copy(self)
+        grown.players = players
+        return grown
+
+    def members(self, game: Game) -> int:
+        """How many players there are; without a study, one per seat."""
+        return game.seats if self.players is None else self.players
+
+    def begin(self, game: Game, streams: Streams) -> Life:
+        """The society before its first round."""
+        count = self.members(game)
+        names = pseudonyms(count, streams)
+        life = Life(game, streams, count, names, list(range(count)), own=[[] for _ in range(count)])
+        life.facts["names"] = list(names)
+        return life
+
+    @abstractmethod
+    def tables(self, life: Life, number: int) -> list[Table]:
+        """Who meets whom in a round: a player per seat, or one player who meets all of its neighbours at once."""
+
+    @abstractmethod
+    def question(self, life: Life, player: int, table: Table, number: int) -> Decision:
+        """What a member is asked at its table."""
+
+    def between(self, life: Life, number: int) -> Steps:  # noqa: ARG002
+        """What happens after a round, before the next one."""
+        yield from ()
+
+    def play(self, game: Game, streams: Streams) -> Play:
+        """Meet, show records, ask everybody, score; round after round."""
+        self.check(game)
+        life = self.begin(game, streams)
+        missing, times, ended = self.missing, Counter[int](), dict[str, Any]()
+        for number in range(1, self.rounds + 1):
+            tables = self.tables(life, number)
+            table_of = {player: table for table in tables for player in table}
+            asked = sorted(table_of)
+            given: dict[int, Answer] = {}
+            if asked:
+                answers = yield [self.question(life, p, table_of[p], number) for p in asked]
+                given = dict(zip(asked, answers, strict=True))
+            played: dict[int, Round] = {}
+            for round_ in self.settle(life, tables, given, number, missing):
+                life.rounds.append(round_)
+                played.update(dict.fromkeys(round_.players, round_))
+            life.past.append(played)
+            self._remember(life, played)
+            late = [p for p in asked if given[p].reading == "missed"] if missing is not None else []
+            if missing is not None and (ended := missing.ends(times, late)):
+                break
+            if number < self.rounds:
+                yield from self.between(life, number)
+        scores = tuple(
+            match_score([life.paid(p, past) for past in life.past], self.discount) for p in range(life.count)
+        )
+        return Outcome(life.rounds, scores, {**life.facts, **ended})
+
+    def settle(
+        self,
+        life: Life,
+        tables: Sequence[Table],
+        given: dict[int, Answer],
+        number: int,
+        missing: Missing | None,
+    ) -> list[Round]:
+        """What the answers come to, table by table."""
+        game, rounds = life.game, []
+        for table in tables:
+            at_table: Sequence[Answer] = [given[player] for player in table]
+            late = missed_by(at_table) if missing is not None else ()
+            if missing is not None and late and missing.voids:
+                rounds.append(void_round(game, number, late, table))
+                continue
+            profile = profile_of(game, missing.filled(at_table) if missing is not None and late else at_table)
+            rounds.append(Round(number, profile, game.payoff(profile), table, missed=late))
+        return rounds
+
+    def seen(self, life: Life, player: int, played: Round) -> Round:
+        """A round as a member sees it in its memory: its co-players by the names that they have."""
+        names = [called(who, life.names, player) for who in played.players]
+        return Round(
+            played.number, played.actions, played.payoffs, facts={"names": names}, missed=played.missed
+        )
+
+    def _remember(self, life: Life, played: ByPlayer) -> None:
+        if self.own == "memory":
+            for player, round_ in played.items():
+                life.own[player].append(self.seen(life, player, round_))
+
+    def most_decisions(self, game: Game) -> int:
+        """Everybody decides in every round."""
+        return self.rounds * self.members(game)
+
+    def longest_history(self, game: Game) -> int:  # noqa: ARG002
+        """All rounds but the last, where members remember by themselves; else records are all there is."""
+        return self.rounds - 1 if self.own == "memory" else 0
+
+
+def pseudonyms(players: int, streams: Streams) -> tuple[str, ...]:
+    """A name per player that tells nothing about its type or seat.
+
+    >>> sorted(pseudonyms(3, Streams(0, 0)))
+    ['Player 1', 'Player 2', 'Player 3']
+    """
+    order = streams.about(0, 0, "pseudonyms").permutation(players)
+    return tuple(f"Player {int(i) + 1}" for i in order)
