@@ -6,9 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.conftest import ostrom
+from tests.probe.tiny import train_tiny, write_corpus, write_tiny
 
 from ostrom.probe.stage import Stage
 from ostrom.probe.trace import Scores, Trace
+from ostrom.probe.training.trainer import Trained
+
+__all__ = ["ostrom"]
 
 PROMPT = "You play against two others. Your points in all future rounds count. Choose A0 or A1."
 
@@ -33,6 +38,16 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny random Llama as a GGUF file."""
     for package in ("torch", "transformers", "gguf"):
         pytest.importorskip(package, reason="make train installs the extra train")
-    from tests.probe.tiny import write_tiny
-
     return write_tiny(tmp_path_factory.mktemp("tiny") / "tiny.gguf")
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus of a few short examples."""
+    return write_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="session")
+def trained(tiny: Path, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """An adapter of the tiny model, trained once for all tests."""
+    return train_tiny(tiny, corpus, tmp_path_factory.mktemp("adapter"))

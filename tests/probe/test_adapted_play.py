@@ -7,24 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.probe.test_training import SETTINGS, run
-from tests.probe.tiny import write_corpus
 
 from ostrom.errors import StudyError
 from ostrom.models import client_name, open_model
 from ostrom.models.base import Message, Request
 from ostrom.models.embedded import shared as shared_runtimes
+from ostrom.probe.training.trainer import Trained
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 
 ASKED = Request((Message("user", "Rules.\nChoose."),), {"max_tokens": 24, "temperature": 1, "seed": 1})
 
 
-@pytest.fixture(scope="module")
-def adapter(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def adapter(trained: Trained) -> Path:
     pytest.importorskip("xllamacpp")
-    folder = tmp_path_factory.mktemp("played")
-    return run(tiny, write_corpus(folder / "corpus"), folder / "adapter", SETTINGS).folder
+    return trained.folder
 
 
 def test_all_arms_share_one_runtime_and_scale_zero_is_no_adapter(tiny: Path, adapter: Path) -> None:

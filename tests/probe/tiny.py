@@ -8,6 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ostrom.probe.training.loop import Schedule
+from ostrom.probe.training.trainer import Settings, Trained, train_adapter
+
+STEPS = 24
+SETTINGS = Settings(schedule=Schedule(steps=STEPS, batch=4, rate=5e-3))
+OPTIONS = ["--steps", str(STEPS), "--batch", "4", "--rate", "5e-3", "--device", "cpu"]
 TEMPLATE = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>'"
     " + '\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
@@ -104,3 +110,8 @@ def write_corpus(folder: Path, count: int = 12, arm: str = "forward") -> Path:
     (folder / "train.jsonl").write_text("".join(lines[2:]))
     (folder / "val.jsonl").write_text("".join(lines[:2]))
     return folder
+
+
+def train_tiny(base: Path, corpus: Path, out: Path, settings: Settings = SETTINGS, **more: Any) -> Trained:
+    """Train an adapter on the CPU, or go on."""
+    return train_adapter(corpus, str(base), out, settings, device="cpu", **more)

