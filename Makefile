@@ -31,7 +31,7 @@ BENCH_READY := $(BENCH)/.ready-$(HASH)
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(PINNED) $(BIN)/python $(INSTALL) $(EAGER)
 
-.PHONY: browser coverage demo test fuzz newest lint format golden lock bench chaos mutants axelrod ray train probe clean help
+.PHONY: browser coverage demo test fuzz newest lint format golden lock bench chaos mutants interop axelrod ray train probe clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -82,6 +82,12 @@ browser: $(DEV_READY) ## look at the pages in a real browser (chromium) and chec
 	OSTROM_BROWSER=$${OSTROM_BROWSER:-any} $(BIN)/python -m pytest tests/browser -rs
 	@echo "screenshots: .browser/screenshots"
 
+INTEROP := .venv-interop
+interop: $(DEV_READY) ## read our exports with the real packages: Inspect AI, datasets, mlcroissant (installs them apart)
+	test -x $(INTEROP)/bin/python || $(PYTHON) -m venv $(INTEROP)
+	$(INTEROP)/bin/python $(INSTALL) inspect-ai datasets mlcroissant
+	OSTROM_INTEROP=$(CURDIR)/$(INTEROP)/bin/python $(BIN)/python -m pytest tests/studies/exporting -rs
+
 mutants: $(DEV_READY) ## change the engine, models, answers and statistics in many places and list what no test notices
 	$(BIN)/python -m tools.mutants $(MUTANTS)
 
@@ -128,7 +134,7 @@ $(BENCH_READY):
 	@rm -f $(BENCH)/.ready-*; touch $@
 
 clean: ## remove the virtual environments and caches
-	rm -rf .venv .venv-newest $(BENCH) .mypy_cache .ruff_cache .pytest_cache .hypothesis .browser
+	rm -rf .venv .venv-newest $(BENCH) $(INTEROP) .mypy_cache .ruff_cache .pytest_cache .hypothesis .browser
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \

@@ -67,7 +67,7 @@ class AgentFactory:
 
     def renderer(self, config: AgentConfig, streams: Streams) -> PromptRenderer:
         """The words of one player in one match."""
-        return voice_of(
+        return renderer_of(
             config,
             self.library,
             streams.about(0, 0, "labels") if config.framing.draws_labels else None,
@@ -75,7 +75,7 @@ class AgentFactory:
         )
 
 
-def voice_of(
+def renderer_of(
     config: AgentConfig,
     library: Library,
     draw_labels: np.random.Generator | None = None,

@@ -21,18 +21,37 @@ RUNS = typer.Option(help="The folder of all runs.", envvar="OSTROM_RUNS")
 
 def export(
     run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
-    format: Annotated[str, typer.Option(help="parquet | csv | jsonl")] = "parquet",
-    out: Annotated[Path | None, typer.Option(help="Where to write (default: the run's folder).")] = None,
+    format: Annotated[
+        str, typer.Option(help="parquet | csv | jsonl | inspect | hf | otree (see docs/export.md)")
+    ] = "parquet",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where to write (default: the run's folder, for inspect, hf and otree a folder in it)."
+        ),
+    ] = None,
+    texts: Annotated[
+        bool, typer.Option("--texts", help="hf: add prompts, replies and reasoning to the calls.")
+    ] = False,
+    visits: Annotated[
+        bool,
+        typer.Option(
+            "--visits", help="hf, otree: add what people answered in surveys; look for names first."
+        ),
+    ] = False,
+    licence: Annotated[
+        str | None, typer.Option(help="hf: the licence of the data on its card, for example cc-by-4.0.")
+    ] = None,
     safe: Safe = False,
     runs: Annotated[Path, RUNS] = Path("runs"),
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Write the tables of a run: matches, decisions, calls."""
-    from ostrom.analysis.tables import export_rows
+    """Write a run as files for other tools: tables, Inspect logs, a dataset folder, oTree's wide table."""
+    from ostrom.studies.exporting import export_run
     from ostrom.studies.run import open_run
 
     with open_run(run, runs) as opened:
-        written = export_rows(opened.rows, format, out or opened.folder.path, safe=safe)
+        written = export_run(opened, format, out, texts=texts, visits=visits, safe=safe, licence=licence)
     if json:
         print_json({name: {"file": str(path), "rows": rows} for name, (path, rows) in written.items()})
     else:

@@ -18,7 +18,12 @@ SHOWN = 20
 
 
 def import_files(
-    files: Annotated[list[Path], typer.Argument(help="CSV or JSON files, all of the same layout.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="CSV or JSON files, all of the same layout, or logs of `ostrom export --format inspect`."
+        ),
+    ],
     mapping: Annotated[
         str | None,
         typer.Option(help="A mapping file (YAML) or the name of a shipped one: ostrom list mappings."),
@@ -44,6 +49,7 @@ def import_files(
     """
     from ostrom.errors import UsageError
     from ostrom.studies.importing import import_rounds, mapping_names
+    from ostrom.studies.importing.inspect_log import import_logs, is_log
     from ostrom.studies.importing.tournament_mapping import tournament_names
 
     if mapping is not None and is_tournament(files[0], mapping):
@@ -53,6 +59,10 @@ def import_files(
         _end(import_tournaments(files, mapping, name=chosen, runs=runs, bad_rows=bad_rows), json)
         return
     if mapping is None:
+        if is_log(files[0]):
+            chosen = name or files[0].stem.partition("_")[2].partition("_")[0] or files[0].stem
+            _end(import_logs(files, name=chosen, runs=runs, bad_rows=bad_rows or disagreements), json)
+            return
         if len(files) == 1 and files[0].suffix.lower() != ".json" and _is_table_of_games(files[0]):
             check_games(files[0], json)
             return

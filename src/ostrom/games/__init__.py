@@ -67,6 +67,8 @@ def load_game(path: str | Path, *, key: str | None = None) -> Game:
 
 def _inline(spec: Mapping[str, Any]) -> bool:
     name = spec.get("name")
+    if "payoffs" in spec and "actions" in spec:
+        return True  # written out whole, whatever it is called
     known = isinstance(name, str) and name in games
     return not known and ("payoffs" in spec or "actions" in spec)
 

@@ -159,13 +159,20 @@ class Run:
         return Run(done.folder, done.result)
 
     def export(
-        self, *, format: str = "parquet", out: str | Path | None = None, safe: bool = False
+        self,
+        *,
+        format: str = "parquet",
+        out: str | Path | None = None,
+        texts: bool = False,
+        visits: bool = False,
+        licence: str | None = None,
+        safe: bool = False,
     ) -> dict[str, Path]:
-        """Write the tables, and say where they are."""
-        from ostrom.analysis.tables import export_rows
+        """Write the run for other tools, as `ostrom export` does, and say where the files are."""
+        from ostrom.studies.exporting import export_run
 
         with open_folder(self.path) as opened:
-            written = export_rows(opened.rows, format, Path(out or self.path), safe=safe)
+            written = export_run(opened, format, out, texts=texts, visits=visits, safe=safe, licence=licence)
         return {name: path for name, (path, _) in written.items()}
 
     @contextmanager

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.explained import is_explained
-from ostrom.agents.factory import voice_of
+from ostrom.agents.factory import renderer_of
 from ostrom.agents.style import styles
 from ostrom.answers import Form
 from ostrom.answers.length import TOKENS_PER_WORD, answer_tokens
@@ -143,7 +143,7 @@ def _per_call(plan: StudyPlan, unit: Unit, seated: Seated, player: int) -> PerCa
     The fixed part is that of the player's first questions in a match that scripts play.
     """
     config = seated.config
-    renderer = voice_of(config, plan.library)
+    renderer = renderer_of(config, plan.library)
     asked = rehearse(plan, unit, enough=QUESTIONS)
     questions = asked[player] or [decision for others in asked.values() for decision in others]
     prompts = [renderer.prompt(decision, Shown(span=0), None, config.facts) for decision in questions]

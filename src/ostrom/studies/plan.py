@@ -17,7 +17,7 @@ import orjson
 from pydantic import ValidationError
 
 from ostrom.agents.config import AgentConfig
-from ostrom.agents.factory import voice_of
+from ostrom.agents.factory import renderer_of
 from ostrom.agents.style import styles
 from ostrom.agents.tree import Trees
 from ostrom.engine.plan import Budget, Seated, Unit
@@ -415,7 +415,7 @@ class StudyPlan:
         if config.kind == "strategy" or pair in self._told:
             return
         self._told.add(pair)
-        lacking = voice_of(config, self.library).lacks(game)
+        lacking = renderer_of(config, self.library).lacks(game)
         if lacking:
             raise StudyError(f"game {game.name}: {lacking}", file=self.file, key="agent.framing")
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.explained import explained
-from ostrom.agents.factory import voice_of
+from ostrom.agents.factory import renderer_of
 from ostrom.agents.style import styles
 from ostrom.answers import Choice, Form, Mixture, Record
 from ostrom.engine.plan import Unit
@@ -72,7 +72,7 @@ def try_prompts(plan: Asking) -> None:
             continue
         decisions = _decisions(plan, unit)
         for config in speaking:
-            renderer = voice_of(config, plan.library)
+            renderer = renderer_of(config, plan.library)
             for decision in decisions:
                 renderer.prompt(formed(decision, config), _shown(config, decision), None, config.facts)
             renderer.correction("no answer", "")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ostrom.agents.config import AgentConfig
-from ostrom.agents.factory import voice_of
+from ostrom.agents.factory import renderer_of
 from ostrom.agents.style import styles
 from ostrom.agents.tree import Trees, tree_key
 from ostrom.engine.folder import Folder
@@ -280,7 +280,7 @@ def forecast_tree(plan: TreePlan, prices: Mapping[str, Any] | None = None) -> Fo
     for seat in plan.seats:
         config, walk, calls = seat.asked, seat.walk, styles.build(seat.config.style).calls
         renderer, memory = (
-            voice_of(config, plan.library),
+            renderer_of(config, plan.library),
             memories.build(config.memory),
         )
         form = choice_of(seat.game.actions[walk.seat])

@@ -21,7 +21,7 @@ from ostrom.studies.importing.mapping import Mapping, canonical, load_mapping
 from ostrom.studies.importing.plan import ImportedUnit, write_units
 from ostrom.studies.importing.problems import POLICIES, Cause, Disagreement, by_cause
 from ostrom.studies.importing.reader import MatchReader, Ready
-from ostrom.studies.importing.table import read_table
+from ostrom.studies.importing.table import SourceTable, read_table
 from ostrom.studies.importing.text import read_bytes
 from ostrom.studies.load import validate
 from ostrom.studies.schema import StudyFile
@@ -84,9 +84,23 @@ def import_rounds(
         raise StudyError("no such policy", key="bad_rows", found=policy, allowed=POLICIES)
     if not paths:
         raise StudyError("name at least one file to import")
-    folder = new_folder(runs, name)
-    files, notes = source_files([Path(path) for path in paths], Path(runs))
     tables = [read_table(Path(path), rule, mapping_file) for path in paths]
+    return import_tables(tables, rule, mapping_file, name=name, runs=runs, policy=policy)
+
+
+def import_tables(
+    tables: Sequence[SourceTable],
+    rule: Mapping,
+    mapping_file: str,
+    *,
+    name: str,
+    runs: str | Path,
+    policy: str,
+) -> Imported:
+    """As ``import_rounds``, with tables that are read already."""
+    folder = new_folder(runs, name)
+    paths = [Path(table.file) for table in tables]
+    files, notes = source_files(paths, Path(runs))
     reader = MatchReader(rule, mapping_file, policy, several=len(tables) > 1)
     for table in tables:
         reader.read(table)
