@@ -16,6 +16,7 @@ from ostrom.framing.config import Framing
 from ostrom.framing.history_renderer import HistoryRenderer
 from ostrom.framing.library import LIVE, Library, mark, put_in, split_marks
 from ostrom.framing.prompt import CachedPrompt, Prompt
+from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.formula import formula_of
 from ostrom.games.game import Game
@@ -58,7 +59,7 @@ class PromptRenderer:
 
     _fixed_names = frozenset(
         ("words", "units", "you", "others", "options", "labels", "common", "amount", "names", "seat", "role")
-        + ("game", "carried", "mechanism", "observer", "unnamed", "least_continuation")
+        + ("game", "carried", "mechanism", "observer", "unnamed", "least_continuation", "equilibria")
     )
 
     def prompt(
@@ -297,7 +298,22 @@ class PromptRenderer:
             "carried": view.game.words.at(view.seat),
             "mechanism": view.mechanism,
             "least_continuation": least_continuation(view.game) if self.framing.hint else None,
+            "equilibria": self._equilibria(view.game, names, labels),
         }
+
+    def _equilibria(
+        self, game: Game, names: Sequence[str], labels: Sequence[Sequence[str]]
+    ) -> list[list[dict[str, Any]]] | None:
+        """The pure equilibria by seat, for a hint that speaks of them."""
+        if self.framing.hint is None or "equilibria" not in (self._asked_by_hint() or ("equilibria",)):
+            return None
+        return [
+            [{"seat": s, "name": names[s], "label": labels[s][a]} for s, a in enumerate(found.profile)]
+            for found in pure_equilibria(game)
+        ]
+
+    def _asked_by_hint(self) -> frozenset[str] | None:
+        return self.library.asked(f"hints/{self.framing.hint}.txt")
 
     def _question_file(self, decision: Decision) -> str:
         own = f"turns/{decision.view.mechanism}_{decision.kind}.txt"

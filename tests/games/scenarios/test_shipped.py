@@ -158,5 +158,5 @@ def test_a_scenario_becomes_a_game_with_the_same_payoffs() -> None:
 def test_an_unknown_name_gets_a_suggestion() -> None:
     with pytest.raises(UnknownName, match="did you mean debt_crisis"):
         shipped_scenario("commons", "debt_crises")
-    with pytest.raises(UnknownName, match="known: commons, data-alliance"):
+    with pytest.raises(UnknownName, match="known: archive, commons, data-alliance"):
         scenarios("comons")

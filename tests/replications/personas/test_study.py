@@ -48,7 +48,7 @@ from ostrom.studies.run import open_run, play
 
 LIBRARY = Library()
 ALL = [(family, name) for family in families() for name in scenarios(family)]
-PRESENTATIONS = ("rows", "best_responses", "own_sentences", "matrices")
+PRESENTATIONS = ("rows", "best_responses", "own_sentences", "matrices", "prose")
 
 
 def prompt(game: Game, seat: int, framing: Framing, persona: str | None = None, rows: int = 0) -> str:
@@ -81,6 +81,15 @@ def read_sentences(text: str, names: list[str]) -> dict[tuple[str, ...], float]:
         own, *rest = re.split(r", | and (?=the |Player )", deeds)
         assert [part.partition(" chooses ")[0] for part in rest] == names
         found[own, *(part.partition(" chooses ")[2] for part in rest)] = float(paid.removesuffix(" points"))
+    return found
+
+
+def read_prose(text: str, names: list[str]) -> dict[tuple[str, ...], float]:
+    found = {}
+    for paid, deeds in re.findall(r"You receive (\S+) points if you choose (.+?)\.(?= You receive|\n)", text):
+        own, *rest = re.split(r", | and (?=the |Player )", deeds)
+        assert [part.partition(" chooses ")[0] for part in rest] == names
+        found[own, *(part.partition(" chooses ")[2] for part in rest)] = float(paid)
     return found
 
 
@@ -132,6 +141,8 @@ def shown(
         return read_rows(text, names)
     if presentation == "own_sentences":
         return read_sentences(text, names)
+    if presentation == "prose":
+        return read_prose(text, names)
     if presentation == "matrices":
         return read_matrices(text, names)
     found, best = read_responses(text, names)
@@ -338,7 +349,7 @@ def theory_study(
 def test_best_replies_to_the_canonical_profile_are_all_equilibria(
     tmp_path: Path, family: str, kind: str, belief: list[int]
 ) -> None:
-    strategy = {"name": "best_response", "belief": [belief] * 3}
+    strategy = {"name": "best_response", "belief": [belief] * (len(shipped_cast(family).roles) - 1)}
     found = profiles(tmp_path, theory_study(strategy, [kind], family=family))
     assert found and all(p.nash and max(p.regrets) == 0 and p.distance == 0 for p in found)
     (rate,) = rates(found, types=["all"])

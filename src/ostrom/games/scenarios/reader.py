@@ -22,7 +22,7 @@ def families() -> list[str]:
     """Names of the families that come with Ostrom.
 
     >>> families()
-    ['commons', 'data-alliance']
+    ['archive', 'commons', 'data-alliance', 'festival', 'newsroom', 'theatre']
     """
     return sorted(folder.name for folder in _shipped().iterdir() if folder.joinpath(CAST).is_file())
 

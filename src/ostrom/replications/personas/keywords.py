@@ -15,6 +15,8 @@ IDENTITY = ("short_term", "social_moral")
 PAYOFF = ("game_theoretic", "strategic", "long_term")
 """... and of payoff-optimal reasoning."""
 GROUPS: Mapping[str, tuple[str, ...]] = {"identity_driven": IDENTITY, "payoff_optimal": PAYOFF}
+VOICE = ("identity_based", *IDENTITY)
+"""Words of somebody who speaks as a role: the two groups above that do, taken as one."""
 MATCH: Mode = "inflected"
 """The lists print base forms: "payoff" means payoffs, too. The paper does not say how it matched."""
 EVERY = "every"
@@ -59,7 +61,7 @@ def modes(match: str) -> tuple[Mode, ...]:
 
 
 def sets(words: str) -> Mapping[str, tuple[str, ...]]:
-    """The sets of categories that a parameter ``words`` names: the nine, the two of Figure 6, or one.
+    """The sets of categories that a parameter ``words`` names: the nine, the two of Figure 6, role_voice, or one.
 
     >>> list(sets("reasoning")), sets("strategic")
     (['identity_driven', 'payoff_optimal'], {'strategic': ('strategic',)})
@@ -69,7 +71,7 @@ def sets(words: str) -> Mapping[str, tuple[str, ...]]:
         return nine
     if words == "reasoning":
         return GROUPS
-    known = {**nine, **GROUPS}
+    known = {**nine, **GROUPS, "role_voice": VOICE}
     if words not in known:
         raise UnknownName("category of words", words, ["categories", "reasoning", *known])
     return {words: known[words]}

@@ -16,13 +16,13 @@ CLASSES: tuple[str, ...] = get_args(ScenarioClass)
 
 
 def build(
-    family: str | None = None,
+    family: str | Sequence[str] | None = None,
     classes: str | Sequence[str] | None = None,
     names: str | Sequence[str] | None = None,
     folder: str | None = None,
     beside: str | None = None,
 ) -> list[Entry]:
-    """All scenarios of a shipped ``family`` or of a ``folder`` of own files, or some of them.
+    """All scenarios of a shipped ``family`` (or of several) or of a ``folder`` of own files, or some of them.
 
     >>> [entry.value for entry in build("commons", names=["debt_crisis"])]
     ['scenario:commons/debt_crisis']
@@ -33,7 +33,8 @@ def build(
     for name in wanted or ():
         if name not in CLASSES:
             raise UnknownName("class of scenarios", name, CLASSES)
-    found = _shipped(family) if family is not None else _own(str(folder), beside)
+    shipped = [pair for name in _listed(family) or () for pair in _shipped(name)]
+    found = shipped if family is not None else _own(str(folder), beside)
     listed = _listed(names)
     if listed is not None:
         known = {scenario.name: (scenario, value) for scenario, value in found}

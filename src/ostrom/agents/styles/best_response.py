@@ -1,0 +1,44 @@
+"""Compute the best response first, then choose."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from ostrom.agents.style import Style
+from ostrom.answers import Answer, Choice
+from ostrom.mechanisms.protocol import Decision
+
+if TYPE_CHECKING:
+    from ostrom.agents.base import DecisionContext
+    from ostrom.agents.language import LanguageAgent
+
+
+class ComputedFirst(Style):
+    """Ask which action pays most against what is expected; then state that result and ask for the choice.
+
+    The result is journaled as a part of the decision and shown nowhere else. Questions that are no action are
+    asked directly.
+    """
+
+    name: ClassVar[str] = "best_response"
+    calls: ClassVar[int] = 2
+    questions: ClassVar[tuple[str, ...]] = ("best_response",)
+
+    async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
+        """One call for the best response, and one for the choice."""
+        if decision.kind != "act":
+            return await agent.ask(decision, context)
+        view = decision.view
+        question = Decision(decision.player, self.name, view, Choice(view.game.actions[view.seat]))
+
+        async def compute() -> Answer:
+            return await agent.ask(question, context, part=f"{self.name}.")
+
+        computed = await context.answer_once(self.name, compute)
+        # The result lives in this one prompt: the view that the rules handed out stays as it is.
+        told = {**view.facts, "computed": view.game.index(view.seat, str(computed.value))}
+        return await agent.ask(replace(decision, view=replace(view, facts=told)), context)
+
+
+STYLE = ComputedFirst

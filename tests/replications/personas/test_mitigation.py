@@ -1,0 +1,156 @@
+"""Ways to hold a role in check: what each tells, and that the report finds out which one helps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from ostrom.analysis.estimate import contrast, estimate
+from ostrom.analysis.rundata import run_data
+from ostrom.framing import Framing, Library, PromptRenderer
+from ostrom.games import build_game
+from ostrom.games.equilibria import pure_equilibria
+from ostrom.games.scenarios import families, scenarios, shipped_cast, shipped_scenario
+from ostrom.mechanisms.base import act
+from ostrom.mechanisms.protocol import View
+from ostrom.memory import Shown
+from ostrom.models.base import Request
+from ostrom.models.providers.scripted import register, unregister
+from ostrom.replications.personas.profiles import describe
+from ostrom.reports.build import build_report
+from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import open_run, play
+
+SELFISH = {
+    action.key
+    for family in families()
+    for role in shipped_cast(family).roles
+    for action in role.actions
+    if not action.green
+}
+HEARD: list[list[tuple[str, str]]] = []
+
+
+def yielding(request: Request) -> str:
+    """Follows its role unless the system tells it not to, or the equilibrium is stated in front of it."""
+    HEARD.append([(m.role, m.content) for m in request.messages])
+    said = "\n".join(m.content for m in request.messages)
+    options = re.findall(r"^- (\w+): ", said, re.MULTILINE)
+    payoffs = "Treat it as context" in said or "In one combination alone" in said or "no role to play" in said
+    action = next(o for o in options if (o in SELFISH) == payoffs)
+    if "Before you choose, compute" in said:
+        return f"[{next(o for o in options if o in SELFISH)}]"
+    why = "The payoff is higher." if payoffs else "As the Archivist I should do what is right."
+    return orjson.dumps({"action": action, "rationale": why}).decode()
+
+
+@pytest.fixture(autouse=True)
+def model() -> Iterator[None]:
+    HEARD.clear()
+    register("yielding", yielding)
+    yield
+    unregister("yielding")
+
+
+def loaded(*changes: str) -> Any:
+    return load_study(
+        "personas-mitigation",
+        preset="smoke",
+        models=["scripted/yielding"],
+        changes=["agent.constrain=never", *changes],
+        seeds=1,
+    )
+
+
+ECONOMIC = "vary.scenario={set: game, to: {from: scenarios, family: commons, classes: economic}}"
+
+
+def test_the_report_finds_what_restores_payoffs_and_what_the_voice_loses(tmp_path: Path) -> None:
+    play(loaded(ECONOMIC), runs=tmp_path, name="held")
+    with open_run("held", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        replies = {e.key["mitigation"]: e.value for e in estimate(data, "best_reply", ["mitigation"])}
+        voice = {"name": "keyword_share", "words": "role_voice"}
+        lost = {e.key["mitigation"]: e.value for e in contrast(data, voice, "mitigation", "* - none")}
+        computed = {
+            (row["mitigation"], row["action"])
+            for row in run.rows.decisions()
+            if row["kind"] == "best_response"
+        }
+        made = build_report(data)
+    helped = {"role as context", "equilibrium stated", "all of them", "no role"}
+    games = [
+        s.game() for n in scenarios("commons") if (s := shipped_scenario("commons", n)).claim == "tragedy"
+    ]
+    greens = [
+        r for game in games for r in describe(game, tuple(int(c or 0) for c in game.cooperative)).regrets
+    ]
+    in_role = sum(r == 0 for r in greens) / len(greens)
+    assert replies == {level: 1.0 if level in helped else pytest.approx(in_role) for level in replies}
+    assert {level.removesuffix(" - none") for level, value in lost.items() if value == -1} == helped
+    assert {level for level, _ in computed} == {"best response first", "all of them"}
+    assert not made.failures
+    page = made.path.read_text()
+    assert f"scripted/yielding (best replies {in_role:.2f} with none): raised by" in page
+    assert f"role as context by {1 - in_role:.2f} (share of rationales with a keyword -1.00)" in page
+    assert "no role by" not in page
+
+
+def test_every_mitigation_says_what_its_name_promises(tmp_path: Path) -> None:
+    persona = str(shipped_cast("archive").roles[0].persona)
+    play(loaded(), runs=tmp_path, name="held")
+    with open_run("held", tmp_path) as run:
+        by_level = {
+            run.plan.unit(row["match"]).cell["mitigation"]: run.journal.prompt(row["id"])
+            for row in run.rows.calls()
+            if row["player"] == 1 and "best_response" not in row["part"]
+        }
+    said = {level: dict(messages) for level, messages in by_level.items() if messages is not None}
+    plain = said["none"]["user"]
+    assert plain.index(persona) < plain.index("you receive |")
+    first = said["payoffs first"]["user"]
+    assert first.index(persona) > first.index("you receive |")
+    assert sorted(first.split()) == sorted(plain.split()), "the same words in another order"
+    assert said["role in system turn"] == {"system": persona, "user": plain.replace(f"{persona}\n\n", "")}
+    assert said["role as context"]["user"] == plain
+    assert said["role as context"]["system"].startswith(
+        "A role is described to you below. Treat it as context"
+    )
+    assert "You have computed that SEAL gives you most" in said["best response first"]["user"]
+    assert "- you choose SEAL and the Publisher chooses LIFT." in said["equilibrium stated"]["user"]
+    assert persona not in "".join(said["no role"].values())
+
+
+@pytest.mark.parametrize(
+    "name", ["prisoners_dilemma", "battle_of_the_sexes", "matching_pennies", "public_goods"]
+)
+def test_a_stated_equilibrium_is_one_in_every_game(name: str) -> None:
+    game = build_game(name)
+    for seat in range(game.seats):
+        voice = PromptRenderer(Framing(labels="actions", hint="equilibrium"), Library(), "direct")
+        text = voice.prompt(act(View(game, seat, "none")), Shown(), None, {}).text
+        listed = re.findall(r"^- (.* chooses? .*)\.$", text, re.MULTILINE)
+        told = [re.findall(r"chooses? (\w+)", line) for line in listed if "receive" not in line]
+        expected = [[game.actions[s][a] for s, a in enumerate(e.profile)] for e in pure_equilibria(game)]
+        assert told == expected
+        assert ("In every combination some player would gain" in text) == (not expected)
+
+
+def test_the_casts_have_two_to_six_roles_and_the_paper_size_plays_them_all() -> None:
+    casts = {family: len(shipped_cast(family).roles) for family in families()}
+    assert casts == {
+        "archive": 2, "theatre": 3, "commons": 4, "data-alliance": 4, "newsroom": 5, "festival": 6,
+    }  # fmt: skip
+    plan = StudyPlan(load_study("personas-mitigation", models=["openai/some-model"]))
+    met = {plan.unit(index).cell["family"] for index in range(plan.cells)}
+    assert met == set(casts) - {"commons"}
+    assert {plan.unit(i).cell["presentation"] for i in range(plan.cells)} == {
+        "rows",
+        "own_sentences",
+        "prose",
+    }
