@@ -1,0 +1,156 @@
+"""A society of different players on networks, with planted defectors: measures, pictures, kills."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ostrom.analysis.estimate import estimate
+from ostrom.analysis.measure import measures
+from ostrom.analysis.rundata import RunData, run_data
+from ostrom.analysis.societies import Seen, assortment, clusters
+from ostrom.models.base import Request
+from ostrom.models.providers.scripted import register, unregister
+from ostrom.reports.build import build_report
+from ostrom.reports.charts.network import NetworkOverTime
+from ostrom.studies.forecast import forecast
+from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import open_run, play
+from ostrom.testing.check_measure import check_values
+from ostrom.testing.tables import tables
+
+OWN = (
+    "cooperation_by_round", "share_of_type", "assortment", "cluster_size", "largest_cluster", "norm", "norm_round",
+    "gini", "response",
+)  # fmt: skip
+
+
+def follower(request: Request) -> str:
+    """Cooperates unless a neighbour is on record with a defection."""
+    others = [
+        line
+        for line in request.messages[-1].content.splitlines()
+        if line.startswith("- Round") and "You" not in line
+    ]
+    return "[A1]" if any(" A1 " in line for line in others) else "[A0]"
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
+    runs = tmp_path_factory.mktemp("runs")
+    register("follower", follower)
+    changes = ["agent.constrain=never", "mechanism.links={share: 0.2}", "mechanism.rounds=5"]
+    study = load_study("society", preset="smoke", models=["scripted/follower"], changes=changes)
+    assert play(study, runs=runs).complete
+    unregister("follower")
+    with open_run("society", runs) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        yield data
+
+
+def test_defectors_spread_from_neighbour_to_neighbour(played: RunData) -> None:
+    found = {e.key["dose"]: e.value for e in estimate(played, "response", ["dose"])}
+    assert found[0] == 1.0 > found[3]
+    (first, *_, last) = [
+        e.value for e in estimate(played, "cooperation_by_round", ["round"], where={"dose": 3})
+    ]
+    assert first == pytest.approx(9 / 12) and last < first
+    norms = {e.key["dose"]: e.value for e in estimate(played, "norm_round", ["dose"])}
+    assert norms[0] == 1
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_measures_conform_in_a_society(played: RunData, name: str) -> None:
+    assert list(measures.named(name).rows(played))
+    check_values(measures.named(name), played)
+
+
+def test_shares_of_types_sum_to_one_in_every_round(played: RunData) -> None:
+    total: dict[tuple[int, int], float] = {}
+    for row in measures.named("share_of_type").rows(played):
+        key = (row["match"], row["round"])
+        total[key] = total.get(key, 0.0) + row["value"]
+    assert len(total) == 2 * 5 and all(value == pytest.approx(1) for value in total.values())
+
+
+def test_the_page_shows_the_network_over_time(played: RunData) -> None:
+    made = build_report(played)
+    assert not made.failures
+    page = made.path.read_text()
+    assert "The network over time" in page and "Dose and response" in page
+    (figure,) = NetworkOverTime(rounds=[1, 5], matches=2).draw(played).figures
+    rows = figure.chart.to_dict()["vconcat"]
+    assert len(rows) == 2 and all(len(row["hconcat"]) == 2 for row in rows)
+    dots = rows[0]["hconcat"][0]["layer"][1]["data"]["values"]
+    assert len(dots) == 12 and {dot["is"] for dot in dots} == {"cooperates"}
+
+
+def test_assortment_and_clusters_of_a_society_that_is_known() -> None:
+    """Two cooperators side by side, one by itself, on a ring of six."""
+    ring = frozenset((i, i % 6 + 1) if i < 6 else (1, 6) for i in range(1, 7))
+    did = {1: True, 2: True, 3: False, 4: True, 5: False, 6: False}
+    seen = Seen(0, 1, ring, did, dict.fromkeys(did, "a"), dict.fromkeys(did, "x"))
+    assert clusters(seen) == [2, 1]
+    # Shares of cooperators around: 1/2, 1/2, 0 of cooperators; 1, 1/2, 1/2 of the others.
+    assert assortment(seen) == pytest.approx(1 / 3 - 2 / 3)
+
+
+def test_the_paper_size_is_forecast(tmp_path: Path) -> None:
+    plan = StudyPlan(load_study("society", models=["openai/some-model", "openai/another"]))
+    found = forecast(plan)
+    assert found.matches == 5 * 4 * 5
+    assert found.decisions == found.matches * 60 * 30
+    assert found.calls == found.decisions, "every member may come to play as a model"
+
+
+PLAY = """
+import asyncio, sys
+from ostrom.models.providers.scripted import register
+from ostrom.studies.load import load_study
+from ostrom.studies.run import play
+
+async def reply(request):
+    await asyncio.sleep(0.002)
+    text = request.messages[-1].content
+    return "[A1]" if text.count("A1 (") > 2 else "[A0]"
+
+register("slow", reply)
+changes = ["agent.constrain=never", "mechanism.links={share: 0.2}", "mechanism.imitation.strength=0.1"]
+study = load_study("society", preset="smoke", models=["scripted/slow"], changes=changes)
+sys.exit(0 if play(study, name="run", runs=sys.argv[1]).complete else 1)
+"""
+
+
+def start(runs: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", PLAY, str(runs)], stderr=subprocess.DEVNULL)
+
+
+def test_killed_and_resumed_it_is_identical(tmp_path: Path) -> None:
+    assert start(tmp_path / "calm").wait(120) == 0
+    journal, kills = tmp_path / "killed" / "run" / "journal.db-wal", 0
+    while True:
+        process = start(tmp_path / "killed")
+        before, patience = _size(journal), time.monotonic() + 60
+        while process.poll() is None and (kills >= 2 or _size(journal) < before + 30_000):
+            assert time.monotonic() < patience
+            time.sleep(0.002)
+        if process.poll() is not None:
+            assert process.returncode == 0
+            break
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        kills += 1
+    assert kills
+    calm, killed = (tables(tmp_path / n / "run", tmp_path / f"{n}-out") for n in ("calm", "killed"))
+    assert calm == killed
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
