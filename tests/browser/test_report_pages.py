@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from ostrom.reports import build_report
+from ostrom.studies.load import builtin_names
 
-from ..replications.golden_runs import RUNS, play_golden
+from ..replications.golden_runs import play_any
 from ..reports.conftest import opened
 from .conftest import Axe, Visit, apart, sideways
 
@@ -17,11 +18,11 @@ WIDTHS = (320, 1280)
 
 def page_of_study(name: str, folder: Path) -> Path:
     """Play a study with scripted players and write its page."""
-    with opened(play_golden(name, folder)) as data:
+    with opened(play_any(name, folder)) as data:
         return build_report(data).path
 
 
-@pytest.fixture(scope="module", params=sorted(RUNS))
+@pytest.fixture(scope="module", params=builtin_names())
 def report(request: pytest.FixtureRequest, browser: object, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of one built-in study."""
     return apart(page_of_study, request.param, tmp_path_factory.mktemp("page"))
