@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tools.coverage.measured import Cell, measured
-from tools.coverage.null_studies import excluded
+from tools.coverage.null_studies import excluded, excluded_at_preset
 
 SAMPLES = 1500
 PAGE = Path("docs/statistics.md")
@@ -68,6 +68,11 @@ def main() -> int:
     presets = [
         ("3 seeds, 10 rounds", excluded(100, 3, 10)),
         ("10 seeds, 20 rounds", excluded(100, 10, 20)),
+        *(
+            (f"{name}, preset {preset}", excluded_at_preset(name, preset))
+            for name in ("memory", "horizon")
+            for preset in ("small", "paper")
+        ),
     ]
     nulls, problems = null_table(presets)
     problems += [

@@ -1,14 +1,18 @@
-"""Scripted null studies: real runs of players whose true rates are known, cut into studies of a few seeds."""
+"""Scripted null studies: real runs of players whose true rates are known.
+
+One study is made here and cut into many of a few seeds; built-in studies are played whole, at their own presets.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ostrom.analysis.estimate import Estimate, contrast, estimate, trend
 from ostrom.analysis.rundata import RunData, run_data
 from ostrom.engine.runner import Options
+from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 
@@ -37,15 +41,56 @@ def null_study(seeds: int, rounds: int, seed: int = 0) -> StudyFile:
     )
 
 
-def excluded(studies: int, seeds: int, rounds: int) -> dict[str, tuple[int, int]]:
-    """How many intervals exclude the truth, and of how many, by question."""
-    counts: dict[str, tuple[int, int]] = {}
+Counts = dict[str, tuple[int, int]]
+"""How many intervals exclude the truth, and of how many, by question."""
+
+
+def excluded(studies: int, seeds: int, rounds: int) -> Counts:
+    """The intervals of many small null studies."""
+    counts: Counts = {}
     for batch in range(0, studies, TOGETHER):
-        for question, found, truth in _asked(min(TOGETHER, studies - batch), seeds, rounds, batch * seeds):
-            if found.low is not None:
-                out, of = counts.get(question, (0, 0))
-                counts[question] = out + (truth not in found), of + 1
+        _count(counts, _asked(min(TOGETHER, studies - batch), seeds, rounds, batch * seeds))
     return counts
+
+
+def excluded_at_preset(name: str, preset: str) -> Counts:
+    """The intervals of a built-in study whose players draw at random, whatever it varies."""
+    counts: Counts = {}
+    types = ", ".join(f"{agent}: 'random:{p}'" for agent, p in RATES.items())
+    with TemporaryDirectory() as folder:
+        study = load_study(name, preset=preset, changes=[f"types={{{types}}}"])
+        play(study, runs=Path(folder))
+        with (
+            open_run(Path(folder) / study.name) as run,
+            run_data(run.rows, run.folder.path, run.manifest) as data,
+        ):
+            _count(counts, _of_every_factor(data))
+    return counts
+
+
+def _count(counts: Counts, answers: Iterable[tuple[str, Estimate, float]]) -> None:
+    for question, found, truth in answers:
+        if found.low is not None:
+            out, of = counts.get(question, (0, 0))
+            counts[question] = out + (truth not in found), of + 1
+
+
+def _of_every_factor(data: RunData) -> Iterator[tuple[str, Estimate, float]]:
+    """Levels of all cells, every level against the first one, and slopes over numbers."""
+    for question, by in (("level of a cell", [*data.factors, "agent"]), ("level over all cells", ["agent"])):
+        for found in estimate(data, "cooperation", by):
+            yield question, found, RATES[found.key["agent"]]
+    for factor in data.factors:
+        first, *others = data.levels[factor]
+        rest = [*(name for name in data.factors if name != factor), "agent"]
+        for level in others:
+            for found in contrast(data, "cooperation", factor, (level, first), rest):
+                yield "difference of two cells", found, 0.0
+            for found in contrast(data, "cooperation", factor, (level, first), ["agent"]):
+                yield "difference over all cells", found, 0.0
+        if others and all(isinstance(level, int | float) for level in (first, *others)):
+            for found in trend(data, "cooperation", factor, rest, log="1+x"):
+                yield "slope over ln k", found, 0.0
 
 
 def _asked(studies: int, seeds: int, rounds: int, first: int) -> Iterator[tuple[str, Estimate, float]]:
