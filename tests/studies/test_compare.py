@@ -154,6 +154,25 @@ def test_other_payoffs_are_not_compared_as_rewards(tmp_path: Path) -> None:
     assert any("trust_symmetric" in remark for remark in made.remarks)
 
 
+def test_a_game_is_compared_by_its_payoffs_whatever_it_is_called(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        "name: two_suspects\nactions: [talk, keep_still]\ncooperative: keep_still\npayoffs:\n"
+        "  talk, talk: [100, 100]\n  talk, keep_still: [300, -100]\n"
+        "  keep_still, talk: [-100, 300]\n  keep_still, keep_still: [200, 200]\n"
+    )
+    study = load_study(
+        "memory",
+        preset="smoke",
+        changes=["types={kind: cooperator}", f"vary.game=['{tmp_path / 'mine.yaml'}']", "mechanism.rounds=2"],
+    )
+    play(study, runs=tmp_path)
+    made = compared(tmp_path / "memory")
+    (reward,) = line(made, "kind", "prisoners_dilemma", "reasoning", "2", "", "", "mean_reward")
+    assert reward.own.value == 200.0 and reward.high == 200.0
+    said = "pays as the paper's prisoners dilemma and is compared with it."
+    assert any(remark.endswith(said) for remark in made.remarks)
+
+
 def test_mixed_tables_and_cleaned_pasts_meet_their_published_cells(tmp_path: Path) -> None:
     for name in ("memory-asymmetric", "memory-sanitized"):
         changes = ["types={kind: cooperator}", "mechanism.rounds=3"]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ostrom.analysis.rundata import run_data
+from ostrom.games import build_game
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.repeated_games.figures.claims import in_step
@@ -240,13 +241,39 @@ def test_overall_scores_contradict_their_own_columns() -> None:
     assert sure.status == "verified" and not sure.doubts
 
 
+def test_one_model_against_another_over_all_games(tmp_path: Path) -> None:
+    changes = ["vary.game={from: ordinal_2x2, numbers: 1-3}", "mechanism.rounds=2"]
+    made = compared(
+        played(tmp_path, "games-2x2", "other: constant:1", changes), "m=GPT-4", "other=Claude 2"
+    )  # fmt: skip
+    pair = "m against other"
+    # The model plays its first option, so the pair meets in (1, 2) where it sits first and in (2, 1) where second.
+    gaps: list[float] = []
+    for number in (1, 2, 3):
+        paid = build_game(f"ordinal_2x2:{number}").payoffs
+        gaps += [(paid[0, 1, 0] - paid[0, 1, 1]) / 4, (paid[1, 0, 1] - paid[1, 0, 0]) / 4]
+    mean = sum(gaps) / 6
+    t = mean / sqrt(sum((gap - mean) ** 2 for gap in gaps) / 5 / 6)
+    one = line(made, pair, "all families", "t_against_one_model")
+    assert one.own.value == pytest.approx(t) and one.own.matches == 6 and one.value == 3.34
+    assert "structural zeros" in " ".join(one.doubts) and "with games as the unit t(2) =" in one.own.doubts[0]
+    d = line(made, pair, "all families", "d_against_one_model")
+    assert d.own.value == pytest.approx(t / sqrt(6)) and d.value == 0.2
+    assert line(made, pair, "all families", "df_against_one_model").own.value == 5
+    back = [x for x in made.lines if x.own.agent == "other against m" and x.cell[1] == "all families"]
+    assert back == []  # the paper has no test of Claude 2 against GPT-4
+
+
 def test_every_published_row_is_compared_or_named(tmp_path: Path) -> None:
-    """35 cells of Table 1, 13 of 14 tests of contests, 7 claims, 29 of people; others have a line of their own."""
+    """35 cells of Table 1, 13 of 14 tests of contests, 21 of 28 over all games, 7 claims, 29 of people."""
     figures = references.build("repeated_games").published()
-    assert len(figures) == 35 + 13 + 7 + 29 and len(published_rows("repeated_games")) == 55 + 28 + 32 + 13 + 1
+    assert (
+        len(figures) == 35 + 13 + 21 + 7 + 29
+        and len(published_rows("repeated_games")) == 55 + 28 + 32 + 13 + 1
+    )
     play(load_study(bare("any", {"c": "cooperator", "d": "defector"}, 2)), runs=tmp_path)
     remarks = "\n".join(compared(tmp_path / "any").remarks)
-    for told in ("(28 figures)", "(32 figures)", "(13 figures)", "inequality"):
+    for told in ("(32 figures)", "(13 figures)", "printed as inequalities"):
         assert told in remarks
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from ostrom.analysis.estimate import estimate
+from ostrom.analysis.rundata import run_data
 from ostrom.errors import StudyError
 from ostrom.games import build_game
 from ostrom.mechanisms import mechanisms
@@ -189,3 +191,28 @@ def test_three_players_predict_each_of_the_others() -> None:
         [("predict", 0, 2), ("predict", 1, 0), ("predict", 2, 1)],
     ]
     assert rules.most_decisions(game) == 9
+
+
+def test_best_replies_to_own_predictions_by_hand(tmp_path: Path) -> None:
+    """Expects F, J, F, J and plays J, J, F, F: in the Battle of the Sexes rounds 2 and 3 are best replies."""
+
+    def steady(request: Request) -> str:
+        text = request.messages[0].content
+        number = max(int(found) for found in re.findall(r"[Rr]ound (\d+)", text)) - 1
+        return f"[{('FJFJ' if 'choose in it' in text else 'JJFF')[number]}]"
+
+    register("steady", steady)
+    try:
+        rows_of(
+            {
+                **with_predict("players"),
+                "types": {"m": "scripted/steady", "always": "constant:1"},
+                "seating": "seats",
+            },
+            tmp_path,
+        )
+    finally:
+        unregister("steady")
+    with open_run("foretold", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        (share,) = estimate(data, "best_reply_to_prediction", where={"agent": "m"})
+    assert share.value == 0.5

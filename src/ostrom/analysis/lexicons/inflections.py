@@ -1,7 +1,8 @@
-"""Regular inflections of English terms: plurals, third person, past and -ing of a term's last word.
+"""Regular forms of English terms: plurals, third person, past, -ing, -able and -ability of a term's last word.
 
-Word lists print base forms ("payoff", "strategy", "cooperate") and mean their inflections. Derived words
-("strategist", "payment"), comparatives and irregular forms are not found; a list that means them prints them.
+Word lists print base forms ("payoff", "strategy", "profit") and mean their inflections; "profitable" and
+"profitability" are formed as regularly and count too. Other derived words ("strategist", "payment"), comparatives
+and irregular forms are not found; a list that means them prints them.
 Two plurals of game theory are irregular and included: -ium to -ia (equilibria) and -rix to -rices (matrices).
 """
 
@@ -17,11 +18,11 @@ def inflections(term: str) -> tuple[str, ...]:
     """The inflected forms of a term; none for a term whose last word is no English word of two letters or more.
 
     >>> inflections("payoff")
-    ('payoffs', 'payoffed', 'payoffing')
-    >>> inflections("dominant strategy")
+    ('payoffs', 'payoffed', 'payoffing', 'payoffable', 'payoffability')
+    >>> inflections("dominant strategy")[:3]
     ('dominant strategies', 'dominant strategied', 'dominant strategying')
-    >>> inflections("cooperate"), inflections("trap")
-    (('cooperates', 'cooperated', 'cooperating'), ('traps', 'trapped', 'trapping'))
+    >>> inflections("cooperate")[:3], inflections("trap")[:3], inflections("profit")[-2:]
+    (('cooperates', 'cooperated', 'cooperating'), ('traps', 'trapped', 'trapping'), ('profitable', 'profitability'))
     >>> inflections("A1")
     ()
     """
@@ -33,7 +34,9 @@ def inflections(term: str) -> tuple[str, ...]:
     if len(last) < 2 or (len(last) < len(term) and term[-len(last) - 1].isalnum()):
         return ()
     head = term[: len(term) - len(last)]
-    return tuple(head + form for form in dict.fromkeys(_forms(last)))
+    stem = last[:-1] if last[-1] == "e" else last
+    able = [f"{stem}able", f"{stem}ability"]
+    return tuple(head + form for form in dict.fromkeys([*_forms(last), *able]))
 
 
 def _forms(word: str) -> list[str]:

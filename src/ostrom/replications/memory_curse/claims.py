@@ -48,8 +48,6 @@ QUOTIENTS = {
     "cooperation_words_per_1k": "cooperation_words_80_over_2",
 }
 ENDS = (LENGTH, 2)
-COMPARED = {"game": list(GAMES)}
-REASONED = {**COMPARED, "agent_style": "reasoned"}
 HOW_AVERAGED = "CONFLICT: not the ratio of the printed frequencies; the paper does not say how it is averaged"
 
 
@@ -73,11 +71,13 @@ class MemoryCurse(Reference):
 
     def own(self, data: RunData, games: Games) -> Sequence[Own]:
         """Every figure that the run's finished matches and traces give."""
-        payable = {name for name in games.labelled if name in GAMES and _as_printed(name, games)}
+        if not (named := _named(games)):
+            return []
         return [
-            *_sweep(data, payable), *_mixed(data), *_sanitized(data), *_penalty(data), *_words(data),
-            *_forward(data), *_regimes(data),
-        ]  # fmt: skip
+            own
+            for part in (_sweep, _mixed, _sanitized, _penalty, _words, _forward, _regimes)
+            for own in part(data, named)
+        ]
 
     def remarks(self, data: RunData, games: Games) -> list[str]:
         """Games that cannot be compared, or only in part."""
@@ -89,16 +89,49 @@ class MemoryCurse(Reference):
                 "The game trust has asymmetric roles; the paper's printed rewards fit trust_symmetric alone, "
                 "so only that game is compared."
             )
-        for name in games.labelled:
-            if name in GAMES and not _as_printed(name, games):
+        named = _named(games)
+        for label, (printed, same) in named.items():
+            if not same:
                 found.append(
-                    f"{name}: played with other payoffs than the paper's, so rewards are not compared."
+                    f"{label}: played with other payoffs than the paper's, so rewards are not compared."
+                )
+            elif label not in GAMES:
+                found.append(
+                    f"{label} pays as the paper's {printed.replace('_', ' ')} and is compared with it."
+                )
+        for label in games.labelled:
+            if label not in named and (printed := _pays_as(label, games)):
+                found.append(
+                    f"{label} pays as the paper's {printed.replace('_', ' ')}, which the run has under another name "
+                    "too, so it is not compared."
                 )
         return found
 
 
-def _as_printed(name: str, games: Games) -> bool:
-    return games.pays_as(name, build_game(GAMES[name][1]))
+Named = Mapping[str, tuple[str, bool]]
+"""Of every game that can be compared: what the paper calls it, and whether it pays as the paper's."""
+
+
+def _pays_as(label: str, games: Games) -> str | None:
+    """What the paper calls the game with the payoffs of this label, however the study spells it."""
+    return next((printed for printed, game in GAMES.values() if games.pays_as(label, build_game(game))), None)
+
+
+def _named(games: Games) -> Named:
+    """The games that are compared: by payoffs; by name where no game of the run pays as the paper's."""
+    found: dict[str, tuple[str, bool]] = {}
+    for label in sorted(games.labelled, key=lambda label: label not in GAMES):
+        printed = _pays_as(label, games)
+        if printed is not None and (printed, True) not in found.values():
+            found[label] = printed, True
+    for label in games.labelled:
+        if (
+            label in GAMES
+            and label not in found
+            and GAMES[label][0] not in {name for name, _ in found.values()}
+        ):
+            found[label] = GAMES[label][0], False
+    return found
 
 
 def _published() -> Iterator[Published]:
@@ -132,7 +165,7 @@ def _printed_regimes() -> Iterator[Published]:
         yield Published(cell, row["model"], code, None, row["table"], "verified", (), row["regime"])
 
 
-def _regimes(data: RunData) -> Iterator[Own]:
+def _regimes(data: RunData, named: Named) -> Iterator[Own]:
     """Appendix Table 7: the regime by the observed rates, as the paper judges; the code is 1 for immune."""
     found = regimes(data)
     by = ("game", "style", "agent")
@@ -141,18 +174,18 @@ def _regimes(data: RunData) -> Iterator[Own]:
     }
     for key, name in found.decided.items():
         game, style, agent = key
-        if game in GAMES and style == "reasoned":
+        if game in named and style == "reasoned":
             rule = found.by_rates[key]
             told = f"the paper's rule: {rule.printed or 'open'}; where intervals decide: {name}"
-            cell = (GAMES[game][0], "reasoning", "", "", "", "regime")
+            cell = (named[game][0], "reasoning", "", "", "", "regime")
             yield Own(
                 cell, agent, float(rule.name == "immune"), None, None, None, matches[key], (told,), rule.name
             )
 
 
-def _sweep(data: RunData, payable: set[str]) -> Iterator[Own]:
+def _sweep(data: RunData, named: Named) -> Iterator[Own]:
     by = ("game", "style", "history_length", "agent")
-    where = {**COMPARED, **WINDOW, "style": list(CONDITIONS)}
+    where = {"game": list(named), **WINDOW, "style": list(CONDITIONS)}
     found = {name: keyed(estimate(data, name, by, where=where), by) for name in POINTS}
     doubts, rounds = _doubts(data, by, where), sd_over_rounds(data)
     adapted = arms(data)
@@ -162,20 +195,20 @@ def _sweep(data: RunData, payable: set[str]) -> Iterator[Own]:
             continue  # the paper has no other arm
         condition = "finetuned" if agent in adapted else CONDITIONS[style]
         for name, (measure, scale) in POINTS.items():
-            if key in found[name] and (name == "memory_cooperation" or game in payable):
-                cell = (GAMES[game][0], condition, str(length), "", "", measure)
+            if key in found[name] and (name == "memory_cooperation" or named[game][1]):
+                cell = (named[game][0], condition, str(length), "", "", measure)
                 one = found[name][key]
                 sd = rounds.get((name, game, style, agent)) if length == 0 else one.sd
                 yield _own(cell, agent, one, scale, sd, doubts.get(key, ()))
 
 
-def _mixed(data: RunData) -> Iterator[Own]:
-    where = {**COMPARED, "memory_kind": "window"}
+def _mixed(data: RunData, named: Named) -> Iterator[Own]:
+    where = {"game": list(named), "memory_kind": "window"}
     doubts = _doubts(data, COMPANY, where)
     for c in companies(data):
         key = (c.game, c.name, c.agent, c.style)
         parts = [part.replace(" x HL ", "xHL") for part in c.name.split(" + ")]
-        if c.game not in GAMES or c.style != "reasoned" or len(parts) != 2:
+        if c.game not in named or c.style != "reasoned" or len(parts) != 2:
             continue
         for player, measure, found in (
             ("", "cooperation_rate", c.overall),
@@ -184,29 +217,29 @@ def _mixed(data: RunData) -> Iterator[Own]:
             ("", "cooperation_gap_pp", c.gap),
         ):
             if found is not None:
-                cell = (GAMES[c.game][0], f"asymmetric_{'_'.join(parts)}", "", "", player, measure)
+                cell = (named[c.game][0], f"asymmetric_{'_'.join(parts)}", "", "", player, measure)
                 yield _own(cell, c.agent, found, 100.0, found.sd, doubts.get(key, ()))
 
 
-def _sanitized(data: RunData) -> Iterator[Own]:
+def _sanitized(data: RunData, named: Named) -> Iterator[Own]:
     by = ("game", "memory_mode", "history_length", "real_rounds", "agent")
-    where = {**COMPARED, "memory_kind": "sanitized", "style": "reasoned"}
+    where = {"game": list(named), "memory_kind": "sanitized", "style": "reasoned"}
     doubts = _doubts(data, by, where)
     for key, found in keyed(estimate(data, "memory_cooperation", by, where=where), by).items():
         game, mode, window, real, agent = key
         whole = real == window
         condition = "reasoning" if whole else f"sanitized_{mode}"
-        cell = (GAMES[game][0], condition, str(window), "" if whole else str(real), "", "cooperation_rate")
+        cell = (named[game][0], condition, str(window), "" if whole else str(real), "", "cooperation_rate")
         yield _own(cell, agent, found, 100.0, found.sd, doubts.get(key, ()))
 
 
-def _penalty(data: RunData) -> Iterator[Own]:
+def _penalty(data: RunData, named: Named) -> Iterator[Own]:
     by = ("game", "agent", "history_length")
-    doubts = _doubts(data, by, {**COMPARED, **WINDOW})
+    doubts = _doubts(data, by, {"game": list(named), **WINDOW})
     for found in penalties(data):
-        if found.length == LENGTH and found.game in GAMES:
+        if found.length == LENGTH and found.game in named:
             cell = (
-                GAMES[found.game][0], "reasoning_minus_no_reasoning", str(LENGTH), "", "",
+                named[found.game][0], "reasoning_minus_no_reasoning", str(LENGTH), "", "",
                 "deliberation_penalty_pp",
             )  # fmt: skip
             # The paper prints reasoning minus no reasoning.
@@ -215,23 +248,23 @@ def _penalty(data: RunData) -> Iterator[Own]:
             yield replace(own, matches=found.matches)
 
 
-def _words(data: RunData) -> Iterator[Own]:
+def _words(data: RunData, named: Named) -> Iterator[Own]:
     """Appendix Table 8 pools the four games, so only a run that has all four can be set beside it."""
     games: dict[tuple[str, int], set[str]] = {}
     for row in played(data):
-        if row["style"] == "reasoned" and row["game"] in GAMES:
+        if row["style"] == "reasoned" and row["game"] in named:
             games.setdefault((row["agent"], row["history_length"]), set()).add(row["game"])
-    if set(GAMES) not in games.values():
+    if len(named) < len(GAMES) or set(named) not in games.values():
         return
-    by = ("history_length", "agent")
-    found = {name: keyed(estimate(data, spec, by, where=REASONED), by) for name, spec in WORDS.items()}
+    by, where = ("history_length", "agent"), {"game": list(named), "agent_style": "reasoned"}
+    found = {name: keyed(estimate(data, spec, by, where=where), by) for name, spec in WORDS.items()}
     for length, agent in dict.fromkeys(key for of in found.values() for key in of):
-        if games.get((agent, length)) == set(GAMES):
+        if games.get((agent, length)) == set(named):
             for measure, of in found.items():
                 if (length, agent) in of:
                     cell = ("all", "reasoning", str(length), "", "", measure)
                     yield _own(cell, agent, of[length, agent], 1.0, of[length, agent].sd, ())
-    pooled = {agent for agent, _ in games if all(games.get((agent, n)) == set(GAMES) for n in ENDS)}
+    pooled = {agent for agent, _ in games if all(games.get((agent, n)) == set(named) for n in ENDS)}
     for measure, printed in QUOTIENTS.items():
         for agent in sorted(pooled):
             long, short = (found[measure].get((n, agent)) for n in ENDS)
@@ -239,16 +272,21 @@ def _words(data: RunData) -> Iterator[Own]:
                 cell = ("all", "reasoning", "80/2", "", "", printed)
                 # A quotient of two estimates; its interval is not computed.
                 yield Own(cell, agent, long.value / short.value, None, None, None, long.n + short.n)
-    where = {**REASONED, "agent": sorted(pooled)}
+    where["agent"] = sorted(pooled)
     if pooled:
         for one in contrast(data, WORDS["paranoia_ratio"], "history_length", ENDS, ["agent"], where=where):
             cell = ("all", "reasoning", "80-2", "", "", "paranoia_ratio_shift")
             yield _own(cell, one.key["agent"], one, 1.0, None, ())
 
 
-def _forward(data: RunData) -> Iterator[Own]:
+def _forward(data: RunData, named: Named) -> Iterator[Own]:
     """The mean forward-looking ratio at history length 80 of immune and cursed settings (agent, game)."""
-    where = {**REASONED, "history_length": LENGTH, "papers_rule": ["immune", "cursed"]}
+    where = {
+        "game": list(named),
+        "agent_style": "reasoned",
+        "history_length": LENGTH,
+        "papers_rule": ["immune", "cursed"],
+    }
     by = ["papers_rule"]
     found = keyed(estimate(data, "memory_forward_ratio", by, where=where, balance=["setting"]), by)
     for name in ("immune", "cursed"):

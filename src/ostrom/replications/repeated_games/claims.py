@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from ostrom.analysis.rundata import RunData
 from ostrom.replications.repeated_games.figures.claims import VARIANTS, claims
 from ostrom.replications.repeated_games.figures.contests import contests
-from ostrom.replications.repeated_games.figures.families import families
+from ostrom.replications.repeated_games.figures.families import families, pairs
 from ostrom.replications.repeated_games.figures.people import people, persons
 from ostrom.replications.repeated_games.figures.predictions import predictions
 from ostrom.replications.repeated_games.moves import BOS, PD, decisions, matches
@@ -58,7 +58,14 @@ class RepeatedGames(Reference):
             moves, found = decisions(data), matches(data)
             tested, why = contests(moves, data)
             ours, missing = people(data)
-            own = [*families(data), *tested, *claims(found, data), *predictions(data, found), *ours]
+            own = [
+                *families(data),
+                *pairs(data),
+                *tested,
+                *claims(found, data),
+                *predictions(data, found),
+                *ours,
+            ]
             self._of = data, own, [*why, *missing, *_missing(own, moves)]
         return self._of[1:]
 

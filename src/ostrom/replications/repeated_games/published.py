@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ostrom.studies.compare.figures import AGAINST
+
 GOOD = ("yes", "near")
 CONTESTS = {
     "pd.gpt4_vs_rest": "always defecting has 80.0 points a match, Claude 2 78.6, GPT-4 72.3",
@@ -22,13 +24,15 @@ CLAIMS = {
 }
 """Claims in words: of whom, and the measure."""
 
+ALL_GAMES = "all families"
+PAIRS = "allgames."
+"""How the tests of GPT-4 against single models over all games are called."""
+
 NOT_COMPARED = (
-    "Not compared: GPT-4 against single models over all games (28 figures). An error of the released script mixes "
-    "structural zeros or recycled vectors into these tests, one comes out with the opposite sign (t = -3.34 for "
-    "3.34), one printed d needs another df, and one upper limit equals its d.",
     "Not compared: numbers of matches, games and participants and their age and sex (13 figures), which describe "
     "the sample; the 1224 matches are those of three models (136 games x 9 pairs), the paper reports on five.",
-    "Not compared: the p of the Prisoner's Dilemma, printed as an inequality (< .001).",
+    "Not compared: the p of the Prisoner's Dilemma and seven figures over all games, printed as inequalities "
+    "(p < .001, BF > 100).",
 )
 
 NO_PEOPLE = (
@@ -51,6 +55,9 @@ def cell_of(row: Mapping[str, str]) -> tuple[tuple[str, str, str], str | None] |
             row["game"],
             f"{'d_' if name.startswith('ci_') else ''}{name}_against_all_others",
         ), "GPT-4"
+    if row["test_id"].startswith(PAIRS):
+        name = f"{'d_' if row['statistic'].startswith('ci_') else ''}{row['statistic']}"
+        return ("", ALL_GAMES, f"{name}_against_one_model"), row["comparison"].replace(" vs ", AGAINST)
     if row["test_id"].startswith(PEOPLE):
         return ("", row["game"], f"people_{row['test_id'].removeprefix(PEOPLE)}_{row['statistic']}"), None
     if row["id"] in CLAIMS:
@@ -74,6 +81,11 @@ def doubts_of(row: Mapping[str, str]) -> tuple[str, ...]:
         )
         doubts.append(
             f"CONFLICT: called better than all others, true of the others pooled: {CONTESTS[row['test_id']]}"
+        )
+    elif row["test_id"].startswith(PAIRS):
+        doubts.append(
+            "CONFLICT: an error of the released script mixes structural zeros or recycled vectors into the test; "
+            f"{row['note']}"
         )
     elif row["test_id"].startswith(PEOPLE):
         if row["note"]:

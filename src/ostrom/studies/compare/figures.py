@@ -18,6 +18,10 @@ POLICY_DOUBT = 0.05
 """From this share on, actions that the study's policy gave are said to a reader."""
 
 
+AGAINST = " against "
+"""Between the names of two agents, or of two published models, whose difference is the figure."""
+
+
 @dataclass(frozen=True, slots=True)
 class Published:
     """One printed number. ``model`` is None where it speaks of all the paper's models together."""

@@ -10,7 +10,16 @@ from ostrom.analysis.rundata import RunData, quoted
 from ostrom.analysis.statistics import overlap, without_rounding
 from ostrom.errors import UnknownName, UsageError
 from ostrom.games.game import Game
-from ostrom.studies.compare.figures import POLICY_DOUBT, Cell, Games, Own, Published, Reference, references
+from ostrom.studies.compare.figures import (
+    AGAINST,
+    POLICY_DOUBT,
+    Cell,
+    Games,
+    Own,
+    Published,
+    Reference,
+    references,
+)
 from ostrom.studies.run import Run
 
 
@@ -168,7 +177,12 @@ def mapping_of(
     models = list(dict.fromkeys(p.model for p in published if p.model is not None))
     # The players of an imported run are the paper's own where they go by its names.
     own_names = agents if data.manifest.get("imported") else ()
-    return {a: a for a in own_names if a in models} | read_mapping(chosen, agents, models)
+    mapping = {a: a for a in own_names if a in models} | read_mapping(chosen, agents, models)
+    for pair in (agent for agent in agents if AGAINST in agent):
+        first, _, second = pair.partition(AGAINST)
+        if first in mapping and second in mapping and pair not in models:
+            mapping[pair] = f"{mapping[first]}{AGAINST}{mapping[second]}"
+    return mapping
 
 
 def read_mapping(chosen: Sequence[str], agents: Sequence[str], models: Sequence[str]) -> dict[str, str]:

@@ -1,13 +1,22 @@
-"""Table 1: points as a share of the most that a player could get, averaged over the games of a family."""
+"""Table 1: points as a share of the most that a player could get, averaged over the games of a family.
+
+And one model against another over all games. The paper's df of 287 are those of the 288 matches of a pair (144 games,
+both seatings); the released script did not take their differences, so every printed figure is in doubt.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ostrom.analysis.estimate import estimate
+from ostrom.analysis.measure import measures
 from ostrom.analysis.rundata import RunData
+from ostrom.analysis.statistics import cohens_d_one_sample, jzs_one_sample, one_sample_t
+from ostrom.analysis.units import observations
+from ostrom.errors import OstromError
 from ostrom.replications.repeated_games.figures.averages import own_of
-from ostrom.studies.compare.figures import Own
+from ostrom.replications.repeated_games.published import ALL_GAMES
+from ostrom.studies.compare.figures import AGAINST, Own
 
 MEASURE = "score_ratio"
 PUBLISHED = ("cyclic", "win-win", "biased", "unfair", "second-best", "pd-family")
@@ -24,3 +33,48 @@ def families(data: RunData) -> Iterator[Own]:
             yield own_of((one.key["family"].replace("-", "_"), "", MEASURE), one)
         if len(own) == len(PUBLISHED):
             yield own_of(("overall", "", MEASURE), overall)
+
+
+def pairs(data: RunData) -> Iterator[Own]:
+    """One agent minus another in the matches that they play with each other, over all ordinal games."""
+    scores: dict[tuple[int, int], dict[str, float]] = {}
+    for row in observations(data, measures.named(MEASURE)).rows:
+        scores.setdefault((row["match"], row["number"]), {})[row["agent"]] = row.value
+    gaps: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    for (_, number), of in scores.items():
+        if len(of) == 2:
+            first, second = of
+            for a, b in ((first, second), (second, first)):
+                gaps.setdefault((a, b), []).append((number, of[a] - of[b]))
+    for (a, b), found in gaps.items():
+        try:
+            yield from _tested(f"{a}{AGAINST}{b}", found)
+        except (OstromError, ValueError):  # one match alone, or scores that never differ
+            continue
+
+
+def _tested(pair: str, found: list[tuple[int, float]]) -> Iterator[Own]:
+    values = [gap for _, gap in found]
+    test, effect = one_sample_t(values, unit="match"), cohens_d_one_sample(values, unit="match")
+    low, high = effect.ci
+    figures = {
+        "t": test.statistic, "df": test.df, "p": test.p, "d": effect.estimate, "d_ci_low": low, "d_ci_high": high,
+        "bf": jzs_one_sample(values, unit="match").bf10,
+    }  # fmt: skip
+    for name, value in figures.items():
+        ends = (low, high) if name == "d" else (None, None)
+        doubts = _by_game(found) if name == "t" else ()
+        yield Own(("", ALL_GAMES, f"{name}_against_one_model"), pair, value, *ends, None, len(values), doubts)
+
+
+def _by_game(found: list[tuple[int, float]]) -> tuple[str, ...]:
+    """The same test with one difference per game, for its two seatings are not independent."""
+    games: dict[int, list[float]] = {}
+    for number, gap in found:
+        games.setdefault(number, []).append(gap)
+    try:
+        test = one_sample_t([sum(of) / len(of) for of in games.values()], unit="game")
+    except (OstromError, ValueError):
+        return ()
+    said = f"t({test.df:.0f}) = {test.statistic:.2f}, p = {test.p:.3f}"
+    return (f"takes the two seatings of a game for independent; with games as the unit {said}",)
