@@ -100,9 +100,9 @@ class MemoryCurse(Reference):
                     f"{label} pays as the paper's {printed.replace('_', ' ')} and is compared with it."
                 )
         for label in games.labelled:
-            if label not in named and (printed := _pays_as(label, games)):
+            if label not in named and (other := _pays_as(label, games)):
                 found.append(
-                    f"{label} pays as the paper's {printed.replace('_', ' ')}, which the run has under another name "
+                    f"{label} pays as the paper's {other.replace('_', ' ')}, which the run has under another name "
                     "too, so it is not compared."
                 )
         return found

@@ -64,7 +64,8 @@ def _tested(pair: str, found: list[tuple[int, float]]) -> Iterator[Own]:
     for name, value in figures.items():
         ends = (low, high) if name == "d" else (None, None)
         doubts = _by_game(found) if name == "t" else ()
-        yield Own(("", ALL_GAMES, f"{name}_against_one_model"), pair, value, *ends, None, len(values), doubts)
+        cell = ("", ALL_GAMES, f"{name}_against_one_model")
+        yield Own(cell, pair, value, ends[0], ends[1], None, len(values), doubts)
 
 
 def _by_game(found: list[tuple[int, float]]) -> tuple[str, ...]:
