@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ostrom.analysis.rundata import run_data
+from ostrom.cli.data import write_report
 from ostrom.errors import StudyError, UsageError
 from ostrom.plain_yaml import read_yaml
 from ostrom.registry import replications
@@ -118,3 +119,29 @@ def test_a_run_is_written_in_the_shape_of_the_paper(tmp_path: Path, monkeypatch:
     assert "85.3 $\\pm$ 2.9" in (tables / "Appendix-Table-1.tex").read_text(encoding="utf-8")
     page = made.path.read_text(encoding="utf-8")
     assert all(one.name in page for one in exhibits_of("memory_curse"))
+
+
+def test_several_runs_of_one_paper_stand_in_the_same_tables(tmp_path: Path) -> None:
+    game = {"name": "prisoners_dilemma", "preset": "repeated_games"}
+    for name, games, other in (("one", game, "defect_once"), ("two", "battle_of_the_sexes", "alternator")):
+        data = {
+            "name": name, "game": games, "seating": "ordered", "types": {"a": "constant:1", other: other},
+            "mechanism": {"name": "repetition", "rounds": 3}, "report": {"reference": "repeated_games"},
+        }  # fmt: skip
+        play(load_study(data), runs=tmp_path)
+    made = write_report("one", tmp_path, paper=((), None), more=["two"])
+    assert made.failures == () and made.path == tmp_path / "one/report/as-paper/index.html"
+    names = {path.stem for path in (made.path.parent / "figures").glob("*.svg")}
+    # Each figure is drawn from the run that has its game; example games are those of the named players.
+    assert "Figure-3-games_pairs_defection" in names and "Figure-5-games_pairs_coordination" in names
+    assert "Figure-3-games_pairs_coordination" not in names and "Figure-3-strips_any_anydefect_once" in names
+    tables = {path.name for path in (made.path.parent / "tables").glob("*.csv")}
+    assert {"Contest-in-the-Prisoner-s-Dilemma.csv", "Contest-in-the-Battle-of-the-Sexes.csv"} <= tables
+    page = made.path.read_text(encoding="utf-8")
+    assert "two: Not compared: coordination rate" in page or "one: Not compared:" in page
+    assert "Run: two." in page
+    alone = write_report("two", tmp_path, paper=((), None))
+    said = (
+        "This run has no finished match with game = prisoners_dilemma; it comes from the study pd-tournament."
+    )
+    assert said in alone.path.read_text(encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -60,7 +61,10 @@ def export(
 
 
 def report(
-    run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
+    run: Annotated[
+        list[str],
+        typer.Argument(help="A run: its name or folder; with --as-paper also several of one paper."),
+    ],
     as_paper: Annotated[
         bool,
         typer.Option(
@@ -88,7 +92,10 @@ def report(
     """
     if not as_paper and (as_ or reference):
         raise UsageError("--as and --reference need --as-paper")
-    made = write_report(run, runs, safe=safe, paper=(as_ or (), reference) if as_paper else None)
+    if not as_paper and len(run) > 1:
+        raise UsageError("several runs need --as-paper; without it a report is that of one run")
+    paper = (as_ or (), reference) if as_paper else None
+    made = write_report(run[0], runs, safe=safe, paper=paper, more=run[1:])
     if json:
         print_json({"report": str(made), "failures": list(made.failures)})
     else:
@@ -103,23 +110,26 @@ def write_report(
     *,
     safe: bool = False,
     paper: tuple[Sequence[str], str | None] | None = None,
+    more: Sequence[str] = (),
 ) -> Report:
-    """Bring the tables of a run up to date and write its report, or with ``paper`` the one in the paper's shape."""
+    """Bring the tables of a run up to date and write its report, or with ``paper`` the one in the paper's shape.
+
+    In the latter the figures of ``more`` runs stand in the same tables.
+    """
     from ostrom.analysis.rundata import run_data
     from ostrom.reports.build import build_report
     from ostrom.reports.figures import need_extras
     from ostrom.studies.run import open_run
 
     need_extras()
-    with (
-        open_run(run, runs) as opened,
-        run_data(opened.rows, opened.folder.path, opened.manifest) as data,
-    ):
+    with ExitStack() as stack:
+        opened = [stack.enter_context(open_run(one, runs)) for one in (run, *more)]
+        played = [(of, stack.enter_context(run_data(of.rows, of.folder.path, of.manifest))) for of in opened]
         if paper is not None:
             from ostrom.studies.exhibits.write import write_as_paper
 
-            return write_as_paper(opened, data, *paper, safe=safe)
-        return build_report(data, safe=safe)
+            return write_as_paper(*played[0], *paper, safe=safe, more=played[1:])
+        return build_report(played[0][1], safe=safe)
 
 
 def finish_report(made: Report) -> bool:

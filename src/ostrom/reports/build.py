@@ -62,13 +62,18 @@ class ReportFiles:
     """Collects the files of a report and writes them at the end."""
 
     def __init__(self, data: RunData, *, safe: bool, folder: str = "report") -> None:
-        self.data, self.safe, self.folder, self.made_of = data, safe, folder, made_of(data)
+        self.data, self.safe, self.folder, self.home = data, safe, folder, data.folder
+        self.made_of = made_of(data)
         self.files: dict[str, str | bytes] = {}
         self._names: dict[str, set[str]] = {
             "figures": set(),
             "tables": set(),
             "ids": {"manifest", "reproduce"},
         }
+
+    def take(self, data: RunData, *, named: bool) -> None:
+        """Draw from another run now; captions say which where it is ``named``."""
+        self.data, self.made_of = data, made_of(data) + (f" Run: {data.folder.name}." if named else "")
 
     def first(self) -> Section:
         """The results in numbers."""
@@ -140,7 +145,7 @@ class ReportFiles:
 
     def write(self, page: str) -> Path:
         """Write everything; the page comes last, so an old page never points to missing files for long."""
-        folder = self.data.folder
+        folder = self.home
         for part in self.folder.split("/"):
             folder = refuse_link(folder / part)
         study = yaml.safe_dump(self.data.study, sort_keys=False, allow_unicode=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +23,8 @@ WIDTH = 640
 class Strips(Panel):
     """A handful of matches, spread evenly over the cells, always the same ones of a run.
 
-    ``pair`` names the players of the matches to draw, by seat. What was predicted of a player stands below what it did.
+    ``pair`` names the players of the matches to draw, by seat; ``*`` in a name stands for any text. What was predicted
+    of a player stands below what it did.
     """
 
     title = "Single matches"
@@ -66,7 +68,7 @@ class Strips(Panel):
         if any("by" in row for row in rows):
             caption += " Lines that begin with an arrow show what was predicted of the player above."
         figure = Figure(
-            "strips" if self.pair is None else f"strips_{'_'.join(self.pair)}",
+            "strips" if self.pair is None else f"strips_{'_'.join(self.pair).replace('*', 'any')}",
             chart,
             caption,
             f"Strips of actions round by round in {len(chosen)} matches.",
@@ -82,8 +84,12 @@ class Strips(Panel):
             f"FROM matches WHERE {DONE} GROUP BY match) "
             f"SELECT min(match) AS match, who FROM seated GROUP BY {by}who ORDER BY 1"
         )
+        wanted = [re.compile(".*".join(map(re.escape, name.split("*")))) for name in self.pair or ()]
         found = [
-            row["match"] for row in rows if self.pair is None or row["who"].split("\x1f") == [*self.pair]
+            row["match"]
+            for row in rows
+            if self.pair is None
+            or (len(who := row["who"].split("\x1f")) == len(wanted) and all(map(re.fullmatch, wanted, who)))
         ]
         most = min(self.matches, len(found))
         return [found[i * (len(found) - 1) // max(most - 1, 1)] for i in range(most)]

@@ -13,6 +13,7 @@ exhibits:
     title: Cooperation curves
     study: memory
     panels: [{chart: curve, measure: memory_cooperation, x: history_length, facet: game, colour: agent, bands: sd}]
+    needs: {agent_style: reasoned}     columns of the matches that a run must have for the panels to be drawn
   - name: Appendix Table 15
     title: General benchmarks
     without: the harness is not part of Ostrom
@@ -56,6 +57,8 @@ class Exhibit(BaseModel):
     best: Literal["highest", "lowest"] | None = None
     """Mark the best model of every cell, among the paper's and among ours."""
     panels: tuple[str | dict[str, Any], ...] = ()
+    needs: dict[str, str | list[str]] = {}
+    """What some match of a run must have for the panels to be of this exhibit: columns with their values."""
     note: str = ""
     """What differs from the paper, in a sentence."""
     without: str = ""
@@ -66,7 +69,7 @@ class Exhibit(BaseModel):
     def _listed(cls, value: object) -> object:
         return [value] if isinstance(value, str) else value
 
-    @field_validator("where", mode="before")
+    @field_validator("where", "needs", mode="before")
     @classmethod
     def _texts(cls, value: object) -> object:
         if not isinstance(value, dict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ostrom.analysis.rundata import RunData
+from ostrom.analysis.rundata import RunData, quoted
 from ostrom.errors import OstromError, UnknownName, UsageError
 from ostrom.reports.build import Report, ReportFiles
 from ostrom.reports.card import card, reproduce, warnings
@@ -21,25 +21,47 @@ FOLDER = "report/as-paper"
 
 
 def write_as_paper(
-    run: Run, data: RunData, chosen: Sequence[str] = (), reference: str | None = None, *, safe: bool = False
+    run: Run,
+    data: RunData,
+    chosen: Sequence[str] = (),
+    reference: str | None = None,
+    *,
+    safe: bool = False,
+    more: Sequence[tuple[Run, RunData]] = (),
 ) -> Report:
-    """Write ``report/as-paper/index.html`` with a table and figures for every exhibit of the study's paper."""
+    """Write ``report/as-paper/index.html`` with a table and figures for every exhibit of the study's paper.
+
+    ``more`` are further runs of the same paper: their figures stand in the same tables, in the report of the first run.
+    """
     need_extras()
     paper = named_reference(data, reference)
     found = exhibits_of(paper.name)
     if not found:
         raise UsageError(f"the replication {paper.name} declares no tables and figures ({FILE})")
     check_exhibits(found, paper, f"{paper.name}/{FILE}")
-    games = games_of(run, data)
-    published, own = list(paper.published()), list(paper.own(data, games))
-    mapping = mapping_of(published, own, data, chosen)
-    context = ReportFiles(data, safe=safe, folder=FOLDER)
-    sections = [_section(context, one, paper, published, own, mapping) for one in found]
-    first = Section("paper", f"As printed: {paper.citation}")
-    first.notes = [
+    runs = [data, *(of for _, of in more)]
+    published: list[Published] = list(paper.published())
+    own: list[Own] = []
+    remarks: dict[str, list[str]] = {}
+    for played, of in ((run, data), *more):
+        games = games_of(played, of)
+        own += paper.own(of, games)
+        for remark in paper.remarks(of, games):
+            remarks.setdefault(remark, []).append(of.folder.name)
+    notes = [
         f"Every table and figure of the paper under its name. The printed spread is: {paper.spread}.",
-        *paper.remarks(data, games),
+        *(
+            remark if len(said) == len(runs) else f"{', '.join(said)}: {remark}"
+            for remark, said in remarks.items()
+        ),
     ]
+    mapping: dict[str, str] = {}
+    for of in runs:
+        mapping |= mapping_of(published, own, of, chosen)
+    context = ReportFiles(data, safe=safe, folder=FOLDER)
+    sections = [_section(context, one, paper, published, own, mapping, runs) for one in found]
+    first = Section("paper", f"As printed: {paper.citation}")
+    first.notes = notes
     page = render_page(data, first, sections, warnings(data), card(data), reproduce(data))
     path = context.write(page)
     return Report(path, tuple(f"{s.title}: {s.error}" for s in sections if s.error))
@@ -52,6 +74,7 @@ def _section(
     published: Sequence[Published],
     own: Sequence[Own],
     mapping: dict[str, str],
+    runs: Sequence[RunData],
 ) -> Section:
     """One exhibit; whatever goes wrong in it stays in it."""
     section = context.begin(one.name, f"{one.name}: {one.title}")
@@ -62,12 +85,8 @@ def _section(
                 context.add(section, printed_shape(one, figures))
                 context.add(section, single_figures(one, paper.columns, figures))
             if not any(e.ours for e in figures):
-                section.notes.append(_nothing_here(context, one))
-        for panel in one.panels:
-            try:
-                context.fill(section, one.name, panel_of(panel).draw(context.data), one.name)
-            except (UnknownName, UsageError) as error:  # a level or column that this run does not have
-                section.notes.append(f"This run cannot give it: {error}")
+                section.notes.append(_nothing_here(runs, one))
+        _panels(context, section, one, runs)
     except OstromError as error:
         section.error = str(error)
     except Exception as error:
@@ -79,7 +98,40 @@ def _section(
     return section
 
 
-def _nothing_here(context: ReportFiles, one: Exhibit) -> str:
-    if context.data.study.get("name") in one.study:
+def _panels(context: ReportFiles, section: Section, one: Exhibit, runs: Sequence[RunData]) -> None:
+    """The panels of an exhibit from every run that can give them; why not where none can."""
+    why: list[str] = []
+    for data in runs:
+        if lacking := _lacking(one, data):
+            why.append(f"{lacking}; it comes from the study {' or '.join(one.study)}.")
+            continue
+        context.take(data, named=len(runs) > 1)
+        for panel in one.panels:
+            try:
+                drawn = panel_of(panel).draw(data)
+            except (UnknownName, UsageError) as error:  # a level or column that this run does not have
+                why.append(f"This run cannot give it: {error}")
+                continue
+            if drawn.figures or drawn.tables or drawn.html or len(runs) == 1:
+                context.fill(section, one.name, drawn, one.name)
+    context.take(runs[0], named=False)
+    if not (section.figures or section.html) or len(runs) == 1:
+        section.notes += dict.fromkeys(why)
+
+
+def _lacking(one: Exhibit, data: RunData) -> str | None:
+    """Which condition of an exhibit no finished match of a run meets."""
+    for column, wanted in one.needs.items():
+        values = wanted if isinstance(wanted, list) else [wanted]
+        known = column in data.columns("matches")
+        marks = ", ".join(f"${n}" for n in range(1, len(values) + 1))
+        where = f"state = 'done' AND CAST({quoted(column)} AS VARCHAR) IN ({marks})"
+        if not known or not data.records(f"SELECT 1 FROM matches WHERE {where} LIMIT 1", *values):
+            return f"This run has no finished match with {column} = {' or '.join(values)}"
+    return None
+
+
+def _nothing_here(runs: Sequence[RunData], one: Exhibit) -> str:
+    if any(data.study.get("name") in one.study for data in runs):
         return "No finished match of this run gives a figure of this table."
     return f"This run gives none of these figures; they come from the study {' or '.join(one.study)}."
