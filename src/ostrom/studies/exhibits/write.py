@@ -59,7 +59,10 @@ def write_as_paper(
     for of in runs:
         mapping |= mapping_of(published, own, of, chosen)
     context = ReportFiles(data, safe=safe, folder=FOLDER)
-    sections = [_section(context, one, paper, published, own, mapping, runs) for one in found]
+    studies = {study for one in found for study in one.study}
+    sections = [
+        _section(context, one, paper, published, own, mapping, runs, studies - {*one.study}) for one in found
+    ]
     first = Section("paper", f"As printed: {paper.citation}")
     first.notes = notes
     page = render_page(data, first, sections, warnings(data), card(data), reproduce(data))
@@ -75,6 +78,7 @@ def _section(
     own: Sequence[Own],
     mapping: dict[str, str],
     runs: Sequence[RunData],
+    others: set[str],
 ) -> Section:
     """One exhibit; whatever goes wrong in it stays in it."""
     section = context.begin(one.name, f"{one.name}: {one.title}")
@@ -86,7 +90,7 @@ def _section(
                 context.add(section, single_figures(one, paper.columns, figures))
             if not any(e.ours for e in figures):
                 section.notes.append(_nothing_here(runs, one))
-        _panels(context, section, one, runs)
+        _panels(context, section, one, runs, others)
     except OstromError as error:
         section.error = str(error)
     except Exception as error:
@@ -98,12 +102,19 @@ def _section(
     return section
 
 
-def _panels(context: ReportFiles, section: Section, one: Exhibit, runs: Sequence[RunData]) -> None:
-    """The panels of an exhibit from every run that can give them; why not where none can."""
+def _panels(
+    context: ReportFiles, section: Section, one: Exhibit, runs: Sequence[RunData], others: set[str]
+) -> None:
+    """The panels of an exhibit from every run that can give them; why not where none can.
+
+    A run of one of the paper's ``others`` studies has its own exhibits; a run of any other study may give all.
+    """
     why: list[str] = []
     for data in runs:
-        if lacking := _lacking(one, data):
-            why.append(f"{lacking}; it comes from the study {' or '.join(one.study)}.")
+        foreign = data.study.get("name") in others
+        lacking = "This run does not show it" if foreign else _lacking(one, data)
+        if lacking:
+            why += [f"{lacking}; it comes from the study {' or '.join(one.study)}."] if one.panels else []
             continue
         context.take(data, named=len(runs) > 1)
         for panel in one.panels:

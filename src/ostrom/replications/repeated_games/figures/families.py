@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import measures
 from ostrom.analysis.rundata import RunData
-from ostrom.analysis.statistics import cohens_d_one_sample, jzs_one_sample, one_sample_t
+from ostrom.analysis.statistics import cohens_d_paired, jzs_paired, paired_t
 from ostrom.analysis.units import observations
 from ostrom.errors import OstromError
 from ostrom.replications.repeated_games.figures.averages import own_of
@@ -40,41 +40,42 @@ def pairs(data: RunData) -> Iterator[Own]:
     scores: dict[tuple[int, int], dict[str, float]] = {}
     for row in observations(data, measures.named(MEASURE)).rows:
         scores.setdefault((row["match"], row["number"]), {})[row["agent"]] = row.value
-    gaps: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    met: dict[tuple[str, str], list[tuple[int, float, float]]] = {}
     for (_, number), of in scores.items():
         if len(of) == 2:
             first, second = of
             for a, b in ((first, second), (second, first)):
-                gaps.setdefault((a, b), []).append((number, of[a] - of[b]))
-    for (a, b), found in gaps.items():
+                met.setdefault((a, b), []).append((number, of[a], of[b]))
+    for (a, b), found in met.items():
         try:
             yield from _tested(f"{a}{AGAINST}{b}", found)
         except (OstromError, ValueError):  # one match alone, or scores that never differ
             continue
 
 
-def _tested(pair: str, found: list[tuple[int, float]]) -> Iterator[Own]:
-    values = [gap for _, gap in found]
-    test, effect = one_sample_t(values, unit="match"), cohens_d_one_sample(values, unit="match")
+def _tested(pair: str, found: list[tuple[int, float, float]]) -> Iterator[Own]:
+    a, b = [first for _, first, _ in found], [second for _, _, second in found]
+    test, effect = paired_t(a, b, unit="match"), cohens_d_paired(a, b, unit="match")
     low, high = effect.ci
     figures = {
         "t": test.statistic, "df": test.df, "p": test.p, "d": effect.estimate, "d_ci_low": low, "d_ci_high": high,
-        "bf": jzs_one_sample(values, unit="match").bf10,
+        "bf": jzs_paired(a, b, unit="match").bf10,
     }  # fmt: skip
     for name, value in figures.items():
         ends = (low, high) if name == "d" else (None, None)
         doubts = _by_game(found) if name == "t" else ()
         cell = ("", ALL_GAMES, f"{name}_against_one_model")
-        yield Own(cell, pair, value, ends[0], ends[1], None, len(values), doubts)
+        yield Own(cell, pair, value, ends[0], ends[1], None, len(found), doubts)
 
 
-def _by_game(found: list[tuple[int, float]]) -> tuple[str, ...]:
+def _by_game(found: list[tuple[int, float, float]]) -> tuple[str, ...]:
     """The same test with one difference per game, for its two seatings are not independent."""
-    games: dict[int, list[float]] = {}
-    for number, gap in found:
-        games.setdefault(number, []).append(gap)
+    games: dict[int, list[tuple[float, float]]] = {}
+    for number, a, b in found:
+        games.setdefault(number, []).append((a, b))
+    first, second = ([sum(pair[i] for pair in of) / len(of) for of in games.values()] for i in (0, 1))
     try:
-        test = one_sample_t([sum(of) / len(of) for of in games.values()], unit="game")
+        test = paired_t(first, second, unit="game")
     except (OstromError, ValueError):
         return ()
     said = f"t({test.df:.0f}) = {test.statistic:.2f}, p = {test.p:.3f}"
