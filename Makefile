@@ -104,16 +104,17 @@ train: $(DEV_READY) $(TRAIN_READY) ## test the training of adapters on a tiny mo
 
 # Thresholds below the published ones, and a prompt that says what to write about: a model of 135 million parameters does
 # not look ahead by itself.
-PROBE := ../../$(BIN)/ostrom
+PROBE_OUT ?= demo/probe
+PROBE = cd $(PROBE_OUT) && $(abspath $(BIN))/ostrom
 probe: $(TRAIN_READY) ## the whole fine-tuning probe, small, on the CPU: play, score, train three adapters, play all arms
-	mkdir -p demo/probe
-	cd demo/probe && $(PROBE) run probe-source --preset smoke --model embedded/smollm2-135m --prompts ../../tools/probe/prompts
-	cd demo/probe && for arm in forward placebo shuffled; do \
-	  $(PROBE) corpus probe-source --judge scripted/lexicon --forward 7 --quality 7 --specificity 6 --arm $$arm \
-	    --out corpora/$$arm || exit 1; \
-	  $(PROBE) train corpora/$$arm --base embedded/smollm2-135m --out adapters/$$arm-0 --steps 4 --batch 4 || exit 1; \
+	mkdir -p $(PROBE_OUT)
+	$(PROBE) run probe-source --preset smoke --model embedded/smollm2-135m --prompts $(CURDIR)/tools/probe/prompts
+	for arm in forward placebo shuffled; do \
+	  ($(PROBE) corpus probe-source --judge scripted/lexicon --forward 7 --quality 7 --specificity 6 --arm $$arm \
+	    --out corpora/$$arm) || exit 1; \
+	  ($(PROBE) train corpora/$$arm --base embedded/smollm2-135m --out adapters/$$arm-0 --steps 4 --batch 4) || exit 1; \
 	done
-	cd demo/probe && $(PROBE) run probe --preset smoke --report
+	$(PROBE) run probe --preset smoke --report
 	@echo "The scripted judge counts words and the model has 135 million parameters: this shows that everything works, and"
 	@echo "nothing about what looking forward does. docs/probe.md says what it would take."
 

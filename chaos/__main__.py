@@ -22,6 +22,7 @@ PARTS = {
     "two": "two processes that open one run",
     "damage": "a journal that was cut, flipped, or lost its parts",
     "people": "a web server that is killed while people take part",
+    "probe": "the fine-tuning probe, killed in every stage",
     "fuzz": "a million inputs that nobody meant to write",
 }
 RESULTS = Path(__file__).with_name("results.json")

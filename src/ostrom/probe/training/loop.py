@@ -22,6 +22,8 @@ from ostrom.probe.training.packages import needed
 from ostrom.whole_files import write_whole
 
 CHECKPOINT = "checkpoint.pt"
+SECONDS = 30.0
+"""A checkpoint at least so often, where steps are slow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,8 @@ def train(
     optimizer = torch.optim.AdamW(list(named.values()), lr=schedule.rate, weight_decay=0.0)
     progress = Progress(0, schedule.total(len(examples)))
     _resume(folder / CHECKPOINT, identity, progress, layers, optimizer)
-    until = None if minutes is None else time.monotonic() + 60 * minutes
+    saved = time.monotonic()
+    until = None if minutes is None else saved + 60 * minutes
     model.train()
     for step, batch in enumerate(batches(examples, schedule.batch, schedule.micro, progress.total, seed)):
         if step < progress.step:
@@ -112,9 +115,12 @@ def train(
         progress.losses.append(round(total, 6))
         if tell is not None:
             tell(progress)
-        stop = until is not None and time.monotonic() >= until
-        if (progress.step % every == 0 or stop) and not progress.done:
+        now = time.monotonic()
+        stop = until is not None and now >= until
+        # When checkpoints are made changes nothing in the result: chance follows the step.
+        if (progress.step % every == 0 or now - saved >= SECONDS or stop) and not progress.done:
             _save(folder / CHECKPOINT, identity, progress, named, optimizer)
+            saved = time.monotonic()
         if stop and not progress.done:
             break
     model.eval()

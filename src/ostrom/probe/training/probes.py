@@ -12,7 +12,7 @@ from ostrom.probe.training.packages import needed
 from ostrom.whole_files import write_whole
 
 PROBES = "logprobs.json"
-EXAMPLES, TOP = 3, 8
+EXAMPLES, TOP = 2, 8
 PLACES = (0, 8)
 """After so many tokens of the reply."""
 
