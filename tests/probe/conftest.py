@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +35,13 @@ def collected(*traces: Trace) -> Stage:
 
 
 @pytest.fixture(scope="session")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny random Llama as a GGUF file."""
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A tiny random Llama as a GGUF file, and a cache of its own for what is made from it."""
     for package in ("torch", "transformers", "gguf"):
         pytest.importorskip(package, reason="make train installs the extra train")
-    return write_tiny(tmp_path_factory.mktemp("tiny") / "tiny.gguf")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OSTROM_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield write_tiny(tmp_path_factory.mktemp("tiny") / "tiny.gguf")
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,9 @@ from tests.cli.conftest import Command
 from tests.probe.tiny import OPTIONS, SETTINGS, STEPS, TEMPLATE, train_tiny, write_corpus, write_tiny
 
 from ostrom.errors import StudyError, UsageError
+from ostrom.models import open_model
 from ostrom.models.embedded.adapters import GGUF, find_adapter
+from ostrom.models.embedded.dequantise import dequantised
 from ostrom.probe.training.base import find_base, load_tokens
 from ostrom.probe.training.data import encode
 from ostrom.probe.training.loop import CHECKPOINT
@@ -170,14 +172,38 @@ def test_the_converted_adapter_plays_with_the_log_probabilities_of_the_training(
     from ostrom.probe.training import convert
 
     found = compared.parity(trained.folder, trained.folder / GGUF, tiny, 1)
-    assert found.held and found.adapter < 0.02 and found.base < 0.02 and found.moved > 1
+    assert (
+        found.held and found.exact < 0.02 and found.adapter < 0.02 and found.base < 0.02 and found.moved > 1
+    )
     # Without the permutation of q and k the adapter is another one.
     monkeypatch.setattr(convert, "permuted", lambda rows, heads: rows)
     wrong = tmp_path / "wrong"
     wrong.mkdir()
     (wrong / WEIGHTS).write_bytes((trained.folder / WEIGHTS).read_bytes())
     made = convert.to_gguf(wrong, tiny, find_base(str(tiny)).sha256, 32)
-    assert compared.parity(trained.folder, made, tiny, 1).adapter > 0.05
+    off = compared.parity(trained.folder, made, tiny, 1)
+    assert off.exact > 0.05 and off.adapter > 0.05
+
+
+def test_a_quantised_base_plays_as_trained_on_its_weights_in_float32(
+    tiny: Path, corpus: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("xllamacpp")
+    base = write_tiny(tmp_path / "bits4.gguf", bits4=True)
+    found = train_tiny(base, corpus, tmp_path / "adapter").parity
+    assert (
+        found is not None and found.held and found.exact < 0.02 < found.base and found.exact < found.adapter
+    )
+    made = dequantised(base)
+    stamp = made.stat().st_mtime_ns
+    assert dequantised(base) == made and made.stat().st_mtime_ns == stamp and dequantised(tiny) != made
+    # The adapter belongs to the file that it was trained on, in either form, and to no other.
+    model = open_model(f"embedded/{base}", adapter=str(tmp_path / "adapter"), precision="float32")
+    assert model.describe()["file"] == made.name and tiny.is_file()
+    with pytest.raises(StudyError, match="was trained on another model"):
+        open_model(f"embedded/{tiny}", adapter=str(tmp_path / "adapter"), precision="float32")
+    with pytest.raises(StudyError, match="allowed: file, float32"):
+        open_model(f"embedded/{base}", precision="float64")
 
 
 def test_an_adapter_of_another_base_is_refused(tiny: Path, trained: Trained, tmp_path: Path) -> None:

@@ -32,7 +32,9 @@ def byte_letters() -> list[str]:
     return [letters[byte] for byte in range(256)]
 
 
-def write_tiny(path: Path, *, seed: int = 0, end: str = "<|im_end|>", template: str = TEMPLATE) -> Path:
+def write_tiny(
+    path: Path, *, seed: int = 0, end: str = "<|im_end|>", template: str = TEMPLATE, bits4: bool = False
+) -> Path:
     """Write the model; ``end`` is the token that its metadata names as the end of a turn."""
     import gguf
 
@@ -84,7 +86,10 @@ def write_tiny(path: Path, *, seed: int = 0, end: str = "<|im_end|>", template: 
             ("attn_output", WIDTH, WIDTH), ("ffn_gate", MIDDLE, WIDTH), ("ffn_up", MIDDLE, WIDTH),
             ("ffn_down", WIDTH, MIDDLE),
         ):  # fmt: skip
-            writer.add_tensor(f"blk.{n}.{name}.weight", matrix(rows, columns))
+            values, kind = matrix(rows, columns), gguf.GGMLQuantizationType.Q4_1 if bits4 else None
+            if kind is not None:
+                values = gguf.quants.quantize(values, kind)
+            writer.add_tensor(f"blk.{n}.{name}.weight", values, raw_dtype=kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

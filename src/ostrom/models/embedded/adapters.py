@@ -36,13 +36,18 @@ def find_adapter(name: str, model: Path) -> Adapter:
     if told.get("general.type") != "adapter":
         raise StudyError("is a GGUF file, but no adapter", key="settings.adapter", found=name)
     wanted = told.get(BASE_KEY)
-    if wanted is not None and wanted != (own := _hash(model, model.stat().st_mtime_ns)):
+    if wanted is not None and wanted != (own := model_hash(model)):
         raise StudyError(
             f"was trained on another model (sha256 {str(wanted)[:12]}…) than {model.name} ({own[:12]}…)",
             key="settings.adapter",
             found=name,
         )
-    return Adapter(path, _hash(path, path.stat().st_mtime_ns))
+    return Adapter(path, model_hash(path))
+
+
+def model_hash(path: Path) -> str:
+    """The sha256 of a model file or an adapter; computed once for as long as the file does not change."""
+    return _hash(path, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=64)

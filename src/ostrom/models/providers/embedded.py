@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 from ostrom.errors import StudyError, UnknownName, UsageError
 from ostrom.models import client_name
 from ostrom.models.embedded.adapters import find_adapter
+from ostrom.models.embedded.dequantise import dequantised
 from ostrom.models.embedded.model import PARAMS, EmbeddedModel, Mode
 from ostrom.models.embedded.progress import bar
 from ostrom.models.embedded.weights import WEIGHTS, fetch
 
 __all__ = ["PARAMS", "PROVIDER", "VARIANTS", "check"]
+
+Precision = Literal["file", "float32"]
 
 VARIANTS = ("adapter", "scale")
 """Settings by which clients of one model may differ within a study: they share its weights."""
@@ -37,9 +40,12 @@ def _open(
     timeout: float = 600.0,
     adapter: str | None = None,
     scale: float | None = None,
+    precision: Precision = "file",
 ) -> EmbeddedModel:
     if mode not in get_args(Mode):
         raise StudyError("unknown mode", key="mode", found=mode, allowed=get_args(Mode))
+    if precision not in get_args(Precision):
+        raise StudyError("unknown precision", key="precision", found=precision, allowed=get_args(Precision))
     if mode == "reproducible" and slots not in (None, 1):
         raise StudyError("mode reproducible has one slot; mode fast has more", key="slots", found=slots)
     if scale is not None and adapter is None:
@@ -51,16 +57,17 @@ def _open(
         with bar(f"fetching embedded/{model}") as progress:
             path = fetch(model, progress)
         sha256 = WEIGHTS[model].sha256
+    found = None if adapter is None else find_adapter(adapter, path)
     return EmbeddedModel(
         client_name(f"embedded/{model}", {"adapter": adapter, "scale": scale}),
-        path,
+        dequantised(path) if precision == "float32" else path,
         mode=mode,
         slots=slots,
         threads=threads,
         context=context,
         timeout=timeout,
         sha256=sha256,
-        adapter=None if adapter is None else find_adapter(adapter, path),
+        adapter=found,
         scale=1.0 if scale is None else float(scale),
     )
 
