@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
+from ostrom.agents.strategy import Strategy
 from ostrom.analysis.measure import Measure
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.studies.load import load_study, parse_yaml
 from ostrom.studies.plan import StudyPlan
-from ostrom.testing import check_game, check_measure
+from ostrom.testing import check_game, check_measure, check_strategy
 
 TEXT = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
@@ -47,6 +50,14 @@ def test_every_room_is_in_the_plan_of_the_house() -> None:
     source = Path(__file__).parents[2] / "src" / "ostrom"
     rooms = {p.name for p in source.iterdir() if p.is_dir() and p.name != "__pycache__"}
     assert all(re.search(rf"^    .*\b{room}\b", TEXT, re.MULTILINE) for room in rooms), rooms
+
+
+def test_the_strategy_is_one() -> None:
+    names: dict[str, type[Strategy]] = {}
+    exec(block("python", "TitForTwoTats"), names)
+    check_strategy(names["STRATEGY"])
+    with pytest.raises(TypeError, match="memory_depth must be 0 or more, or UNBOUNDED"):
+        exec(block("python", "TitForTwoTats").replace("memory_depth = 2", "memory_depth = None"), {})
 
 
 def test_the_measure_is_one() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path
 
 STUDY = """\
@@ -106,6 +107,40 @@ seats:
 factors: {treatment: condition}
 """
 REFERENCE = "game,model,value\nprisoners_dilemma,Model A,0.5\nstag_hunt,Model A,0.7\nstag_hunt,Model B,0.8\n"
+STORIES = """\
+name: fifth-stories
+title: Stories of a harbour
+game: scenario:harbour/first_night
+mechanism: none
+types: {any: "random:0.5"}
+seating: self
+vary:
+  scenario: {set: game, to: {from: scenarios, family: harbour}}
+seeds: 3
+"""
+EXHIBITS = """\
+exhibits:
+  - name: Table 1
+    title: Cooperation in the last round
+    study: lending
+    rows: [game, model]
+    columns: [measure]
+    where: {measure: last_action}
+  - name: Figure 1
+    title: Cooperation in the last round
+    study: lending
+    panels: [{chart: bars, measure: last_action, x: game, colour: agent, bands: sd}, fifth_matches]
+"""
+
+
+def story(name: str) -> str:
+    """A file of a shipped family, as one of another family that says where it is published."""
+    text = files("ostrom.games.scenarios").joinpath("families", "theatre", f"{name}.yaml").read_text("utf-8")
+    return text.replace("family: theatre", "family: harbour").replace(
+        "\nroles:", "\ncitation: A made-up fifth paper\nroles:"
+    )
+
+
 CHART = '''\
 """A kind of chart of another package: only a table."""
 
@@ -142,6 +177,10 @@ fifth_again = fifth_paper.claims:REFERENCE
 FILES = {
     "fifth_paper/__init__.py": '"""A fifth paper."""\n',
     "fifth_paper/studies/lending.yaml": STUDY,
+    "fifth_paper/studies/fifth-stories.yaml": STORIES,
+    "fifth_paper/scenarios/harbour/cast.yaml": story("cast"),
+    "fifth_paper/scenarios/harbour/first_night.yaml": story("first_night"),
+    "fifth_paper/exhibits.yaml": EXHIBITS,
     "fifth_paper/reference.csv": REFERENCE,
     "fifth_paper/claims.py": CLAIMS,
     "fifth_paper/measures/__init__.py": "",

@@ -68,6 +68,10 @@ def test_a_fifth_paper_needs_no_change_of_ours(commands: Commands, tmp_path: Pat
         "import|rounds.csv|--mapping|fifth-rounds|--name|people",
         "test|people|cooperation|--factor|treatment|--json",
         "show|measure|last_action",
+        "report|lending|--as-paper",
+        "run|fifth-stories",
+        "show|game|scenario:harbour/first_night",
+        "estimate|fifth-stories|cooperation|--by|scenario|--json",
     ]  # fmt: skip
     made = dict(zip(lines, commands(*lines, installed=[place]), strict=True))
     for line, (code, _, err) in made.items():
@@ -87,6 +91,11 @@ def test_a_fifth_paper_needs_no_change_of_ours(commands: Commands, tmp_path: Pat
     assert json.loads(made["report|lending|--json"][1])["failures"] == []
     compared = json.loads(made["compare|lending|--json"][1])
     assert "0.7" in json.dumps(compared) and "fifth" in json.dumps(compared)
+    paper = tmp_path / "runs" / "lending" / "report" / "as-paper"
+    assert "Cooperation in the last round" in (paper / "index.html").read_text()
+    assert "A made-up fifth paper" in made["show|game|scenario:harbour/first_night"][1]
+    [told] = json.loads(made["estimate|fifth-stories|cooperation|--by|scenario|--json"][1])["estimates"]
+    assert (told["scenario"], told["n"]) == ("first_night", 3)
     tested = json.loads(made["test|people|cooperation|--factor|treatment|--json"][1])
     assert [g["treatment"] for g in tested["groups"]] == ["told", "untold"]
     assert [g["matches"] for g in tested["groups"]] == [4, 4]

@@ -37,6 +37,12 @@ class Strategy(ABC):
     """Whether the rule has no meaning with more than one co-player."""
     tolerance: int = 0
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        depth = vars(cls).get("memory_depth", 0)
+        if not isinstance(depth, property) and not (isinstance(depth, int | float) and depth >= 0):
+            raise TypeError(f"{cls.__name__}: memory_depth must be 0 or more, or UNBOUNDED (found {depth!r})")
+
     @abstractmethod
     def move(self, past: Past) -> float:
         """The chance of cooperating after this past."""

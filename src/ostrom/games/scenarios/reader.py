@@ -14,17 +14,18 @@ from ostrom.games.scenarios.proof import prove
 from ostrom.games.scenarios.scenario import CLAIMS_OF_CLASS, Action, Canonical, Role, Scenario
 from ostrom.games.scenarios.schema import CanonicalEntry, CanonicalPair, CastFile, RoleEntry, ScenarioFile
 from ostrom.games.scenarios.table import read_profile, read_table
+from ostrom.registry import NamedFiles, broken_note, replication_files
 
 CAST = "cast.yaml"
 
 
 def families() -> list[str]:
-    """Names of the families that come with Ostrom.
+    """Names of the families that come with Ostrom and with installed replications.
 
     >>> families()
     ['archive', 'commons', 'data-alliance', 'festival', 'newsroom', 'theatre']
     """
-    return sorted(folder.name for folder in _shipped().iterdir() if folder.joinpath(CAST).is_file())
+    return sorted(_folders())
 
 
 def scenarios(family: str) -> list[str]:
@@ -156,6 +157,7 @@ def _build(written: ScenarioFile, cast: CastFile | None, file: str) -> Scenario:
         payoffs=tuple(table.values()),
         group=_group(written.subtype, cast),
         author=written.author or "",
+        **({"citation": cast.citation} if cast is not None and cast.citation else {}),
     )
     proof = prove(scenario)
     if not proof.holds:
@@ -216,12 +218,18 @@ def _check_labels(written: ScenarioFile, cast: CastFile | None, file: str) -> No
         raise StudyError("unknown subtype", file=file, key="subtype", found=written.subtype, allowed=known)
 
 
-def _shipped() -> Traversable:
-    return files("ostrom.games.scenarios").joinpath("families")
+@cache
+def _folders() -> NamedFiles:
+    """The folder of every family: ours, and those under ``scenarios/`` of a replication."""
+    found = replication_files("scenarios", "", "family of scenarios")
+    for folder in files("ostrom.games.scenarios").joinpath("families").iterdir():
+        found.put(folder.name, folder, "ostrom")
+    for name in [name for name, folder in found.items() if not folder.joinpath(CAST).is_file()]:
+        del found[name]
+    return found
 
 
 def _family_folder(family: str) -> Traversable:
-    known = families()
-    if family not in known:
-        raise UnknownName("scenario family", family, known)
-    return _shipped().joinpath(family)
+    if (folder := _folders().named(family)) is None:
+        raise UnknownName("scenario family", family, families(), broken_note())
+    return folder

@@ -79,6 +79,8 @@ class Scenario:
     """The group of subtypes that the family's cast lists the subtype in."""
     author: str = ""
     """The model that wrote the story; empty where people did."""
+    citation: str = "after Manoranjan & Gaikwad (2026), When Personas Override Payoffs"
+    """Where the story is published; by default the paper that this form of a scenario comes from."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -111,7 +113,7 @@ class Scenario:
             defective=self.indices(self.tragedy.profile),
             roles=tuple(role.key for role in self.roles),
             title=self.title,
-            citation="after Manoranjan & Gaikwad (2026), When Personas Override Payoffs",
+            citation=self.citation,
             params={
                 "scenario": f"{self.family}/{self.name}",
                 "class": self.scenario_class,

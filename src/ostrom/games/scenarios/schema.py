@@ -99,11 +99,12 @@ class CastFile(_ScenarioFile):
     """A family's ``cast.yaml``: what its scenarios have in common.
 
     ``class_titles`` gives the three classes names that suit the family's story; ``subtypes``, when given,
-    lists by group the only subtypes its scenarios may name.
+    lists by group the only subtypes its scenarios may name; ``citation`` says where its stories are published.
     """
 
     family: Name
     title: Text
+    citation: Text | None = None
     roles: list[RoleEntry] = Field(min_length=2)
     canonical: CanonicalPair
     class_titles: dict[ScenarioClass, Text] = Field(default_factory=dict)
