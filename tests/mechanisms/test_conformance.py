@@ -48,6 +48,23 @@ SHORT: dict[str, list[dict[str, Any]]] = {
         },
         {"rounds": 2, "network": {"name": "communities", "degree": 2}, "window": 0},
     ],
+    "evolution": [
+        {"genomes": ["Be kind. Be fair."], "generations": 2},
+        {
+            "genomes": ["Be kind. Be fair.", "Win."],
+            "under": {"name": "repetition", "rounds": 2},
+            "generations": 2,
+            "meetings": 2,
+            "mutation": {"share": 1.0, "crossover": 0.5},
+            "selection": "imitation",
+        },
+        {
+            "genomes": ["Win."],
+            "under": {"name": "reputation", "rounds": 2},
+            "generations": 2,
+            "selection": "moran",
+        },
+    ],
     "contracting": [{}, {"bound": 1}],
     "cheap_talk": [{}, {"rounds": 2, "length": 5}],
     "punishment": [{"rounds": 2}, {"rounds": 2, "most": 4, "discount": 0.9}],

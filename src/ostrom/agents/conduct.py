@@ -13,6 +13,7 @@ by cooperating with a chance of at least one half.
 | delegate | if all delegating is an equilibrium in which all cooperate | never |
 | if_alike | if all taking it is an equilibrium | never |
 | message | say nothing | say nothing |
+| paraphrase | the sentence as it is | the same |
 | punish | having cooperated: one unit for every co-player who did not | never |
 | disarm | one step of 25 below what the most armed co-player keeps | never |
 | link | cut a neighbour who did not cooperate last; propose to somebody who did | cut nobody; the same |
@@ -64,6 +65,11 @@ def message(strategy: Strategy, view: View, form: Form) -> Any:  # noqa: ARG001
     if not isinstance(form, Record) or "message" not in form.schema["properties"]:
         raise StudyError(f"strategy {strategy.name} can only answer a 'message' decision with text")
     return {"message": ""}
+
+
+def paraphrase(strategy: Strategy, view: View, form: Form) -> str:  # noqa: ARG001
+    """A script has no other words: the sentence as it is."""
+    return str(view.facts["sentence"])
 
 
 def predict(strategy: Strategy, view: View, form: Form) -> str:
@@ -169,6 +175,7 @@ def _cooperated_last(view: View, record: Mapping[str, Any]) -> bool | None:
 
 CONDUCT: Mapping[str, Conduct] = {
     "message": message,
+    "paraphrase": paraphrase,
     "predict": predict,
     "design": design,
     "vote": vote,

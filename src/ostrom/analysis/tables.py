@@ -28,8 +28,8 @@ VECTOR = 2048
 
 TYPES: Mapping[str, type] = {
     **dict.fromkeys(
-        "match seed player seat target rounds_played step round complaints policies missed_decisions refusals try id "
-        "tokens_in tokens_out tokens_cached tokens_reasoning status".split(),
+        "match seed generation player seat target rounds_played step round complaints policies missed_decisions "
+        "refusals try id tokens_in tokens_out tokens_cached tokens_reasoning status".split(),
         int,
     ),
     **dict.fromkeys(
@@ -85,6 +85,8 @@ def factor_types(rows: Rows) -> dict[str, type]:
         types[factor.name] = _common_type(level.label for level in factor.levels)
         for trait in factor.traits:
             types[trait] = _common_type(level.traits.get(trait) for level in factor.levels)
+    if getattr(rows.plan, "generations", 1) > 1:
+        types["generation"] = int
     types.update({name: _common_type(values) for name, values in attributes_of(rows.plan).items()})
     return types
 

@@ -184,7 +184,7 @@ class Rows:
         decision: Decision,
         part: str,
         answers: Mapping[Any, Any],
-        played: Mapping[tuple[int, int], Round],
+        played: Mapping[tuple[int, int, int], Round],
     ) -> Row:
         answer, complaints, _ = answers[step, decision.player, part]
         view, seat = decision.view, decision.view.seat
@@ -222,7 +222,8 @@ class Rows:
         if self.people is not None:
             row |= self.people.of_decision(unit, decision.player, facts)
         if decision.kind == "act" and not part:
-            self._act(row, unit, decision, answer, played.get((view.round, decision.player)))
+            meeting = view.facts.get("meeting", 0)
+            self._act(row, unit, decision, answer, played.get((meeting, view.round, decision.player)))
         return row
 
     def _act(self, row: Row, unit: Unit, decision: Decision, answer: Any, round_: Round | None) -> None:
@@ -265,10 +266,14 @@ def _agent(seated: Seated) -> Row:
     }
 
 
-def _played(outcome: Outcome | None, steps: list[list[Decision]]) -> dict[tuple[int, int], Round]:
-    """Rounds by number and player; of an unfinished match, those that some seat has seen."""
+def _played(outcome: Outcome | None, steps: list[list[Decision]]) -> dict[tuple[int, int, int], Round]:
+    """Rounds by meeting, number and player; of an unfinished match, those that some seat has seen."""
     rounds = outcome.rounds if outcome is not None else steps[-1][0].view.history if steps else []
-    return {(r.number, player): r for r in rounds for player in (r.players or range(len(r.payoffs)))}
+    return {
+        (r.facts.get("meeting", 0), r.number, player): r
+        for r in rounds
+        for player in (r.players or range(len(r.payoffs)))
+    }
 
 
 def _cooperation(unit: Unit, rounds: Any) -> dict[int, float]:

@@ -66,6 +66,8 @@ class PromptRenderer:
         self, decision: Decision, shown: Shown, rng: np.random.Generator | None, extra: Mapping[str, Any]
     ) -> Prompt:
         """The whole prompt of a decision; ``rng`` draws the order of the options where it is shuffled."""
+        if decision.view.facts.get("alone"):
+            return self._question_alone(decision, extra)
         decision = self._titled(shifted(decision, shown.before))
         view = decision.view
         order = self._order(view.game, view.seat, rng)
@@ -106,15 +108,29 @@ class PromptRenderer:
         page.stub = self.library.fill("answers/stub.txt", {**values, **self._offered(form, options)})
         return page
 
+    def _question_alone(self, decision: Decision, extra: Mapping[str, Any]) -> Prompt:
+        """A question that has nothing to do with the game: no rules, no past, nothing in the role of the system."""
+        view, form = decision.view, decision.form
+        values = self._values(view, self._order(view.game, view.seat, None), {**extra, "kind": decision.kind})
+        instruction = self._instruct(form, {}, values, self._answer_file(form))
+        question = self.library.fill(self._question_file(decision), values)
+        told = {**values, "past": None, "question": question, "instruction": instruction}
+        return Prompt(self.library.fill("turn.txt", told), {}, instruction)
+
     def _system(self, values: Mapping[str, Any]) -> str:
         """What is said in the role of the system."""
         told = {"persona": self.blocks.introduction(values), "persona_in": self.persona_in}
         return self.library.fill("system.txt", {**values, **told, "system": self._own_system(values)})
 
     def _own_system(self, values: Mapping[str, Any]) -> str | None:
-        """The agent's own system prompt: a file in systems/, which may speak of the game's words, or a text."""
+        """The agent's own system prompt: a file in systems/, which may speak of the game's words, or a text.
+
+        An instruction that a player carries (``facts.instruction``) follows it.
+        """
         file = f"systems/{self.system}.txt"
-        return self.library.fill(file, values) if self.library.has(file) else self.system
+        own = self.library.fill(file, values) if self.library.has(file) else self.system
+        carried = values["facts"].get("instruction")
+        return own if carried is None else "\n\n".join(filter(None, (own, carried)))
 
     def _lasting(self, view: View, form: Form) -> bool:
         """Whether nothing but the past and the question of a prompt speaks of what changes from round to round."""

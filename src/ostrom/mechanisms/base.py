@@ -46,6 +46,13 @@ class Mechanism(ABC):
         changed.missing = missing
         return changed
 
+    generations: int = 1
+    """How many units of work follow each other, each given what the one before came to."""
+
+    def generation(self, number: int) -> Mechanism:  # noqa: ARG002
+        """These rules in a later generation, counted from 0."""
+        return self
+
     spreads: bool = False
     """Whether players may take over each other's ways of playing while a match goes on."""
 

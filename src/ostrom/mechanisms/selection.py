@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import exp, fsum
 
+import numpy as np
+
 RULES = ("death-birth", "imitation", "pairwise")
 
 
@@ -65,3 +67,53 @@ def drawn(chances: Sequence[float], u: float) -> int | None:
         if u < passed:
             return place
     return None
+
+
+POPULATION_RULES = ("proportional", "tournament", "moran", "imitation")
+
+
+def next_parents(
+    rule: str,
+    payoffs: Sequence[float],
+    rng: np.random.Generator,
+    *,
+    strength: float,
+    size: int,
+    births: int,
+    least: float,
+) -> tuple[list[int], list[bool]]:
+    """The parent of every member of the next generation, and whether the member is newborn.
+
+    ``proportional``: all are born anew, parents drawn in proportion to payoff above ``least``. ``tournament``: all are
+    born anew, each from the best of ``size`` drawn members. ``moran``: ``births`` times one is born, its parent drawn
+    in proportion to fitness, and takes the place of anybody. ``imitation``: everybody looks at another member and takes
+    over with chance 1 / (1 + exp(-strength x difference)); the others stay as they are.
+
+    >>> next_parents("moran", [1.0], np.random.default_rng(0), strength=1.0, size=2, births=1, least=0.0)
+    ([0], [True])
+    """
+    count = len(payoffs)
+    if rule == "proportional":
+        above = np.maximum(np.asarray(payoffs, dtype=np.float64) - least, 0.0)
+        total = float(above.sum())
+        shares = above / total if total > 0 else np.full(count, 1 / count)
+        return [int(p) for p in rng.choice(count, size=count, p=shares)], [True] * count
+    if rule == "tournament":
+        drawn_by = rng.integers(count, size=(count, size))
+        return [int(max(row, key=lambda p: payoffs[p])) for row in drawn_by], [True] * count
+    parents, newborn = list(range(count)), [False] * count
+    if rule == "imitation":
+        for member in range(count):
+            other = int(rng.integers(count - 1)) if count > 1 else member
+            other += count > 1 and other >= member
+            if rng.random() < fermi(strength * (payoffs[other] - payoffs[member])) and other != member:
+                parents[member], newborn[member] = other, True
+        return parents, newborn
+    for _ in range(births):
+        weights = fitness([payoffs[p] for p in parents], strength)
+        total = fsum(weights)
+        place = drawn([weight / total for weight in weights], float(rng.random()))
+        parent = parents[count - 1 if place is None else place]
+        dies = int(rng.integers(count))
+        parents[dies], newborn[dies] = parent, True
+    return parents, newborn

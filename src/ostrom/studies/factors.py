@@ -76,7 +76,7 @@ def read_factors(vary: Mapping[str, Any], file: str | None = None) -> tuple[Fact
 
 
 RESERVED = frozenset(
-    "run match unit seed step round player seat agent kind part target answer action label options "
+    "run match unit seed generation step round player seat agent kind part target answer action label options "
     "cooperative payoff expected probabilities p_cooperate reading invalid missed complaints score state reason "
     "agent_id agent_memory agent_style role opponents rounds_played cooperation expected_score policies facts "
     "missed_decisions note rationale copied branch counterfactual sample".split()

@@ -71,12 +71,13 @@ def forecast(plan: StudyPlan, prices: Mapping[str, Any] | None = None) -> Foreca
         retries_per_decision=plan.retries,
     )
     units = (plan.unit(index) for index in range(len(plan) // plan.study.seeds))
-    known: dict[tuple[int, int, int], PerCall] = {}
+    known: dict[tuple[Any, ...], PerCall] = {}
 
     def per_call(unit: Unit, seated: Seated, player: int) -> PerCall:
-        """Members of a society are many and asked alike: one of each type and seat is looked at."""
+        """Members of a society are many and asked alike, in all generations: one of each type and seat is looked at."""
         alike = player % unit.game.seats if unit.mechanism.society and not seated.observes else player
-        key = (unit.index, id(seated.config), alike)
+        told = tuple((name, str(level)) for name, level in unit.cell.items() if name != "generation")
+        key = (told, unit.kind, unit.game.name, id(seated.config), alike, len(unit.players), unit.seat)
         if key not in known:
             known[key] = _per_call(plan, unit, seated, player)
         return known[key]

@@ -24,13 +24,14 @@ from ostrom.people.questions import Questionnaire
 from ostrom.people.schema import People, Step
 from ostrom.people.visit import Visit
 from ostrom.registry import parse_spec
+from ostrom.studies.cell import Cell
 from ostrom.studies.checks import check_framing_labels, check_memory, check_strategies
 from ostrom.studies.load import validate
 from ostrom.studies.paths import merge, on_top, put
 from ostrom.studies.people_tables import PeopleTables
 from ostrom.studies.people_texts import localised, questionnaire
 from ostrom.studies.places import spelled_out
-from ostrom.studies.plan import Cell, StudyPlan, _json, _key
+from ostrom.studies.plan import StudyPlan, _json, _key
 from ostrom.studies.rehearsal import rehearsed_facts
 from ostrom.studies.schema import StudyFile
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement, product
 from typing import Any
@@ -27,6 +26,7 @@ from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.memory import memories
+from ostrom.studies.cell import Cell
 from ostrom.studies.checks import (
     check_attributes,
     check_cell,
@@ -53,32 +53,6 @@ MOST_UNITS = 2**53
 """Numbers of matches stay exact wherever tables are read."""
 CHECK_ALL = 2000
 """Up to so many cells every one is checked before the first match; beyond, every level is, once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One combination of levels, resolved."""
-
-    labels: Mapping[str, Any]
-    game: Game
-    mechanism: Mechanism
-    types: Mapping[str, AgentConfig]
-    seats: Mapping[int, Mapping[str, Any]]
-    seatings: tuple[tuple[Seated, ...], ...]
-    preparations: tuple[tuple[str, int], ...] = ()
-    """Type and seat of every player that has to prepare something before the matches."""
-    traits: Mapping[str, Any] = field(default_factory=dict)
-    """Columns that follow from the levels; they are no part of what identifies a unit."""
-
-    @property
-    def columns(self) -> Mapping[str, Any]:
-        """What tables say about the cell."""
-        return {**self.labels, **self.traits} if self.traits else self.labels
-
-    @property
-    def size(self) -> int:
-        """How many units the cell has per replicate."""
-        return len(self.preparations) + len(self.seatings)
 
 
 class StudyPlan:
@@ -138,12 +112,13 @@ class StudyPlan:
             )
             for f in self.factors
         ]
-        starts, total, self.preparations = [], 0, 0
+        starts, total, self.preparations, self.generations = [], 0, 0, 1
         for number, levels in enumerate(self.grid):
             key = tuple(level for level, counts in zip(levels, relevant, strict=True) if counts)
             if key not in sizes:
                 cell = self._cell(number)
                 sizes[key] = cell.size, len(cell.preparations)
+                self.generations = max(self.generations, cell.mechanism.generations)
             starts.append(total)
             total += sizes[key][0]
             self.preparations += sizes[key][1] * self.study.seeds
@@ -183,12 +158,16 @@ class StudyPlan:
         return replicate, number, rest - self._starts[number]
 
     def units(self) -> Iterator[Unit]:
-        """All units, replicate by replicate; within one, preparations and long matches start first."""
+        """All units, replicate by replicate; within one, preparations and long matches start first.
+
+        Later generations start after all earlier ones.
+        """
         order = self._order()
-        for replicate in range(self.study.seeds):
-            for number in order:
-                for place in range(self._cell(number).size):
-                    yield self._unit(replicate, number, place)
+        for generation in range(self.generations):
+            for replicate in range(self.study.seeds):
+                for number in order:
+                    for place in self._cell(number).places(generation):
+                        yield self._unit(replicate, number, place)
 
     def _order(self) -> range | list[int]:
         """Cells with the longest matches first, so that no long match trails at the end."""
@@ -215,14 +194,17 @@ class StudyPlan:
                 index, key, seed, cell.columns, cell.game, preparation,
                 (self._seated(cell, name, seat),), kind="preparation", seat=seat,
             )  # fmt: skip
-        players = cell.seatings[place - len(cell.preparations)]
-        needs: tuple[int, ...] = ()
+        players, generation = cell.seating(place)
+        mechanism, needs = cell.mechanism.sized(len(players)), tuple[int, ...]()
         if cell.preparations:
             places = {owner: i for i, owner in enumerate(cell.preparations)}
             needs = tuple(first + places[p.name, seat] for seat, p in enumerate(players))
-        mechanism = cell.mechanism.sized(len(players))
-        key = _key(cell.labels, [p.name for p in players])
-        return Unit(index, key, seed, cell.columns, cell.game, mechanism, players, needs)
+        who, columns = [p.name for p in players], cell.columns
+        if mechanism.generations > 1:
+            mechanism, columns = mechanism.generation(generation), {**columns, "generation": generation}
+            needs = (index - len(cell.seatings),) if generation else ()
+            who.append(f"generation {generation}")
+        return Unit(index, _key(cell.labels, who), seed, columns, cell.game, mechanism, players, needs)
 
     def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         """Units that together ask every question, with the configurations that are asked there (see prompts)."""
@@ -233,7 +215,7 @@ class StudyPlan:
                     configs = [self._seated(cell, *cell.preparations[place]).config]
                     pairs = {(id(config), -1 - id(cell.mechanism)) for config in configs}
                 else:
-                    configs = [seated.config for seated in cell.seatings[place - len(cell.preparations)]]
+                    configs = [seated.config for seated in cell.seating(place)[0]]
                     pairs = {(id(config), id(cell.mechanism)) for config in configs}
                 if not pairs <= met:
                     met |= pairs

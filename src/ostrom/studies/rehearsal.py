@@ -30,7 +30,7 @@ def rehearse(plan: HasUnits, unit: Unit, enough: int) -> dict[int, list[Decision
         if isinstance(decisions, Outcome) or step == MOST_STEPS:
             break
         for decision in decisions:
-            asked[decision.player].append(decision)
+            asked[decision.player if decision.agent is None else decision.agent].append(decision)
         if all(len(known) >= enough for known in asked.values()):
             break
     return {player: known[:enough] for player, known in asked.items()}

@@ -30,7 +30,9 @@ def random_answer(form: Form, rng: np.random.Generator) -> Answer:
         case Record(schema=schema):
             return Answer(_value(schema, rng), "exact")
         case Text(characters=characters):
-            return Answer(_text(min(characters, 100), rng), "exact")
+            # A text is never empty, and what frames it is not part of it.
+            plain = " ".join(word for word in _text(min(characters, 100), rng).split() if word.isalnum())
+            return Answer(plain or WORDS[0], "exact")
 
 
 def _mixture(form: Mixture, rng: np.random.Generator) -> dict[str, int]:

@@ -1,0 +1,321 @@
+"""Evolution: members of a population each carry an instruction, play, are selected by payoff and mutate by paraphrase.
+
+The operators are those that the referee of Tewolde et al. (2026) asks for; every generation is a unit of work that
+needs the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from copy import copy
+from math import ceil
+from typing import Any, ClassVar
+
+from ostrom.answers import Answer, Text
+from ostrom.errors import GameError
+from ostrom.games.game import Game
+from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.genomes import MOST_SENTENCES, Genome, chosen, crossed, sentences, tidy
+from ostrom.mechanisms.parameters import amount, share, whole
+from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
+from ostrom.mechanisms.selection import POPULATION_RULES, next_parents
+from ostrom.streams import Streams, key_of
+from ostrom.values import value
+
+ARMS = ("selected", "drift", "frozen")
+Steps = Generator[list[Decision], Sequence[Answer], list[Genome]]
+Matches = Generator[list[Decision], Sequence[Answer], tuple[list[Round], list[float]]]
+
+
+@value
+class ParentSelection:
+    """Who has offspring (``next_parents``): rule, strength, size of a tournament, births of a Moran process."""
+
+    rule: str = "proportional"
+    strength: float = 1.0
+    size: int = 2
+    births: int = 1
+
+
+@value
+class Mutation:
+    """With chance ``rate`` a newborn's genome has a ``share`` of its sentences said in other words, ``by`` its own
+    agent or by an observer; with chance ``crossover`` it has a second parent."""
+
+    share: float = 0.2
+    rate: float = 1.0
+    crossover: float = 0.0
+    by: str = "own"
+
+
+class Evolution(Mechanism):
+    """``population`` members play ``under`` another mechanism, ``meetings`` times per generation, for ``generations``.
+
+    Each is told its genome, an instruction, in the role of the system. ``genomes`` are the founding instructions, in
+    turn. ``selection`` says who has offspring, ``mutation`` how the offspring differ. ``arm`` is ``selected`` or one of
+    the controls: ``drift`` (the same mutation, parents drawn whatever they earned) and ``frozen`` (everybody stays).
+    """
+
+    society: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        genomes: Sequence[str],
+        under: str | Mapping[str, Any] = "none",
+        population: int = 50,
+        generations: int = 10,
+        meetings: int = 1,
+        selection: Mapping[str, Any] | str | None = None,
+        mutation: Mapping[str, Any] | None = None,
+        arm: str = "selected",
+    ) -> None:
+        from ostrom.mechanisms import mechanisms
+
+        self.rules = mechanisms.build(under, key="mechanism.under")
+        self.name = self.rules.name  # type: ignore[misc]
+        self.told = getattr(self.rules, "told", {})
+        if (
+            isinstance(genomes, str)
+            or not genomes
+            or not all(isinstance(g, str) and sentences(g) for g in genomes)
+        ):
+            raise ValueError(f"genomes must list at least one instruction in words, found {genomes!r}")
+        self.founders = [sentences(genome) for genome in genomes]
+        if (most := max(map(len, self.founders))) > MOST_SENTENCES:
+            raise ValueError(f"genomes may have at most {MOST_SENTENCES} sentences, found {most}")
+        self.size, self.generations = whole("population", population, 2), whole("generations", generations, 1)
+        self.meetings = whole("meetings", meetings, 1)
+        self.selection, self.mutation = _selection(selection), _mutation(mutation)
+        if arm not in ARMS:
+            raise ValueError(f"arm must be one of {', '.join(ARMS)}, found {arm!r}")
+        self.arm, self.number = arm, 0
+        self.observers = int(self.mutation.by == "observer")
+        self.players: int | None = None
+        self.genomes: list[Genome] | None = None
+
+    def check(self, game: Game) -> None:
+        """As the rules that are played under; members have to fill the tables."""
+        if (
+            self.rules.preparation(game, 0) is not None
+            or self.rules.observers
+            or isinstance(self.rules, Evolution)
+        ):
+            raise GameError(
+                f"mechanism evolution: cannot be played under {self.rules.name} (give its designs)"
+            )
+        members = self.members
+        (self.rules.sized(members) if self.rules.society else self.rules).check(game)
+        if not self.rules.society and members % game.seats:
+            raise GameError(
+                f"mechanism evolution: {members} members do not fill tables of {game.seats} seats"
+            )
+
+    def population(self, names: Sequence[str], seats: int) -> Sequence[str]:  # noqa: ARG002
+        """Members shared among the types."""
+        bounds = [self.size * place // len(names) for place in range(len(names) + 1)]
+        return [name for place, name in enumerate(names) for _ in range(bounds[place + 1] - bounds[place])]
+
+    @property
+    def members(self) -> int:
+        """How many play; whoever paraphrases for them does not."""
+        return self.size if self.players is None else self.players - self.observers
+
+    def sized(self, players: int) -> Evolution:
+        """The population of so many players, the observer included."""
+        grown = copy(self)
+        grown.players = players
+        return grown
+
+    def generation(self, number: int) -> Evolution:
+        """The same rules in a later generation."""
+        later = copy(self)
+        later.number = number
+        return later
+
+    def given(self, outcomes: Sequence[Mapping[str, Any]]) -> Evolution:
+        """With the genomes that the generation before has left."""
+        ready = copy(self)
+        ready.genomes = [list(genome) for genome in outcomes[0]["next"]["genomes"]]
+        return ready
+
+    def play(self, game: Game, streams: Streams) -> Play:
+        """Play the matches of a generation, then make the next one."""
+        self.check(game)
+        count = self.members
+        genomes = self.genomes or [list(self.founders[i % len(self.founders)]) for i in range(count)]
+        rounds, scores = yield from self._matches(game, streams, genomes)
+        facts: dict[str, Any] = {"generation": self.number, "genomes": genomes}
+        if self.number + 1 < self.generations:
+            parents, mates, newborn = self._parents(game, scores, streams)
+            bred = [
+                list(genomes[p])
+                if mate is None
+                else crossed(genomes[p], genomes[mate], streams.at(0, i, "crossover"))
+                for i, (p, mate) in enumerate(zip(parents, mates, strict=True))
+            ]
+            offspring = yield from self._mutated(game, bred, newborn, streams)
+            facts["next"] = {"genomes": offspring, "parents": parents, "mates": mates}
+        return Outcome(rounds, (*scores, *[0.0] * self.observers), facts)
+
+    def _matches(self, game: Game, streams: Streams, genomes: list[Genome]) -> Matches:
+        """All matches of a meeting side by side, meeting after meeting."""
+        count, rounds, scores = self.members, list[Round](), [list[float]() for _ in genomes]
+        instructions = [" ".join(genome) for genome in genomes]
+        for meeting in range(self.meetings):
+            order = [int(i) for i in streams.about(meeting, 0, "tables").permutation(count)]
+            seats = count if self.rules.society else game.seats
+            tables = [order[i : i + seats] for i in range(0, count, seats)]
+            rules = self.rules.sized(count) if self.rules.society else self.rules
+            plays = [
+                rules.play(game, Streams(streams.seed, key_of(f"{streams.match} {meeting} {place}")))
+                for place in range(len(tables))
+            ]
+            told: dict[tuple[int, int], tuple[Any, dict[str, Any]]] = {}
+            due = {place: next(play) for place, play in enumerate(plays)}
+            while due:
+                asked = [
+                    self._told(decision, tables[place], instructions, meeting, told)
+                    for place, decisions in due.items()
+                    for decision in decisions
+                ]
+                answers = iter((yield asked))
+                given = {place: [next(answers) for _ in decisions] for place, decisions in due.items()}
+                for place, replies in given.items():
+                    try:
+                        due[place] = plays[place].send(replies)
+                    except StopIteration as stop:
+                        del due[place]
+                        table, ended = tables[place], stop.value
+                        rounds += [_seated(played, table, meeting) for played in ended.rounds]
+                        for player, score in zip(table, ended.scores, strict=True):
+                            scores[player].append(score)
+        return rounds, [sum(earned) / len(earned) for earned in scores]
+
+    def _told(
+        self, decision: Decision, table: Sequence[int], instructions: Sequence[str], meeting: int,
+        told: dict[tuple[int, int], tuple[Any, dict[str, Any]]],
+    ) -> Decision:  # fmt: skip
+        """A question of the match to the member at the table, with its instruction."""
+        member, view = table[decision.player], decision.view
+        known = told.get((member, id(view.facts)))
+        if known is None or known[0] is not view.facts:
+            facts = {**view.facts, "instruction": instructions[member], "meeting": meeting}
+            # The same facts stay the same object, so that what need not be said anew is not.
+            known = told[member, id(view.facts)] = (view.facts, facts)
+        seen = View(view.game, view.seat, view.mechanism, view.round, view.history, known[1], view.names)
+        agent = None if decision.agent is None else table[decision.agent]
+        return Decision(member, decision.kind, seen, decision.form, agent)
+
+    def _parents(
+        self, game: Game, scores: Sequence[float], streams: Streams
+    ) -> tuple[list[int], list[int | None], list[bool]]:
+        count, rule = len(scores), self.selection
+        if self.arm == "frozen":
+            return list(range(count)), [None] * count, [False] * count
+        earned = [0.0] * count if self.arm == "drift" else scores
+        rng = streams.about(self.number, 0, "selection")
+        how = {"strength": rule.strength, "size": rule.size, "births": rule.births}
+        least = float(game.payoffs.min())
+        parents, newborn = next_parents(rule.rule, earned, rng, **how, least=least)  # type: ignore[arg-type]
+        mates: list[int | None] = [None] * count
+        if self.mutation.crossover:
+            others, _ = next_parents("proportional", earned, rng, **how, least=least)  # type: ignore[arg-type]
+            mates = [
+                other if born and rng.random() < self.mutation.crossover else None
+                for other, born in zip(others, newborn, strict=True)
+            ]
+        return parents, mates, newborn
+
+    def _mutated(self, game: Game, bred: list[Genome], newborn: Sequence[bool], streams: Streams) -> Steps:
+        """Have sentences of newborns said in other words, one of each at a time."""
+        places: dict[int, list[int]] = {}
+        for member, genome in enumerate(bred):
+            rng = streams.at(0, member, "mutation")
+            if newborn[member] and self.mutation.share and rng.random() < self.mutation.rate:
+                places[member] = chosen(genome, self.mutation.share, rng)
+        while places:
+            members = sorted(places)
+            answers = yield [
+                self._question(game, member, bred[member][places[member][0]]) for member in members
+            ]
+            for member, answer in zip(members, answers, strict=True):
+                place = places[member].pop(0)
+                bred[member][place] = tidy(str(answer.value)) or bred[member][place]
+                if not places[member]:
+                    del places[member]
+        return bred
+
+    def _question(self, game: Game, member: int, sentence: str) -> Decision:
+        facts = {"alone": True, "sentence": sentence}
+        form = Text(words=max(20, 3 * len(sentence.split())), characters=1000)
+        agent = self.members if self.observers else None
+        return Decision(member, "paraphrase", View(game, 0, self.name, facts=facts), form, agent)
+
+    def _most_paraphrases(self) -> int:
+        """In one generation, by one member."""
+        if self.arm == "frozen" or self.number + 1 >= self.generations or not self.mutation.rate:
+            return 0
+        return ceil(self.mutation.share * max(map(len, self.founders)))
+
+    def most_decisions(self, game: Game) -> int:
+        """Those of the matches, and one per sentence that is said in other words."""
+        return self.members * (self._playing(game) + self._most_paraphrases())
+
+    def _playing(self, game: Game) -> int:
+        """Decisions of one member in the matches of a generation."""
+        society = self.rules.society
+        rules, players = (
+            (self.rules.sized(self.members), self.members) if society else (self.rules, game.seats)
+        )
+        return self.meetings * max(rules.decisions_of(game, seat, players) for seat in range(game.seats))
+
+    def decisions_of(self, game: Game, player: int, players: int) -> int:  # noqa: ARG002
+        """What a member is asked, or whoever paraphrases for all of them."""
+        if player >= self.members:
+            return self.members * self._most_paraphrases()
+        return self._playing(game) + (0 if self.observers else self._most_paraphrases())
+
+    def longest_history(self, game: Game) -> int:
+        """As the rules that are played under say."""
+        return self.rules.longest_history(game)
+
+
+def _seated(played: Round, table: Sequence[int], meeting: int) -> Round:
+    players = tuple(table[p] for p in (played.players or range(len(played.payoffs))))
+    facts = {**played.facts, "meeting": meeting}
+    return Round(
+        played.number, played.actions, played.payoffs, players, played.expected, facts, played.missed
+    )
+
+
+def _selection(given: Mapping[str, Any] | str | None) -> ParentSelection:
+    spec = {"rule": given} if isinstance(given, str) else dict(given or {})
+    _known("selection", spec, ("rule", "strength", "size", "births"))
+    if spec.get("rule", "proportional") not in POPULATION_RULES:
+        raise ValueError(
+            f"selection.rule must be one of {', '.join(POPULATION_RULES)}, found {spec['rule']!r}"
+        )
+    return ParentSelection(
+        spec.get("rule", "proportional"),
+        amount("selection.strength", spec.get("strength", 1.0)),
+        whole("selection.size", spec.get("size", 2), 1),
+        whole("selection.births", spec.get("births", 1), 1),
+    )
+
+
+def _mutation(given: Mapping[str, Any] | None) -> Mutation:
+    spec = dict(given or {})
+    _known("mutation", spec, ("share", "rate", "crossover", "by"))
+    if spec.get("by", "own") not in ("own", "observer"):
+        raise ValueError(f"mutation.by must be own or observer, found {spec['by']!r}")
+    parts = {"share": 0.2, "rate": 1.0, "crossover": 0.0}
+    shares = {key: share(f"mutation.{key}", spec.get(key, usual)) for key, usual in parts.items()}
+    return Mutation(**shares, by=spec.get("by", "own"))
+
+
+def _known(key: str, spec: Mapping[str, Any], allowed: Sequence[str]) -> None:
+    if strange := sorted(set(spec) - set(allowed)):
+        raise ValueError(f"{key} may have {', '.join(allowed)}, found {', '.join(strange)}")
+
+
+MECHANISM = Evolution

@@ -1,0 +1,210 @@
+"""Evolution of instructions: selection follows the theory of its process, mutation changes what it says it changes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from math import exp, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ostrom.agents.scripted import ScriptedAgent
+from ostrom.agents.strategies import strategies
+from ostrom.analysis.dynamics.finite_payoffs import pair_payoffs
+from ostrom.analysis.dynamics.fixation import log_fixation
+from ostrom.analysis.dynamics.moran import Moran
+from ostrom.answers import Answer
+from ostrom.errors import GameError, StudyError
+from ostrom.games import build_game
+from ostrom.mechanisms import mechanisms
+from ostrom.mechanisms.catalog.evolution import Evolution
+from ostrom.mechanisms.genomes import sentences
+from ostrom.mechanisms.protocol import Decision, Outcome
+from ostrom.mechanisms.selection import fermi, next_parents
+from ostrom.streams import Streams
+
+PD = build_game("prisoners_dilemma:coopeval")
+KIND, BAD = "Be a cooperator. Be fair.", "Be a defector. Trust nobody."
+HOW: dict[str, Any] = {"strength": 1.0, "size": 2, "births": 1, "least": 0.0}
+
+
+def generation(
+    rules: Evolution,
+    streams: Streams,
+    paraphrase: Callable[[str], str] = str,
+    seen: list[Decision] | None = None,
+) -> Outcome:
+    """One generation of members who follow their instructions, and of a paraphraser."""
+    agents = [ScriptedAgent(strategies.build("instructed")) for _ in range(rules.members)]
+    play, step = rules.play(PD, streams), 0
+    try:
+        decisions = next(play)
+        while True:
+            answers = []
+            for d in decisions:
+                if seen is not None:
+                    seen.append(d)
+                chance = streams.chance(step, d.player)
+                answers.append(
+                    Answer(paraphrase(d.view.facts["sentence"]), "scripted")
+                    if d.kind == "paraphrase"
+                    else agents[d.player].decide(d, lambda u=chance: u)  # type: ignore[misc]
+                )
+            decisions, step = play.send(answers), step + 1
+    except StopIteration as stop:
+        outcome: Outcome = stop.value
+        return outcome
+
+
+def close(found: int, tries: int, chance: float) -> bool:
+    return abs(found / tries - chance) < 4 * sqrt(chance * (1 - chance) / tries)
+
+
+# -- selection follows its theory ------------------------------------------------------------------------
+
+
+def test_a_mutant_of_constant_fitness_takes_over_as_moran_says() -> None:
+    tries, size, gap, fixed = 1200, 6, 0.5, 0
+    for seed in range(tries):
+        rng, mutant = np.random.default_rng(seed), [True] + [False] * (size - 1)
+        while any(mutant) and not all(mutant):
+            parents, _ = next_parents("moran", [gap * m for m in mutant], rng, **HOW)
+            mutant = [mutant[p] for p in parents]
+        fixed += all(mutant)
+    assert close(fixed, tries, exp(log_fixation([-gap] * (size - 1))))
+
+
+def test_instructions_take_over_as_the_game_and_moran_say() -> None:
+    """Members meet everybody, so that payoffs are those of the theory: one defector among four cooperators."""
+    tries, size, fixed = 120, 5, 0
+    rules = Evolution(
+        [BAD] + [KIND] * 4, under={"name": "society", "rounds": 1}, population=size, generations=2,
+        selection={"rule": "moran", "strength": 0.6}, mutation={"share": 0},
+    )  # fmt: skip
+    for seed in range(tries):
+        now, number = rules, 0
+        while True:
+            outcome = generation(now, Streams(seed, number))
+            genomes = outcome.facts["next"]["genomes"]
+            if len({g[0] for g in genomes}) == 1:
+                break
+            now, number = rules.given([outcome.facts]), number + 1
+        fixed += genomes[0][0] == "Be a defector."
+    table = [[1.0, 3.0], [0.0, 2.0]]  # defector, cooperator
+    ratios = Moran(0.6, "exponential").log_ratio(*pair_payoffs(np.array(table), 0, 1, size))
+    chance = exp(log_fixation(ratios))
+    assert chance > 0.3
+    assert close(fixed, tries, chance)
+
+
+def test_a_large_population_follows_the_replicator() -> None:
+    size, shares, rng = 6000, 0.9, np.random.default_rng(5)
+    now = np.arange(size) < round(shares * size)  # cooperators
+    for _ in range(6):
+        x = now.mean()
+        paid = np.where(now, 2 * x, 3 * x + (1 - x))  # expected payoffs, counted from 0
+        expected = x * 2 * x / paid.mean()
+        parents, newborn = next_parents("proportional", paid.tolist(), rng, **HOW)
+        now = now[parents]
+        assert all(newborn) and abs(now.mean() - expected) < 4 * sqrt(expected * (1 - expected) / size)
+    assert now.mean() < 0.5
+
+
+def test_tournaments_and_imitation_have_their_chances() -> None:
+    rng, tries = np.random.default_rng(1), 4000
+    parents, _ = next_parents("tournament", [1.0] * 1000 + [2.0] * (tries - 1000), rng, **HOW)
+    assert close(sum(p < 1000 for p in parents), tries, (1000 / tries) ** 2)
+    paid = [0.0] * 2000 + [1.0] * 2000
+    parents, newborn = next_parents("imitation", paid, rng, **HOW)
+    changed = sum(p >= 2000 for p in parents[:2000])
+    assert close(changed, 2000, 2000 / 3999 * fermi(1.0))
+    assert all(born == (p != i) for i, (p, born) in enumerate(zip(parents, newborn, strict=True)))
+
+
+# -- arms, genomes, mutation -----------------------------------------------------------------------------
+
+
+def test_every_member_is_told_its_own_instruction_and_plays_by_it() -> None:
+    seen: list[Decision] = []
+    rules = Evolution(
+        [KIND, BAD], under={"name": "repetition", "rounds": 3}, population=8, meetings=2, generations=2
+    )
+    outcome = generation(rules, Streams(0, 1), seen=seen)
+    acts = [d for d in seen if d.kind == "act"]
+    assert len(acts) == 8 * 3 * 2
+    for d in acts:
+        assert d.view.facts["instruction"] == (KIND, BAD)[d.player % 2]
+        assert d.view.mechanism == "repetition"
+    for played in outcome.rounds:
+        assert [a == 1 for a in played.actions] == [p % 2 == 1 for p in played.players]
+    per_meeting = Counter((r.facts["meeting"], p) for r in outcome.rounds for p in r.players)
+    assert set(per_meeting.values()) == {3} and len(per_meeting) == 16
+    assert min(outcome.scores[1::2]) >= 1.0
+
+
+def test_selection_prefers_what_pays_drift_does_not_and_the_frozen_stay() -> None:
+    bad: dict[str, int] = {}
+    for arm in ("selected", "drift", "frozen"):
+        rules = Evolution(
+            [KIND, BAD], under={"name": "society", "rounds": 1}, population=200, generations=2, arm=arm
+        )
+        outcome = generation(rules, Streams(3, 1))
+        bad[arm] = sum(g[0] == "Be a defector." for g in outcome.facts["next"]["genomes"])
+        parents = outcome.facts["next"]["parents"]
+        assert [outcome.facts["genomes"][p] for p in parents] == outcome.facts["next"]["genomes"]
+        assert (parents == list(range(200))) == (arm == "frozen")
+    assert bad["frozen"] == 100
+    assert close(bad["drift"], 200, 0.5)
+    assert close(bad["selected"], 200, 2 / 3)  # payoffs 2 and 1 of a defector and a cooperator
+
+
+def test_a_share_of_the_sentences_of_newborns_is_said_in_other_words() -> None:
+    text = "One is here. Two is here. Three is here. Four is here. Five is here."
+    seen: list[Decision] = []
+    rules = Evolution([text], population=10, generations=2, mutation={"share": 0.4})
+    outcome = generation(rules, Streams(0, 1), lambda s: f"  New:\n{s} ", seen)
+    asked = [d for d in seen if d.kind == "paraphrase"]
+    assert len(asked) == 10 * 2 and all(d.view.facts["alone"] for d in asked)
+    assert "instruction" not in asked[0].view.facts
+    for genome in outcome.facts["next"]["genomes"]:
+        assert sum(s.startswith("New: ") for s in genome) == 2 and len(genome) == 5
+        assert [s.removeprefix("New: ") for s in genome] == sentences(text)
+    last = rules.generation(1)
+    assert "next" not in generation(last, Streams(0, 1)).facts
+    # A paraphrase of nothing leaves the sentence as it was.
+    same = generation(rules, Streams(0, 1), lambda _: " \n ").facts["next"]["genomes"]
+    assert all(genome == sentences(text) for genome in same)
+
+
+def test_an_observer_paraphrases_and_a_second_parent_gives_the_rest() -> None:
+    seen: list[Decision] = []
+    rules = Evolution(
+        ["A one. A two.", "B one. B two."], population=6, generations=2,
+        mutation={"by": "observer", "crossover": 1.0, "share": 0.5},
+    ).sized(7)  # fmt: skip
+    assert rules.members == 6 and rules.observers == 1
+    outcome = generation(rules, Streams(2, 1), seen=seen)
+    assert {d.agent for d in seen if d.kind == "paraphrase"} == {6}
+    assert len(outcome.scores) == 7
+    found = outcome.facts["next"]
+    assert any(mate is not None for mate in found["mates"])
+    for genome in found["genomes"]:
+        assert [s.split()[1] for s in genome] == ["one.", "two."]
+    assert rules.decisions_of(PD, 6, 7) == 6 and rules.decisions_of(PD, 0, 7) == 1
+
+
+def test_what_cannot_evolve_is_refused() -> None:
+    with pytest.raises(GameError, match=r"cannot be played under contracting \(give its designs\)"):
+        Evolution([KIND], under="contracting").check(PD)
+    with pytest.raises(GameError, match="5 members do not fill tables of 2 seats"):
+        Evolution([KIND], population=5).check(PD)
+    for changes, says in (
+        ({"genomes": "Be kind."}, "genomes must list at least one instruction in words"),
+        ({"arm": "random"}, "arm must be one of selected, drift, frozen, found 'random'"),
+        ({"selection": "best"}, "selection.rule must be one of proportional, tournament, moran, imitation"),
+        ({"mutation": {"shares": 1}}, "mutation may have share, rate, crossover, by, found shares"),
+    ):
+        with pytest.raises(StudyError, match=says):
+            mechanisms.build({"name": "evolution", "genomes": [KIND], **changes})
