@@ -59,10 +59,15 @@ class Served:
     """A study that is served; it can be killed and started again."""
 
     def __init__(
-        self, folder: Path, study: dict[str, Any], *options: str, env: dict[str, str] | None = None
+        self,
+        folder: Path,
+        study: dict[str, Any],
+        *options: str,
+        env: dict[str, str] | None = None,
+        prelude: str = "",
     ) -> None:
         self.folder, self.options, self.port, self.admin_port = folder, options, free_port(), free_port()
-        self.name = str(study["name"])
+        self.name, self.prelude = str(study["name"]), prelude
         self.env = {**os.environ, **(env or {})}
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "study.yaml").write_text(yaml.safe_dump(study, sort_keys=False))
@@ -83,8 +88,9 @@ class Served:
 
     def start(self) -> Served:
         """Start, and wait until it listens."""
+        begin = f"{self.prelude}\nfrom ostrom.cli import main\nmain()"
         command = [
-            sys.executable, "-m", "ostrom", "serve", "study.yaml", "--port", str(self.port),
+            sys.executable, "-c", begin, "serve", "study.yaml", "--port", str(self.port),
             "--admin-port", str(self.admin_port), *self.options,
         ]  # fmt: skip
         self.process = subprocess.Popen(
@@ -143,6 +149,14 @@ class Served:
         self._gone()
         return code
 
+    def ended(self, within: float = 30) -> tuple[int, str]:
+        """Wait until it ends by itself; its exit code and what it wrote."""
+        assert self.process is not None and self.process.stdout is not None
+        code = self.process.wait(within)
+        said = self.process.stdout.read()
+        self._gone()
+        return code, said
+
     def _gone(self) -> None:
         assert self.process is not None and self.process.stdout is not None
         self.process.wait()
@@ -161,10 +175,14 @@ class Served:
 
 @contextmanager
 def served(
-    folder: Path, study: dict[str, Any], *options: str, env: dict[str, str] | None = None
+    folder: Path,
+    study: dict[str, Any],
+    *options: str,
+    env: dict[str, str] | None = None,
+    prelude: str = "",
 ) -> Iterator[Served]:
-    """A server that is ended in the end, whatever happened."""
-    made = Served(folder, study, *options, env=env)
+    """A server that is ended in the end, whatever happened; ``prelude`` is Python that it runs first."""
+    made = Served(folder, study, *options, env=env, prelude=prelude)
     try:
         yield made.start()
     finally:

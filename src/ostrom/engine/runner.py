@@ -288,6 +288,9 @@ class Runner:
 
     async def _play_arrived(self, unit: Unit, journal: Journal) -> OstromError | None:
         """Play a unit that arose; what is wrong with it alone ends it and not the run: people can go on."""
+        if (given_up := self._unplayable(unit)) is not None:
+            self._failed(unit, journal, 0, given_up)
+            return ModelGivenUp(given_up)
         ended = await self._play(unit, journal)
         if isinstance(ended.error, BudgetSpent | UsageError):
             self._failed(unit, journal, ended.steps, str(ended.error))

@@ -17,6 +17,10 @@ class Guest:
     language: str
     began: float
     """Seconds since 1970."""
+    here: float
+    """When the visit began or was taken up, on the loop's clock."""
+    before: float = 0.0
+    """Seconds of the visit until then."""
     cell: int | None = None
     table: int | None = None
     """The match that is under way."""
@@ -49,6 +53,10 @@ class Guest:
     """How many streams of news are open."""
     version: int = 0
     _waiting: set[asyncio.Future[None]] = field(default_factory=set)
+
+    def offset(self, at: float) -> int:
+        """Milliseconds of the visit at a moment on the loop's clock, which no change of the date disturbs."""
+        return round((self.before + at - self.here) * 1000)
 
     def changed(self) -> None:
         """There is something new to see."""

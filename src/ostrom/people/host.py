@@ -102,9 +102,8 @@ class Host(Leading):
 
     def _kept(self, guest: Guest, entry: Open) -> dict[str, Any]:
         """What is kept with an answer: when it was shown and given, in ms since the visit began."""
-        now, ago = time.time() - guest.began, asyncio.get_running_loop().time()
-        shown = None if entry.shown is None else round((now - (ago - entry.shown)) * 1000)
-        kept = {**entry.facts, "shown": shown, "answered": round(now * 1000)}
+        shown = None if entry.shown is None else guest.offset(entry.shown)
+        kept = {**entry.facts, "shown": shown, "answered": guest.offset(asyncio.get_running_loop().time())}
         if entry.extended:
             kept["extended"] = entry.extended
         return {**kept, "interrupted": True} if entry.interrupted else kept

@@ -136,7 +136,8 @@ class Leading:
         self.ready.set()
 
     def _welcome(self, visit: int, code: str, test: bool, language: str, began: float) -> Guest:
-        guest = Guest(visit, code, test, language, began, seen=asyncio.get_running_loop().time())
+        now = asyncio.get_running_loop().time()
+        guest = Guest(visit, code, test, language, began, now, max(0.0, time.time() - began), seen=now)
         self.guests[visit] = self.codes[code] = guest
         return guest
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.resources import files
@@ -30,6 +31,10 @@ NAMES = {
 }
 PLAIN = ("none", "repetition")
 """Mechanisms whose rules are said by the table of points and the number of rounds."""
+
+
+_MARKED = re.compile(r"[^\n]*\n<messages>\n.*?\n</messages>\n?", re.DOTALL)
+"""Messages as models are told them; people read them as a list."""
 
 
 class PageWords(dict[str, str]):
@@ -181,7 +186,9 @@ class Pages:
         acts = decision.kind == "act" and isinstance(decision.form, Choice)
         return {
             "kind": "match", "title": title if view.facts.get("repeated") else self.host.title, "left": left,
-            "payoffs": _payoffs(entry) if two else None, "words": prompt.whole.replace(prompt.instruction, "").strip(),
+            "payoffs": _payoffs(entry) if two else None,
+            "words": _MARKED.sub("", prompt.whole.replace(prompt.instruction, "")).strip(),
+            "messages": _messages(entry, w),
             "open_words": view.mechanism not in PLAIN, "two": two,
             "heads": [w.you, w.other] if two else [w.you, *(w.player.format(number=s + 1) for s in _seats(entry)[1:])],
             "history": [_line(entry, played, w) for played in shown],
@@ -231,6 +238,16 @@ def _payoffs(entry: Open) -> dict[str, Any]:
             cells.append((_number(points[own]), _number(points[other])))
         rows.append((label, cells))
     return {"others": labels[other], "rows": rows}
+
+
+def _messages(entry: Open, w: PageWords) -> list[tuple[str, str]]:
+    """What the players wrote to each other in this round, the reader's own words first."""
+    said = entry.decision.view.facts.get("messages") or ()
+    own = entry.decision.view.seat
+    names = {s: w.player.format(number=s + 1) if len(said) > 2 else w.other for s in range(len(said))} | {
+        own: w.you
+    }
+    return [(names[s], str(said[s]).strip() or "–") for s in _seats(entry) if s < len(said)]
 
 
 def _line(entry: Open, played: Round, w: PageWords) -> dict[str, Any]:

@@ -1,0 +1,124 @@
+"""People in every mechanism: choices, votes, records, percentages and texts, with two to five players."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.people.crawling import WORDS, Log, crawl, crawl_together
+from tests.people.served import served
+
+from ostrom.mechanisms import mechanisms
+from ostrom.studies.run import open_run
+
+RULES: dict[str, dict[str, Any]] = {
+    "none": {},
+    "repetition": {"rounds": 2},
+    "cheap_talk": {"rounds": 2},
+    "in_turn": {},
+    "similarity": {},
+    "punishment": {"rounds": 2},
+    "disarmament": {"sweeps": 1},
+    "mediation": {},
+    "contracting": {},
+}
+ASKED = {
+    "cheap_talk": {"message", "act"},
+    "punishment": {"act", "punish"},
+    "disarmament": {"disarm", "act"},
+    "mediation": {"design", "vote", "act"},
+    "contracting": {"design", "vote", "sign", "act"},
+}
+"""What people are asked for besides an action."""
+
+
+def people_study(seats: int, people: int, games: dict[str, Any], **section: Any) -> dict[str, Any]:
+    persons: dict[str, Any] = {f"p{number}": {"person": "web"} for number in range(people)}
+    return {
+        "name": "many",
+        "title": "Many rules",
+        "game": "prisoners_dilemma" if seats == 2 else {"name": "public_goods", "n": seats},
+        "types": persons | {f"s{number}": "random" for number in range(people, seats)},
+        "seating": "seats",
+        "people": {
+            "source": {"name": "link", "places": 20},
+            "quota": 20,
+            "games": games,
+            "visit": [{"match": number} for number in range(1, len(games) + 1)],
+            "codes": {"done": "CDONE", "departed": "CDEP", "no_partner": "CNOP"},
+            "lobby": {"wait": 60},
+            **section,
+        },
+    }
+
+
+def test_two_people_and_a_script_play_every_mechanism_in_one_visit(tmp_path: Path) -> None:
+    assert {*RULES, "reputation", "society"} == set(mechanisms.names()), "a new mechanism belongs here, too"
+    games = {name: {"mechanism": {"name": name, **rules}} for name, rules in RULES.items()}
+    logs: list[Log] = [[], []]
+    with served(tmp_path, people_study(3, 2, games)) as server:
+        people = [server.visitor(join=True) for _ in logs]
+        crawl_together(*(partial(crawl, person, seed, log=logs[seed]) for seed, person in enumerate(people)))
+        assert all("CDONE" in person.page for person in people)
+        assert server.ostrom("people", "many", "audit").returncode == 0
+        server.stop()
+        with open_run(server.run) as run:
+            rows = [
+                row for row in run.rows.decisions() if row["agent"] in ("p0", "p1") and row["unit"] != "visit"
+            ]
+    assert {row["reading"] for row in rows} == {"person"}
+    asked: dict[str, set[str]] = {}
+    for row in rows:
+        asked.setdefault(row["mechanism"], set()).add(row["kind"])
+    assert asked == {name: ASKED.get(name, {"act"}) for name in RULES}
+    pages = "".join(page for log in logs for _, _, page in log)
+    assert (
+        "&lt;b&gt;hello&lt;/b&gt;" in pages
+        and "<b>hello" not in pages
+        and "{{ 7*7 }}" in pages
+        and "u003cb" not in pages
+    )
+    said = [json.loads(row["answer"]) for row in rows if row["kind"] == "message"]
+    assert said == [{"message": WORDS}] * 4
+    places = [place for log in logs for place, _, _ in log]
+    assert len(set(places)) == len(places), "nobody was asked twice, or asked what belongs to somebody else"
+
+
+@pytest.mark.parametrize("rules", [{"name": "reputation"}, {"name": "society", "members": 4}])
+def test_two_people_live_in_a_society_with_two_scripts(tmp_path: Path, rules: dict[str, Any]) -> None:
+    """Every type has one member per seat, so one type of people in a game for two is two people."""
+    games = {"society": {"mechanism": {**rules, "rounds": 3}}}
+    with served(tmp_path, people_study(2, 1, games)) as server:
+        people, logs = [server.visitor(join=True) for _ in range(2)], [Log(), Log()]
+        crawl_together(*(partial(crawl, person, seed, log=logs[seed]) for seed, person in enumerate(people)))
+        assert all("CDONE" in person.page and len(log) == 3 for person, log in zip(people, logs, strict=True))
+        server.stop()
+        with open_run(server.run) as run:
+            rows = [row for row in run.rows.decisions() if row["agent"] == "p0" and row["kind"] == "act"]
+    assert len(rows) == 6 and {row["reading"] for row in rows} == {"person"}
+    assert len({row["person"] for row in rows}) == 2
+
+
+def test_five_people_play_and_one_leaves_on_the_way(tmp_path: Path) -> None:
+    games = {"first": {"mechanism": {"name": "repetition", "rounds": 3}}, "second": {}}
+    with served(tmp_path, people_study(5, 5, games, lobby={"wait": 4})) as server:
+        people = [server.visitor(join=True) for _ in range(5)]
+        crawl_together(
+            *(
+                partial(crawl, person, seed, lambda p: p.title == "Round 2")
+                for seed, person in enumerate(people)
+            )
+        )
+        assert all(person.page.count('<th scope="col">Player') == 4 for person in people)
+        people[2].request("POST", "/leave", {"how": "departed"})
+        assert "CDEP" in people[2].page
+        rest = [person for person in people if person is not people[2]]
+        crawl_together(*(partial(crawl, person, seed) for seed, person in enumerate(rest)))
+        assert all("CNOP" in person.page for person in rest), "four people are too few for the second game"
+        server.stop()
+        with open_run(server.run) as run:
+            (state,) = {(r["state"], r["reason"]) for r in run.rows.matches() if r["unit"] == "match"}
+    assert state == ("skipped", "player 3 left: departed")
