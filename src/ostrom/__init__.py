@@ -13,13 +13,40 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Run", "Study", "__version__", "open_run", "play", "play_async", "study"]
+__all__ = [
+    "Game",
+    "Measure",
+    "Run",
+    "Strategy",
+    "Study",
+    "__version__",
+    "commands",
+    "game",
+    "open_run",
+    "play",
+    "play_async",
+    "study",
+]
 
 if TYPE_CHECKING:
-    from ostrom.lab import Run, Study, open_run, play, play_async, study
+    from ostrom.lab import (
+        Game,
+        Measure,
+        Run,
+        Strategy,
+        Study,
+        commands,
+        game,
+        open_run,
+        play,
+        play_async,
+        study,
+    )
 
 
 def __getattr__(name: str) -> Any:
+    if name == "commands":
+        return import_module("ostrom.lab.commands")
     if name in __all__:
         return getattr(import_module("ostrom.lab"), name)
     raise AttributeError(f"module 'ostrom' has no attribute {name!r}")

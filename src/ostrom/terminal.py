@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -23,6 +26,7 @@ _UNSAFE = re.compile(
 )
 _LOGIN = re.compile(r"(?<=://)[^\s/\"'<>]*@")
 _QUERY_KEY = re.compile(r"([?&][\w-]*(?:key|token|secret|password|signature|sig)=)[^&\s\"'<>#]+", re.I)
+_collected: ContextVar[list[Any] | None] = ContextVar("collected", default=None)
 _json_options = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS
 
 
@@ -65,8 +69,23 @@ def say(text: object) -> None:
     sys.stderr.flush()
 
 
+@contextmanager
+def collecting() -> Iterator[list[Any]]:
+    """Keep what ``write_json`` is given, as plain data, instead of writing it (in this context alone)."""
+    kept: list[Any] = []
+    token = _collected.set(kept)
+    try:
+        yield kept
+    finally:
+        _collected.reset(token)
+
+
 def write_json(data: Any) -> None:
     """JSON, indented, alone on stdout; what a terminal would obey is escaped, which changes no value."""
+    kept = _collected.get()
+    if kept is not None:
+        kept.append(orjson.loads(orjson.dumps(data, option=_json_options, default=str)))
+        return
     text = orjson.dumps(data, option=_json_options, default=str).decode()
     _put(sys.stdout, without_passwords(_UNSAFE.sub(_json_escaped, text)) + "\n")
 

@@ -21,7 +21,7 @@ def main() -> None:
     if heard:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        app()
+        app(log_options_first(sys.argv[1:]))
     except OstromError as error:
         _complain(str(error))
         sys.exit(error.exit_code)
@@ -43,6 +43,27 @@ def main() -> None:
         text = " ".join(str(error).split())
         _complain(f"internal error: {type(error).__name__}: {text} (OSTROM_DEBUG=1 shows where)")
         sys.exit(70)
+
+
+def log_options_first(arguments: list[str]) -> list[str]:
+    """The arguments with the options of the log in front, where the parser looks for them.
+
+    >>> log_options_first(["run", "memory", "-v", "--log-file", "a.log", "--seeds", "2"])
+    ['-v', '--log-file', 'a.log', 'run', 'memory', '--seeds', '2']
+    """
+    first: list[str] = []
+    rest: list[str] = []
+    given = iter(arguments)
+    for argument in given:
+        if argument == "--":
+            rest += [argument, *given]
+        elif argument in ("-v", "-vv", "--verbose") or argument.startswith("--log-file="):
+            first.append(argument)
+        elif argument == "--log-file":
+            first += [argument, *([value] if (value := next(given, None)) is not None else [])]
+        else:
+            rest.append(argument)
+    return first + rest
 
 
 def _leave(*_: object) -> None:

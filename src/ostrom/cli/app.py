@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
 from ostrom import __version__
@@ -9,6 +11,7 @@ from ostrom.cli import (
     authoring,
     catalog,
     comparing,
+    completing,
     counterfactual,
     data,
     estimating,
@@ -73,6 +76,7 @@ app.command("traces")(comparing.traces)
 app.command("observe")(observing.observe)
 app.command("branch")(counterfactual.branch)
 app.command("attribute")(counterfactual.attribute)
+app.command("completion")(completing.completion)
 models.command("check")(model_commands.check)
 models.command("fetch")(model_commands.fetch)
 models.command("list")(model_commands.list_models)
@@ -88,8 +92,18 @@ def _version(show: bool) -> None:
 
 @app.callback()
 def _main(
-    version: bool = typer.Option(
+    version: bool = typer.Option(  # noqa: ARG001
         False, "--version", help="Print the version.", callback=_version, is_eager=True
+    ),
+    verbose: int = typer.Option(
+        0, "--verbose", "-v", count=True, help="Log retries and limits on stderr; -vv: every call."
+    ),
+    log_file: Path | None = typer.Option(
+        None, "--log-file", help="Write the log, every call in it, to this file."
     ),
 ) -> None:
     """A laboratory for cooperation between language-model agents."""
+    if verbose or log_file is not None:
+        from ostrom.cli.logs import set_up
+
+        set_up(verbose, log_file)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from ostrom.engine.plan import Tally
@@ -19,8 +21,21 @@ TROUBLE = 120
 """Characters of what went wrong that fit on the line."""
 
 
-def watch_with(*, json: bool = False, signals: bool = True) -> Callable[[Runner], Coroutine[Any, Any, None]]:
-    """A watcher for a run: shows progress and, with ``signals``, turns Ctrl-C into a clean stop."""
+_watched: dict[int, tuple[asyncio.AbstractEventLoop, Runner]] = {}
+"""The run that each thread plays."""
+
+
+def stop_in(thread: int) -> None:
+    """Stop the run that a thread plays, if it plays one; calls under way are kept."""
+    if thread in _watched:
+        loop, runner = _watched[thread]
+        loop.call_soon_threadsafe(partial(runner.stop, "interrupted", interrupted=True))
+
+
+def watch_with(
+    *, json: bool = False, signals: bool = True, quiet: bool = False
+) -> Callable[[Runner], Coroutine[Any, Any, None]]:
+    """A watcher for a run: shows progress unless ``quiet`` and, with ``signals``, turns Ctrl-C into a clean stop."""
 
     def watch(runner: Runner) -> Coroutine[Any, Any, None]:
         return show(runner, asyncio.current_task())  # who asks for a watcher is the task that plays
@@ -28,10 +43,19 @@ def watch_with(*, json: bool = False, signals: bool = True) -> Callable[[Runner]
     async def show(runner: Runner, playing: asyncio.Task[Any] | None) -> None:
         if signals:
             _catch_interrupts(runner, playing)
-        if sys.stderr.isatty():
-            await _bar(runner)
-        else:
-            await _lines(runner, every=2.0 if json else 5.0)
+        thread = threading.get_ident()
+        _watched[thread] = asyncio.get_running_loop(), runner
+        try:
+            if quiet:
+                await asyncio.Event().wait()
+            elif in_notebook():
+                await _cell(runner)
+            elif sys.stderr.isatty():
+                await _bar(runner)
+            else:
+                await _lines(runner, every=2.0 if json else 5.0)
+        finally:
+            _watched.pop(thread, None)
 
     return watch
 
@@ -53,6 +77,8 @@ def _catch_interrupts(runner: Runner, playing: asyncio.Task[Any] | None) -> None
             say("left; the same command goes on and asks again what was under way")
             playing.cancel()
 
+    if threading.current_thread() is not threading.main_thread():
+        return  # signals reach the main thread alone
     for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         # nohup has SIGHUP ignored, and that is what whoever uses it wants.
         if name != signal.SIGHUP or signal.getsignal(name) is not signal.SIG_IGN:
@@ -131,6 +157,37 @@ async def _bar(runner: Runner) -> None:
                 progress.update(task, completed=tally.done + tally.skipped, text=text)
         finally:
             progress.update(task, completed=tally.done + tally.skipped)
+
+
+def in_notebook() -> bool:
+    """Whether a Jupyter kernel runs this process."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return shell is not None and hasattr(shell, "kernel")
+
+
+async def _cell(runner: Runner) -> None:
+    """A bar below the cell of a notebook, renewed in its place."""
+    from html import escape
+
+    from IPython.display import HTML, display
+
+    tally = runner.tally
+    pace = _Pace(tally)
+
+    def shown(text: str) -> Any:
+        done = tally.done + tally.skipped
+        return HTML(
+            f"<b>{escape(visible(runner.plan.name))}</b> <progress max='{tally.matches}' value='{done}'></progress> "
+            f"{done}/{tally.matches} {_units(tally)} · {escape(visible(text))}"
+        )
+
+    handle = display(shown("starting"), display_id=True)
+    try:
+        while True:
+            await asyncio.sleep(0.5)
+            handle.update(shown(describe(tally, *pace.tick())))
+    finally:
+        handle.update(shown(describe(tally, pace.rate, None)))
 
 
 async def _lines(runner: Runner, every: float) -> None:

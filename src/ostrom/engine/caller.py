@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Mapping
 from functools import partial
@@ -20,6 +21,10 @@ from ostrom.models.base import Model, Reply, Request, Usage
 from ostrom.models.pending_call import Prepare, preparing
 from ostrom.models.prices import price_of
 from ostrom.streams import key_of
+
+logger = logging.getLogger("ostrom.calls")
+# Who uses the package decides where its log goes; without a handler Python would print warnings on stderr.
+logging.getLogger("ostrom").addHandler(logging.NullHandler())
 
 
 class CallLog(Protocol):
@@ -102,6 +107,11 @@ class Caller:
                     record(attempt, "live", pending.begun, pending.latency, error=told, status=error.status)
                 )
                 again = error.retryable and self.retry.allows(error.retry_after)
+                more = again and attempt < self.retry.tries
+                logger.warning(
+                    "%s, match %d: try %d of %d failed (%s)%s",
+                    name, unit.index, attempt, self.retry.tries, told, "" if more else "; given up",
+                )  # fmt: skip
                 self.tally.trouble = told
                 if again:
                     last = attempt == self.retry.tries
@@ -121,6 +131,12 @@ class Caller:
                     pending.release()
                 raise
             usd = price_of(name, reply.usage, self.prices)
+            if logger.isEnabledFor(logging.DEBUG):
+                logger.debug(
+                    "%s, match %d, step %d, player %d: %.2f s, %s tokens in, %s out, %s",
+                    name, unit.index, step, player + 1, pending.latency, reply.usage.input, reply.usage.output,
+                    reply.finish,
+                )  # fmt: skip
             gate.succeeded(name, reply.usage, usd)
             pending.release()
             self.tally.trouble = None

@@ -6,6 +6,7 @@ A run has one gate, wherever its matches are played: in this process, or as the 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,6 +15,8 @@ from ostrom.engine.limits import Limiter, SlotRequest
 from ostrom.engine.plan import Budget, Tally
 from ostrom.errors import BudgetSpent, ModelGivenUp, OstromError
 from ostrom.models.base import Usage
+
+logger = logging.getLogger("ostrom.limits")
 
 BREAKER = 20
 """So many failed calls in a row to one model, each tried to exhaustion, and it is given up."""
@@ -137,8 +140,12 @@ class RunGate:
     def failed(self, model: str, era: int, retry_after: float | None, last: bool = False) -> None:
         state = self._failed(model)
         state.exhausted = state.exhausted or last
+        before = state.limiter.limit
         state.limiter.failed(era, retry_after)
+        if state.limiter.limit < before:
+            logger.info("%s: at most %d calls in flight now, %d before", model, state.limiter.limit, before)
         if retry_after is not None:
+            logger.info("%s: the server asks to wait %.1f s", model, retry_after)
             self.tally.wait_until = max(self.tally.wait_until, time.monotonic() + retry_after)
 
     def refused(self, model: str, for_good: bool = False) -> None:
@@ -164,6 +171,7 @@ class RunGate:
         """Make no more calls to a model; those under way come to their end."""
         state = self._models[model]
         if state.closed is None:
+            logger.warning("%s: no more calls: %s", model, why)
             state.closed = ModelGivenUp(why)
             state.limiter.refuse_all(state.closed)
 

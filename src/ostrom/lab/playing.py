@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from ostrom.cli.progress import watch_with
+from ostrom.cli.progress import stop_in, watch_with
 from ostrom.engine import loop
 from ostrom.engine.folder import Folder, check_name
-from ostrom.engine.runner import Options, Result, Runner
+from ostrom.engine.runner import Options, Result
 from ostrom.errors import UsageError
 from ostrom.lab.runs import Run, open_run
 from ostrom.lab.stating import Study
 from ostrom.lab.stating import study as stated
-from ostrom.studies.run import Watch, play_plan, play_plan_async
+from ostrom.lab.threads import in_a_thread, inside_a_loop
+from ostrom.studies.run import play_plan, play_plan_async
 from ostrom.studies.session import RunOptions, save_session
-
-T = TypeVar("T")
 
 
 def play(
@@ -45,8 +40,9 @@ def play(
     """
     ready = _ready(study, options)
     given = _arguments(ready, name, runs, limit, max_connections, cache)
-    if _inside_a_loop():
-        result = _in_a_thread(lambda watch: play_plan_async(**given, watch=watch), progress)
+    if inside_a_loop():
+        watch = watch_with(signals=False, quiet=not progress)
+        result = in_a_thread(lambda: loop.run(play_plan_async(**given, watch=watch)), stop_in)
     else:
         on_main = threading.current_thread() is threading.main_thread()
         result = play_plan(**given, watch=watch_with(signals=on_main) if progress else None)
@@ -110,60 +106,3 @@ def _ended(given: Mapping[str, Any], result: Result, report: bool) -> Run:
     if report:
         run.report()
     return run
-
-
-def _inside_a_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
-def _in_a_thread(play: Callable[[Watch], Coroutine[Any, Any, T]], progress: bool) -> T:
-    """Play on a loop of its own while the loop of the caller waits; an interrupt stops the run cleanly."""
-    playing: list[tuple[asyncio.AbstractEventLoop, Runner]] = []
-    shown = watch_with(signals=False)
-    ended: list[T] = []
-    failed: list[BaseException] = []
-    over = threading.Event()
-
-    async def watch(runner: Runner) -> None:
-        playing.append((asyncio.get_running_loop(), runner))
-        if progress:
-            await shown(runner)
-
-    def work() -> None:
-        try:
-            ended.append(loop.run(play(watch)))
-        except BaseException as error:
-            failed.append(error)
-        finally:
-            over.set()
-
-    thread = threading.Thread(target=work, name="ostrom-play")
-    with _interruptible():
-        thread.start()
-        try:
-            over.wait()  # not thread.join(), which takes an interrupted wait for the end of the thread
-        except KeyboardInterrupt:
-            for running, runner in playing:
-                running.call_soon_threadsafe(partial(runner.stop, "interrupted", interrupted=True))
-            over.wait()
-            raise
-    if failed:
-        raise failed[0]
-    return ended[0]
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C raise KeyboardInterrupt at once: ``asyncio.run`` would keep it until its loop goes on."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ostrom.analysis.estimate import Estimate
     from ostrom.analysis.hypothesis import FactorTest
+    from ostrom.analysis.measure import Measure
     from ostrom.studies.compare import Comparison
 
 
@@ -61,7 +62,12 @@ class Run:
         return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
 
     def estimate(
-        self, measure: str, *, by: Sequence[str] = (), where: Any = None, level: float = 0.95
+        self,
+        measure: str | Mapping[str, Any] | Measure,
+        *,
+        by: Sequence[str] = (),
+        where: Any = None,
+        level: float = 0.95,
     ) -> pl.DataFrame:
         """The mean of a measure with its interval, for every combination of the columns ``by``."""
         from ostrom.analysis.estimate import estimate
@@ -71,7 +77,7 @@ class Run:
 
     def contrast(
         self,
-        measure: str,
+        measure: str | Mapping[str, Any] | Measure,
         factor: str,
         levels: str,
         *,
@@ -87,7 +93,7 @@ class Run:
 
     def trend(
         self,
-        measure: str,
+        measure: str | Mapping[str, Any] | Measure,
         over: str,
         *,
         by: Sequence[str] = (),
@@ -101,18 +107,27 @@ class Run:
         with self.data() as data:
             return _frame(trend(data, measure, over, by, log=log, where=where, level=level))
 
-    def test(self, measure: str, factor: str, **options: Any) -> FactorTest:
+    def test(self, measure: str | Mapping[str, Any] | Measure, factor: str, **options: Any) -> FactorTest:
         """A test between the levels of a factor, as `ostrom test` makes it."""
         from ostrom.analysis.hypothesis import test
 
         with self.data() as data:
             return test(data, measure, factor, **options)
 
-    def report(self, *, safe: bool = False) -> Path:
-        """Write the report and give its page."""
+    def report(
+        self,
+        *,
+        as_paper: bool = False,
+        as_: Sequence[str] | None = None,
+        reference: str | None = None,
+        safe: bool = False,
+    ) -> Path:
+        """Write the report and give its page; with ``as_paper`` the one in the shape of the study's paper."""
         from ostrom.cli.data import write_report
 
-        made = write_report(self.path, safe=safe)
+        if not as_paper and (as_ or reference):
+            raise UsageError("as_ and reference need as_paper=True")
+        made = write_report(self.path, safe=safe, paper=(as_ or (), reference) if as_paper else None)
         if made.failures:
             raise UsageError("; ".join(made.failures))
         return made.path
@@ -126,12 +141,12 @@ class Run:
         with open_folder(self.path) as opened:
             return list(transcript(opened, match, number=round, player=player))
 
-    def compare(self, *, as_: Sequence[str] = (), reference: str | None = None) -> Comparison:
+    def compare(self, *, as_: Sequence[str] | None = None, reference: str | None = None) -> Comparison:
         """The figures of this run beside the published ones."""
         from ostrom.studies.compare import compare_run
 
         with open_folder(self.path) as opened, self.data() as data:
-            return compare_run(opened, data, as_, reference)
+            return compare_run(opened, data, as_ or (), reference)
 
     def branch(
         self,

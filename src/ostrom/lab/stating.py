@@ -12,6 +12,7 @@ import orjson
 
 from ostrom.cli.validating import budget_of
 from ostrom.errors import UsageError
+from ostrom.lab.objects import model_name, plain
 from ostrom.models.prices import Rates
 from ostrom.studies.forecast import Forecast, forecast
 from ostrom.studies.plan import StudyPlan
@@ -57,7 +58,7 @@ def study(
     source: str | Path | Mapping[str, Any],
     *,
     preset: str | None = None,
-    models: Sequence[str] = (),
+    models: Sequence[Any] = (),
     set: Mapping[str, Any] | Sequence[str] | None = None,
     vary: Mapping[str, Any] | None = None,
     seeds: int | None = None,
@@ -70,16 +71,17 @@ def study(
     """A built-in study, a study file or a mapping, with the changes that `ostrom run` takes.
 
     ``vary={"agent.memory": ["window:2", "window:80"]}`` adds a factor ``memory``; a name without a dot is a factor
-    as study files write it.
+    as study files write it. In place of names stand objects too: a game as ``ostrom.game`` makes it, a NumPy array, a
+    Nashpy or pygambit game; a strategy as a function of the past or an Axelrod player; a model as an async function.
 
     >>> study("pd-tournament", preset="smoke").name
     'pd-tournament'
     """
     found = resolve(
-        source,
+        plain(source) if isinstance(source, Mapping) else source,
         preset=preset,
-        changes=[*_changes(set), *_factors(vary or {})],
-        models=models,
+        changes=[*_changes(plain(set)), *_factors(plain(vary or {}))],
+        models=[model_name(model) for model in models],
         seeds=seeds,
         budget=budget_of(budget_usd, budget_calls, budget_tokens),
         prompts=prompts,

@@ -30,7 +30,7 @@ NO_MODEL = "none/none"
 STOPS = {"stop": "stop", "length": "max_tokens", "filter": "content_filter"}
 SETTINGS = ("temperature", "top_p", "top_k", "max_tokens", "seed", "frequency_penalty", "presence_penalty")
 """Parameters of a call that Inspect knows by the same name."""
-FIGURES = ("score", "cooperation")
+FIGURES = ("cooperation", "score")
 PLAYER = ("player", "seat", "agent", "model", "strategy", "agent_memory", "agent_style", *FIGURES)
 MATCH = ("game", "seed", "state", "reason", "rounds_played")
 ROUND = ("round", "player", "seat", "agent", "action", "payoff")

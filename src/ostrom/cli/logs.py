@@ -1,0 +1,54 @@
+"""The log of a command: ``-v`` writes it on stderr, ``--log-file`` to a file. The package logs under ``ostrom``."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+from ostrom.errors import UsageError
+from ostrom.models.redaction import redact
+from ostrom.terminal import one_line, say
+
+LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
+FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+class _Plain(logging.Formatter):
+    """One line a record; what a terminal would obey is escaped, keys and passwords are masked."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        secrets = [
+            value for name, value in os.environ.items() if name.endswith(("_KEY", "_TOKEN", "_SECRET"))
+        ]
+        return one_line(redact(super().format(record), secrets))
+
+
+class _Terminal(logging.Handler):
+    """Records on stderr, by the way that all messages take."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(self.format(record))
+
+
+def set_up(verbose: int = 0, file: Path | None = None) -> None:
+    """Write the log: -v says retries and limits, -vv every call; a file gets everything."""
+    logger = logging.getLogger("ostrom")
+    handlers: list[logging.Handler] = []
+    if verbose:
+        handlers.append(_Terminal(LEVELS[min(verbose, len(LEVELS) - 1)]))
+    if file is not None:
+        try:
+            written = logging.FileHandler(file, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"--log-file {file}: cannot be written ({error.strerror or error})") from None
+        handlers.append(written)
+    for old in [h for h in logger.handlers if isinstance(h.formatter, _Plain)]:
+        logger.removeHandler(old)
+        old.close()
+    for handler in handlers:
+        handler.setFormatter(_Plain(FORM))
+        logger.addHandler(handler)
+    if handlers:
+        logger.setLevel(logging.DEBUG)
+        logger.propagate = False
