@@ -106,6 +106,7 @@ RUNS: Mapping[str, tuple[str, tuple[str, ...], int]] = {
 PLAYED_ELSEWHERE: Mapping[str, str] = {
     "memory-curation": "memory_curse/test_curation.py",
     "personas-mitigation": "personas/test_mitigation.py",
+    "prompt-evolution": "coopeval/test_prompt_evolution.py",
     "society": "memory_curse/test_society.py",
     "probe": "memory_curse/test_probe.py",
     "probe-exploited": "memory_curse/test_probe.py",

@@ -1,0 +1,13 @@
+"""Lineages: how many founders have living descendants."""
+
+from ostrom.analysis.genome_runs import populations
+from ostrom.analysis.measure import Measure
+
+MEASURE = Measure(
+    name="lineages",
+    title="Founders with descendants",
+    scale="count",
+    definition="In a population of instructions: how many members of the first generation have descendants.",
+    needs=("matches.facts",),
+    values=lambda data: [{"match": one.match, "value": len(set(one.founders))} for one in populations(data)],
+)

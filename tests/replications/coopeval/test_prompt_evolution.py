@@ -1,0 +1,171 @@
+"""Instructions evolve: the study's tables, page, forecast and kills."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ostrom.analysis.estimate import contrast, estimate
+from ostrom.analysis.genome_runs import populations
+from ostrom.analysis.measure import measures
+from ostrom.analysis.rundata import RunData, run_data
+from ostrom.models.base import Request
+from ostrom.models.providers.scripted import register, unregister
+from ostrom.reports.build import build_report
+from ostrom.reports.panels.spreading_sentences import SpreadingSentences
+from ostrom.studies.forecast import forecast
+from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import open_run, play
+from ostrom.testing.check_measure import check_values
+from ostrom.testing.tables import tables
+
+GENOMES = "mechanism.genomes=['Give every time. Be open.', 'Take every time. Be open.']"
+SYSTEMS: list[str] = []
+
+
+def obedient(request: Request) -> str:
+    """Does what its instruction says; paraphrases by shouting."""
+    text = request.messages[-1].content
+    if "in other words" in text:
+        assert len(request.messages) == 1, "a paraphraser is told nothing of the game"
+        return text.split('"')[1].upper()
+    SYSTEMS.append(request.messages[0].content)
+    return "[A1]" if "take every time" in request.messages[0].content.casefold() else "[A0]"
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
+    runs = tmp_path_factory.mktemp("runs")
+    register("obedient", obedient)
+    changes = ["agent.constrain=never", GENOMES, "mechanism.population=12", "mechanism.mutation.share=0.5"]
+    study = load_study(
+        "prompt-evolution", preset="smoke", models=["scripted/obedient"], changes=changes, seeds=2
+    )
+    assert play(study, runs=runs).complete
+    unregister("obedient")
+    with open_run("prompt-evolution", runs) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        yield data
+
+
+def test_generations_follow_each_other_and_takers_spread_by_selection_alone(played: RunData) -> None:
+    assert set(SYSTEMS) >= {"Give every time. Be open.", "Take every time. Be open."}
+    found = {
+        (e.key["arm"], e.key["generation"]): e.value
+        for e in estimate(played, "cooperation", ["arm", "generation"])
+    }
+    assert set(found) == {(arm, g) for arm in ("selected", "drift", "frozen") for g in range(3)}
+    assert found["frozen", 0] == found["frozen", 2] == 0.5
+    assert found["selected", 2] < 0.5
+    (gain,) = contrast(played, "score", "arm", "selected - frozen", where={"generation": 2})
+    assert gain.value < 0, "takers among themselves earn less"
+
+
+def test_genomes_are_inherited_and_changed_as_the_arms_say(played: RunData) -> None:
+    arms = {
+        row["match"]: row["arm"] for row in played.records("SELECT match, arm FROM matches WHERE player = 1")
+    }
+    before: dict[str, tuple[tuple[str, ...], ...]] = {}
+    for one in populations(played):
+        if one.generation:
+            parents = [before[one.chain][p] for p in one.parents]
+            for child, parent in zip(one.genomes, parents, strict=True):
+                changed = sum(a != b for a, b in zip(child, parent, strict=True))
+                assert changed == 0 if arms[one.match] == "frozen" else changed <= 1
+                assert [s.casefold() for s in child] == [s.casefold() for s in parent]
+        before[one.chain] = one.genomes
+    assert any(s.isupper() for genomes in before.values() for genome in genomes for s in genome)
+    kept = {e.key["arm"]: e.value for e in estimate(played, "lineages", ["arm"], where={"generation": 2})}
+    assert kept["frozen"] == 12 > max(kept["selected"], kept["drift"])
+    alike = {e.key["arm"]: e.value for e in estimate(played, "genome_similarity", ["arm"])}
+    assert all(value == pytest.approx(1) for value in alike.values()), "shouting changes no word"
+
+
+@pytest.mark.parametrize("name", ["genome_diversity", "genome_similarity", "lineages", "score_at_similarity"])
+def test_the_measures_conform_in_a_population(played: RunData, name: str) -> None:
+    assert list(measures.named(name).rows(played))
+    check_values(measures.named(name), played)
+
+
+def test_the_page_shows_gains_trees_and_sentences(played: RunData) -> None:
+    made = build_report(played)
+    assert not made.failures
+    page = made.path.read_text()
+    for said in (
+        "Payoff gained beyond drift",
+        "similarity of prompts held constant",
+        "Family trees",
+        "The sentences that spread",
+    ):
+        assert said in page
+    (table,) = SpreadingSentences(most=2).draw(played).tables
+    frozen = [row for row in table.rows if "frozen" in row[0]]
+    assert frozen[0][1:] == ["Be open.", 0, 1.0, 1.0] and len(frozen) == 2
+
+
+def test_the_paper_size_is_forecast_by_generation() -> None:
+    plan = StudyPlan(load_study("prompt-evolution", models=["openai/some-model"]))
+    assert len(plan) == 3 * 3 * 15 * 3
+    last = plan.unit(14)
+    assert last.cell["generation"] == 14 and last.needs == (13,)
+    found = forecast(plan)
+    per_generation = 50 * 2 * (1 + 5 + 5)  # none, repetition, reputation
+    paraphrases = (
+        50 * 3 * 2 * 14
+    )  # one of five sentences; three rules, two arms, all generations but the last
+    assert found.calls == 3 * (per_generation * 3 * 15 + paraphrases)
+
+
+PLAY = """
+import asyncio, sys
+from ostrom.models.providers.scripted import register
+from ostrom.studies.load import load_study
+from ostrom.studies.run import play
+
+async def reply(request):
+    await asyncio.sleep(0.003)
+    text = request.messages[-1].content
+    if "in other words" in text:
+        return text.split('"')[1].swapcase()
+    return "[A1]" if sum(map(ord, request.messages[0].content)) % 3 == 0 else "[A0]"
+
+register("slow", reply)
+changes = ["agent.constrain=never"]
+study = load_study("prompt-evolution", preset="smoke", models=["scripted/slow"], changes=changes, seeds=2)
+sys.exit(0 if play(study, name="run", runs=sys.argv[1]).complete else 1)
+"""
+
+
+def start(runs: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", PLAY, str(runs)], stderr=subprocess.DEVNULL)
+
+
+def test_killed_and_resumed_it_is_identical(tmp_path: Path) -> None:
+    assert start(tmp_path / "calm").wait(120) == 0
+    journal, kills = tmp_path / "killed" / "run" / "journal.db-wal", 0
+    while True:
+        process = start(tmp_path / "killed")
+        before, patience = _size(journal), time.monotonic() + 60
+        while process.poll() is None and (kills >= 2 or _size(journal) < before + 30_000):
+            assert time.monotonic() < patience
+            time.sleep(0.002)
+        if process.poll() is not None:
+            assert process.returncode == 0
+            break
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        kills += 1
+    assert kills
+    calm, killed = (tables(tmp_path / n / "run", tmp_path / f"{n}-out") for n in ("calm", "killed"))
+    assert calm == killed
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
