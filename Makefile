@@ -31,7 +31,7 @@ BENCH_READY := $(BENCH)/.ready-$(HASH)
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(PINNED) $(BIN)/python $(INSTALL) $(EAGER)
 
-.PHONY: browser coverage demo test fuzz newest lint format golden lock bench chaos mutants interop axelrod ray train probe clean help
+.PHONY: browser coverage demo test fuzz newest lint format golden lock bench chaos mutants cover package interop axelrod ray train probe clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -81,6 +81,16 @@ browser: $(DEV_READY) ## look at the pages in a real browser (chromium) and chec
 	  echo "axe-core could not be fetched (npm): its checks are skipped"
 	OSTROM_BROWSER=$${OSTROM_BROWSER:-any} $(BIN)/python -m pytest tests/browser -rs
 	@echo "screenshots: .browser/screenshots"
+
+cover: $(DEV_READY) ## run all tests and report which lines no test reaches (htmlcov/index.html)
+	$(PIP) coverage
+	$(BIN)/python -m coverage run --source src/ostrom -m pytest -p no:xdist
+	$(BIN)/python -m coverage html
+	$(BIN)/python -m coverage report --skip-covered --sort cover | tail -40
+
+package: $(DEV_READY) ## build the package, check it and install the wheel into an empty environment
+	$(PIP) build twine
+	OSTROM_PACKAGE=1 $(BIN)/python -m pytest tests/house/test_package.py -rs
 
 INTEROP := .venv-interop
 interop: $(DEV_READY) ## read our exports with the real packages: Inspect AI, datasets, mlcroissant (installs them apart)

@@ -9,6 +9,7 @@
 Nothing is loaded before it is used: importing the package costs next to nothing.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,12 @@ if TYPE_CHECKING:
     )
 
 
+NO_WINDOWS = "ostrom does not run on Windows (locks and signals of runs need POSIX): use it inside WSL 2"
+
+
 def __getattr__(name: str) -> Any:
+    if name in __all__ and sys.platform == "win32":
+        raise ImportError(NO_WINDOWS)
     if name == "commands":
         return import_module("ostrom.lab.commands")
     if name in __all__:

@@ -12,6 +12,11 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run a command; a user sees one line about what went wrong, never a traceback."""
+    if sys.platform == "win32":
+        from ostrom import NO_WINDOWS
+
+        _complain(NO_WINDOWS.removeprefix("ostrom "))
+        sys.exit(2)
     heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # with nohup, say, it is not
     if heard:  # an import that is interrupted fails in any way, and nothing has been begun that must be ended
         signal.signal(signal.SIGINT, _leave)
