@@ -104,6 +104,7 @@ RUNS: Mapping[str, tuple[str, tuple[str, ...], int]] = {
 
 
 PLAYED_ELSEWHERE: Mapping[str, str] = {
+    "mechanisms-controls": "coopeval/test_controls.py",
     "memory-curation": "memory_curse/test_curation.py",
     "personas-mitigation": "personas/test_mitigation.py",
     "prompt-evolution": "coopeval/test_prompt_evolution.py",

@@ -110,7 +110,10 @@ class AgentConfig(BaseModel):
             "attributes"
         }
         later |= {"persona_in"} if self.persona_in == "user" else set()
-        data = orjson.dumps(self.model_dump(mode="json", exclude=later), option=orjson.OPT_SORT_KEYS)
+        dumped = self.model_dump(mode="json", exclude=later)
+        if self.framing.wording is None:
+            del dumped["framing"]["wording"]
+        data = orjson.dumps(dumped, option=orjson.OPT_SORT_KEYS)
         return hashlib.blake2b(data, digest_size=6).hexdigest()
 
     @cached_property

@@ -14,6 +14,7 @@ from ostrom.framing.history_renderer import HistoryRenderer, Labels
 from ostrom.framing.library import Library
 from ostrom.framing.outcomes import by_payoff, cells
 from ostrom.framing.own_payoffs import OwnPayoffs
+from ostrom.framing.rules import rules_text
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import View
 
@@ -51,7 +52,7 @@ class Blocks:
             ],
             "payoffs": self._payoffs(view, order, values),
             "chances": framing.chances,
-            "rules": library.fill(f"mechanisms/{view.mechanism}.txt", values),
+            "rules": rules_text(library, view, framing.wording, values),
             "hint": library.fill(f"hints/{framing.hint}.txt", values) if framing.hint else "",
             "goal": library.fill(f"goals/{framing.goal}.txt", values) if framing.goal else "",
         }

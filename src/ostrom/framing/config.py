@@ -46,6 +46,11 @@ class Framing(BaseModel):
         description="order of the rows of payoffs; sorted: by own action, then the highest own payoff first; "
         "shuffled is drawn per match and seat",
     )
+    wording: str | None = Field(
+        default=None,
+        description="another wording of the mechanism's rules: a file mechanisms/MECHANISM.WORDING.txt, and "
+        "turns/MECHANISM_KIND.WORDING.txt where there are any; null: mechanisms/MECHANISM.txt",
+    )
     layout: str | None = Field(
         default=None, description="order of the blocks of the fixed part: a file in layouts/; null: setup.txt"
     )

@@ -16,6 +16,7 @@ from ostrom.framing.config import Framing
 from ostrom.framing.history_renderer import HistoryRenderer
 from ostrom.framing.library import LIVE, Library, mark, put_in, split_marks
 from ostrom.framing.prompt import CachedPrompt, Prompt
+from ostrom.framing.rules import question_file, record_file, rules_files
 from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.formula import formula_of
@@ -55,7 +56,7 @@ class PromptRenderer:
         self._instructions: dict[tuple[Any, ...], str] = {}
         self._around: dict[tuple[Any, ...], list[str]] = {}
         self._pages: dict[str, CachedPrompt] = {}
-        self._lasts: dict[tuple[str, type[Form]], bool] = {}
+        self._lasts: dict[tuple[Any, ...], bool] = {}
 
     _fixed_names = frozenset(
         ("words", "units", "you", "others", "options", "labels", "common", "amount", "names", "seat", "role")
@@ -134,16 +135,13 @@ class PromptRenderer:
 
     def _lasting(self, view: View, form: Form) -> bool:
         """Whether nothing but the past and the question of a prompt speaks of what changes from round to round."""
-        key = (view.mechanism, type(form))
+        # A text of the length of other rules is as lasting as these are.
+        key = (view.mechanism, type(form), bool(view.facts.get("sham")), bool(view.facts.get("as_long_as")))
         if key not in self._lasts:
             library, framing = self.library, self.framing
             files = [
-                *(
-                    self._setup_file,
-                    f"mechanisms/{view.mechanism}.txt",
-                    "answers/stub.txt",
-                    self._answer_file(form),
-                ),
+                *(self._setup_file, "answers/stub.txt", self._answer_file(form)),
+                *rules_files(view, framing.wording),
                 *(f"payoffs/{name}.txt" for name in (framing.payoffs,) if name),
                 *(f"hints/{name}.txt" for name in (framing.hint,) if name),
                 *(f"goals/{name}.txt" for name in (framing.goal,) if name),
@@ -261,7 +259,8 @@ class PromptRenderer:
         more = self._offered(form, options)
         if isinstance(form, Record):
             about = {**values, "schema": form.schema, "most_words": self.framing.words}
-            more["record"] = self.library.fill(f"records/{form.name}.txt", about)
+            held = record_file(self.library, form.name, self.framing.wording)
+            more["record"] = self.library.fill(held, about)
         return self.library.fill(file, {**values, **more})
 
     def correction(self, reason: str, instruction: str) -> str:
@@ -332,8 +331,10 @@ class PromptRenderer:
         return self.library.asked(f"hints/{self.framing.hint}.txt")
 
     def _question_file(self, decision: Decision) -> str:
-        own = f"turns/{decision.view.mechanism}_{decision.kind}.txt"
-        return own if self.library.has(own) else f"turns/{decision.kind}.txt"
+        view, wording = decision.view, self.framing.wording
+        return question_file(
+            self.library, view.mechanism, decision.kind, wording, bool(view.facts.get("sham"))
+        )
 
     def _setup_text(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
         key = (id(view.game), view.seat, view.mechanism, tuple(order), view.names, values["observer"])

@@ -73,6 +73,18 @@ class Mechanism(ABC):
         """What a player at a seat does once before all its matches, if anything: design a contract, say."""
         return None
 
+    def induced_game(self, game: Game) -> Game | None:  # noqa: ARG002
+        """The one-shot game that these rules make rational players face; None where that is not known."""
+        return None
+
+    def realised_profile(self, game: Game, profile: Sequence[int]) -> tuple[int, ...]:  # noqa: ARG002
+        """The actions of the game itself that a profile of the induced game comes to."""
+        return tuple(profile)
+
+    def powerless(self) -> Mechanism | None:
+        """These rules with the same words and steps and without their power; None where that has no meaning."""
+        return None
+
     @abstractmethod
     def play(self, game: Game, streams: Streams) -> Play:
         """Play one match: yield what is due at the same time, receive the answers, return the outcome."""

@@ -27,6 +27,9 @@ class Designed(Mechanism):
     letter: ClassVar[str]
     """Proposals are labelled by it and a number, the same way wherever they are shown."""
 
+    sham: bool = False
+    """Whether what the players decide on has no consequence (a control)."""
+
     def __init__(self, designs: Sequence[Sequence[int]] | None = None) -> None:
         self.fixed = designs is not None
         self.designs = None if designs is None else [_plain(design) for design in designs]
@@ -57,7 +60,26 @@ class Designed(Mechanism):
 
     def told(self, game: Game) -> dict[str, Any]:  # noqa: ARG002
         """What every view of the mechanism says about its rules."""
-        return {}
+        return {"sham": True} if self.sham else {}
+
+    def common_design(self) -> list[int]:
+        """The design that all players propose, where it is given."""
+        if not self.designs or any(design != self.designs[0] for design in self.designs):
+            raise GameError(
+                f"mechanism {self.name}: the control 'induced' needs one design, the same for every seat: "
+                "give `designs`"
+            )
+        return self.designs[0]
+
+    def induced_game(self, game: Game) -> Game:
+        """The game with the given design in force."""
+        return self.induced(game, self.common_design())
+
+    def powerless(self) -> Designed:
+        """Designs, votes and signatures that have no consequence."""
+        sham = copy(self)
+        sham.sham = True
+        return sham
 
     def check(self, game: Game) -> None:
         """All seats need the same number of actions, because a design speaks of actions by their place."""

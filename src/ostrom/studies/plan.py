@@ -24,7 +24,8 @@ from ostrom.errors import GameError, StudyError
 from ostrom.framing import Library
 from ostrom.games import build_game
 from ostrom.games.game import Game
-from ostrom.mechanisms import Mechanism, mechanisms
+from ostrom.mechanisms import Mechanism
+from ostrom.mechanisms.controls import build_mechanism
 from ostrom.memory import memories
 from ostrom.studies.cell import Cell
 from ostrom.studies.checks import (
@@ -353,7 +354,7 @@ class StudyPlan:
         return build_game(orjson.loads(spec), key="game", file=self.file)
 
     def _build_mechanism(self, spec: str) -> Mechanism:
-        return mechanisms.build(orjson.loads(spec), key="mechanism", file=self.file)
+        return build_mechanism(orjson.loads(spec), key="mechanism", file=self.file)
 
     def _build_agent(self, spec: str) -> AgentConfig:
         try:

@@ -18,6 +18,7 @@ from ostrom.engine.plan import Unit
 from ostrom.errors import RunError, StudyError
 from ostrom.framing import Library
 from ostrom.framing.fingerprint import difference, hashes, in_set
+from ostrom.framing.rules import question_file, record_file, rules_files
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Shown, memories
 from ostrom.studies.rehearsal import MOST_STEPS, rehearse
@@ -128,24 +129,26 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
         yield from _question(library, config, mechanism, kind, Choice(("a", "b")))
     for decision in decisions:
         view = decision.view
-        yield f"mechanisms/{view.mechanism}.txt"
+        yield from rules_files(view, framing.wording)
         if framing.payoffs is not None:
             yield f"payoffs/{framing.payoffs}.txt"
         if view.facts.get("repeated"):
             yield from ("past.txt", f"history/{framing.history}.txt")
             if _shown(config, decision).counts is not None:
                 yield from ("count.txt", "counts.txt")
-        yield from _question(library, config, view.mechanism, decision.kind, formed(decision, config).form)
+        form, sham = formed(decision, config).form, bool(view.facts.get("sham"))
+        yield from _question(library, config, view.mechanism, decision.kind, form, sham)
 
 
-def _question(library: Library, config: AgentConfig, mechanism: str, kind: str, form: Form) -> Iterator[str]:
-    own = f"turns/{mechanism}_{kind}.txt"
-    yield own if library.has(own) else f"turns/{kind}.txt"
+def _question(
+    library: Library, config: AgentConfig, mechanism: str, kind: str, form: Form, sham: bool = False
+) -> Iterator[str]:
+    yield question_file(library, mechanism, kind, config.framing.wording, sham)
     name = type(form).__name__.lower()
     answer = f"answers/{name}_{config.style}.txt"
     yield answer if library.has(answer) else f"answers/{name}_direct.txt"
     if isinstance(form, Record):
-        yield f"records/{form.name}.txt"
+        yield record_file(library, form.name, config.framing.wording)
 
 
 def formed(decision: Decision, config: AgentConfig) -> Decision:

@@ -9,7 +9,7 @@ for frequencies per 1,000 words, is a stretch of text without white space, as ``
 [(8, 2, 1)]
 """
 
-from ostrom.analysis.lexicons.builtin import defection, memory_curse, persona_keywords
+from ostrom.analysis.lexicons.builtin import defection, memory_curse, normative, persona_keywords
 from ostrom.analysis.lexicons.counts import RATIOS, CountBatch, Ratio, TraceCounts, count_batches
 from ostrom.analysis.lexicons.files import LexiconWarning, load_lexicons
 from ostrom.analysis.lexicons.lexicon import MODES, Lexicon, Mode, matched
@@ -32,5 +32,6 @@ __all__ = [
     "load_lexicons",
     "matched",
     "memory_curse",
+    "normative",
     "persona_keywords",
 ]

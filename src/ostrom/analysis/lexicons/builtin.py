@@ -43,6 +43,16 @@ def defection(labels: str | Sequence[str] = ()) -> Lexicon:
     return replace(lexicon, labels=_listed(labels))
 
 
+def normative() -> Lexicon:
+    """Words that say what ought to be done, or name an institution for it.
+
+    >>> "should" in normative().terms
+    True
+    """
+    (lexicon,) = _builtin("normative.yaml")
+    return lexicon
+
+
 def _listed(names: str | Sequence[str]) -> tuple[str, ...]:
     """One name or several; a bare string is one name, not its letters."""
     return (names,) if isinstance(names, str) else tuple(names)

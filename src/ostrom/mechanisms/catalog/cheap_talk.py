@@ -40,6 +40,10 @@ class CheapTalk(Mechanism):
         if rounds > 1:
             self.told |= {"repeated": True, "rounds": rounds}
 
+    def induced_game(self, game: Game) -> Game | None:
+        """The game itself: messages bind nobody."""
+        return game
+
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
         """Talk and act, round after round."""
         form = message_form(self.length)

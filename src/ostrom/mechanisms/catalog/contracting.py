@@ -54,7 +54,7 @@ class Contracting(Designed):
 
     def told(self, game: Game) -> dict[str, Any]:
         """The bound of the amounts."""
-        return {"bound": self.bound_in(game)}
+        return {"bound": self.bound_in(game), **super().told(game)}
 
     def check(self, game: Game) -> None:
         """Payments need somebody who pays."""
@@ -114,7 +114,7 @@ class Contracting(Designed):
             for seat in range(game.seats)
         ]
         refusers = [seat for seat, answer in enumerate(answers) if not answer.value["sign"]]
-        in_force = not refusers
+        in_force = not refusers and not self.sham
         facts = {**facts, "in_force": in_force, "refusers": refusers}
         answers = yield [act(View(game, seat, self.name, facts=facts)) for seat in range(game.seats)]
         played = profile_of(game, answers)

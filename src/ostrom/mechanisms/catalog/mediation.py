@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from ostrom.answers import Choice, Record
+from ostrom.answers import Answer, Choice, Record
 from ostrom.errors import GameError
 from ostrom.games.game import Game
-from ostrom.mechanisms.base import expected_payoffs
+from ostrom.mechanisms.base import act, expected_payoffs
 from ostrom.mechanisms.designed import Design, Designed
 from ostrom.mechanisms.mediators import DELEGATE, mediated_game, realised
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
@@ -88,7 +88,7 @@ class Mediation(Designed):
         """Vote, then act or delegate, all at the same time."""
         election = yield from self.vote(game, streams)
         mediator = election["design"]
-        facts = {"mediator": mediator, "chosen": election["winner"]}
+        facts = {"mediator": mediator, "chosen": election["winner"], **self.told(game)}
         answers = yield [
             Decision(
                 seat, "act", View(game, seat, self.name, facts=facts), Choice((*game.actions[seat], DELEGATE))
@@ -98,16 +98,35 @@ class Mediation(Designed):
         whole = mediated_game(game, mediator)
         picked = tuple(whole.index(seat, answer.value) for seat, answer in enumerate(answers))
         played = realised(game, mediator, picked)
-        payoffs = game.payoff(played)
         delegated = [answer.value == DELEGATE for answer in answers]
-        round_ = Round(
-            1, played, payoffs, expected=expected_payoffs(whole, answers), facts={"delegated": delegated}
-        )
+        if self.sham:
+            played, expected = (yield from self._act_oneself(game, facts, played, delegated)), None
+        else:
+            expected = expected_payoffs(whole, answers)
+        payoffs = game.payoff(played)
+        round_ = Round(1, played, payoffs, expected=expected, facts={"delegated": delegated})
         return Outcome([round_], payoffs, {**election, "delegated": delegated})
 
+    def _act_oneself(
+        self, game: Game, facts: Mapping[str, Any], named: tuple[int, ...], delegated: Sequence[bool]
+    ) -> Generator[list[Decision], Sequence[Answer], tuple[int, ...]]:
+        """Without power: whoever delegated learns what the mediator names and acts by itself."""
+        seats = [seat for seat, gone in enumerate(delegated) if gone]
+        if not seats:
+            return named
+        answers = yield [
+            act(View(game, seat, self.name, facts={**facts, "named": named[seat]})) for seat in seats
+        ]
+        taken = {s: game.index(s, str(a.value)) for s, a in zip(seats, answers, strict=True)}
+        return tuple(taken.get(seat, action) for seat, action in enumerate(named))
+
+    def realised_profile(self, game: Game, profile: Sequence[int]) -> tuple[int, ...]:
+        """What the mediator that all propose does for those who delegate."""
+        return realised(game, self.common_design(), profile)
+
     def most_decisions(self, game: Game) -> int:
-        """A vote and an act per seat."""
-        return 2 * game.seats
+        """A vote and an act per seat; without power those who delegate act by themselves after that."""
+        return (3 if self.sham else 2) * game.seats
 
 
 def key_for(count: int) -> str:

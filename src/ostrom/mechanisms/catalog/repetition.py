@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Generator, Sequence
+from copy import copy
 from typing import Any, ClassVar, TypeAlias
 
 from ostrom.answers import Answer, Choice
@@ -11,6 +12,7 @@ from ostrom.errors import GameError
 from ostrom.games.game import Game
 from ostrom.mechanisms.arrays import ArrayRules
 from ostrom.mechanisms.base import Mechanism, choice_of, profile_of
+from ostrom.mechanisms.lasting import drawn_history, lasting_game
 from ostrom.mechanisms.missing import missed_by, missing_of, void_round
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
 from ostrom.mechanisms.scoring import match_score
@@ -99,6 +101,19 @@ class Repetition(Mechanism):
         if self.predict == "players" and game.seats < 2:
             raise GameError(f"game {game.name} has one seat: there is nobody to predict")
 
+    sham: bool = False
+    """Whether players are shown rounds that chance drew, so that nobody ever learns what they did (a control)."""
+
+    def induced_game(self, game: Game) -> Game | None:
+        """The game between those who cooperate as long as all do, and all others; see ``lasting_game``."""
+        return lasting_game(game, 0.0 if "rounds" in self.told else self.continuation)
+
+    def powerless(self) -> Repetition:
+        """The same rounds, of which each player is shown others than those that were played."""
+        sham = copy(self)
+        sham.sham, sham.told = True, {**self.told, "sham": True}
+        return sham
+
     def play(self, game: Game, streams: Streams) -> Play:
         """Ask all seats at the same time, round after round."""
         rounds: list[Round] = []
@@ -112,7 +127,8 @@ class Repetition(Mechanism):
                 yield from self._predictions(game, number, history)
             due = []
             for seat, form in seats:
-                view = View(game, seat, name, number, history, told)
+                shown = history if not self.sham else drawn_history(game, number, seat, streams)
+                view = View(game, seat, name, number, shown, told)
                 due.append(Decision(seat, "act", view, form))
             answers = yield due
             late = missed_by(answers) if missing is not None else ()
@@ -180,7 +196,7 @@ class Repetition(Mechanism):
 
     def array_rules(self, game: Game) -> ArrayRules | None:  # noqa: ARG002
         """Plain repetition as it is, unless somebody predicts."""
-        if self.predict is not None:
+        if self.predict is not None or self.sham:
             return None
         continuation = self.continuation if self.stopping == "geometric" else None
         return ArrayRules(self.rounds, self.noise, continuation, self.discount)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import ClassVar
 
 from ostrom.errors import GameError
 from ostrom.games.game import Game
 from ostrom.mechanisms.base import act
+from ostrom.mechanisms.lasting import drawn_round, lasting_game
 from ostrom.mechanisms.matching import tables_of_round
 from ostrom.mechanisms.missing import missing_of
 from ostrom.mechanisms.protocol import EMPTY, Decision, View
 from ostrom.mechanisms.societies import Life, SocietyRules, Table
-from ostrom.mechanisms.standing import called, record_of
+from ostrom.mechanisms.standing import ByPlayer, called, record_of
 from ostrom.streams import Streams
 
 
@@ -48,6 +50,21 @@ class Reputation(SocietyRules):
         self.missing = missing_of(missed, missed_at_most)
         self.told = {"order": order, **self.told}
 
+    sham: bool = False
+    """Whether the records that are shown were drawn by chance (a control)."""
+
+    def induced_game(self, game: Game) -> Game | None:
+        """As of repetition: a record makes whoever meets a player next answer what it did."""
+        return lasting_game(game, self.told.get("continuation"))
+
+    def powerless(self) -> Reputation | None:
+        """The same society, in which records are those of nobody."""
+        if self.own == "memory":
+            return None
+        sham = copy(self)
+        sham.sham, sham.told = True, {**self.told, "sham": True}
+        return sham
+
     def begin(self, game: Game, streams: Streams) -> Life:
         """Members fill the tables."""
         count = self.members(game)
@@ -64,6 +81,8 @@ class Reputation(SocietyRules):
     def question(self, life: Life, player: int, table: Table, number: int) -> Decision:
         """Which action, given the records of those at the table."""
         past, names, remembers = life.past, life.names, self.own == "memory"
+        if self.sham:
+            past = [_drawn(life, by_player, index) for index, by_player in enumerate(past, 1)]
         oldest = max(0, len(past) - self.window)
         shown = [*(() if remembers else (player,)), *(other for other in table if other != player)]
         records = [record_of(who, past, oldest, self.depth, names, player) for who in shown]
@@ -78,6 +97,16 @@ class Reputation(SocietyRules):
             names=tuple(called(who, names, player) for who in table),
         )
         return act(view, player)
+
+
+def _drawn(life: Life, past: ByPlayer, number: int) -> ByPlayer:
+    """A round of the society in which chance acted for everybody; who met whom is as it was."""
+    tables = {played.players for played in past.values()}
+    return {
+        player: drawn_round(life.game, number, table[0], life.streams, table)
+        for table in tables
+        for player in table
+    }
 
 
 MECHANISM = Reputation

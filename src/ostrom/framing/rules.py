@@ -1,0 +1,79 @@
+"""The rules of a mechanism in words: in which wording, without power, or as a neutral text of the same length."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ostrom.framing.library import Library
+from ostrom.mechanisms.protocol import View
+
+FILLER = "mechanisms/_filler.txt"
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+def rules_file(mechanism: str, wording: str | None) -> str:
+    """The file of the rules in a wording; playing once without a mechanism has one wording."""
+    own = f"mechanisms/{mechanism}.{wording}.txt"
+    return f"mechanisms/{mechanism}.txt" if wording is None or mechanism == "none" else own
+
+
+def question_file(
+    library: Library, mechanism: str, kind: str, wording: str | None, sham: bool = False
+) -> str:
+    """The file of a question: that of the mechanism without power or in a wording, of the mechanism, or of all."""
+    own = f"turns/{mechanism}_{kind}"
+    tried = [f"{own}.{variant}.txt" for variant in ("sham" if sham else None, wording) if variant]
+    found = [file for file in (*tried, f"{own}.txt") if library.has(file)]
+    return found[0] if found else f"turns/{kind}.txt"
+
+
+def record_file(library: Library, name: str, wording: str | None) -> str:
+    """The file that says what a JSON answer has to hold, in a wording where it has one."""
+    own = f"records/{name}.{wording}.txt"
+    return own if wording is not None and library.has(own) else f"records/{name}.txt"
+
+
+def rules_files(view: View, wording: str | None) -> Iterator[str]:
+    """The files that the rules of a view are put together from."""
+    yield rules_file(view.mechanism, wording)
+    if view.facts.get("sham"):
+        yield f"mechanisms/{view.mechanism}.sham.txt"
+    if (other := view.facts.get("as_long_as")) is not None:
+        yield from (FILLER, rules_file(other["mechanism"], wording))
+
+
+def rules_text(library: Library, view: View, wording: str | None, values: Mapping[str, Any]) -> str:
+    """The rules of a view in words."""
+    text = library.fill(rules_file(view.mechanism, wording), values)
+    if view.facts.get("sham"):
+        text += "\n\n" + library.fill(f"mechanisms/{view.mechanism}.sham.txt", values)
+    if (other := view.facts.get("as_long_as")) is not None:
+        meant = {**values, "facts": other["facts"], "mechanism": other["mechanism"]}
+        replaced = library.fill(rules_file(other["mechanism"], wording), meant)
+        missing = tokens(replaced) - tokens(text)
+        if missing > 0:
+            text += "\n\n" + of_length(library.fill(FILLER, values), missing)
+    return text
+
+
+def tokens(text: str) -> int:
+    """How many words and punctuation marks a text has, which stands for tokens of any model.
+
+    >>> tokens("It ends, or not.")
+    6
+    """
+    return len(_TOKEN.findall(text))
+
+
+def of_length(text: str, count: int) -> str:
+    """A text cut or repeated to exactly so many tokens; its last one is a full stop.
+
+    >>> of_length("One two three. Four five.", 5), of_length("One.", 5)
+    ('One two three. .', 'One. One. .')
+    """
+    ends = [match.end() for match in _TOKEN.finditer(text)]
+    whole, rest = divmod(count - 1, len(ends))
+    cut = text[: ends[rest - 1]] if rest else ""
+    return " ".join([*[text.strip()] * whole, cut, "."]).replace("  ", " ").strip() if count > 1 else "."

@@ -1,0 +1,98 @@
+"""Controls of a mechanism: the same match with a part of it taken away, to see which part does the work.
+
+``mechanism: {name: ..., control: NAME}`` puts one of these in its place:
+
+* ``none``: the game once, without the mechanism;
+* ``length``: the same, with a neutral text as long as the rules of the mechanism;
+* ``induced``: the game that the mechanism makes rational players face, once, as plain payoffs and without its words;
+* ``sham``: the words and the steps of the mechanism without its power, which the players are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from ostrom.errors import GameError, StudyError
+from ostrom.games.game import Game
+from ostrom.mechanisms import mechanisms
+from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, profile_of
+from ostrom.mechanisms.protocol import Outcome, Play, Round, View
+from ostrom.streams import Streams
+
+CONTROLS = ("none", "length", "induced", "sham")
+
+
+def build_mechanism(spec: str | Mapping[str, Any], *, key: str, file: str | None = None) -> Mechanism:
+    """The mechanism of a study, or the control of it that ``control`` names."""
+    if not isinstance(spec, Mapping) or "control" not in spec:
+        return mechanisms.build(spec, key=key, file=file)
+    rules = mechanisms.build({k: v for k, v in spec.items() if k != "control"}, key=key, file=file)
+    control = spec["control"]
+    if control is None:
+        return rules
+    if control not in CONTROLS:
+        raise StudyError(
+            "is no control of a mechanism", file=file, key=f"{key}.control", found=control, allowed=CONTROLS
+        )
+    if control != "sham":
+        return OneShotControl(rules, control)
+    sham = rules.powerless()
+    if sham is None:
+        raise StudyError(
+            f"mechanism {rules.name} cannot be played without its power",
+            file=file, key=f"{key}.control", found=control,
+        )  # fmt: skip
+    return sham
+
+
+class OneShotControl(Mechanism):
+    """The game once, without steps: as it is, with a text as long as the rules, or as the mechanism would pay."""
+
+    name: ClassVar[str] = "none"
+    one_shot: ClassVar[bool] = True
+
+    def __init__(self, rules: Mechanism, control: str) -> None:
+        self.rules, self.control = rules, control
+
+    def check(self, game: Game) -> None:
+        """The mechanism must fit the game, and have an induced game where that is asked for."""
+        self.rules.check(game)
+        if self.control == "induced":
+            self._played(game)
+        elif self.control == "length":
+            self._told(game)
+
+    def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
+        """Ask every seat once."""
+        played = self._played(game)
+        facts = self._told(game)
+        answers = yield [act(View(played, seat, self.name, facts=facts)) for seat in range(game.seats)]
+        profile = profile_of(played, answers)
+        payoffs, expected = played.payoff(profile), expected_payoffs(played, answers)
+        if self.control == "induced":
+            profile = self.rules.realised_profile(game, profile)
+        return Outcome([Round(1, profile, payoffs, expected=expected)], payoffs)
+
+    def most_decisions(self, game: Game) -> int:
+        """One decision per seat."""
+        return game.seats
+
+    def _played(self, game: Game) -> Game:
+        if self.control != "induced":
+            return game
+        induced = self.rules.induced_game(game)
+        if induced is None:
+            raise GameError(
+                f"mechanism {self.rules.name}: what rational players face under it is not known, so there is no "
+                "control 'induced'"
+            )
+        return induced
+
+    def _told(self, game: Game) -> Mapping[str, Any]:
+        """For a text of the same length: whose rules it is as long as, and what those rules would speak of."""
+        if self.control != "length":
+            return {}
+        asking = self.rules.preparation(game, 0) or self.rules
+        first = next(asking.play(game, Streams(0, 0)))[0].view
+        return {"as_long_as": {"mechanism": first.mechanism, "facts": dict(first.facts)}}

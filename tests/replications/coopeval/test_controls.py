@@ -1,0 +1,147 @@
+"""Is it the mechanism or its words? Players that follow one of them alone show up as what they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+
+from ostrom.analysis.combined import combined
+from ostrom.analysis.estimate import contrast
+from ostrom.analysis.rundata import RunData, run_data
+from ostrom.errors import UsageError
+from ostrom.models.base import Request
+from ostrom.models.providers.scripted import register, unregister
+from ostrom.reports.build import build_report
+from ostrom.reports.panels.control_effects import EFFECTS
+from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import open_run, play
+
+WORDS = ("contract", "mediator")
+PAID = re.compile(r"^- If you choose A(\d) and .* chooses A(\d), you receive (\S+) points", re.MULTILINE)
+
+
+def _replied(request: Request, cooperates: bool) -> str:
+    """Approves and signs whatever is proposed, and acts."""
+    text = request.messages[0].content
+    if "Answer with one JSON object" in text:
+        keys = re.findall(r'"(K\d|M\d|sign)"', text.rpartition("Answer with one")[2])
+        return orjson.dumps(dict.fromkeys(keys, True)).decode()
+    return "[A0]" if cooperates else "[A1]"
+
+
+def by_incentives(request: Request) -> str:
+    """Cooperates where that pays more against a player who does, and delegates to a mediator who acts for both."""
+    text = request.messages[0].content
+    paid = {(own, other): float(points) for own, other, points in PAID.findall(text)}
+    if "so it is in force" in text:
+        paid = {(o, p): v - 10 * (o == "1") + 10 * (p == "1") for (o, p), v in paid.items()}
+    asked = text.rpartition("Which action")
+    if asked[1] and "delegate" in asked[2] and "no power" not in text:
+        return "[delegate]"
+    if ("2", "2") in paid:  # the induced game of mediation: to delegate is its third action
+        return "[A2]"
+    return _replied(request, paid["0", "0"] > paid["1", "0"])
+
+
+def by_words(request: Request) -> str:
+    """Cooperates wherever somebody speaks of a contract or a mediator."""
+    return _replied(request, any(word in request.messages[0].content for word in WORDS))
+
+
+@pytest.fixture(autouse=True)
+def models() -> Iterator[None]:
+    register("incentives", by_incentives)
+    register("words", by_words)
+    yield
+    unregister("incentives")
+    unregister("words")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    register("incentives", by_incentives)
+    register("words", by_words)
+    folder = tmp_path_factory.mktemp("runs")
+    study = load_study(
+        "mechanisms-controls",
+        preset="smoke",
+        models=["scripted/incentives", "scripted/words"],
+        changes=[
+            "agent.constrain=never",
+            "agent.framing.counterbalance=false",
+            "vary.mechanism={mediation: {mechanism: {name: mediation, designs: [[1, 0], [1, 0]]}}, contracting: "
+            "{mechanism: {name: contracting, designs: [[0, -10], [0, -10]]}}}",
+        ],
+        seeds=8,
+    )
+    play(study, runs=folder, name="controls")
+    return folder
+
+
+@pytest.fixture
+def data(runs: Path) -> Iterator[RunData]:
+    with open_run("controls", runs) as run, run_data(run.rows, run.folder.path, run.manifest) as found:
+        yield found
+
+
+@pytest.mark.parametrize("mechanism", ["mediation", "contracting"])
+@pytest.mark.parametrize(
+    ("agent", "part"), [("scripted/incentives", "incentives"), ("scripted/words", "words")]
+)
+def test_whoever_follows_one_part_alone_has_no_other(
+    data: RunData, agent: str, part: str, mechanism: str
+) -> None:
+    for name, weights in EFFECTS.items():
+        (found,) = combined(
+            data, "cooperation", "control", weights,
+            where={"agent": agent, "mechanism": mechanism, "wording": None},
+        )  # fmt: skip
+        assert found.n == 8
+        if name in ("total", part):
+            assert found.value == 1 and 0 not in found, name
+        else:
+            assert found.value == 0 and 0 in found, name
+
+
+def test_the_best_response_is_a_script_that_follows_incentives_alone(data: RunData) -> None:
+    where = {"agent": "best_response", "wording": None}
+    for name, weights in EFFECTS.items():
+        for found in combined(data, "cooperation", "control", weights, ["mechanism"], where=where):
+            assert found.value == (1 if name in ("total", "incentives") else 0)
+
+
+def test_parts_sum_to_the_total_and_a_difference_is_that_of_contrast(data: RunData) -> None:
+    where = {"agent": "scripted/words", "mechanism": "contracting", "wording": None}
+    by_name = {
+        name: combined(data, "payoff", "control", weights, where=where)[0].value
+        for name, weights in EFFECTS.items()
+    }
+    total = by_name.pop("total")
+    assert sum(by_name.values()) == pytest.approx(total)
+    (one,) = combined(data, "cooperation", "control", {"sham": 1, "none": -1}, where=where)
+    (two,) = contrast(data, "cooperation", "control", "sham - none", where=where)
+    assert (one.value, one.low, one.high) == pytest.approx((two.value, two.low, two.high))
+    with pytest.raises(UsageError, match="must sum to zero"):
+        combined(data, "cooperation", "control", {"sham": 1.0})
+
+
+def test_the_page_says_what_the_effect_is_made_of(data: RunData) -> None:
+    made = build_report(data)
+    assert not made.failures
+    page = made.path.read_text()
+    assert "scripted/words, contracting: 1.00 in all: incentives 0.00, words 1.00" in page
+    assert "surely not zero: words." in page and "surely not zero: incentives." in page
+    assert "What each wording adds to rules without a normative word" in page
+
+
+def test_the_paper_size_has_every_arm_and_five_wordings_of_four_mechanisms() -> None:
+    plan = StudyPlan(load_study("mechanisms-controls", models=["openai/some-model"]))
+    cells = [plan.unit(index).cell for index in range(len(plan) // plan.study.seeds)]
+    arms = {(c["mechanism"], c["control"], c["wording"]) for c in cells}
+    assert len(arms) == 4 * (5 + 4)
+    assert {c["control"] for c in cells} == {"mechanism", "none", "length", "sham", "induced"}
