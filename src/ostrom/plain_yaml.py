@@ -1,4 +1,4 @@
-"""YAML that people write, as plain data: everything else that YAML can say is refused in one line.
+"""YAML and JSON that people write, as plain data: everything else that they can say is refused in one line.
 
 Refused are a key given twice (YAML would silently keep the last), dates and other tagged values, numbers that
 JSON cannot hold, text that is no Unicode, values that contain themselves, and aliases that unfold a small
@@ -7,6 +7,7 @@ file into an endless one.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from math import isfinite
 from typing import Any
@@ -68,6 +69,41 @@ def read_yaml(text: str, file: str | None, *, numbers: bool = True) -> Any:
         raise yaml_problem(error, file) from None
     check_plain(data, file, numbers=numbers)
     return data
+
+
+def read_json(text: str, file: str, *, line: int | None = None, finite: bool = True) -> Any:
+    """JSON in which no key stands twice; NaN and Infinity hide wrong numbers and are refused where ``finite``.
+
+    ``line`` is the number of a line that is a document of its own.
+
+    >>> read_json('{"a": 1, "a": 2}', "f.json")
+    Traceback (most recent call last):
+    ostrom.errors.StudyError: f.json: a: the key stands twice in one object
+    """
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        content = dict(pairs)
+        if len(content) != len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            where = "" if line is None else f"line {line}: "
+            raise StudyError("the key stands twice in one object", file=file, key=f"{where}{twice}")
+        return content
+
+    def constant(name: str) -> float:
+        if finite:
+            raise StudyError("not a finite number", file=file, found=name)
+        return float(name)
+
+    at = None if line is None else f"line {line}"
+    try:
+        return json.loads(text, object_pairs_hook=unique, parse_constant=constant)
+    except json.JSONDecodeError as error:
+        raise StudyError(f"is not JSON: {error.msg}", file=file, key=at or f"line {error.lineno}") from None
+    except ValueError as error:
+        raise StudyError(f"is not JSON: {error}", file=file, key=at) from None
+    except RecursionError:
+        raise StudyError("is nested too deeply", file=file, key=at) from None
 
 
 def in_words(value: object) -> str:

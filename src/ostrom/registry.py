@@ -26,9 +26,11 @@ from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from ostrom.errors import OstromError, StudyError, UnknownName, unknown_key
+from ostrom.whole_files import read_text_file
 
 T = TypeVar("T")
 
@@ -110,6 +112,17 @@ class NamedFiles(dict[str, Traversable]):
                 f"several packages have a {self.kind} of that name: {', '.join(owners)}", key=name
             )
         return self.get(name)
+
+    def text(self, source: str) -> str:
+        """The text of the file of that name, or of a file of the reader's own by its path."""
+        if (known := self.named(source)) is not None:
+            return known.read_text(encoding="utf-8")
+        path = Path(source)
+        if not path.exists():
+            if path.suffix in (".yaml", ".yml") or "/" in source:
+                raise StudyError("there is no such file", file=source)
+            raise UnknownName(self.kind, source, sorted(self), broken_note())
+        return read_text_file(path)
 
 
 def replication_files(folder: str, suffix: str, kind: str) -> NamedFiles:

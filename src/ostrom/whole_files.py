@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and never through a link that somebody left in the folder."""
+"""Files that are read and written whole or not at all, and never written through a link left in the folder."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from ostrom.errors import RunError
+from ostrom.errors import RunError, StudyError
+
+
+def read_text_file(path: str | Path) -> str:
+    """The text of a UTF-8 file without its byte order mark, or one line that says why there is none."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise StudyError("is not UTF-8 text", file=str(path)) from None
+    except OSError as error:
+        raise StudyError(f"cannot be read: {error.strerror or error}", file=str(path)) from None
 
 
 def write_whole(path: Path, data: bytes, *, sync: bool = False) -> None:

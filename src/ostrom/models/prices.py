@@ -90,15 +90,10 @@ def read_rates(entry: object, *, model: str, file: str | None = None) -> Rates:
 def load_prices(path: str | Path) -> dict[str, Rates]:
     """A price table from a YAML file: model name to USD per million tokens."""
     from ostrom.plain_yaml import read_yaml
+    from ostrom.whole_files import read_text_file
 
     file = str(path)
-    try:
-        text = Path(path).read_text("utf-8")
-    except OSError as error:
-        raise StudyError(f"cannot be read: {error.strerror}", file=file) from None
-    except UnicodeDecodeError:
-        raise StudyError("is not a text file in UTF-8", file=file) from None
-    found = read_yaml(text, file, numbers=False)
+    found = read_yaml(read_text_file(path), file, numbers=False)
     if not isinstance(found, dict):
         raise StudyError("must map model names to prices", file=file, found=found)
     return {str(model): read_rates(entry, model=str(model), file=file) for model, entry in found.items()}

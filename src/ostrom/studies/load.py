@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from ostrom.errors import StudyError, UnknownName, nearest
 from ostrom.plain_yaml import check_plain, in_words, read_yaml
-from ostrom.registry import NamedFiles, broken_note, replication_files
+from ostrom.registry import NamedFiles, replication_files
 from ostrom.studies.baselines import with_baselines
 from ostrom.studies.paths import merge, put
 from ostrom.studies.people_texts import read_texts
@@ -35,19 +35,7 @@ def read_study(source: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], 
         check_plain(source, "study")
         return deepcopy(dict(source)), "study"
     text = str(source)
-    if (known := _builtin().named(text)) is not None:
-        return _parse(known.read_text(encoding="utf-8"), text), text
-    path = Path(text)
-    if not path.exists():
-        if path.suffix in (".yaml", ".yml") or "/" in text:
-            raise StudyError("there is no such file", file=text)
-        raise UnknownName("study", text, builtin_names(), broken_note())
-    try:
-        return _parse(path.read_text(encoding="utf-8"), text), text
-    except UnicodeDecodeError:
-        raise StudyError("is not a text file in UTF-8", file=text) from None
-    except OSError as error:
-        raise StudyError(f"cannot be read: {error.strerror}", file=text) from None
+    return _parse(_builtin().text(text), text), text
 
 
 def parse_yaml(text: str, file: str) -> Any:

@@ -117,12 +117,18 @@ TEXT = "a term must be text; put it in quotes"
             "lexicons: {hope: {terms: [a], moed: word}}",
             "lexicons.hope: unknown key (found 'moed'; allowed: terms, labels, mode, source)",
         ),
-        ("lexicons: {hope: [a], hope: [b]}", "hope: stands twice"),
+        (
+            "lexicons: {hope: [a], hope: [b]}",
+            "line 1, column 23: is not valid YAML: the key 'hope' is given twice",
+        ),
         ("lexicons: {1: [a]}", "lexicons: a name must be text; put it in quotes (found 1)"),
-        ("lexicons: {hope: [a", "line 1: not YAML: expected ',' or ']', but got '<stream end>'"),
+        (
+            "lexicons: {hope: [a",
+            "line 1, column 20: is not valid YAML: expected ',' or ']', but got '<stream end>'",
+        ),
         (
             "lexicons: !!python/name:os.system x",
-            "line 1: not YAML: could not determine a constructor for the tag",
+            "line 1, column 11: is not valid YAML: could not determine a constructor for the tag",
         ),
     ],
 )
@@ -141,9 +147,9 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
         StudyError, match=r"list\.txt: unknown kind of lexicon file \(found '.txt'; allowed: .json"
     ):
         load_lexicons(write(tmp_path, "a", "list.txt"))
-    with pytest.raises(StudyError, match=r"bad\.json: line 1: not JSON"):
+    with pytest.raises(StudyError, match=r"bad\.json: line 1: is not JSON"):
         load_lexicons(write(tmp_path, "{", "bad.json"))
-    with pytest.raises(StudyError, match=r"twice\.json: hope: stands twice"):
+    with pytest.raises(StudyError, match=r"twice\.json: hope: the key stands twice"):
         load_lexicons(write(tmp_path, '{"lexicons": {"hope": ["a"], "hope": ["b"]}}', "twice.json"))
     (tmp_path / "latin.yaml").write_bytes(b"lexicons: {hope: [caf\xe9]}")
     with pytest.raises(StudyError, match=r"latin\.yaml: is not UTF-8 text"):

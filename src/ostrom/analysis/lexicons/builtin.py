@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources import files
 
-from ostrom.analysis.lexicons.files import parse_lexicons, read_text
+from ostrom.analysis.lexicons.files import parse_lexicons
 from ostrom.analysis.lexicons.lexicon import Lexicon, Mode
 
 
@@ -59,6 +59,8 @@ def _listed(names: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _builtin(name: str, roles: Sequence[str] | None = None) -> tuple[Lexicon, ...]:
+    from ostrom.plain_yaml import read_yaml
+
     text = (files(__package__) / "data" / name).read_text(encoding="utf-8")
     # The lists are kept as printed, repeated terms included, so there is nothing to warn about.
-    return parse_lexicons(read_text(text, name), file=name, roles=roles, warn=False)
+    return parse_lexicons(read_yaml(text, name), file=name, roles=roles, warn=False)

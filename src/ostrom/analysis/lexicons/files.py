@@ -13,7 +13,6 @@ lexicons:
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any
 
 from ostrom.analysis.lexicons.lexicon import MODES, Lexicon, duplicates
 from ostrom.errors import StudyError
+from ostrom.whole_files import read_text_file
 
 _TOP = ("lexicons", "mode", "source")
 _LIST = ("terms", "labels", "mode", "source")
@@ -98,6 +98,8 @@ def _fill(terms: object, roles: Sequence[str] | None, file: str, key: str) -> ob
 
 
 def _read(path: Path) -> object:
+    from ostrom.plain_yaml import read_json, read_yaml
+
     if path.suffix.lower() not in (".json", ".yaml", ".yml"):
         raise StudyError(
             "unknown kind of lexicon file",
@@ -105,61 +107,9 @@ def _read(path: Path) -> object:
             found=path.suffix,
             allowed=(".json", ".yaml", ".yml"),
         )
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise StudyError(f"cannot be read: {error.strerror}", file=str(path)) from None
-    except UnicodeDecodeError:
-        raise StudyError("is not UTF-8 text", file=str(path)) from None
-    return read_text(text, str(path), json_file=path.suffix.lower() == ".json")
-
-
-def read_text(text: str, file: str, *, json_file: bool = False) -> object:
-    """The content of JSON or YAML text, in which no key may stand twice."""
-    if json_file:
-        try:
-            return json.loads(text, object_pairs_hook=lambda pairs: _unique(pairs, file))
-        except json.JSONDecodeError as error:
-            raise StudyError(f"line {error.lineno}: not JSON: {error.msg}", file=file) from None
-        except (RecursionError, ValueError) as error:
-            raise StudyError(f"not JSON: {error}", file=file) from None
-    import yaml
-
-    from ostrom.plain_yaml import YAML_TROUBLE, check_plain
-
-    class Loader(yaml.SafeLoader):
-        """Refuses a repeated key, of which plain YAML would silently keep the last."""
-
-        def unique_mapping(self, node: yaml.MappingNode) -> dict[Any, Any]:
-            self.flatten_mapping(node)
-            return _unique(
-                [
-                    (self.construct_object(k, deep=True), self.construct_object(v, deep=True))
-                    for k, v in node.value
-                ],
-                file,
-            )
-
-    Loader.add_constructor("tag:yaml.org,2002:map", Loader.unique_mapping)
-    try:
-        content = yaml.load(text, Loader)
-    except YAML_TROUBLE as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1}: " if mark else ""
-        raise StudyError(f"{where}not YAML: {getattr(error, 'problem', None) or error}", file=file) from None
-    check_plain(content, file)
+    read = read_json if path.suffix.lower() == ".json" else read_yaml
+    content: object = read(read_text_file(path), str(path))
     return content
-
-
-def _unique(pairs: list[tuple[Any, Any]], file: str) -> dict[Any, Any]:
-    mapping: dict[Any, Any] = {}
-    for key, value in pairs:
-        if isinstance(key, list | dict):
-            raise StudyError("a key must be text", file=file, found=key)
-        if key in mapping:
-            raise StudyError("stands twice", file=file, key=str(key))
-        mapping[key] = value
-    return mapping
 
 
 def _mapping(value: object, file: str, key: str | None, problem: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ostrom.errors import StudyError
 from ostrom.plain_yaml import in_words, read_yaml
+from ostrom.whole_files import read_text_file
 
 SHIPPED = "motives.yaml"
 
@@ -33,15 +34,10 @@ def load_motives(path: Path | None = None) -> tuple[Motive, ...]:
     >>> [motive.name for motive in load_motives()][:3]
     ['own_utility', 'equilibrium', 'social_welfare']
     """
-    try:
-        if path is None:
-            name, text = SHIPPED, files("ostrom.analysis.motives").joinpath(SHIPPED).read_text("utf-8")
-        else:
-            name, text = str(path), path.read_text("utf-8")
-    except UnicodeDecodeError:
-        raise StudyError("is not a text file in UTF-8", file=str(path)) from None
-    except OSError as error:
-        raise StudyError(f"cannot be read: {error.strerror}", file=str(path)) from None
+    if path is None:
+        name, text = SHIPPED, files("ostrom.analysis.motives").joinpath(SHIPPED).read_text("utf-8")
+    else:
+        name, text = str(path), read_text_file(path)
     data = read_yaml(text, name)
     listed = data.get("motives") if isinstance(data, dict) else None
     if not isinstance(listed, dict) or not listed:

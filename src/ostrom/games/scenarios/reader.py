@@ -15,6 +15,7 @@ from ostrom.games.scenarios.scenario import CLAIMS_OF_CLASS, Action, Canonical, 
 from ostrom.games.scenarios.schema import CanonicalEntry, CanonicalPair, CastFile, RoleEntry, ScenarioFile
 from ostrom.games.scenarios.table import read_profile, read_table
 from ostrom.registry import NamedFiles, broken_note, replication_files
+from ostrom.whole_files import read_text_file
 
 CAST = "cast.yaml"
 
@@ -72,7 +73,7 @@ def shipped_cast(family: str) -> CastFile:
 def load_scenario(path: str | Path) -> Scenario:
     """Read one scenario file; its cast is the ``cast.yaml`` beside it, else the shipped family's."""
     path = Path(path)
-    written = parse(ScenarioFile, _text(path), str(path))
+    written = parse(ScenarioFile, read_text_file(path), str(path))
     if written.name != path.stem:
         raise StudyError("must equal the name of the file", file=str(path), key="name", found=written.name)
     return _build(written, _cast_for(written, path), str(path))
@@ -90,19 +91,10 @@ def is_scenario(path: str | Path) -> bool:
 def load_cast(path: str | Path) -> CastFile:
     """Read a family's ``cast.yaml``."""
     path = Path(path)
-    cast = parse(CastFile, _text(path), str(path))
+    cast = parse(CastFile, read_text_file(path), str(path))
     roles = _roles(cast.roles, None, str(path))
     _canonical(cast.canonical, roles, str(path))
     return cast
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except UnicodeDecodeError:
-        raise StudyError("is not UTF-8 text", file=str(path)) from None
-    except OSError as failed:
-        raise StudyError(f"cannot be read: {failed.strerror}", file=str(path)) from None
 
 
 def _cast_for(written: ScenarioFile, path: Path) -> CastFile | None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ostrom.errors import StudyError
+from ostrom.plain_yaml import read_json
 
 DEEPEST = 40
 Row = dict[str, str]
@@ -21,10 +22,7 @@ def json_rows(
     text: str, file: str, path: str | None
 ) -> tuple[tuple[str, ...], Iterator[tuple[int, list[str]]], str]:
     """The columns, the rows with their numbers, and what the numbers count."""
-    try:
-        content, unit = _parsed(text, file), "record"
-    except _SeveralDocuments:
-        content, unit = _by_line(text, file), "line"
+    content, unit = _documents(text, file)
     try:
         flat = [
             (number, _flat(record, file, f"{unit} {number}"))
@@ -38,22 +36,15 @@ def json_rows(
     return columns, ((number, [row.get(name, "") for name in columns]) for number, row in flat), unit
 
 
-class _SeveralDocuments(Exception):
-    """The text is no single JSON document."""
-
-
-def _parsed(text: str, file: str) -> Any:
+def _documents(text: str, file: str) -> tuple[Any, str]:
+    """The content of the file, or that of every line where each is a document of its own; and which it is."""
     try:
-        return json.loads(text, object_pairs_hook=_unique(file, None))
-    except json.JSONDecodeError as error:
-        first = text.strip().partition("\n")[0].strip()
-        if error.msg == "Extra data" and _is_document(first):
-            raise _SeveralDocuments from None
-        raise StudyError(f"is not JSON: {error.msg}", file=file, key=f"line {error.lineno}") from None
-    except ValueError as error:
-        raise StudyError(f"is not JSON: {error}", file=file) from None
-    except RecursionError:
-        raise StudyError("is nested too deeply", file=file) from None
+        return read_json(text, file, finite=False), "record"
+    except StudyError as error:
+        if "Extra data" not in str(error) or not _is_document(text.strip().partition("\n")[0].strip()):
+            raise
+    lines = enumerate(text.split("\n"), 1)
+    return [(n, read_json(line, file, line=n, finite=False)) for n, line in lines if line.strip()], "line"
 
 
 def _is_document(line: str) -> bool:
@@ -62,35 +53,6 @@ def _is_document(line: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def _by_line(text: str, file: str) -> list[tuple[int, Any]]:
-    found = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            found.append((number, json.loads(line, object_pairs_hook=_unique(file, number))))
-        except json.JSONDecodeError as error:
-            raise StudyError(f"is not JSON: {error.msg}", file=file, key=f"line {number}") from None
-        except ValueError as error:
-            raise StudyError(f"is not JSON: {error}", file=file, key=f"line {number}") from None
-        except RecursionError:
-            raise StudyError("is nested too deeply", file=file, key=f"line {number}") from None
-    return found
-
-
-def _unique(file: str, line: int | None) -> Any:
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        content = dict(pairs)
-        if len(content) != len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = next(key for key in keys if keys.count(key) > 1)
-            where = "" if line is None else f"line {line}: "
-            raise StudyError("the key stands twice in one object", file=file, key=f"{where}{twice}")
-        return content
-
-    return unique
 
 
 def _records(content: Any, file: str, path: str | None, unit: str) -> Iterator[tuple[int, Any]]:

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
 
-from ostrom.errors import StudyError, UnknownName
+from ostrom.errors import StudyError
 from ostrom.framing.config import Framing
 from ostrom.plain_yaml import in_words
-from ostrom.registry import NamedFiles, broken_note, replication_files
+from ostrom.registry import NamedFiles, replication_files
 from ostrom.studies.factors import RESERVED
 from ostrom.studies.load import parse_yaml, validate
 
@@ -347,21 +347,7 @@ def _shipped() -> NamedFiles:
 def load_mapping(source: str | Path) -> tuple[Mapping, str]:
     """A mapping from a file or by the name of a shipped one, and what to call it in messages."""
     name = str(source)
-    if (known := _shipped().named(name)) is not None:
-        text = known.read_text(encoding="utf-8")
-    else:
-        path = Path(name)
-        if not path.exists():
-            if path.suffix in (".yaml", ".yml") or "/" in name:
-                raise StudyError("there is no such file", file=name)
-            raise UnknownName("mapping", name, mapping_names(), broken_note())
-        try:
-            text = path.read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            raise StudyError("is not a text file in UTF-8", file=name) from None
-        except OSError as error:
-            raise StudyError(f"cannot be read: {error.strerror}", file=name) from None
-    data = parse_yaml(text, name)
+    data = parse_yaml(_shipped().text(name), name)
     if not isinstance(data, dict):
         raise StudyError(f"a mapping file maps keys to values (found {in_words(data)})", file=name)
     return validate(Mapping, data, name), name

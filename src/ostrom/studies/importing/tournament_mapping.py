@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ostrom.analysis.dynamics.foreign_json import load_json
-from ostrom.errors import StudyError, UnknownName
-from ostrom.registry import replication_files
+from ostrom.errors import StudyError
+from ostrom.registry import NamedFiles, replication_files
 from ostrom.studies.load import parse_yaml, validate
 
 CONFIG = "config.json"
@@ -53,7 +52,7 @@ class About:
     window: int | None
 
 
-def _shipped() -> dict[str, Traversable]:
+def _shipped() -> NamedFiles:
     return replication_files("tournaments", ".yaml", "mapping of tournaments")
 
 
@@ -64,19 +63,7 @@ def tournament_names() -> list[str]:
 
 def load_tournament_mapping(source: str) -> tuple[TournamentMapping, str]:
     """A mapping from a file or by the name of a shipped one."""
-    if source in (shipped := _shipped()):
-        text = shipped[source].read_text(encoding="utf-8")
-    else:
-        path = Path(source)
-        if not path.exists():
-            if path.suffix in (".yaml", ".yml") or "/" in source:
-                raise StudyError("there is no such file", file=source)
-            raise UnknownName("mapping of tournaments", source, shipped)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise StudyError(f"cannot be read: {error}", file=source) from None
-    return validate(TournamentMapping, parse_yaml(text, source), source), source
+    return validate(TournamentMapping, parse_yaml(_shipped().text(source), source), source), source
 
 
 def about(path: Path, mapping: TournamentMapping) -> About:
