@@ -302,6 +302,15 @@ def test_links_are_cut_by_one_and_made_by_two() -> None:
     proposals = Counter(d.kind for step in found.asked for d in step)
     assert kinds["cut"] > 3 and 3 < kinds["made"] < proposals["link"]
     assert proposals["accept"] <= proposals["link"] == 9 * 6
+    said = [
+        (d, a)
+        for step, given in zip(found.asked, found.answers, strict=True)
+        for d, a in zip(step, given, strict=True)
+    ]
+    yes = sum(sum(a.value.values()) for d, a in said if d.kind == "accept")
+    wanted = sum(a.value["propose"] != "nobody" for d, a in said if d.kind == "link")
+    assert kinds["made"] <= yes < wanted, "two who propose to each other make one link"
+    assert yes - kinds["made"] <= 2
     after = linked_after(found.outcome.facts)
     last = found.asked[-1]
     assert last[0].kind == "act"

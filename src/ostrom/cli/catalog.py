@@ -24,6 +24,7 @@ KINDS = {
     "game": "games",
     "strategy": "strategies",
     "mechanism": "mechanisms",
+    "network": "networks",
     "memory": "memories",
     "style": "styles",
     "model": "models",
@@ -167,6 +168,10 @@ def _registry(kind: str) -> Any:
         from ostrom.mechanisms import mechanisms
 
         return mechanisms
+    if kind == "networks":
+        from ostrom.mechanisms.networks import networks
+
+        return networks
     if kind == "memories":
         from ostrom.memory import memories
 

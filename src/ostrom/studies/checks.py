@@ -81,9 +81,20 @@ def check_cell(
 ) -> None:
     """Refuse what the players of a cell cannot do, or must not be told."""
     check_strategies(game, mechanism, seatings, file)
+    check_spreading(mechanism, seatings, file)
     check_chances(seatings, file)
     check_author(game, seatings, file)
     check_policy_action(policy, game, file)
+
+
+def check_spreading(mechanism: Mechanism, seatings: Iterable[Sequence[Seated]], file: str | None) -> None:
+    """Refuse people where players take over each other's ways of playing: nobody can become another person."""
+    if mechanism.spreads:
+        for person in (p for players in seatings for p in players if p.config.kind == "person"):
+            raise StudyError(
+                f"ways of playing spread, and {person.name} is a person, whose way nobody else can take over",
+                file=file, key="mechanism.imitation",
+            )  # fmt: skip
 
 
 def check_author(game: Game, seatings: Iterable[Sequence[Seated]], file: str | None) -> None:

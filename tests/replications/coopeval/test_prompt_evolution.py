@@ -110,6 +110,28 @@ def test_the_page_shows_gains_trees_and_sentences(played: RunData) -> None:
     assert frozen[0][1:] == ["Be open.", 0, 1.0, 1.0] and len(frozen) == 2
 
 
+def test_an_auxiliary_model_paraphrases_for_all(tmp_path: Path) -> None:
+    register("aux", lambda request: request.messages[-1].content.split('"')[1].upper())
+    changes = [
+        "types={member: instructed, aux: {model: scripted/aux}}", "observers=[aux]", "mechanism.mutation.by=observer",
+        GENOMES, "agent.constrain=never", "vary.arm.to=[drift]",
+    ]  # fmt: skip
+    study = load_study("prompt-evolution", preset="smoke", changes=changes)
+    assert forecast(StudyPlan(study)).calls == 6 * 2, "one of two sentences of six members, twice"
+    assert play(study, runs=tmp_path).complete
+    unregister("aux")
+    with (
+        open_run("prompt-evolution", tmp_path) as run,
+        run_data(run.rows, run.folder.path, run.manifest) as data,
+    ):
+        rows = data.records("SELECT kind, agent, count(*) AS n FROM decisions GROUP BY ALL ORDER BY kind")
+        last = [one for one in populations(data) if one.generation == 2]
+        (aux,) = data.records("SELECT DISTINCT score FROM matches WHERE agent = 'aux'")
+    assert [tuple(row.values()) for row in rows] == [("act", "member", 18), ("paraphrase", "aux", 12)]
+    assert aux["score"] is None
+    assert all(any(s.isupper() for s in genome) for genome in last[0].genomes)
+
+
 def test_the_paper_size_is_forecast_by_generation() -> None:
     plan = StudyPlan(load_study("prompt-evolution", models=["openai/some-model"]))
     assert len(plan) == 3 * 3 * 15 * 3

@@ -155,7 +155,7 @@ class Evolution(Mechanism):
             ]
             offspring = yield from self._mutated(game, bred, newborn, streams)
             facts["next"] = {"genomes": offspring, "parents": parents, "mates": mates}
-        return Outcome(rounds, (*scores, *[0.0] * self.observers), facts)
+        return Outcome(rounds, tuple(scores), facts)
 
     def _matches(self, game: Game, streams: Streams, genomes: list[Genome]) -> Matches:
         """All matches of a meeting side by side, meeting after meeting."""
