@@ -31,7 +31,7 @@ BENCH_READY := $(BENCH)/.ready-$(HASH)
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(PINNED) $(BIN)/python $(INSTALL) $(EAGER)
 
-.PHONY: browser coverage demo test fuzz newest lint format golden lock bench chaos mutants cover package interop axelrod ray train probe clean help
+.PHONY: browser coverage demo test fuzz newest lint format golden lock bench chaos mutants cover docs notebooks package interop axelrod ray train probe clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -91,6 +91,16 @@ cover: $(DEV_READY) ## run all tests and report which lines no test reaches (htm
 package: $(DEV_READY) ## build the package, check it and install the wheel into an empty environment
 	$(PIP) build twine
 	OSTROM_PACKAGE=1 $(BIN)/python -m pytest tests/house/test_package.py -rs
+
+docs: $(DEV_READY) ## build the documentation site into site/ (no page loads anything from elsewhere)
+	$(PIP) zensical
+	$(BIN)/python -m tools.site
+
+notebooks: $(DEV_READY) ## execute the notebooks of examples/ anew, with the embedded model
+	$(PIP) nbclient ipykernel
+	mkdir -p demo/notebooks && cp examples/*.ipynb demo/notebooks
+	cd demo/notebooks && rm -rf runs && ../../$(BIN)/jupyter-execute --inplace *.ipynb
+	cp demo/notebooks/*.ipynb examples
 
 INTEROP := .venv-interop
 interop: $(DEV_READY) ## read our exports with the real packages: Inspect AI, datasets, mlcroissant (installs them apart)

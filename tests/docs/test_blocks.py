@@ -1,0 +1,100 @@
+"""The blocks of the documentation: those of the tutorials run, the commands of all pages are commands that exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.cli.conftest import ostrom  # noqa: F401
+from typer.main import get_command
+
+from ostrom.cli import log_options_first
+from ostrom.cli.app import app
+
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+ROOT = Path(__file__).parents[2]
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+NOT_RUN = re.compile(r"<!-- not run: [^>]{8,} -->\s*$")
+SAVED = re.compile(r"[Ss]ave as `([\w.-]+)`|[Ww]rite `([\w.-]+)`")
+
+
+def blocks(path: Path) -> Iterator[tuple[str, str, str]]:
+    """Language, content, and the text before it."""
+    text = path.read_text(encoding="utf-8")
+    end = 0
+    for found in BLOCK.finditer(text):
+        yield found[1], found[2], text[end : found.start()]
+        end = found.end()
+
+
+def lines(content: str) -> Iterator[str]:
+    """The commands of a block, continued lines joined, prompts left out."""
+    for line in content.replace("\\\n", " ").splitlines():
+        plain = line.strip().removeprefix("$ ")
+        for part in plain.split(";") if plain.startswith("ostrom ") else []:
+            if part.strip().startswith("ostrom "):
+                yield part.strip()
+
+
+@pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.stem)
+def test_a_tutorial_runs_from_its_first_block_to_its_last(
+    path: Path,
+    ostrom: Command,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = 0
+    for language, content, before in blocks(path):
+        if NOT_RUN.search(before):
+            continue
+        ran += 1
+        if language == "yaml":
+            named = SAVED.findall(before)
+            assert named, f"{path.name}: a YAML block that nobody saves"
+            (tmp_path / next(filter(None, named[-1]))).write_text(content)
+        elif language == "python":
+            exec(compile(content, str(path), "exec"), {"__name__": "__main__"})
+        else:
+            assert language == "sh", f"{path.name}: a block of {language or 'no language'}"
+            given = list(lines(content))
+            assert len(given) == len(content.strip().splitlines()), f"{path.name}: not all lines are commands"
+            for line in given:
+                done = ostrom(*shlex.split(line, comments=True)[1:])
+                assert done.returncode == 0, f"{line}\n{done.stdout[-500:]}\n{done.stderr[-2000:]}"
+    assert ran >= 3
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_every_command_and_option_that_a_page_shows_exists(path: Path) -> None:
+    program: Any = get_command(app)
+    for language, content, _ in blocks(path):
+        if language == "yaml":
+            list(yaml.safe_load_all(content))
+        if language == "python":
+            compile(content, str(path), "exec", flags=0x2000)  # top-level await is fine in a notebook
+        for line in lines(content):
+            words = log_options_first(
+                shlex.split(line.partition("|")[0].partition(" > ")[0], comments=True)[1:]
+            )
+            words = [word for word in words if word not in ("-v", "-vv", "...")]
+            if not words or words[0].startswith("-") or words[0].isupper():
+                continue
+            command = program.commands.get(words[0])
+            assert command is not None, f"{path.name}: {line}"
+            known = {flag for p in command.params for flag in (*p.opts, *p.secondary_opts)} | {"--help", "-h"}
+            if hasattr(command, "commands"):
+                inner = [word for word in words[1:] if word in command.commands]
+                assert inner or "--help" in words, f"{path.name}: {line}"
+                known |= {f for p in command.commands[inner[0]].params for f in (*p.opts, *p.secondary_opts)}
+            for word in words[1:]:
+                if word.startswith("--"):
+                    assert word.partition("=")[0] in known, f"{path.name}: {word} in {line}"

@@ -1,0 +1,1 @@
+"""The documentation site, built offline: pages, a reference from docstrings, and a gallery of real reports."""

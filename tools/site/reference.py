@@ -1,0 +1,141 @@
+"""Pages of the reference, from the docstrings and registries of the package itself."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
+
+from ostrom.lab import commands
+
+CATALOGUES = {
+    "games": ("ostrom.games", "games", "Games"),
+    "strategies": ("ostrom.agents.strategies", "strategies", "Strategies"),
+    "mechanisms": ("ostrom.mechanisms", "mechanisms", "Mechanisms"),
+    "memories": ("ostrom.memory", "memories", "Memories"),
+    "measures": ("ostrom.analysis.measure", "measures", "Measures"),
+}
+PYTHON = ("study", "play", "play_async", "open_run", "game", "Study", "Run", "Measure", "Game", "Strategy")
+
+
+def pages() -> dict[str, str]:
+    """Every page by its name."""
+    return {"commands": _commands(), "python": _python(), **{name: _catalogue(name) for name in CATALOGUES}}
+
+
+def _first(doc: str | None) -> str:
+    return inspect.cleandoc(doc or "").partition("\n\n")[0].replace("\n", " ")
+
+
+def _commands() -> str:
+    parts = [
+        "# Commands",
+        "",
+        "Every command, as `ostrom COMMAND --help` prints it; `ostrom.commands` has the same as functions.",
+        "",
+    ]
+    for name in commands.names():
+        *groups, command = commands._commands()[name][1:]
+        said = " ".join(
+            [
+                *(f"{group.name} RUN" if group.params else str(group.name) for group in groups),
+                str(command.name),
+            ]
+        )
+        parts += [
+            f"## ostrom {said}",
+            "",
+            inspect.cleandoc(command.help or ""),
+            "",
+            "| parameter | default | meaning |",
+            "|---|---|---|",
+        ]
+        for parameter in command.params:
+            flags = ", ".join(f"`{flag}`" for flag in (*parameter.opts, *parameter.secondary_opts))
+            flags = flags if parameter.param_type_name == "option" else f"`{str(parameter.name).upper()}`"
+            default = (
+                ""
+                if parameter.default in (None, False, ()) or parameter.required
+                else f"`{parameter.default}`"
+            )
+            parts.append(f"| {flags} | {_cell(default)} | {_cell(parameter.help or '')} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _python() -> str:
+    parts = [
+        "# Python",
+        "",
+        "What `import ostrom` offers; [Ostrom from Python](../python.md) shows it at work.",
+        "",
+    ]
+    for name in PYTHON:
+        part = getattr(import_module("ostrom"), name)
+        parts += _described(f"ostrom.{name}", part, "##")
+        if inspect.isclass(part):
+            for key, method in vars(part).items():
+                if not key.startswith("_") and (callable(method) or isinstance(method, property)):
+                    parts += _described(
+                        f"{name}.{key}", method.fget if isinstance(method, property) else method, "###"
+                    )
+    return "\n".join(parts)
+
+
+def _described(name: str, part: Any, level: str) -> list[str]:
+    try:
+        signature = re.sub(r"<[^>]* at 0x[0-9a-f]+>", "...", str(inspect.signature(part)))
+    except (TypeError, ValueError):
+        signature = ""
+    doc = inspect.cleandoc(part.__doc__ or "")
+    text, mark, example = doc.partition(">>>")
+    code = ["```pycon", f"{mark}{example}".rstrip(), "```", ""] if mark else []
+    return [
+        f"{level} {name}",
+        "",
+        "```python",
+        f"{name.rpartition('.')[2]}{signature}",
+        "```",
+        "",
+        _plain(text),
+        "",
+        *code,
+    ]
+
+
+def _catalogue(kind: str) -> str:
+    module, attribute, title = CATALOGUES[kind]
+    registry: Any = getattr(import_module(module), attribute)
+    parts = [
+        f"# {title}",
+        "",
+        f"Found by name; `ostrom list {kind}` prints the same.",
+        "",
+        "| name | what | parameters |",
+        "|---|---|---|",
+    ]
+    for name in registry.names():
+        part = registry.get(name)
+        what = getattr(part, "definition", None) or _first(part.__doc__)
+        parts.append(f"| `{name}` | {_cell(_plain(what))} | {_cell(', '.join(_parameters(part)))} |")
+    return "\n".join([*parts, ""])
+
+
+def _parameters(part: Any) -> Iterable[str]:
+    if not callable(part):
+        return
+    for parameter in inspect.signature(part).parameters.values():
+        if parameter.kind is not parameter.VAR_KEYWORD:
+            empty = parameter.default is parameter.empty
+            yield f"`{parameter.name}`" if empty else f"`{parameter.name}={parameter.default}`"
+
+
+def _plain(text: str) -> str:
+    """Docstrings write code between two backticks, Markdown between one; angle brackets are text."""
+    return text.replace("``", "`").replace("<", "&lt;").rstrip()
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
