@@ -112,6 +112,7 @@ PLAYED_ELSEWHERE: Mapping[str, str] = {
     "probe": "memory_curse/test_probe.py",
     "probe-exploited": "memory_curse/test_probe.py",
     "probe-source": "memory_curse/test_probe.py",
+    "said-and-done": "repeated_games/test_said.py",
     "repeated-games-people": "repeated_games/test_people.py",
 }
 """Studies whose players ask for rounds, carry adapters or are people: the tests that play them."""

@@ -18,6 +18,7 @@ by cooperating with a chance of at least one half.
 | disarm | one step of 25 below what the most armed co-player keeps | never |
 | link | cut a neighbour who did not cooperate last; propose to somebody who did | cut nobody; the same |
 | accept | whoever cooperated last, or has not been seen | everybody |
+| state, code | what it does, as a table, an automaton or its name: scripts tell the truth | the same |
 | predict | the co-player repeats its last action; at first it cooperates or plays its favourite | the same |
 
 In a society a strategy reads the records: the past of a table is what those who sit at it now did in each
@@ -36,6 +37,7 @@ from ostrom.agents.bargains import (
     stable_design,
     unfriendly_design,
 )
+from ostrom.agents.statements import stated
 from ostrom.agents.strategies._actions import favourite
 from ostrom.agents.strategy import Strategy
 from ostrom.answers import Choice, Form, Record, Text
@@ -174,6 +176,8 @@ def _cooperated_last(view: View, record: Mapping[str, Any]) -> bool | None:
 
 
 CONDUCT: Mapping[str, Conduct] = {
+    "state": stated,
+    "code": stated,
     "message": message,
     "paraphrase": paraphrase,
     "predict": predict,

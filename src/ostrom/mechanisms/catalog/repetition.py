@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias
 
 from ostrom.answers import Answer, Choice
@@ -16,6 +17,7 @@ from ostrom.mechanisms.lasting import drawn_history, lasting_game
 from ostrom.mechanisms.missing import missed_by, missing_of, void_round
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
 from ostrom.mechanisms.scoring import match_score
+from ostrom.mechanisms.stating import FORMS, check_stating, statement_form, table_form, times_of
 from ostrom.streams import Streams
 
 Questions: TypeAlias = Generator[list[Decision], Sequence[Answer], None]
@@ -35,6 +37,9 @@ class Repetition(Mechanism):
     predict every other one, ``observer`` adds a player who has no seat and predicts all seats, or only the
     one that is ``watched``. Nobody is ever told a prediction, and no history holds one.
     ``missed`` and ``missed_at_most`` say what follows where somebody does not answer in time (``Missing``).
+    ``state`` asks every player for its strategy ``before`` the first round, ``during`` the match (in the middle) or
+    ``after`` it, or at several of these times, in the form ``state_as``: ``words``, ``memory_one`` or ``automaton``.
+    Nobody is told what a player states, the player itself neither.
     """
 
     name: ClassVar[str] = "repetition"
@@ -53,8 +58,13 @@ class Repetition(Mechanism):
         watched: int | None = None,
         missed: str | None = None,
         missed_at_most: int | None = None,
+        state: str | Sequence[str] | None = None,
+        state_as: str = "memory_one",
     ) -> None:
         self.missing = missing_of(missed, missed_at_most)
+        if state_as not in FORMS:
+            raise ValueError(f"state_as must be one of {', '.join(FORMS)}, found {state_as!r}")
+        self.state, self.state_as = times_of(state), state_as
         if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 1:
             raise ValueError(f"rounds must be a whole number of at least 1, found {rounds!r}")
         if stopping not in ("fixed", "geometric"):
@@ -100,6 +110,8 @@ class Repetition(Mechanism):
             raise GameError(f"watched seat {self.watched}: game {game.name} has {game.seats} seats")
         if self.predict == "players" and game.seats < 2:
             raise GameError(f"game {game.name} has one seat: there is nobody to predict")
+        if self.state:
+            check_stating(self.name, game)
 
     sham: bool = False
     """Whether players are shown rounds that chance drew, so that nobody ever learns what they did (a control)."""
@@ -123,6 +135,10 @@ class Repetition(Mechanism):
         missing, times, facts, gaps = self.missing, Counter[int](), dict[str, Any](), False
         for number in range(1, self.rounds + 1):
             history = History(rounds, gaps=gaps)
+            if number == 1 and "before" in self.state:
+                yield from self._statements(game, number, history, "before")
+            if number == max(2, self.rounds // 2 + 1) and "during" in self.state:
+                yield from self._statements(game, number, history, "during")
             if self.predict is not None:
                 yield from self._predictions(game, number, history)
             due = []
@@ -146,10 +162,27 @@ class Repetition(Mechanism):
                 break
             if by_chance and self._ends(number, streams):
                 break
+        if "after" in self.state:
+            yield from self._statements(game, len(rounds) + 1, History(rounds, gaps=gaps), "after")
         scores = tuple(
             match_score([r.payoffs[seat] for r in rounds], self.discount) for seat in range(game.seats)
         )
         return Outcome(rounds, scores, facts)
+
+    def _statements(self, game: Game, number: int, history: History, when: str) -> Questions:
+        """What every seat states at the same time; words are then put into a table by whoever said them."""
+        told = {**self.told, "when": when}
+        views = [View(game, seat, self.name, number, history, told) for seat in range(game.seats)]
+        answers = yield [
+            Decision(v.seat, "state", v, statement_form(self.state_as, game, v.seat)) for v in views
+        ]
+        if self.state_as == "words":
+            said = [(v, str(a.value)) for v, a in zip(views, answers, strict=True) if a.reading != "missed"]
+            if said:
+                yield [
+                    Decision(v.seat, "code", replace(v, facts={**told, "statement": text}), table_form())
+                    for v, text in said
+                ]
 
     def _predictions(self, game: Game, number: int, history: History) -> Questions:
         """The questions before a round: one other seat at a time, asked of all who predict at once."""
@@ -192,11 +225,12 @@ class Repetition(Mechanism):
         """What one player is asked in a whole match at most."""
         if player == game.seats:
             return self.rounds * (game.seats if self.watched is None else 1)
-        return self.rounds * (game.seats if self.predict == "players" else 1)
+        stated = len(self.state) * (2 if self.state_as == "words" else 1)
+        return self.rounds * (game.seats if self.predict == "players" else 1) + stated
 
     def array_rules(self, game: Game) -> ArrayRules | None:  # noqa: ARG002
         """Plain repetition as it is, unless somebody predicts."""
-        if self.predict is not None or self.sham:
+        if self.predict is not None or self.sham or self.state:
             return None
         continuation = self.continuation if self.stopping == "geometric" else None
         return ArrayRules(self.rounds, self.noise, continuation, self.discount)
