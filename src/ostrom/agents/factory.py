@@ -1,4 +1,4 @@
-"""From configurations to agents: who sits where in a match."""
+"""Builds the agents of a match from their configurations."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class AgentFactory:
         return LanguageAgent(config, self.models[config.client], self.invalidity, renderer)
 
     def renderer(self, config: AgentConfig, streams: Streams) -> PromptRenderer:
-        """The words of one player in one match."""
+        """The prompt renderer of one player in one match."""
         return renderer_of(
             config,
             self.library,

@@ -205,7 +205,7 @@ class LanguageAgent:
         """Apply the study's policy for answers that never came, or for those that were refused."""
         policy = self.invalidity.refused if refused else self.invalidity.policy
         if is_explained(decision.form):
-            # A policy speaks about the action; it has no reasons to give.
+            # A policy gives an action without a rationale.
             choice = Choice(decision.form.options)
             answer = apply_policy(policy, choice, reason, context.draw("policy"), refused=refused)
             return replace(answer, value={"action": answer.value, "rationale": ""})

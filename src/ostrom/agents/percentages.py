@@ -21,7 +21,7 @@ def whole_percentages(odds: Mapping[str, float], caps: Mapping[str, int] | None 
     if sum(room.values()) < 100:
         raise StudyError("the caps leave no room for percentages that sum to 100", found=dict(caps or {}))
     exact = _within(odds, room)
-    # The margin forgives sums like 0.1 + 0.2 that fall a hair short of a whole number.
+    # The margin accepts sums like 0.1 + 0.2 that are slightly below a whole number.
     whole = {option: int(share + 1e-9) for option, share in exact.items()}
     by_remainder = sorted(exact, key=lambda option: whole[option] - exact[option])
     for option in by_remainder[: 100 - sum(whole.values())]:

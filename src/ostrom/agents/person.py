@@ -32,7 +32,7 @@ class Person:
         """Ask at the terminal, in a thread, so that other matches go on."""
         shown = self.memory.show(decision.view, lambda n, purpose: context.draw(f"memory:{purpose}", n))
         prompt = self.renderer.prompt(decision, shown, context.draw("order"), self.config.facts)
-        # Who remembers everything needs only the news; any other memory is told in full every time.
+        # With full memory only the last round is new; other memories are shown in full every time.
         brief = self._introduced and self.config.memory == "full"
         text = self._news(decision) if brief else prompt.whole
         self._introduced = True

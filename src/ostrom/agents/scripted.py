@@ -75,7 +75,7 @@ class ScriptedAgent:
         names = view.game.actions[view.seat]
         if isinstance(form, Choice):
             if form.options == names:
-                # The same plain question comes in every round: from now on it is known by sight.
+                # Cache: the same form object always gives the same answer.
                 self._plain, self._certain = form, {}
             elif len(form.options) > len(names):
                 # A mechanism offers more than the game's actions; the rest is about those.
@@ -95,7 +95,7 @@ class ScriptedAgent:
             return Answer(_drawn(chances, draw()), "scripted", chances)
         answer = Answer(names[odds.index(1.0)], "scripted", chances)
         if form is self._plain:
-            # Most scripted moves are certain, and there are few of them: make each answer once.
+            # Most scripted moves are certain and few: build each Answer once.
             self._certain[odds] = answer
         return answer
 
@@ -153,7 +153,7 @@ def _drawn(chances: Mapping[str, float], u: float) -> str:
     passed, chosen = 0.0, ""
     for option, p in chances.items():
         if p > 0.0:
-            # The last possible option takes what rounding leaves over.
+            # The last possible option gets the rest that rounding leaves.
             chosen, passed = option, passed + p
             if u < passed:
                 break

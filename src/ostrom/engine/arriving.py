@@ -1,4 +1,4 @@
-"""Plays units that arise while a run goes on: all at the same time, for whoever arrives should not queue."""
+"""Plays units that arise during a run, all concurrently: participants must not wait for each other's units."""
 
 from __future__ import annotations
 

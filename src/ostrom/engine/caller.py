@@ -23,7 +23,7 @@ from ostrom.models.prices import price_of
 from ostrom.streams import key_of
 
 logger = logging.getLogger("ostrom.calls")
-# Who uses the package decides where its log goes; without a handler Python would print warnings on stderr.
+# Applications choose where the log goes; without any handler Python would print warnings on stderr.
 logging.getLogger("ostrom").addHandler(logging.NullHandler())
 
 
@@ -73,7 +73,7 @@ class Caller:
     async def call(
         self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request
     ) -> Reply:
-        """One call, tried as often as patience allows; every try is journaled."""
+        """One call, retried as the retry policy allows; every try is journaled."""
         name, gate = model.name, self.gate
         prompt = prompt_of(request)
         key = self._key(unit, step, player, part, model, request, prompt)
@@ -88,7 +88,7 @@ class Caller:
                 gate.request_slot(name, pending)
                 reply = await pending.reply()
             except (ContentRefused, ContextExceeded) as error:
-                # The server is well: it read the prompt and will say the same again.
+                # The server works and would decline this prompt again: a success for the limiter, and no retry.
                 gate.succeeded(name, Usage(), 0.0)
                 pending.release()
                 declined = isinstance(error, ContentRefused)

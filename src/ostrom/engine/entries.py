@@ -24,7 +24,7 @@ UNIT = (
     "times=times+1, seal=excluded.seal"
 )
 TOGETHER = 256
-"""Prompts that are packed together at most: whoever wants one of them unpacks all."""
+"""Most prompts in one package; reading one of them decompresses the package."""
 
 Row = tuple[Any, ...]
 Place = tuple[int, int, str]

@@ -48,7 +48,7 @@ class Folder:
         """Take the run for this process, or say who has it."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            # A link of that name in a stranger's folder must not lead to a file of ours.
+            # Do not follow a symbolic link: the folder may come from somebody else.
             handle = os.open(refuse_link(self.path / "lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         except OSError as error:
             raise RunError(f"{self.path}: cannot be written to ({error.strerror})") from None
@@ -64,7 +64,7 @@ class Folder:
             os.pwrite(handle, str(os.getpid()).encode(), 0)
 
     def unlock(self) -> None:
-        """Let go of the run."""
+        """Release the lock of the run."""
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -81,7 +81,7 @@ class Folder:
         try:
             return read(raw, path)
         except RunError:
-            # Earlier versions wrote other manifests too: say which version it is, not that it was changed.
+            # Earlier versions wrote another form of manifest: name the version instead of reporting a change.
             check_format(self.journal)
             raise
 

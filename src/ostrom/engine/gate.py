@@ -1,6 +1,6 @@
-"""The gate that every call of a run passes: a place at its model, the budget, and whether the run goes on.
+"""Admission of calls: a slot of the model's limiter, the budget, and whether the run is being stopped.
 
-A run has one gate, wherever its matches are played: in this process, or as the limiter of a cluster.
+A run has one gate: in this process, or in an actor that all workers of a cluster ask.
 """
 
 from __future__ import annotations
@@ -19,42 +19,43 @@ from ostrom.models.base import Usage
 logger = logging.getLogger("ostrom.limits")
 
 BREAKER = 20
-"""So many failed calls in a row to one model, each tried to exhaustion, and it is given up."""
+"""A model is given up after so many failed calls in a row, each with all its tries."""
 
 
 class Stopped(OstromError):
-    """The run is being stopped; what is under way ends here and goes on when the run is resumed."""
+    """The run is being stopped. The unit ends here and continues when the run is resumed."""
 
 
 class Gate(Protocol):
     """What a caller needs of a gate.
 
-    Whoever went through gives the place back once (``release``) and says once how it went: with one of the other
-    four words, before or after. Trouble is told before the place is left, so that nobody walks into it.
+    For every granted slot call ``release`` exactly once and one outcome method exactly once (``succeeded``, ``failed``,
+    ``refused``, ``abandoned``), in either order. Call ``failed`` before ``release``: the slot must not be granted
+    again before the limit is lowered.
     """
 
     def request_slot(self, model: str, request: SlotRequest) -> None:
-        """Ask for a place: the request goes now or later, or is refused with Stopped or BudgetSpent."""
+        """Queue a request for a slot: it is started, or refused with Stopped, BudgetSpent or ModelGivenUp."""
         ...
 
     def release(self, model: str) -> None:
-        """The place is free for the next call."""
+        """Free the slot for the next call."""
         ...
 
     def succeeded(self, model: str, usage: Usage, usd: float | None) -> None:
-        """The call came back well, and this is what it took."""
+        """The call returned a reply that used so many tokens and cost so much."""
         ...
 
     def failed(self, model: str, era: int, retry_after: float | None, last: bool = False) -> None:
-        """The call met a limit, a failure or a timeout; ``last``: it is not tried again."""
+        """The call met a rate limit, a failure or a timeout; ``last``: it is not tried again."""
         ...
 
     def refused(self, model: str, for_good: bool = False) -> None:
-        """The server understood the call and declined; ``for_good``: it will decline every other one."""
+        """The server declined the call; ``for_good``: it will decline every other call too."""
         ...
 
     def abandoned(self, model: str) -> None:
-        """The call ended for reasons that say nothing about the server, and is not counted."""
+        """The call was cancelled on our side. It is not counted."""
         ...
 
 
@@ -66,9 +67,9 @@ class _ModelState:
     exhausted: bool = False
     """Whether some call to it ended without a reply."""
     closed: ModelGivenUp | None = None
-    """Set when no more calls go to this model."""
+    """Set when no more calls are made to this model."""
     useless: bool = False
-    """Whether the server said that no call will do: a wrong key, an empty account."""
+    """Whether the server rejects every call: a wrong key, an empty account."""
 
 
 class RunGate:
@@ -80,7 +81,7 @@ class RunGate:
         self._models: dict[str, _ModelState] = {}
 
     def open(self, model: str, start: int, most: int) -> None:
-        """Take a model into the run."""
+        """Register a model with its first and largest number of calls in flight."""
         self._models[model] = _ModelState(Limiter(start, most, self._admit))
 
     @property
@@ -90,7 +91,7 @@ class RunGate:
 
     @property
     def places(self) -> int:
-        """The calls that may be in flight to all models together by now."""
+        """The calls that may be in flight to all models together at present."""
         return sum(int(state.limiter.limit) for state in self._models.values())
 
     def request_slot(self, model: str, request: SlotRequest) -> None:
@@ -101,7 +102,7 @@ class RunGate:
             state.limiter.request_slot(request)
 
     def try_acquire(self, model: str) -> int | None:
-        """A place if one is free at once, else None; raises Stopped or BudgetSpent."""
+        """Take a slot if one is free now, else None; raises Stopped or BudgetSpent."""
         state = self._models[model]
         return None if state.closed is not None else state.limiter.try_acquire()
 
@@ -113,7 +114,7 @@ class RunGate:
         self.tally.in_flight += 1
 
     def stop(self) -> None:
-        """Let nobody in any more, neither those who come nor those who wait."""
+        """Grant no more slots and refuse all queued requests."""
         self.stopping.set()
         for state in self._models.values():
             state.limiter.refuse_all(Stopped("stopped"))
@@ -157,7 +158,7 @@ class RunGate:
         self.reserved -= 1
 
     def models_to_abort(self, tries: int) -> set[str]:
-        """The models that fail so steadily that going on would only waste calls."""
+        """The models to which further calls would be wasted."""
         return {
             model
             for model, state in self._models.items()
@@ -168,7 +169,7 @@ class RunGate:
         }
 
     def give_up(self, model: str, why: str) -> None:
-        """Make no more calls to a model; those under way come to their end."""
+        """Make no more calls to a model; calls in flight are awaited."""
         state = self._models[model]
         if state.closed is None:
             logger.warning("%s: no more calls: %s", model, why)
@@ -183,7 +184,7 @@ class RunGate:
         return state
 
     def _check_budget(self) -> None:
-        """Refuse a call that the budget does not cover; calls under way count as the mean of those made."""
+        """Refuse a call that the budget does not cover; a call in flight counts as the mean of those made."""
         budget, tally = self.budget, self.tally
         spent: str | None = None
         ahead = 1 + self.reserved / max(1, tally.calls)

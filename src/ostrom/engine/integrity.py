@@ -1,4 +1,4 @@
-"""Is the journal whole? Every row bears a seal, every entry is counted, and the tally knows what was promised.
+"""Integrity of the journal: a checksum per row, a count of entries, and a tally of acknowledged entries.
 
 Three things can happen to a file: bits change (a seal breaks), a part of it falls back to an earlier time (the
 count no longer fits), or the end of it is gone (fewer entries than the tally says were acknowledged). SQLite's
@@ -17,7 +17,7 @@ from ostrom.errors import RunError
 FORMAT = 4
 """Goes up when the tables change; kept in the database itself."""
 
-# A damaged name of a table makes a message that Python cannot read.
+# A damaged table name gives an error message that is not valid UTF-8.
 DAMAGE = (sqlite3.Error, UnicodeDecodeError)
 
 COLUMNS = {
@@ -50,7 +50,7 @@ def sealed(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def check(connection: sqlite3.Connection, path: Path, tally: Path) -> int:
     """The number of entries of a journal that is whole; one that is not is refused with what is wrong."""
-    # The tally comes first: a process that plays this run goes on writing while we look.
+    # Read the tally first: a process that plays this run may add entries meanwhile.
     acknowledged = _acknowledged(tally)
     connection.execute("BEGIN")
     try:
@@ -110,7 +110,7 @@ def _acknowledged(tally: Path) -> int | None:
 
 def _check_promise(path: Path, tally: Path, entries: int, acknowledged: int | None, closed: bool) -> None:
     if acknowledged is None and not closed:
-        # A database that was closed is whole by itself; one that was not may lack what its log held.
+        # A closed database is complete without its WAL; an unclosed one may lack entries of the WAL.
         raise RunError(
             f"{path}: was not closed, and {tally.name} is missing or unreadable, so it cannot be told whether "
             f"entries are missing; it holds {entries} (to go on with these, write {entries} into {tally.name})"

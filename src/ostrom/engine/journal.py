@@ -104,7 +104,7 @@ class Journal:
             log = self.path.with_name(self.path.name + "-wal")
             if log.exists() and log.stat().st_size:
                 raise
-            # Where nothing can be written not even a log can be made; without one the database is all there is.
+            # On a read-only file system SQLite cannot create a WAL; the database file alone is then complete.
             return sqlite3.connect(
                 f"{self.path.resolve().as_uri()}?immutable=1", uri=True, check_same_thread=False
             )
@@ -112,7 +112,7 @@ class Journal:
     def _checked(self, create: bool, identity: str | None) -> int:
         """How many entries a sound journal of this study holds; a new one is given its tables first."""
         if create and self._is_new():
-            # All or nothing: a process that is killed here leaves an empty file, not half a journal.
+            # One transaction: a process killed here leaves an empty file, not a partial schema.
             schema = files("ostrom.engine").joinpath("schema.sql").read_text()
             meta = (
                 f"INSERT INTO meta VALUES ('entries', 0), ('closed', 1), ('study', '{identity or ''}'), "

@@ -11,26 +11,26 @@ from ostrom.errors import OstromError
 
 
 class SlotRequest(Protocol):
-    """Somebody who asked for a place."""
+    """A call that waits for a slot."""
 
     dropped: bool
-    """Whether the place is no longer wanted."""
+    """Whether the slot is no longer wanted."""
 
     def start(self, era: int) -> None:
-        """There is a place; the era is to be handed back with the result."""
+        """A slot is granted; pass the era on to ``failed`` if the call fails."""
         ...
 
     def refuse(self, error: OstromError) -> None:
-        """There will be no place."""
+        """No slot will be granted."""
         ...
 
 
 class Limiter:
-    """Lets calls through in order of arrival and adapts to what the server bears.
+    """Grants call slots in order of request and adapts their number to the server.
 
-    Every success widens the limit by 1/limit, up to ``most``; trouble halves it, at most once for all the
-    calls that were under way when trouble began. A wish for patience (Retry-After) holds everyone back.
-    ``admit`` is asked before each call goes; it raises an OstromError where none may go any more.
+    Every success raises the limit by 1/limit, up to ``most``; a failure halves it, at most once for all calls that
+    were in flight when the first of them failed (one era). Retry-After pauses all calls to this model. ``admit`` is
+    called before each slot is granted; it raises an OstromError when no more calls may start.
     """
 
     def __init__(self, start: int, most: int, admit: Callable[[], None]) -> None:
@@ -45,12 +45,12 @@ class Limiter:
         self._alarm_at = 0.0
 
     def request_slot(self, request: SlotRequest) -> None:
-        """Ask for a place. It is had at once or later: whoever gives a place back sends the next one off."""
+        """Queue a request. It is granted now if a slot is free, else when ``release`` frees one."""
         self._waiting.append(request)
         self._grant_free_slots()
 
     def try_acquire(self) -> int | None:
-        """A place if one is free at once, else None."""
+        """Take a slot if one is free now; gives its era, else None."""
         if self._waiting or self.in_flight >= int(self.limit) or self._is_paused():
             return None
         self._admit()
@@ -58,12 +58,12 @@ class Limiter:
         return self._era
 
     def succeeded(self) -> None:
-        """A call came back well; its place may have been left before that was known."""
+        """A call succeeded; its slot may have been released before."""
         self.limit = min(float(self.most), self.limit + 1.0 / self.limit)
         self._grant_free_slots()
 
     def failed(self, era: int, retry_after: float | None = None) -> None:
-        """A call met a limit, a failure or a timeout; its place is left after this was heard."""
+        """A call met a rate limit, a failure or a timeout. Call this before ``release``."""
         if era == self._era:
             self._era += 1
             self.limit = max(1.0, self.limit / 2)
@@ -72,19 +72,19 @@ class Limiter:
             self._pause_until = max(self._pause_until, until)
 
     def refuse_all(self, error: OstromError) -> None:
-        """Refuse everybody who waits."""
+        """Refuse all queued requests."""
         while self._waiting:
             request = self._waiting.popleft()
             if not request.dropped:
                 request.refuse(error)
 
     def release(self) -> None:
-        """A place is free again."""
+        """Free one slot."""
         self.in_flight -= 1
         self._grant_free_slots()
 
     def _grant_free_slots(self) -> None:
-        """Give free places to those who wait."""
+        """Grant free slots to queued requests."""
         waiting = self._waiting
         while waiting and self.in_flight < int(self.limit) and not self._is_paused():
             request = waiting.popleft()
@@ -99,7 +99,7 @@ class Limiter:
             request.start(self._era)
 
     def _is_paused(self) -> bool:
-        """Whether everyone has to be patient; then the end of it is not missed."""
+        """Whether Retry-After pauses this model; if so, a timer resumes it."""
         if not self._pause_until:
             return False
         loop = asyncio.get_running_loop()
@@ -109,7 +109,7 @@ class Limiter:
         if self._alarm is None or self._alarm_at < self._pause_until:
             if self._alarm is not None:
                 self._alarm.cancel()
-            # Kept beside the timer: not every event loop's timer can say when it is due.
+            # Stored here: not every event loop's timer handle has when().
             self._alarm_at = self._pause_until
             self._alarm = loop.call_at(self._alarm_at, self._end_pause)
         return True

@@ -166,7 +166,7 @@ class LiveMatch:
 
 
 class _DecisionContext:
-    """Where one decision of a match is answered."""
+    """The decision context of a match that is being played."""
 
     __slots__ = ("complaints", "match", "player", "step", "unit")
 
@@ -199,7 +199,7 @@ class _DecisionContext:
             return known[0]
         before = self.complaints
         answer = await work()
-        # What was unreadable here belongs to this question alone, not to the decision around it too.
+        # Unreadable replies are counted for this question only, not for the enclosing decision as well.
         self.complaints, complaints = before, self.complaints - before
         if answer.reading in ("policy", "refused"):
             match.tally.policies += 1
@@ -221,8 +221,8 @@ class _DecisionContext:
 
 
 async def _all(works: Sequence[Coroutine[Any, Any, Answer]]) -> list[Answer]:
-    """All answers; if one fails, the others are first brought to their end so that nothing paid is lost."""
-    # The first needs no task of its own: this one would only wait for it.
+    """All answers. If one fails, await the others before raising, so that paid replies are journaled."""
+    # The first coroutine runs in the current task, which would otherwise only wait.
     others = [asyncio.create_task(work) for work in works[1:]]
     answers: list[Answer] = []
     failure: Exception | None = None

@@ -103,7 +103,7 @@ class Plan(Protocol):
 
 
 class Arrivals(PersonAgentFactory, Protocol):
-    """Units that arise while a run goes on, because somebody arrives; a plan may have them as ``arrivals``."""
+    """Units that arise during a run when participants arrive; a plan may have them as ``arrivals``."""
 
     async def begin(self, journal: Journal) -> None:
         """The journal is open: take up what is under way."""
@@ -114,7 +114,7 @@ class Arrivals(PersonAgentFactory, Protocol):
         ...
 
     async def ended(self, unit: Unit, error: OstromError | None) -> None:
-        """A unit has come to its end, or to where it cannot go on."""
+        """A unit has ended, or cannot continue."""
         ...
 
 

@@ -51,7 +51,7 @@ def compare(unit: int, step: int, decision: Decision, journaled: str | None) -> 
 
 
 def compare_count(unit: int, step: int, used: int, held: int) -> None:
-    """Refuse a replay that leaves journaled answers over: somebody was asked who is asked no more."""
+    """Refuse a replay that does not use all journaled answers: the rules now ask fewer questions."""
     if used != held:
         raise ReplayDiffers(
             f"match {unit}, step {step}: the rules take another course than they did: journaled {held} answers, "

@@ -47,7 +47,7 @@ class Rows:
 
     @cached_property
     def people(self) -> PeopleColumns | None:
-        """What people add to the tables; None where nobody takes part."""
+        """What people add to the tables; None for a study without people."""
         make: Callable[[Rows], PeopleColumns] | None = getattr(self.plan, "people_tables", None)
         return None if make is None else make(self)
 
@@ -67,7 +67,7 @@ class Rows:
                 )
             state, reason = ended.get(index, ("open", None))
             if state == "withdrawn" or index in hidden:
-                continue  # somebody took back what they had given, or tried the study out
+                continue  # withdrawn by the participant, or a test visit
             yield self.plan.unit(index), state, reason
 
     def matches(self) -> Iterator[Row]:
@@ -231,7 +231,7 @@ class Rows:
         labels = (answer.facts or {}).get("labels", {})
         row["label"] = labels.get(answer.value) if isinstance(answer.value, str) else None
         cooperative = game.cooperative[seat]
-        # With an option that is no action (delegating) the stated odds do not settle who cooperates.
+        # With an option that is not an action (delegating) the stated odds do not determine cooperation.
         odds = answer.probabilities
         if cooperative is not None and odds and odds.keys() == game.index_of(seat).keys():
             row["p_cooperate"] = answer.probabilities.get(game.actions[seat][cooperative])

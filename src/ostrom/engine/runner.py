@@ -118,7 +118,7 @@ class Runner:
         )
 
     def stop(self, why: str, *, interrupted: bool = False) -> None:
-        """Stop cleanly: calls under way come to their end and are kept, nothing new is begun."""
+        """Stop cleanly: await and journal the calls in flight, start nothing new."""
         self._why = self._why or why
         self._interrupted = self._interrupted or interrupted
         self.stopping.set()
@@ -129,7 +129,7 @@ class Runner:
         await self.executor.open()
 
     async def close(self) -> None:
-        """Let go of what was opened."""
+        """Close what was opened."""
         await self.executor.close()
 
     async def run(self) -> Result:
@@ -156,7 +156,7 @@ class Runner:
                 f"{self._unplayed[model]} matches of {model} could not be played: {why}"
                 for model, why in self._given_up.items()
             )
-        if tally.done + tally.skipped >= tally.matches:  # whoever wanted to stop it came too late
+        if tally.done + tally.skipped >= tally.matches:  # the stop request came after the last match
             return Result(tally, complete=True)
         return Result(tally, False, self._why, self._interrupted)
 
@@ -275,7 +275,7 @@ class Runner:
                     task.result()
                 journal.check_place()
         except (asyncio.CancelledError, RunError):
-            # Nothing that arrives now could be kept, or whoever plays wants to leave: do not wait for it.
+            # Replies that arrive now cannot be journaled, or the user interrupted twice: do not wait for them.
             for task in playing:
                 task.cancel()
             await asyncio.gather(*playing, return_exceptions=True)
@@ -309,7 +309,7 @@ class Runner:
         )
 
     async def _conclude(self, unit: Unit, ended: UnitEnd, journal: Journal) -> None:
-        """Write down how a unit ended; what stops the run is told to everyone."""
+        """Journal how a unit ended; an error that stops the run stops all units."""
         error = ended.error
         if error is None:
             journal.finish(unit.index, "done", None, ended.steps, ended.scores, ended.facts)

@@ -81,8 +81,8 @@ class Writer:
             tally = os.open(self._tally_path, os.O_CREAT | os.O_WRONLY | os.O_NOFOLLOW, 0o644)
             os.pwrite(tally, b"%020d\n" % self.entries, 0)
             os.fsync(tally)
-            # From here on the database alone says that it may lack something: a copy of it without its log
-            # and its tally is not taken for the whole journal. The tally is there before it is asked for.
+            # Mark the database unclosed, so that a copy without its WAL and tally is refused. The tally file exists
+            # before the mark is set.
             self._mark(connection, closed=False)
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self._packages = connection.execute("SELECT coalesce(max(id), 0) FROM prompts").fetchone()[0]
@@ -100,7 +100,7 @@ class Writer:
         """Write what is there by now, and tell those who wait; False in the end."""
         self._wake.wait()
         self._wake.clear()
-        # Those who wait are counted first: what they wait for was queued before.
+        # Count the waiters first: their entries were queued before.
         waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
         entries = [self._pending.popleft() for _ in range(len(self._pending))]
         try:
@@ -162,7 +162,7 @@ class Writer:
         self._loop.call_soon_threadsafe(self._tell, waiting, error)
 
     def _tell(self, waiting: list[asyncio.Future[None]], error: RunError) -> None:
-        """In the loop: nobody can begin to wait while this looks for those who do."""
+        """Runs in the loop, so no waiter can be added while the waiters are checked."""
         _release([*waiting, *self._waiting], error)
         self._waiting.clear()
 

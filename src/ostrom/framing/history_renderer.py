@@ -22,7 +22,7 @@ Labels = tuple[tuple[str, ...], ...]
 
 
 class HistoryRenderer:
-    """Tells the past to one player in one match, and keeps the lines it has written."""
+    """Renders the past for one player in one match; caches rendered lines."""
 
     def __init__(self, framing: Framing, library: Library, words: Mapping[str, str]) -> None:
         self.framing, self.library, self.words = framing, library, words

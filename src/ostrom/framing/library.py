@@ -27,7 +27,7 @@ from ostrom.framing.templates import (
 OWN = Path(__file__).parent / "prompts"
 LIVE = ("round", "span", "gaps", "note")
 """What a prompt may speak of that changes from one round to the next."""
-# What people compute in a template can go wrong in more ways than Jinja names.
+# Expressions in templates can raise more kinds of errors than Jinja declares.
 TEMPLATE_TROUBLE = (
     TemplateError,
     TypeError,
@@ -140,7 +140,7 @@ class Library:
         return sorted({p.stem for f in self.folders for p in (f / kind).glob("*.txt")})
 
     def need(self, kind: str, name: str) -> None:
-        """Refuse a name that no file bears."""
+        """Refuse a name for which there is no file."""
         if name not in self.names(kind):
             raise UnknownName(f"prompt in {kind}/", name, self.names(kind))
 

@@ -135,7 +135,7 @@ class PromptRenderer:
 
     def _lasting(self, view: View, form: Form) -> bool:
         """Whether nothing but the past and the question of a prompt speaks of what changes from round to round."""
-        # A text of the length of other rules is as lasting as these are.
+        # A sham text (``as_long_as``) changes as rarely as the rules whose length it imitates.
         key = (view.mechanism, type(form), bool(view.facts.get("sham")), bool(view.facts.get("as_long_as")))
         if key not in self._lasts:
             library, framing = self.library, self.framing

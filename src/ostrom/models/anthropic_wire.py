@@ -13,7 +13,7 @@ from ostrom.models.failures import from_error_object, one_line
 from ostrom.models.numbers import token_count
 
 PARAMS = ("temperature", "top_p", "max_tokens", "stop", "seed", "extra")
-# The wire demands a bound on the reply; this one holds where the study gives none, and the manifest says so.
+# The API requires max_tokens; this is the default where the study gives none. The manifest records it.
 DEFAULT_MAX_TOKENS = 4096
 _FINISH: dict[str | None, Finish] = {
     "end_turn": "stop",

@@ -43,7 +43,7 @@ async def dial(make: Callable[[], P], host: str, port: int, tls: ssl.SSLContext 
         except ConnectionResetError as error:
             if tls is None or str(error):
                 raise
-            # What asyncio raises if the server hangs up while TLS is being set up has no message.
+            # The error asyncio raises when the server closes the connection during the TLS handshake has no message.
             raise ConnectionResetError(CLOSED) from None
         return made
 

@@ -123,7 +123,7 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
     if then is None:
         return None
     if now is None:
-        # The server's own clock, where it tells it: ours may be wrong.
+        # Use the server's clock (Date header) where it is given: the local clock may be wrong.
         now = _date(low.get("date", "")) or time.time()
     return max(0.0, then - now)
 
@@ -150,7 +150,7 @@ def one_line(text: str, secrets: Iterable[str] = ()) -> str:
     >>> one_line("two\\nlines\\x1b[31m")
     'two lines [31m'
     """
-    # Secrets go first: cut first, and half a key would survive.
+    # Redact before cutting: a key that was cut in half would not be recognised.
     clean = redact(text, secrets)
     clean = "".join(c if c.isprintable() else " " for c in clean[: 8 * LONGEST])
     clean = " ".join(clean.split())

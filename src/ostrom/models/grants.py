@@ -80,7 +80,7 @@ def may_send(variable: str, address: str) -> bool:
 
 
 def require(variable: str, address: str, *, who: str) -> None:
-    """Refuse to send a key where nobody allowed it, in a line that says how to allow it."""
+    """Refuse to send a key to a server that the user did not allow; the message says how to allow it."""
     if may_send(variable, address):
         return
     place = _written(origin(address))

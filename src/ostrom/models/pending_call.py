@@ -1,7 +1,7 @@
-"""A call in its stages: made ready, sent when there is a place for it, and its reply read in the end.
+"""A call in stages: prepared, sent when a slot is granted, its reply read at the end.
 
-The stages are apart so that nothing is left to do between a place and a request on the wire: the moment a reply
-arrives, its place goes to the next call, and that call goes out before anyone looks at the reply.
+The stages are separate so that a granted slot is used at once: when a reply arrives its slot goes to the next call,
+which is sent before the reply is parsed.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from ostrom.errors import ModelError
 from ostrom.models.base import Model, Reply, Request
 
 Release = Callable[[], None]
-"""Gives a place back."""
+"""Releases a slot."""
 
 
 class PendingCall:
-    """A call that is ready to go out. It holds a place from ``start`` until ``release``."""
+    """A call that is ready to be sent. It holds a slot from ``start`` until ``release``."""
 
     __slots__ = ("_clock", "_release_slot", "begun", "dropped", "era", "took")
 
     def __init__(self, release: Release | None = None) -> None:
         self._release_slot = release
         self.dropped = False
-        """Whether nobody waits for it any more."""
+        """Whether the caller was cancelled and does not wait for the reply."""
         self.begun = self._clock = 0.0
-        """When it went out; 0 before that."""
+        """When it was sent; 0 before that."""
         self.era = 0
-        """The era of the limiter in which it went out."""
+        """The era of the limiter in which it was sent."""
         self.took: float | None = None
-        """Seconds from there until all of its reply was here."""
+        """Seconds until the reply had arrived completely."""
 
     def start(self, era: int = 0) -> None:
-        """Send it. There is a place for it now."""
+        """Send it: a slot was granted."""
         self.era, self.begun, self._clock = era, time.time(), time.perf_counter()
 
     def refuse(self, error: Exception) -> None:
-        """There is no place for it: let ``reply`` raise this."""
+        """No slot is granted: ``reply`` raises this error."""
         raise NotImplementedError
 
     async def reply(self) -> Reply:
@@ -48,22 +48,22 @@ class PendingCall:
         raise NotImplementedError
 
     async def send_now(self) -> Reply:
-        """Send it without asking for a place, and wait for its reply."""
+        """Send it without a slot, and wait for its reply."""
         self.start()
         return await self.reply()
 
     def drop(self) -> None:
-        """Give it up, wherever it is; its place is the caller's to give back."""
+        """Abandon it in any stage; the caller still has to release the slot."""
         self.dropped = True
 
     def release(self) -> None:
-        """Give the place back, unless that was done."""
+        """Release the slot, unless that was done."""
         release, self._release_slot = self._release_slot, None
         if release is not None:
             release()
 
     def arrived(self) -> None:
-        """All of the reply is here."""
+        """Note that the reply has arrived completely."""
         self.took = time.perf_counter() - self._clock
 
     @property
@@ -74,7 +74,7 @@ class PendingCall:
 
 @runtime_checkable
 class PreparesCalls(Protocol):
-    """A model whose calls can be made ready before there is a place for them."""
+    """A model that can prepare calls before a slot is granted."""
 
     def prepare(self, request: Request, release: Release | None = None) -> PendingCall:
         """Check and encode a request. Raises a ModelError."""
@@ -82,7 +82,7 @@ class PreparesCalls(Protocol):
 
 
 class SingleStepCall(PendingCall):
-    """A call that is made all at once when there is a place."""
+    """A call of a model without stages: made when a slot is granted."""
 
     __slots__ = ("_complete", "_placed")
 
@@ -112,7 +112,7 @@ Prepare = Callable[[Request, Release], PendingCall]
 
 
 def preparing(model: Model) -> Prepare:
-    """How calls to a model are made ready, as far as it knows stages."""
+    """The function that prepares calls to a model, whether or not it has stages."""
     if not isinstance(model, PreparesCalls):
         return lambda request, release: SingleStepCall(lambda: model.complete(request), release)
     prepare = model.prepare
@@ -121,7 +121,7 @@ def preparing(model: Model) -> Prepare:
         try:
             return prepare(request, release)
         except ModelError as error:
-            # It fails without going out, but is counted and written down like every other.
+            # The request could not be encoded: nothing is sent, but the failed try is counted and journaled.
             return SingleStepCall(partial(_raise, error), release)
 
     return made_ready

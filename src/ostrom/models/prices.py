@@ -14,7 +14,7 @@ from ostrom.models.base import Usage
 from ostrom.models.keys import is_local
 
 MILLION = 1_000_000
-# Providers that run on the user's own machine: a call costs nothing, and that is known, not assumed.
+# Providers that run on the user's machine: a call costs nothing.
 FREE = frozenset({"embedded", "scripted"})
 # The services in our table whose name at genai-prices is another one.
 _THEIR_NAMES = {"moonshot": "moonshotai", "xai": "x-ai"}

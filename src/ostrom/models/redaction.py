@@ -74,7 +74,7 @@ class Redactor:
             return reply
         facts = [fact for fact in reply.facts.values() if isinstance(fact, str)] if reply.facts else ()
         odds = reply.logprobs or ()
-        # One look at all texts: nearly always there is nothing to do.
+        # One check of all texts together: nearly always no key occurs.
         texts = (reply.text, reply.reasoning or "", reply.model or "", reply.id or "", *facts, *odds)
         if not self._suspects("\n".join(texts)):
             return reply
@@ -93,7 +93,7 @@ class Redactor:
         """Whether a closer look is due."""
         if not self._anchors or len(text) < _SHORTEST:
             return False
-        # One pass makes letters small and drops white space; searching bytes is the fastest that Python can do.
+        # One pass lowers case and drops white space; searching bytes is the fastest way in Python.
         flat = text.encode("utf-8", "surrogatepass").translate(_SMALL, b" \t\n\r\v\f")
         for anchor in self._anchors:
             if anchor in flat:

@@ -46,7 +46,7 @@ def client_context() -> ssl.SSLContext:
 
 
 def check_trust() -> None:
-    """Refuse a certificate file that is not there: OpenSSL would silently trust nobody."""
+    """Refuse a missing certificate file: OpenSSL would silently trust no server."""
     file, folders = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
     if file and not Path(file).is_file():
         raise UsageError(f"SSL_CERT_FILE: there is no file {file!r}")

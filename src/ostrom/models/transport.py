@@ -20,7 +20,7 @@ from ostrom.models.redaction import redactor
 from ostrom.models.reply_size import largest_body
 from ostrom.models.tls import reason
 
-# Many servers close a connection after five idle seconds: close it before a request can meet that.
+# Many servers close a connection after five idle seconds: close it earlier, before a request can fail on it.
 KEEP_ALIVE = 4.0
 
 
@@ -52,17 +52,17 @@ class PendingPost(PendingCall):
         """The most bytes that the body of the reply may have."""
         self._response: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
         self.way: Connection | asyncio.Task[None] | None = None
-        """What it travels on: a connection, or first the making of one."""
+        """The connection it uses, or the task that opens one."""
 
     def start(self, era: int = 0) -> None:
         super().start(era)
         try:
             self._transport.send(self._payload, self)
-        except Exception as error:  # it is not for whoever made room to hear of this
+        except Exception as error:  # raised by ``reply``, not in the code that released a slot
             self.refuse(error)
 
     def receive(self, found: Response | Exception) -> None:
-        """The exchange is over. A place is passed on at once if the server is well; else that must be heard first."""
+        """The exchange is over. On 2xx release the slot now; on an error, after the limiter has been told."""
         self.arrived()
         connection, self.way = self.way, None
         assert isinstance(connection, Connection)
@@ -89,7 +89,7 @@ class PendingPost(PendingCall):
         elif way is not None:
             way.cancel()
         if not self._response.cancel() and not self._response.cancelled():
-            self._response.exception()  # nobody is going to ask for it
+            self._response.exception()  # mark it as retrieved: nothing awaits it
 
     async def reply(self) -> Reply:
         try:
@@ -155,7 +155,7 @@ class Transport:
     async def _send_anew(self, payload: bytes, pending: PendingPost, deadline: float) -> None:
         try:
             connection = await self._connect(deadline)
-        except Exception as error:  # whatever it is: somebody waits for it
+        except Exception as error:  # any error: ``reply`` must raise it
             pending.refuse(error)
             return
         if self._closed:
@@ -180,7 +180,7 @@ class Transport:
             self._keep(connection, self._loop)
 
     def broken_off(self, connection: Connection) -> None:
-        """Nobody waits for this exchange any more."""
+        """Abandon the exchange: its reply is not awaited."""
         del self._busy[connection]
         connection.forget()
 

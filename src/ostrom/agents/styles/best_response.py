@@ -36,7 +36,7 @@ class ComputedFirst(Style):
             return await agent.ask(question, context, part=f"{self.name}.")
 
         computed = await context.answer_once(self.name, compute)
-        # The result lives in this one prompt: the view that the rules handed out stays as it is.
+        # Only this prompt contains the result: the view of the rules is not changed.
         told = {**view.facts, "computed": view.game.index(view.seat, str(computed.value))}
         return await agent.ask(replace(decision, view=replace(view, facts=told)), context)
 

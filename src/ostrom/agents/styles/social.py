@@ -36,7 +36,7 @@ class Social(Style):
             part = "predict" if len(others) == 1 else f"predict{seat + 1}"
             predicted = await self._predict(agent, decision, context, seat, part)
             belief.append({"seat": seat, "action": view.game.index(seat, predicted.value)})
-        # The belief lives in this one prompt: the view that the rules handed out stays as it is.
+        # Only this prompt contains the belief: the view of the rules is not changed.
         told = replace(view, facts={**view.facts, "belief": belief})
         return await agent.ask(replace(decision, view=told), context)
 

@@ -68,7 +68,7 @@ class Executor(Protocol):
         ...
 
     def capacity(self) -> int:
-        """How many units should be under way by now; it grows and shrinks with what the models bear."""
+        """How many units should be in play at present; follows the limits of the models."""
         ...
 
     async def play(self, assignment: Assignment) -> UnitEnd:
@@ -76,7 +76,7 @@ class Executor(Protocol):
         ...
 
     async def models_to_abort(self) -> set[str]:
-        """The models that fail so steadily that calls to them are wasted."""
+        """The models to which further calls would be wasted."""
         ...
 
     def give_up(self, model: str, why: str) -> None:
@@ -84,11 +84,11 @@ class Executor(Protocol):
         ...
 
     def stop(self) -> None:
-        """Begin no more calls; those under way come to their end and are kept."""
+        """Start no more calls; calls in flight are awaited and journaled."""
         ...
 
     async def close(self) -> None:
-        """Let go of everything that was opened."""
+        """Close everything that was opened."""
         ...
 
 
@@ -115,9 +115,8 @@ def most_calls(connections: int, ceiling: int | None, wanted: int | None) -> int
 def matches_at_once(calls: int, in_process: bool, seats: int) -> int:
     """As many matches as keep so many calls in flight, even when each waits for its slowest seat or the disk.
 
-    No more than that: matches that crawl side by side are all unfinished when somebody stops the run. A model
-    in this process keeps the beginning of few conversations warm: more matches than that would push each
-    other's prompts out and be slower, not faster.
+    More matches would all be unfinished when the run is stopped. A model in this process caches the prompt prefixes of
+    few conversations: more matches would evict each other's prefixes and be slower.
 
     >>> matches_at_once(64, False, 2), matches_at_once(4, True, 2), matches_at_once(0, False, 2)
     (128, 2, 1)

@@ -67,7 +67,7 @@ def join(cluster: Cluster) -> bool:
         raise UsageError(f"--ray-address {address}: no cluster answers there ({problem})") from None
     finally:
         if main:
-            # Ray would end the process on SIGTERM; a run stops cleanly by its own hand.
+            # Ray's SIGTERM handler would end the process; the run's own handler stops it cleanly.
             signal.signal(signal.SIGTERM, before)
     _silence(ray)
     return True
@@ -81,7 +81,7 @@ def _silence(ray: Any) -> None:
 
 
 def _check_reachable(address: str) -> None:
-    """Make sure that somebody listens: Ray itself would try for many minutes."""
+    """Check that the address accepts connections: Ray itself would retry for many minutes."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
         raise UsageError(f"--ray-address {address}: is not of the form host:port (or auto)")

@@ -16,13 +16,13 @@ from ostrom.models.base import Reply, Usage
 class ClusterGate:
     """Requests call slots from the gate actor and reports how calls ended.
 
-    Matches of a worker move on together, when what they wait for has become durable. So their calls ask for
-    places in the same moment, and one message carries them all. The cache of the run lies there too.
+    Matches of a worker continue together when the driver acknowledges a batch, so their calls request slots at the
+    same time and one message carries all requests. The gate actor also serves the reply cache.
     """
 
     def __init__(self, worker: str, gate_actor: Any, ceilings: Mapping[str, int | None]) -> None:
         self._worker, self._gate_actor = worker, gate_actor
-        # A model inside the worker serves few calls at a time, whatever the cluster as a whole may do.
+        # A model inside the worker serves few calls at a time, whatever the limit of the cluster is.
         self._free = {m: c for m, c in ceilings.items() if c is not None}
         self._waiting: dict[str, deque[SlotRequest]] = {m: deque() for m in ceilings}
         self._requesting: dict[str, asyncio.Task[None]] = {}
@@ -45,7 +45,7 @@ class ClusterGate:
         self._report_outcome(CallOutcome(model, "abandoned"))
 
     def release(self, model: str) -> None:
-        """Nothing is said: a place in the cluster is given back with the word on how it went."""
+        """Nothing to do: the gate actor frees the slot when it receives the outcome."""
 
     async def get(self, key: bytes) -> Reply | None:
         """A reply kept from another run."""
@@ -63,7 +63,7 @@ class ClusterGate:
         return waiting
 
     def _wanted(self, model: str) -> int:
-        """How many wait for a place, as far as they can be served here."""
+        """How many slots to request: the queue length, at most what this worker can serve."""
         waiting = len(self._pending(model))
         return min(waiting, self._free.get(model, waiting))
 
@@ -72,7 +72,7 @@ class ClusterGate:
             self._requesting[model] = asyncio.create_task(self._ask(model))
 
     async def _ask(self, model: str) -> None:
-        """Ask for places until nobody waits; whoever comes in the meantime is asked for the next time."""
+        """Request slots until the queue is empty; requests queued meanwhile are included next time."""
         await asyncio.sleep(0)
         try:
             while wanted := self._wanted(model):

@@ -1,4 +1,4 @@
-"""The limiter of a cluster: one actor keeps the gate of the run, and every worker asks it for each call."""
+"""The gate of a run on a cluster: one actor, from which every worker requests a slot for each call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ostrom.models.base import Reply
 
 
 class _RemoteSlot:
-    """A place that a worker asks for."""
+    """A slot request of a worker."""
 
     dropped = False
 
@@ -33,7 +33,7 @@ class _RemoteSlot:
 class GateActor:
     """The gate of a run as an actor. It lives on the driver's machine, so losing a worker never loses it.
 
-    What a lost worker held is given back; whatever it still says is ignored.
+    The slots of a lost worker are freed; outcomes that it still reports are ignored.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class GateActor:
         self._cache = None if cache is None else Cache(cache)
 
     async def acquire(self, worker: str, model: str, wanted: int = 1) -> list[int] | Failure:
-        """Places for calls: at least one, waited for if need be, and as many of those wanted as are free."""
+        """Slots for calls: wait for one, then take as many of the wanted ones as are free."""
         eras: list[int] = []
         try:
             place = _RemoteSlot()
@@ -74,14 +74,14 @@ class GateActor:
                 outcome.apply_to(self._gate)
 
     async def lost(self, worker: str) -> None:
-        """A worker is gone: its places are free again."""
+        """A worker is gone: free its slots."""
         self._lost.add(worker)
         for model, places in self._held.pop(worker, Counter()).items():
             for _ in range(places):
                 CallOutcome(model, "abandoned").apply_to(self._gate)
 
     async def stop(self) -> None:
-        """Let nobody in any more."""
+        """Grant no more slots."""
         self._gate.stop()
 
     async def in_flight(self) -> int:

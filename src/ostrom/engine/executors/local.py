@@ -98,6 +98,6 @@ class LocalExecutor:
         self._halt()
 
     async def close(self) -> None:
-        """Close the cache; whoever opened the models closes them."""
+        """Close the cache. The models are closed by the code that opened them."""
         if self._cache is not None:
             self._cache.close()

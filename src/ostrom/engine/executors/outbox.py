@@ -1,4 +1,4 @@
-"""The way from a worker to the journal: entries leave in batches, and are durable once the driver says so."""
+"""Sends entries from a worker to the journal in batches; a batch is durable once the driver acknowledges it."""
 
 from __future__ import annotations
 

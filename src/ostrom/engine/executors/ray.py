@@ -1,8 +1,8 @@
 """The Ray executor: the same units of work over many machines, and one journal, the driver's.
 
 A unit goes to a worker with what the journal already knows of it. Its answers come back in batches and take
-effect on the worker only after the driver has made them durable. So a worker that dies takes nothing along:
-its units are handed to others, which replay what was acknowledged and go on from there.
+effect on the worker only after the driver has made them durable. So nothing is lost with a worker: its units are
+handed to other workers, which replay the acknowledged answers and continue.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from ostrom.models.base import Model
 from ostrom.models.grants import said
 
 CONCURRENCY = 100_000
-"""How many requests an actor holds at a time: those who wait for a place must never shut out those who leave."""
+"""Concurrent requests per actor: waiting slot requests must not block reports of outcomes."""
 FIRST_WORKERS = 60.0
 """Seconds to wait for all workers at the start; those that come later join in when they come."""
 NO_WORKER = 300.0
 """Seconds without any worker after which the run stops."""
 MOST_DEATHS = 5
-"""So many workers may die over one unit before the run stops: perhaps it is the unit that kills them."""
+"""Workers that may die while playing one unit before the run stops: the unit may be the cause."""
 
 
 @dataclass(eq=False, slots=True)
@@ -139,7 +139,7 @@ class RayExecutor:
         opened, call_settings = self._opened, self.call_settings
         models: dict[str, tuple[int, int]] = {}
         for name, model in opened.items():
-            # A model inside each worker is there as often as there are workers.
+            # A model inside the workers has one copy per worker.
             copies = 1 if model.ceiling is None else self._workers
             most = most_calls(model.connections, model.ceiling, call_settings.max_connections)
             begin = call_settings.start_connections or model.connections * copies
@@ -191,7 +191,7 @@ class RayExecutor:
         try:
             found: set[str] = await self._gate_actor.models_to_abort.remote(self.call_settings.retry.tries)
         except self._ray.exceptions.RayActorError:
-            return set(self._worker_config.models)  # without its gate a run cannot go on
+            return set(self._worker_config.models)  # the run cannot continue without the gate actor
         return found
 
     def give_up(self, model: str, why: str) -> None:
@@ -375,7 +375,7 @@ class RayExecutor:
         self.stop()
 
     async def _watch(self) -> None:
-        """Keep the number of calls in flight up to date for whoever watches the run."""
+        """Update the number of calls in flight for the progress display."""
         assert self._session is not None
         tally = self._session.tally
         try:

@@ -8,7 +8,7 @@ from ostrom.engine.plan import Tally
 
 
 def count_entry(tally: Tally, entry: AnswerEntry | CallRecord) -> None:
-    """Count what is journaled, so that the numbers of a run agree with its journal whoever died."""
+    """Count journaled entries, so that the numbers of a run agree with its journal after workers are lost."""
     if not isinstance(entry, CallRecord):
         _, _, _, part, answer, complaints, _ = entry
         tally.decisions += not part

@@ -26,7 +26,7 @@ AnswerEntry = tuple[int, int, int, str, Answer, int, str | None]
 
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
-    """All that a worker has to know before it can play units of a run."""
+    """Everything a worker needs before it can play units of a run."""
 
     version: str
     prompts: Mapping[str, str]
@@ -98,14 +98,14 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """How a call ended, as the gate is told: succeeded, troubled, refused or abandoned, and with what."""
+    """How a call ended: the outcome method of the gate and its arguments."""
 
     model: str
     how: Literal["succeeded", "failed", "refused", "abandoned"]
     what: tuple[Any, ...] = ()
 
     def apply_to(self, gate: Gate) -> None:
-        """Tell a gate, and leave the place."""
+        """Report the outcome to a gate and release the slot."""
         getattr(gate, self.how)(self.model, *self.what)
         gate.release(self.model)
 

@@ -88,7 +88,7 @@ class Worker:
         return await self._outbox.exchange(written)
 
     async def stop(self) -> None:
-        """Wait for nothing any more; calls under way come to their end."""
+        """Start nothing more; calls in flight are awaited."""
         self._stopping.set()
 
     async def close(self) -> None:

@@ -22,7 +22,7 @@ from ostrom.models.openai_wire import read
 
 Mode = Literal["reproducible", "fast"]
 
-# Plain sampling from the model's own distribution, said aloud: the runtime's defaults would trim it.
+# Plain sampling from the model's distribution. Set explicitly: the runtime's defaults would truncate it.
 SAMPLING: Mapping[str, Any] = {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "min_p": 0.0, "max_tokens": 1024}
 PARAMS = ("temperature", "top_p", "top_k", "min_p", "max_tokens", "seed", "stop", "extra")
 
@@ -95,9 +95,9 @@ class EmbeddedModel:
             try:
                 loop.call_soon_threadsafe(settle, reply, error)
             except RuntimeError:
-                return  # the loop is gone, and with it everybody who waited
+                return  # the loop was closed; nothing awaits the result
 
-        # A daemon thread: a pool's threads would be waited for at exit before anything could stop them.
+        # A daemon thread: Python joins pool threads at exit before they can be stopped.
         threading.Thread(target=work, name="ostrom-embedded", daemon=True).start()
         try:
             return await asyncio.wait_for(done, self._timeout)

@@ -29,7 +29,7 @@ class SharedRuntime:
         self._runtime: Runtime | None = None
 
     def runtime(self) -> Runtime:
-        """The runtime; whoever comes first loads it, the others wait."""
+        """The runtime; the first caller loads it, others wait."""
         with self._loading:
             if self._runtime is None:
                 self._runtime = Runtime(self.load, self.adapters)

@@ -188,7 +188,7 @@ def _mapped(error: BaseException, name: str) -> ModelError:
     if "Auth" in kind or "Prerequisite" in kind:
         return AccessRefused(said)
     if isinstance(error, TypeError | ValueError | LookupError | AttributeError):
-        # The package stumbled over the content of a reply.
+        # The package raised while it parsed a reply.
         return MalformedReply(said)
     return RequestRefused(said)
 
