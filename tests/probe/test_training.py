@@ -172,21 +172,18 @@ def test_the_converted_adapter_plays_with_the_log_probabilities_of_the_training(
     from ostrom.probe.training import convert
 
     found = compared.parity(trained.folder, trained.folder / GGUF, tiny, 1)
-    assert (
-        found.held and found.exact < 0.02 and found.adapter < 0.02 and found.base < 0.02 and found.moved > 1
-    )
+    assert found.held and found.adapter < 0.02 and found.base < 0.02 and found.moved > 1
     # Without the permutation of q and k the adapter is another one.
     monkeypatch.setattr(convert, "permuted", lambda rows, heads: rows)
     wrong = tmp_path / "wrong"
     wrong.mkdir()
     (wrong / WEIGHTS).write_bytes((trained.folder / WEIGHTS).read_bytes())
     made = convert.to_gguf(wrong, tiny, find_base(str(tiny)).sha256, 32)
-    off = compared.parity(trained.folder, made, tiny, 1)
-    assert off.exact > 0.05 and off.adapter > 0.05
+    assert compared.parity(trained.folder, made, tiny, 1).adapter > 0.05
 
 
 def test_a_quantised_base_plays_as_trained_on_its_weights_in_float32(
-    tiny: Path, corpus: Path, tmp_path: Path
+    tiny: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("xllamacpp")
     base = write_tiny(tmp_path / "bits4.gguf", bits4=True)
