@@ -141,6 +141,27 @@ def test_placebos_are_matched_and_shortfalls_reported() -> None:
     assert only.weight == forward[0].weight and only.as_dict("placebo")["matched_to"]["match"] == 1
 
 
+def test_no_placebo_serves_twice_and_none_takes_another_action() -> None:
+    def plain(n: int, **other: object) -> Trace:
+        return trace(n, f"plain words {n}", **{"scores": (Scores(2, 9, 9),), **other})
+
+    forward = [
+        trace(1, "a signal one"),
+        trace(2, "a signal two"),
+        trace(3, "a signal three", action="give"),
+        trace(4, "a signal four", action="keep", cooperative=False),
+    ]
+    corpus = made([*forward, plain(11), plain(12, action="keep", cooperative=False)], "placebo")
+    assert corpus.matching is not None
+    ((first, placebo),) = corpus.matching.pairs  # which of the two equals comes first is drawn
+    other = {1: 2, 2: 1}[first.match]
+    assert placebo.match == 11 and {t.match: why for t, why in corpus.matching.without} == {
+        other: "no candidate left with its model, game, history length and action",
+        3: "no candidate left with its model, game, history length and action",
+        4: "its action is not cooperative",
+    }
+
+
 def test_shuffled_replies_answer_other_prompts() -> None:
     traces = [trace(n, f"{n} a good reputation pays") for n in range(40)]
     plain, corpus = made(traces), made(traces, "shuffled")
