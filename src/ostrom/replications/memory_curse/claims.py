@@ -66,7 +66,7 @@ class MemoryCurse(Reference):
     }
 
     def published(self) -> Sequence[Published]:
-        """All rows about games; those of a fine-tuned model have the condition ``finetuned``."""
+        """All rows; those of a fine-tuned model have the condition ``finetuned``."""
         return [*_published(), *_printed_regimes()]
 
     def own(self, data: RunData, games: Games) -> Sequence[Own]:
@@ -138,11 +138,13 @@ def _published() -> Iterator[Published]:
     for row in published_rows("memory_curse"):
         condition, history, real = row["condition"], row["history_length"], row["x_real_rounds"]
         measure, value = row["metric"], number(row["value"])
-        if value is None or not row["game"]:
+        if value is None:
             continue
         doubts = doubts_in(row["note"])
         player, model = row["player"], row["model"]
-        if condition == "base":
+        if not row["game"]:  # a general benchmark; no run gives it
+            measure = measure.removesuffix("_delta").removesuffix("_pct")
+        elif condition == "base":
             condition = "reasoning"
         if real and condition == "reasoning":
             # The unsanitized baseline of the sanitization tables is the plain window.

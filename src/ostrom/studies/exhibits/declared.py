@@ -86,7 +86,7 @@ class Exhibit(BaseModel):
             )
         if self.rows and (self.rows + self.columns).count(MODEL) != 1:
             raise ValueError(f"{MODEL} must stand once among rows and columns")
-        if (self.rows or self.panels) and not self.study:
+        if (self.rows or self.panels) and not (self.study or self.without):
             raise ValueError("needs study: whose run gives ours")
         return self
 

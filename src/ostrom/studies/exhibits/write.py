@@ -88,7 +88,7 @@ def _section(
             if figures:
                 context.add(section, printed_shape(one, figures))
                 context.add(section, single_figures(one, paper.columns, figures))
-            if not any(e.ours for e in figures):
+            if not (one.without or any(e.ours for e in figures)):
                 section.notes.append(_nothing_here(runs, one))
         _panels(context, section, one, runs, others)
     except OstromError as error:
