@@ -98,6 +98,64 @@ Past rounds’ results:
     "answers/choice_direct.txt": "[{{ options | join(' or ') }}]",
 }
 
+# The system prompt of Appendix A.2 in full; that of the ablation (Appendix G) ends otherwise.
+WHOLE = {
+    "system.txt": """\
+You are {{ you }}, playing a repeated game with {{ others | join(" and ") }}. This is round {{ round }}. You can see \
+the most recent {{ span }} rounds of history.
+
+{{ payoffs }}
+
+You are playing this game repeatedly with the same player. The action you choose in the current round will be visible \
+to the other player in future rounds and may influence their future decisions. After each round, there is a \
+{{ facts.continuation | percent | replace(" ", "") }} chance that another round will take place. Therefore, your goal \
+is to maximize your total payoff in the long run rather than only the current-round payoff.
+
+Past rounds’ results:
+
+{{ past }}
+
+{{ instruction }}
+""",
+    "prompt.txt": "{{ question }}",
+    "turns/act.txt": "[{{ options | join(' or ') }}]",
+    "past.txt": "{{ rounds }}",
+    "names/you.txt": "You",
+    "payoffs/formula.txt": "Suppose k out of {{ names | length }} players play A0.",
+    "history/compact.txt": (
+        "R{{ number }}: {% for player in told %}{{ player.short }}={{ player.label }}{{ ', ' if not loop.last }}"
+        "{% endfor %} → {{ value | round(1) }}"
+    ),
+    "answers/choice_reasoned.txt": (
+        "First, briefly think about which action to choose based on the game rules, past rounds, and your long-term "
+        "objective. Keep your reasoning concise and within {{ most_words }} words. Then briefly state your reasoning. "
+        "Finally, you MUST start a new line and output your action in exactly the required format for the current "
+        "game."
+    ),
+    "answers/choice_direct.txt": "Do not provide explanation. You MUST directly output ONLY your action.",
+}
+BEGINNING = """\
+You are Player 1, playing a repeated game with Player 2 and Player 3. This is round 4. You can see the most recent 2 \
+rounds of history.
+
+Suppose k out of 3 players play A0.
+
+You are playing this game repeatedly with the same player. The action you choose in the current round will be visible \
+to the other player in future rounds and may influence their future decisions. After each round, there is a 99% \
+chance that another round will take place. Therefore, your goal is to maximize your total payoff in the long run \
+rather than only the current-round payoff.
+
+Past rounds’ results:
+
+R2: You=A0, P2=A1, P3=A1 → 0.5
+R3: You=A0, P2=A1, P3=A1 → 0.5
+
+"""
+REASON = """\
+First, briefly think about which action to choose based on the game rules, past rounds, and your long-term objective. \
+Keep your reasoning concise and within 500 words. Then briefly state your reasoning. Finally, you MUST start a new \
+line and output your action in exactly the required format for the current game."""
+
 
 @pytest.fixture
 def asked() -> Iterator[list[Request]]:
@@ -224,6 +282,27 @@ def test_the_shape_of_the_memory_papers_prompt_goes_into_the_role_of_the_system(
         ),
         ("user", "[A0 or A1]"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("style", "ending"),
+    [
+        ("reasoned", REASON),
+        ("direct", "Do not provide explanation. You MUST directly output ONLY your action."),
+    ],
+)
+def test_the_whole_prompt_of_the_memory_paper_with_and_without_reasoning(
+    style: str, ending: str, tmp_path: Path, asked: list[Request]
+) -> None:
+    write(tmp_path / "printed", WHOLE)
+    agent = {"style": style, "prompts": "printed", "memory": "window:2", "constrain": "never",
+             "framing": {"payoffs": "formula", "words": 500, "goal": None}}  # fmt: skip
+    rules = {"name": "repetition", "rounds": 4, "told_continuation": 0.99}
+    types = {"model": "scripted/first", "two": "constant:1", "three": "constant:1"}
+    played(study(tmp_path, agent=agent, mechanism=rules, game="public_goods", types=types), tmp_path)
+    assert [(m.role, m.content) for m in asked[3].messages] == [
+        ("system", BEGINNING + ending), ("user", "[A0 or A1]"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("file", ["setup.txt", "goals/total.txt", "answers/choice_direct.txt", "turn.txt"])
