@@ -196,8 +196,7 @@ def test_personas_actions_and_the_printed_payoffs_to_the_character(
     words = build_game("scenario:commons/debt_crisis").words
     told = PERSONAS.values() if persona == "yes" else [NEUTRAL] * 4
     assert [request.messages[0].content for request in asked] == [
-        f"You are {words.titles[seat]}. {text} Decide on a concrete action."
-        for seat, text in enumerate(told)
+        f"You are {words.titles[seat]}. {text} Decide on a concrete action." for seat, text in enumerate(told)
     ]
     shown = f"{TABLE_9}\n\n" if payoffs == "visible" else ""
     named = [
