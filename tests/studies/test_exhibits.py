@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,13 @@ def test_the_best_of_a_cell_is_marked_among_the_papers_and_among_ours() -> None:
     made = printed_shape(table, entries(table, COLUMNS, published, own, {}))
     assert [row[2] for row in made.rows] == ["1.0 ± 0.5", "3.0 ± 0.5 *", "1.5 ± 0.2 *", "0.5 ± 0.2"]
     assert made.caption is not None and "* the highest of the paper's models" in made.caption
+
+
+def test_counts_stand_behind_their_shares() -> None:
+    published = [replace(printed("pd", "2", "X", 77.4), count="205/265")]
+    own = [replace(ours("pd", "2", "a", 12.5), count="2/16")]
+    made = printed_shape(TABLE, entries(TABLE, COLUMNS, published, own, {}))
+    assert [row[2] for row in made.rows] == ["77.4 ± 0.5 (205/265)", "12.5 ± 0.2 (2/16)"]
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,12 @@ class Personas(Reference):
             doubts = doubts_in(row["note"] or "")
             doubts += tuple(f"CONFLICT: {reasons[name]['against']}" for name in disputed(row) if not doubts)
             cell = (row["payoffs"], row["persona"], row["scenario_type"], row["metric"])
-            made.append(Published(cell, row["model"], row["value"], None, row["table"], "verified", doubts))
+            count = f"{row['numerator']}/{row['denominator']}" if row["denominator"] else ""
+            made.append(
+                Published(
+                    cell, row["model"], row["value"], None, row["table"], "verified", doubts, count=count
+                )
+            )
         return made
 
     def own(self, data: RunData, games: Games) -> Sequence[Own]:
@@ -80,7 +85,19 @@ class Personas(Reference):
                 if rate.share is not None:
                     cell = (str(rate.key["payoffs"]), str(rate.key["persona"]), rate.scenario_type, measure)
                     low, high = (None if end is None else 100 * end for end in rate.ends)
-                    found.append(Own(cell, str(rate.key["agent"]), 100 * rate.share, low, high, None, rate.n))
+                    count = f"{rate.successes}/{rate.n}"
+                    found.append(
+                        Own(
+                            cell,
+                            str(rate.key["agent"]),
+                            100 * rate.share,
+                            low,
+                            high,
+                            None,
+                            rate.n,
+                            count=count,
+                        )
+                    )
         found += _words(data, {p.match for p in profiles})
         matches = Counter(p.agent for p in profiles)
         for (measure, effect), metric in EFFECTS.items():

@@ -38,6 +38,8 @@ class Published:
     """Why the value cannot be taken at face value; empty where it can."""
     word: str = ""
     """What the paper prints where it prints a word; the value is its code."""
+    count: str = ""
+    """The counts behind a share, as printed: 205/265."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class Own:
     doubts: tuple[str, ...] = ()
     """What a reader must know about the own figure, such as answers given by the policy."""
     word: str = ""
+    count: str = ""
     """The figure where it is a word; the value is its code."""
 
 

@@ -33,6 +33,7 @@ class ExhibitEntry:
     source: str
     doubts: tuple[str, ...]
     word: str = ""
+    count: str = ""
 
     def at(self, names: Sequence[str]) -> tuple[str, ...]:
         """The labels of some columns."""
@@ -46,7 +47,8 @@ class ExhibitEntry:
         if self.word:
             return f"{self.word}{DOUBT if self.doubts else ''}"
         spread = "" if self.spread is None else f" ± {fixed(self.spread, digits)}"
-        return f"{fixed(self.value, digits)}{spread}{DOUBT if self.doubts else ''}"
+        count = f" ({self.count})" if self.count else ""
+        return f"{fixed(self.value, digits)}{spread}{count}{DOUBT if self.doubts else ''}"
 
 
 def entries(
@@ -76,6 +78,7 @@ def entries(
                     p.source,
                     doubts,
                     p.word,
+                    p.count,
                 )
             )
     for o in own:
@@ -96,6 +99,7 @@ def entries(
                     "",
                     o.doubts,
                     o.word,
+                    o.count,
                 )
             )
     return found
