@@ -110,6 +110,7 @@ def _panels(
     A run of one of the paper's ``others`` studies has its own exhibits; a run of any other study may give all.
     """
     why: list[str] = []
+    given = False
     for data in runs:
         foreign = data.study.get("name") in others
         lacking = "This run does not show it" if foreign else _lacking(one, data)
@@ -125,8 +126,11 @@ def _panels(
                 continue
             if drawn.figures or drawn.tables or drawn.html or len(runs) == 1:
                 context.fill(section, one.name, drawn, one.name)
+                given = True
+            else:
+                why += drawn.notes
     context.take(runs[0], named=False)
-    if not (section.figures or section.html) or len(runs) == 1:
+    if not given or len(runs) == 1:
         section.notes += dict.fromkeys(why)
 
 
