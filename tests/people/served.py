@@ -61,16 +61,19 @@ class Served:
     def __init__(
         self,
         folder: Path,
-        study: dict[str, Any],
+        study: dict[str, Any] | str,
         *options: str,
         env: dict[str, str] | None = None,
         prelude: str = "",
     ) -> None:
+        """Serve a study of one's own, or a built-in one by its name."""
         self.folder, self.options, self.port, self.admin_port = folder, options, free_port(), free_port()
-        self.name, self.prelude = str(study["name"]), prelude
+        self.name, self.prelude = study if isinstance(study, str) else str(study["name"]), prelude
+        self.study = study if isinstance(study, str) else "study.yaml"
         self.env = {**os.environ, **(env or {})}
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "study.yaml").write_text(yaml.safe_dump(study, sort_keys=False))
+        if not isinstance(study, str):
+            (folder / "study.yaml").write_text(yaml.safe_dump(study, sort_keys=False))
         self.process: subprocess.Popen[str] | None = None
         self.visitors: list[Visitor] = []
         self.said: list[str] = []
@@ -90,7 +93,7 @@ class Served:
         """Start, and wait until it listens."""
         begin = f"{self.prelude}\nfrom ostrom.cli import main\nmain()"
         command = [
-            sys.executable, "-c", begin, "serve", "study.yaml", "--port", str(self.port),
+            sys.executable, "-c", begin, "serve", self.study, "--port", str(self.port),
             "--admin-port", str(self.admin_port), *self.options,
         ]  # fmt: skip
         self.process = subprocess.Popen(
@@ -176,7 +179,7 @@ class Served:
 @contextmanager
 def served(
     folder: Path,
-    study: dict[str, Any],
+    study: dict[str, Any] | str,
     *options: str,
     env: dict[str, str] | None = None,
     prelude: str = "",

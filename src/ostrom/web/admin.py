@@ -90,10 +90,10 @@ class Admin:
 
     async def page(self, request: Request) -> Response:
         """The state of the study."""
-        context: dict[str, Any] = {"kind": "admin", "title": f"{self.host.title}: admin", "script": False}
+        context: dict[str, Any] = {"kind": "admin", "title": f"{self.host.title}: admin"}
         if not self._allowed(request):
             return HTMLResponse(draw("en", {**context, "login": True}), 403)
-        return HTMLResponse(draw("en", {**context, "login": False, "refresh_always": 5, **self.state()}))
+        return HTMLResponse(draw("en", {**context, "login": False, "every": 5, **self.state()}))
 
     def state(self) -> dict[str, Any]:
         """Who is where: counts alone, no ids; points only when unblinded."""

@@ -64,7 +64,7 @@ def environment() -> jinja2.Environment:
 
 
 EMPTY: Mapping[str, Any] = {
-    "steps": 0, "step": 0, "notice": "", "problem": "", "leave": False, "refresh": None, "refresh_always": None,
+    "steps": 0, "step": 0, "notice": "", "problem": "", "leave": False, "refresh": None, "every": None,
     "script": True,
     "live": False, "body": "", "at": "",
 }  # fmt: skip
@@ -183,6 +183,7 @@ class Pages:
         fields = fields_of(decision.form, prompt.labels)
         two = view.game.seats == 2
         shown = list(entry.past.rounds) if entry.past is not None and view.facts.get("repeated") else []
+        history = [_line(entry, played, w) for played in shown]
         acts = decision.kind == "act" and isinstance(decision.form, Choice)
         return {
             "kind": "match", "title": title if view.facts.get("repeated") else self.host.title, "left": left,
@@ -191,7 +192,7 @@ class Pages:
             "messages": _messages(entry, w),
             "open_words": view.mechanism not in PLAIN, "two": two,
             "heads": [w.you, w.other] if two else [w.you, *(w.player.format(number=s + 1) for s in _seats(entry)[1:])],
-            "history": [_line(entry, played, w) for played in shown],
+            "history": history, "last": _last(history, w) if two else "",
             "total": _number(sum(p.payoffs[view.seat] for p in shown)),
             "choices": fields[0].options if acts or fields[0].kind == "buttons" else None, "fields": fields,
             "more": left is not None and self.host.may_extend(entry),
@@ -238,6 +239,12 @@ def _payoffs(entry: Open) -> dict[str, Any]:
             cells.append((_number(points[own]), _number(points[other])))
         rows.append((label, cells))
     return {"others": labels[other], "rows": rows}
+
+
+def _last(history: list[dict[str, Any]], w: PageWords) -> str:
+    """What both chose in the round before; one that is void says why in the list of rounds."""
+    own, other = history[-1]["labels"] if history else ("", "")
+    return w.last_round.format(own=own, other=other) if history and w.missed not in (own, other) else ""
 
 
 def _messages(entry: Open, w: PageWords) -> list[tuple[str, str]]:

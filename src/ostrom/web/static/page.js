@@ -16,10 +16,20 @@
     const box = document.querySelector("[data-left]");
     if (box) { ends = performance.now() + 1000 * box.dataset.left; told = 0; clock(); }
   };
-  const put = (html) => {
+  const put = (html, sent) => {
     const found = new DOMParser().parseFromString(html, "text/html").querySelector("main");
     const main = document.querySelector("main");
-    if (!found || found.dataset.at === main.dataset.at) { setup(); return; }
+    if (!found) return;
+    if (main.dataset.every) { if (!main.contains(document.activeElement)) main.replaceWith(found); return; }
+    if (found.dataset.at === main.dataset.at) { // the same question: keep what was filled in
+      const box = main.querySelector("[data-left]"), left = found.querySelector("[data-left]");
+      if (box && left) { box.dataset.left = left.dataset.left; setup(); }
+      if (sent) {
+        main.querySelectorAll(":scope > .note").forEach((one) => one.remove());
+        main.querySelector("h1").before(...found.querySelectorAll(":scope > .note"));
+      }
+      return;
+    }
     main.replaceWith(found);
     setup();
     const head = found.querySelector("h1");
@@ -48,7 +58,7 @@
     for (;;) {
       try {
         const reply = await fetch(form.action, { method: "POST", body, headers: { "X-Part": "main" } });
-        if (reply.status < 500) { online(); put(await reply.text()); break; }
+        if (reply.status < 500) { online(); put(await reply.text(), true); break; }
       } catch { /* offline: the answer is kept and sent again with the same place */ }
       get("offline").classList.remove("hidden");
       await wait(2000);
@@ -71,6 +81,8 @@
     if (!stream || stream.readyState === 2 || Date.now() - last > 40000) { last = Date.now(); look().then(listen); }
   }, 3000);
   setInterval(clock, 250);
+  const every = document.querySelector("main").dataset.every;
+  if (every) setInterval(look, 1000 * every);
   addEventListener("pageshow", (event) => { if (event.persisted) look(); });
   addEventListener("online", look);
   setup();
