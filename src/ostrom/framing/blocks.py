@@ -15,6 +15,7 @@ from ostrom.framing.library import Library
 from ostrom.framing.outcomes import by_payoff, cells
 from ostrom.framing.own_payoffs import OwnPayoffs
 from ostrom.framing.rules import rules_text
+from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import View
 
@@ -97,6 +98,20 @@ class Blocks:
             return [order if s == view.seat else self.naming(game, s) for s in seats]
         counts = [len(game.actions[s]) for s in seats]
         return [order if count == len(order) else range(count) for count in counts]
+
+    def equilibria(
+        self, game: Game, names: Sequence[str], labels: Labels
+    ) -> list[list[dict[str, Any]]] | None:
+        """The pure equilibria by seat, for a hint that speaks of them."""
+        if self.framing.hint is None:
+            return None
+        asked = self.library.asked(f"hints/{self.framing.hint}.txt")
+        if asked is not None and "equilibria" not in asked:
+            return None
+        return [
+            [{"seat": s, "name": names[s], "label": labels[s][a]} for s, a in enumerate(found.profile)]
+            for found in pure_equilibria(game)
+        ]
 
     def opening(self, values: Mapping[str, Any]) -> str:
         """The story's opening paragraph."""

@@ -17,7 +17,6 @@ from ostrom.framing.history_renderer import HistoryRenderer
 from ostrom.framing.library import LIVE, Library, mark, put_in, split_marks
 from ostrom.framing.prompt import CachedPrompt, Prompt
 from ostrom.framing.rules import question_file, record_file, rules_files
-from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.formula import formula_of
 from ostrom.games.game import Game
@@ -83,7 +82,7 @@ class PromptRenderer:
         if page.setup is None:
             return self._live_prompt(page, decision, live, past)
         text = self._text(page, view.round, past)
-        return Prompt(text, page.options, page.instruction, page.facts, page.system, page.stub)
+        return Prompt(text, page.options, page.instruction, page.facts, page.system, page.stub, page.record)
 
     def _page(
         self, decision: Decision, order: tuple[int, ...], note: str | None, extra: Mapping[str, Any]
@@ -107,6 +106,7 @@ class PromptRenderer:
         )
         page.system = self._system(values)
         page.stub = self.library.fill("answers/stub.txt", {**values, **self._offered(form, options)})
+        page.record = self._record(form, values)
         return page
 
     def _question_alone(self, decision: Decision, extra: Mapping[str, Any]) -> Prompt:
@@ -170,7 +170,8 @@ class PromptRenderer:
         values |= {"setup": fill(self._setup_file, values), "turn": fill("turn.txt", values)}
         stub = fill("answers/stub.txt", {**values, **self._offered(form, page.options)})
         text = fill("prompt.txt", values)
-        return Prompt(text, page.options, instruction, page.facts, self._system(values), stub)
+        record = self._record(form, values)
+        return Prompt(text, page.options, instruction, page.facts, self._system(values), stub, record)
 
     def _text(self, page: CachedPrompt, number: int, past: str | None) -> str:
         """The text of a page in some round. What surrounds the round and the past is made once."""
@@ -256,12 +257,16 @@ class PromptRenderer:
         }
 
     def _instruct(self, form: Form, options: Mapping[str, str], values: Mapping[str, Any], file: str) -> str:
-        more = self._offered(form, options)
-        if isinstance(form, Record):
-            about = {**values, "schema": form.schema, "most_words": self.framing.words}
-            held = record_file(self.library, form.name, self.framing.wording)
-            more["record"] = self.library.fill(held, about)
+        more = self._offered(form, options) | {"record": self._record(form, values)}
         return self.library.fill(file, {**values, **more})
+
+    def _record(self, form: Form, values: Mapping[str, Any]) -> str:
+        """What a JSON answer has to hold, in words."""
+        if not isinstance(form, Record):
+            return ""
+        about = {**values, "schema": form.schema, "most_words": self.framing.words}
+        held = record_file(self.library, form.name, self.framing.wording)
+        return self.library.fill(held, about)
 
     def correction(self, reason: str, instruction: str) -> str:
         """What is said after a reply that could not be read."""
@@ -313,22 +318,8 @@ class PromptRenderer:
             "carried": view.game.words.at(view.seat),
             "mechanism": view.mechanism,
             "least_continuation": least_continuation(view.game) if self.framing.hint else None,
-            "equilibria": self._equilibria(view.game, names, labels),
+            "equilibria": self.blocks.equilibria(view.game, names, labels),
         }
-
-    def _equilibria(
-        self, game: Game, names: Sequence[str], labels: Sequence[Sequence[str]]
-    ) -> list[list[dict[str, Any]]] | None:
-        """The pure equilibria by seat, for a hint that speaks of them."""
-        if self.framing.hint is None or "equilibria" not in (self._asked_by_hint() or ("equilibria",)):
-            return None
-        return [
-            [{"seat": s, "name": names[s], "label": labels[s][a]} for s, a in enumerate(found.profile)]
-            for found in pure_equilibria(game)
-        ]
-
-    def _asked_by_hint(self) -> frozenset[str] | None:
-        return self.library.asked(f"hints/{self.framing.hint}.txt")
 
     def _question_file(self, decision: Decision) -> str:
         view, wording = decision.view, self.framing.wording
