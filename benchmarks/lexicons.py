@@ -9,8 +9,8 @@ import time
 import tracemalloc
 from collections.abc import Iterator
 
+from benchmarks.lexicon_regex import list_regex
 from ostrom.analysis.lexicons import count_batches, memory_curse
-from ostrom.analysis.lexicons.reference import list_regex
 
 PUBLISHED_TRACES = 378_000  # Liu et al. 2026, Appendix E
 WORDS = 150

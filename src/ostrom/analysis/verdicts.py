@@ -47,9 +47,9 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """The answers to one question about several estimates, in their order."""
+    """Whether several estimates are above a threshold, in their order."""
 
-    question: str
+    threshold: float
     verdicts: tuple[Verdict, ...]
     control: str
     """The error control in words, with the number of comparisons, to be printed beside the answers."""
@@ -65,14 +65,23 @@ def above(
     estimates: Sequence[Estimate], threshold: float = 0.0, *, control: Control = "holm", level: float = 0.95
 ) -> Verdicts:
     """Is the true value above a threshold? No means that it is below."""
-    return _judged(estimates, threshold, 1, control, level, f"above {threshold:g}")
-
-
-def below(
-    estimates: Sequence[Estimate], threshold: float = 0.0, *, control: Control = "holm", level: float = 0.95
-) -> Verdicts:
-    """Is the true value below a threshold? No means that it is above."""
-    return _judged(estimates, threshold, -1, control, level, f"below {threshold:g}")
+    if control not in NAMES:
+        raise UsageError(f"error control {control!r} (allowed: {', '.join(NAMES)})")
+    many = len(estimates)
+    ps = [p_value(estimate, threshold) for estimate in estimates]
+    if control == "holm" and ps:
+        adjusted = list(holm(ps).adjusted)
+    else:
+        adjusted = [min(1.0, p * (many if control == "bonferroni" else 1)) for p in ps]
+    made = []
+    for estimate, p, corrected in zip(estimates, ps, adjusted, strict=True):
+        answer: Answer = "undecided"
+        if corrected <= 1 - level:
+            answer = "yes" if estimate.value > threshold else "no"
+        made.append(Verdict(answer, estimate, p, corrected))
+    comparisons = f"{many} comparison{'' if many == 1 else 's'}"
+    words = f"{comparisons} at {level:.0%}" + (f", {NAMES[control]}" if many > 1 else "")
+    return Verdicts(threshold, tuple(made), words)
 
 
 def all_of(verdicts: Verdicts, level: float = 0.95) -> Answer:
@@ -86,7 +95,9 @@ def all_of(verdicts: Verdicts, level: float = 0.95) -> Answer:
     """
     if any(v.answer == "no" for v in verdicts):
         return "no"
-    surely = [v.answer == "yes" or (v.p <= 1 - level and _side(v, verdicts) > 0) for v in verdicts]
+    surely = [
+        v.answer == "yes" or (v.p <= 1 - level and v.estimate.value > verdicts.threshold) for v in verdicts
+    ]
     return "yes" if surely and all(surely) else "undecided"
 
 
@@ -121,30 +132,3 @@ def p_value(estimate: Estimate, threshold: float) -> float:
         if high - low < 1e-6 * high:
             break
     return high
-
-
-def _judged(
-    estimates: Sequence[Estimate], threshold: float, sign: int, control: Control, level: float, question: str
-) -> Verdicts:
-    if control not in NAMES:
-        raise UsageError(f"error control {control!r} (allowed: {', '.join(NAMES)})")
-    many = len(estimates)
-    ps = [p_value(estimate, threshold) for estimate in estimates]
-    if control == "holm" and ps:
-        adjusted = list(holm(ps).adjusted)
-    else:
-        adjusted = [min(1.0, p * (many if control == "bonferroni" else 1)) for p in ps]
-    made = []
-    for estimate, p, corrected in zip(estimates, ps, adjusted, strict=True):
-        answer: Answer = "undecided"
-        if corrected <= 1 - level:
-            answer = "yes" if (estimate.value - threshold) * sign > 0 else "no"
-        made.append(Verdict(answer, estimate, p, corrected))
-    comparisons = f"{many} comparison{'' if many == 1 else 's'}"
-    words = f"{comparisons} at {level:.0%}" + (f", {NAMES[control]}" if many > 1 else "")
-    return Verdicts(question, tuple(made), words)
-
-
-def _side(verdict: Verdict, verdicts: Verdicts) -> float:
-    direction, threshold = verdicts.question.split()
-    return (verdict.estimate.value - float(threshold)) * (1 if direction == "above" else -1)

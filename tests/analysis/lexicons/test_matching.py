@@ -11,6 +11,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
+from benchmarks.lexicon_regex import regex_spans
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +26,6 @@ from ostrom.analysis.lexicons import (
 )
 from ostrom.analysis.lexicons.lexicon import Mode, Overlap
 from ostrom.analysis.lexicons.normal import fold, is_word_character, normal_form
-from ostrom.analysis.lexicons.reference import regex_spans
 from ostrom.errors import StudyError, UsageError
 
 # Letters whose case changes length or has two forms, marks, every kind of gap, and half an emoji.
