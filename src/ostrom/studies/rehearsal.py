@@ -30,7 +30,10 @@ def rehearse(plan: HasUnits, unit: Unit, enough: int) -> dict[int, list[Decision
         if isinstance(decisions, Outcome) or step == MOST_STEPS:
             break
         for decision in decisions:
-            asked[decision.player if decision.agent is None else decision.agent].append(decision)
+            by_other = decision.agent is not None and unit.players[decision.agent].observes
+            asked[decision.agent if by_other and decision.agent is not None else decision.player].append(
+                decision
+            )
         if all(len(known) >= enough for known in asked.values()):
             break
     return {player: known[:enough] for player, known in asked.items()}
