@@ -1,4 +1,5 @@
-"""The blocks of the documentation: those of the tutorials run, the commands of all pages are commands that exist."""
+"""The blocks of the documentation. Tutorials run from end to end; on other pages commands and options must exist, whole
+studies must be valid, and Python runs unless it is marked why not."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from typer.main import get_command
 
 from ostrom.cli import log_options_first
 from ostrom.cli.app import app
+from ostrom.lab import study
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).parents[2]
@@ -74,13 +76,20 @@ def test_a_tutorial_runs_from_its_first_block_to_its_last(
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_every_command_and_option_that_a_page_shows_exists(path: Path) -> None:
+def test_every_command_of_a_page_exists_its_studies_are_valid_and_its_python_runs(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     program: Any = get_command(app)
-    for language, content, _ in blocks(path):
+    for language, content, before in blocks(path):
         if language == "yaml":
-            list(yaml.safe_load_all(content))
+            for data in yaml.safe_load_all(content):
+                if path not in TUTORIALS and isinstance(data, dict) and {"name", "game"} <= set(data):
+                    assert study(data, models=["openai/gpt-4o-mini"]).name == data["name"]
         if language == "python":
-            compile(content, str(path), "exec", flags=0x2000)  # top-level await is fine in a notebook
+            code = compile(content, str(path), "exec")
+            if path not in TUTORIALS and not NOT_RUN.search(before):
+                exec(code, {"__name__": "__main__"})
         for line in lines(content):
             words = log_options_first(
                 shlex.split(line.partition("|")[0].partition(" > ")[0], comments=True)[1:]
