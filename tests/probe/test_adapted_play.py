@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.conftest import Command
 
 from ostrom.errors import StudyError
 from ostrom.models import client_name, open_model
@@ -66,3 +67,9 @@ def test_types_of_a_study_may_differ_by_their_adapter_and_by_nothing_else() -> N
         open_model("embedded/smollm2-135m", scale=0.5)
     with pytest.raises(StudyError, match="from -10 to 10"):
         open_model("embedded/smollm2-135m", adapter="d", scale="x")
+
+
+@pytest.mark.parametrize("study", ["probe", "probe-exploited", "probe-source"])
+def test_the_studies_can_be_played_by_models_that_take_no_adapter(study: str, ostrom: Command) -> None:
+    done = ostrom("run", study, "--preset", "smoke", "--model", "openai/gpt-4o", "--dry-run", "--json")
+    assert done.returncode == 0, done.stderr
