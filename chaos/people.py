@@ -50,7 +50,7 @@ def hosted(
     folder: Path, people: int, kills: int
 ) -> tuple[Counter[Any], Counter[str], list[tuple[str, int, str]]]:
     """Serve so many people; what they answered, how they ended, and the audit."""
-    with served(folder, whole_study(quota=people)) as server:
+    with served(folder, whole_study(quota=people), "--joins-a-minute", "10000") as server:
         # In order, so that everybody has the same visit, and with it the same draws, in both runs.
         visitors = [joined(server, number) for number in range(people)]
         minds = [threading.Thread(target=take_part, args=each) for each in enumerate(visitors)]
@@ -96,6 +96,7 @@ def joined(server: Served, number: int) -> Visitor:
     """A visitor at the beginning of a visit."""
     visitor = Visitor(server.port)
     patiently(visitor, "POST", "/join", {"PROLIFIC_PID": f"p{number}", "SESSION_ID": "s"})
+    assert visitor.cookie, visitor.page
     return visitor
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.people.served import Served, Visitor, served, small_study
+from tests.people.served import Served, Visitor, served, small_study, wait_for
 from tests.people.studies import pair_study, whole_study
 from tests.people.test_vertical import tables
 
@@ -238,6 +238,28 @@ def test_partners_who_leave_in_the_lobby_in_the_last_round_and_both(tmp_path: Pa
         lines = (server.folder / "pay.csv").read_text().splitlines()
         assert sorted(line.partition(",")[0] for line in lines) == ["a", "b"], "16 points each for two rounds"
         assert server.ostrom("people", "pair", "audit").returncode == 0
+
+
+@pytest.mark.parametrize("place", ["consent", "match"])
+def test_whoever_left_has_left_although_the_server_was_killed_at_that_moment(
+    tmp_path: Path, place: str
+) -> None:
+    """The wish is on the disk before anything else follows from it."""
+    with served(tmp_path, small_study(codes={"withdrawn": "CWITH"})) as server:
+        person = server.visitor(join=True)
+        if place == "match":
+            person.answer("agree")
+            person.answer("J")
+        server.kill()
+        with closing(sqlite3.connect(server.run / "people.db")) as register, register:
+            values = (code_of(person), time.time())
+            register.execute("INSERT INTO events VALUES (NULL, ?, ?, 'withdrawn', NULL)", values)
+        server.start()
+        wait_for(lambda: bool(person.look()) and "CWITH" in person.page)
+        wait_for(lambda: "withdrawn" in server.ostrom("people", "small", "list").stdout)
+        server.stop()
+        with open_run(server.run) as run:
+            assert not list(run.rows.visits()) or {row["state"] for row in run.rows.visits()} == {"withdrawn"}
 
 
 def test_a_job_of_the_server_that_fails_ends_it_with_its_reason(tmp_path: Path) -> None:

@@ -133,6 +133,7 @@ class Host(Leading):
         guest.leaving = how
         guest.left.set()
         self.register.note(guest.code, how)
+        await self.register.flush()  # whoever left has left, also if the server is killed right now
         for match in range(len(self.people.order)):
             self.lobby.leave(self.plan.match_index(guest.visit, match))
         if entry is None and guest.table is not None and guest.player is not None:

@@ -33,6 +33,10 @@ STATES = {
 }  # fmt: skip
 
 
+LEAVING = ("departed", "withdrawn", "timed_out")
+"""Events by which a visit ends from outside."""
+
+
 class HostedPlan(Protocol):
     """What a host needs of the plan of a study."""
 
@@ -111,6 +115,7 @@ class Leading:
             if self.plan.book.visits.get(who.visit) is None or who.visit not in self.guests:
                 self._welcome(who.visit, who.code, who.test, who.language, who.joined)
         tombs = self.register.tombstones()
+        left = {code: kind for code, _, kind, _ in self.register.events() if kind in LEAVING}
         for visit, visitor in self.plan.book.visits.items():
             if visit not in self.guests:  # the register is older than the journal, or was erased from
                 self.strangers += visitor.code not in tombs
@@ -126,6 +131,9 @@ class Leading:
                 self._close(guest, "withdrawn" if withdrawn else str(facts.get("end", "done")), facts)
             else:
                 guest.resumed = known is not None
+                if guest.code in left:  # killed before the end of the visit was on the disk
+                    guest.leaving = left[guest.code]
+                    guest.left.set()
                 self._queue.put_nowait(self.plan.unit(visit * self.plan.stride))
         for index, table in self.plan.book.tables.items():
             key = self.plan.people_of(table.cell).order[table.match]
