@@ -65,6 +65,22 @@ def test_the_same_inside_a_running_loop_and_twice_at_once(tmp_path: Path) -> Non
     assert asyncio.run(notebook()) == [plain] * 3
 
 
+def test_a_budget_may_be_given_to_play_and_nothing_else_beside_a_study(tmp_path: Path) -> None:
+    study = ostrom.study(STUDY)
+    assert ostrom.play(study, budget_usd=5, runs=tmp_path, progress=False).result is not None
+    manifest = (tmp_path / "duel" / "run.json").read_text()
+    assert '"usd": 5' in manifest
+    with pytest.raises(UsageError, match="seeds: give this to"):
+        ostrom.play(study, seeds=2, runs=tmp_path)
+
+
+def test_a_branch_is_played_inside_a_running_loop_too(tmp_path: Path) -> None:
+    async def notebook() -> ostrom.Run:
+        return ostrom.play(STUDY, runs=tmp_path, progress=False).branch(0, 2, strategy="defector")
+
+    assert "1 of 1 matches" in repr(asyncio.run(notebook()))
+
+
 def test_a_branch_is_a_run(tmp_path: Path) -> None:
     run = ostrom.play(STUDY, runs=tmp_path, progress=False)
     cooperating = run.sql("SELECT match FROM matches GROUP BY match HAVING min(cooperation) = 1")["match"][0]

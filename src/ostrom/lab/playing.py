@@ -19,6 +19,9 @@ from ostrom.lab.threads import in_a_thread, inside_a_loop
 from ostrom.studies.run import play_plan, play_plan_async
 from ostrom.studies.session import RunOptions, save_session
 
+BUDGETS = ("budget_usd", "budget_calls", "budget_tokens")
+"""What may be given to ``play`` beside a study that was stated already."""
+
 
 def play(
     study: Study | str | Path | Mapping[str, Any],
@@ -35,8 +38,8 @@ def play(
     """Play a study into ``runs/<name>``, or go on where it stopped; gives the run.
 
     ``options`` are those of ``ostrom.study`` (models, preset, budget_usd, ...) where a name, a file or a mapping is
-    given. Works inside a running event loop too, as in a notebook. An interrupt stops cleanly: calls under way
-    are kept, and the same call goes on.
+    given; beside a study that was stated already, a budget. Works inside a running event loop too, as in a notebook. An
+    interrupt stops cleanly: calls under way are kept, and the same call goes on.
     """
     ready = _ready(study, options)
     given = _arguments(ready, name, runs, limit, max_connections, cache)
@@ -71,9 +74,10 @@ async def play_async(
 def _ready(study: Study | str | Path | Mapping[str, Any], options: Mapping[str, Any]) -> Study:
     if not isinstance(study, Study):
         return stated(study, **options)
-    if options:
-        raise UsageError(f"{next(iter(options))}: give this to ostrom.study(), which made the study")
-    return study
+    other = [name for name in options if name not in BUDGETS]
+    if other or (options and study.given is None):
+        raise UsageError(f"{next(iter(other or options))}: give this to ostrom.study(), which made the study")
+    return stated(**{**(study.given or {}), **options}) if options else study
 
 
 def _arguments(

@@ -164,14 +164,27 @@ class Run:
 
         ``strategy="defector"`` is short for ``set=["strategy=defector"]``.
         """
+        from ostrom.cli.progress import stop_in
+        from ostrom.lab.threads import in_a_thread, inside_a_loop
         from ostrom.studies.branch import branch
 
         changes = [*(set or ()), *([] if strategy is None else [f"strategy={strategy}"])]
-        with open_folder(self.path) as parent:
-            done = branch(
-                parent, match, at, changes, seat=seat, seeds=seeds, name=name, runs=runs or self.path.parent
-            )
-        return Run(done.folder, done.result)
+
+        def play() -> Run:
+            with open_folder(self.path) as parent:
+                done = branch(
+                    parent,
+                    match,
+                    at,
+                    changes,
+                    seat=seat,
+                    seeds=seeds,
+                    name=name,
+                    runs=runs or self.path.parent,
+                )
+            return Run(done.folder, done.result)
+
+        return in_a_thread(play, stop_in) if inside_a_loop() else play()
 
     def export(
         self,

@@ -27,6 +27,8 @@ class Study:
     prices: Mapping[str, Rates] | None = None
     session: Mapping[str, Any] | None = None
     """Where prompts and prices come from, kept with the run so that it can be resumed."""
+    given: Mapping[str, Any] | None = None
+    """What ``ostrom.study`` was given, so that ``ostrom.play`` can state it again with a budget."""
 
     @property
     def name(self) -> str:
@@ -77,6 +79,11 @@ def study(
     >>> study("pd-tournament", preset="smoke").name
     'pd-tournament'
     """
+    given = {
+        "source": source, "preset": preset, "models": models, "set": set, "vary": vary, "seeds": seeds,
+        "budget_usd": budget_usd, "budget_calls": budget_calls, "budget_tokens": budget_tokens, "prompts": prompts,
+        "prices": prices,
+    }  # fmt: skip
     found = resolve(
         plain(source) if isinstance(source, Mapping) else source,
         preset=preset,
@@ -87,7 +94,7 @@ def study(
         prompts=prompts,
         prices=None if prices is None else Path(prices),
     )
-    return Study(found.plan, found.prices, {"prompts": prompts, "prices": prices})
+    return Study(found.plan, found.prices, {"prompts": prompts, "prices": prices}, given)
 
 
 def _changes(given: Mapping[str, Any] | Sequence[str] | None) -> list[str]:
