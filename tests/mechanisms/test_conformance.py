@@ -34,11 +34,19 @@ SHORT: dict[str, list[dict[str, Any]]] = {
         {"order": "higher", "rounds": 4},
         {"rounds": 2, "window": 0},
         {"rounds": 3, "own": "memory"},
+        {"rounds": 2, "state": ["before", "during", "after"], "state_as": "words"},
     ],
     "society": [
         {"rounds": 3, "network": "ring:2", "imitation": {"rule": "death-birth", "members": 3}},
         {"rounds": 3, "meeting": "pair", "observe": "neighbours", "records": 2, "links": {"share": 0.5}},
-        {"rounds": 3, "meeting": "pair", "own": "memory", "network": "scale_free:1", "links": {}},
+        {
+            "rounds": 3,
+            "meeting": "pair",
+            "own": "memory",
+            "network": "scale_free:1",
+            "links": {},
+            "state": "after",
+        },
         {
             "rounds": 3,
             "network": "small_world:2",

@@ -139,7 +139,7 @@ def test_every_member_is_told_its_own_instruction_and_plays_by_it() -> None:
         assert d.view.mechanism == "repetition"
     for played in outcome.rounds:
         assert [a == 1 for a in played.actions] == [p % 2 == 1 for p in played.players]
-    per_meeting = Counter((r.facts["meeting"], p) for r in outcome.rounds for p in r.players)
+    per_meeting = Counter((r.facts["bout"], p) for r in outcome.rounds for p in r.players)
     assert set(per_meeting.values()) == {3} and len(per_meeting) == 16
     assert min(outcome.scores[1::2]) >= 1.0
 

@@ -122,6 +122,17 @@ CASES: dict[str, dict[str, Any]] = {
         "game_spec": PD,
         "types": ["grim", "grim", "defector", "defector"],
     },
+    "evolution": {
+        "mechanism": {
+            "name": "evolution",
+            "genomes": ["Be a defector. Trust nobody.", "Be a cooperator. Be fair."],
+            "under": {"name": "repetition", "rounds": 2},
+            "generations": 2,
+            "mutation": {"share": 0.5},
+        },
+        "game_spec": PD,
+        "types": ["instructed"] * 4,
+    },
     "society_neighbours": {
         "mechanism": {
             "name": "society",

@@ -1,4 +1,4 @@
-"""One study file: a reputation society of two models, on a network or not, whose members curate their memory."""
+"""One study file: a reputation society of two models whose members curate their memory and state how they play."""
 
 from __future__ import annotations
 
@@ -22,19 +22,22 @@ from ostrom.studies.run import open_run, play
 STUDY = """
 name: remembering-society
 game: {name: prisoners_dilemma, preset: coopeval}
-mechanism: {name: reputation, rounds: 6, window: 1, own: memory}
+mechanism: {name: reputation, rounds: 6, window: 1, own: memory, state: [before, after]}
 agent: {style: direct, constrain: never, memory: {name: curated, k: 2}}
 types:
   forgiving: {model: scripted/forgiving}
   strict: {model: scripted/strict}
 vary:
   company:
-    anybody: {mechanism: {name: reputation, rounds: 6, window: 1, own: memory}}
+    anybody: {mechanism: {name: reputation, rounds: 6, window: 1, own: memory, state: [before, after]}}
     neighbours:
-      mechanism: {name: society, network: "ring:2", members: 8, meeting: pair, rounds: 6, own: memory}
+      mechanism:
+        {name: society, network: "ring:2", members: 8, meeting: pair, rounds: 6, own: memory, state: [before, after]}
 seeds: 2
 """
 ROUND = re.compile(r"^R(\d+): You=(A\d), (Player \d+)=(A\d)", re.M)
+TABLE = {"after_1_1": 100, "after_1_2": 0, "after_2_1": 100, "after_2_2": 0}
+"""Tit for tat but for the first round."""
 SEEN: list[list[tuple[str, ...]]] = []
 
 
@@ -45,6 +48,8 @@ def member(keeps: str, request: Request) -> str:
     if "Which ones do you keep?" in text:
         wanted = sorted(rounds, key=lambda r: (r[3] != keeps, -int(r[0])))
         return orjson.dumps({"rounds": [int(r[0]) for r in wanted[:2]]}).decode()
+    if "state the strategy" in text.casefold():
+        return orjson.dumps(TABLE | {"first": 100 * (keeps == "A0")}).decode()
     SEEN.append(rounds)
     return f"[{rounds[-1][3]}]" if rounds else ("[A0]" if keeps == "A0" else "[A1]")
 
@@ -73,7 +78,12 @@ def test_members_keep_two_of_their_own_meetings_and_see_them_by_name(tmp_path: P
     ):
         kinds = {row["kind"] for row in data.records("SELECT DISTINCT kind FROM decisions")}
         found = {e.key["agent"]: e.value for e in estimate(data, "cooperation", ["agent"])}
-    assert kinds == {"act", "keep"}
+        said = list(estimate(data, "said_agreement", ["company", "stated"]))
+    assert kinds == {"act", "keep", "state"}
+    assert {(e.key["company"], e.key["stated"]) for e in said} == {
+        (company, when) for company in ("anybody", "neighbours") for when in ("before", "after")
+    }
+    assert all(0 < e.value <= 1 for e in said)
     assert found["forgiving"] > found["strict"]
     names = {found[2] for rounds in SEEN for found in rounds}
     assert len(names) > 2, "they remember whom they met, not whom they meet now"
@@ -88,3 +98,38 @@ def test_nobody_takes_over_the_way_of_a_person() -> None:
     }
     with pytest.raises(StudyError, match=r"mechanism.imitation: ways of playing spread, and you is a person"):
         StudyPlan(load_study(spec))
+
+
+def test_what_members_state_is_held_against_those_they_met(tmp_path: Path) -> None:
+    spec = {
+        "name": "honest",
+        "game": "prisoners_dilemma",
+        "mechanism": {"name": "reputation", "rounds": 5, "state": "after"},
+        "types": {"kind": "cooperator", "bad": "defector", "opener": "suspicious_tit_for_tat"},
+        "vary": {
+            "company": {
+                "anybody": {},
+                "neighbours": {
+                    "mechanism": {
+                        "name": "society",
+                        "meeting": "pair",
+                        "rounds": 5,
+                        "state": "after",
+                        "members": 9,
+                    }
+                },
+            }
+        },
+        "seeds": 2,
+    }
+    assert play(load_study(spec), runs=tmp_path).complete
+    with open_run("honest", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        found = {
+            (e.key["company"], e.key["agent"]): e.value
+            for e in estimate(data, "said_agreement", ["company", "agent"])
+        }
+    for company in ("anybody", "neighbours"):
+        assert found[company, "kind"] == found[company, "bad"] == 1, "those who do one thing tell the truth"
+        assert found[company, "opener"] < 1, (
+            "it answers the record of whom it meets, not its own last meeting"
+        )

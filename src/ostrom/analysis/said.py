@@ -151,13 +151,23 @@ def policy_of(value: Mapping[str, Any], actions: Sequence[str]) -> Automaton:
 def statements(data: RunData) -> Iterator[Statement]:
     """All statements of a run that can be played: tables and automata, and words that were turned into a table."""
     rounds: dict[int, dict[int, dict[int, str]]] = {}
+    acts: dict[int, dict[tuple[int, int], str]] = {}
     for row in data.records(
-        f"SELECT match, round, seat, action FROM decisions WHERE {ACTS} AND action IS NOT NULL"
+        f"SELECT match, round, seat, player, action FROM decisions WHERE {ACTS} AND action IS NOT NULL"
     ):
         rounds.setdefault(row["match"], {}).setdefault(row["round"], {})[row["seat"]] = row["action"]
+        acts.setdefault(row["match"], {})[row["round"], row["player"]] = row["action"]
+    met = {
+        row["match"]: orjson.loads(row["facts"])["met"]
+        for row in data.records(
+            "SELECT match, facts FROM matches WHERE player = 1 AND facts LIKE '%\"met\":%'"
+        )
+    }
     for row in data.records(STATED):
         value = orjson.loads(row["answer"]) if str(row["answer"]).startswith("{") else None
         played = rounds.get(row["match"], {})
+        if row["match"] in met:
+            played = _met(met[row["match"]], acts[row["match"]], int(row["player"]), int(row["seat"]))
         game, seat = data.game(row["match"]), int(row["seat"]) - 1
         if value is None or game.seats != 2 or not played:
             continue
@@ -172,6 +182,17 @@ def statements(data: RunData) -> Iterator[Statement]:
         when = "before" if number == 1 else "after" if number > max(played) else "during"
         policy = policy_of(value, game.actions[seat])
         yield Statement(row["match"], row["player"], row["agent"], when, policy, game, seat, tuple(pairs))
+
+
+def _met(
+    met: Sequence[Sequence[int]], acts: Mapping[tuple[int, int], str], player: int, seat: int
+) -> dict[int, dict[int, str]]:
+    """In a society: the rounds in which a member met another one, by seat, as it saw them."""
+    return {
+        number: {seat: acts[number, player], 3 - seat: acts[number, two if one == player else one]}
+        for number, one, two in ([number, *(p + 1 for p in who)] for number, *who in met)
+        if player in (one, two) and {(number, one), (number, two)} <= acts.keys()
+    }
 
 
 def said_values(data: RunData, of: str) -> Iterator[dict[str, Any]]:

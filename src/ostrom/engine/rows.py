@@ -222,8 +222,8 @@ class Rows:
         if self.people is not None:
             row |= self.people.of_decision(unit, decision.player, facts)
         if decision.kind == "act" and not part:
-            meeting = view.facts.get("meeting", 0)
-            self._act(row, unit, decision, answer, played.get((meeting, view.round, decision.player)))
+            bout = view.facts.get("bout", 0)
+            self._act(row, unit, decision, answer, played.get((bout, view.round, decision.player)))
         return row
 
     def _act(self, row: Row, unit: Unit, decision: Decision, answer: Any, round_: Round | None) -> None:
@@ -267,10 +267,10 @@ def _agent(seated: Seated) -> Row:
 
 
 def _played(outcome: Outcome | None, steps: list[list[Decision]]) -> dict[tuple[int, int, int], Round]:
-    """Rounds by meeting, number and player; of an unfinished match, those that some seat has seen."""
+    """Rounds by bout, number and player; of an unfinished match, those that some seat has seen."""
     rounds = outcome.rounds if outcome is not None else steps[-1][0].view.history if steps else []
     return {
-        (r.facts.get("meeting", 0), r.number, player): r
+        (r.facts.get("bout", 0), r.number, player): r
         for r in rounds
         for player in (r.players or range(len(r.payoffs)))
     }

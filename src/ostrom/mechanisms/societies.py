@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Generator, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, TypeAlias
 
 from ostrom.answers import Answer
@@ -19,9 +19,10 @@ from ostrom.mechanisms.base import Mechanism, profile_of
 from ostrom.mechanisms.missing import Missing, missed_by, void_round
 from ostrom.mechanisms.networks import Links
 from ostrom.mechanisms.parameters import share, whole
-from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round
+from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
 from ostrom.mechanisms.scoring import match_score
 from ostrom.mechanisms.standing import ByPlayer, called
+from ostrom.mechanisms.stating import FORMS, check_stating, statement_form, table_form, times_of
 from ostrom.streams import Streams
 
 Table: TypeAlias = tuple[int, ...]
@@ -82,7 +83,12 @@ class SocietyRules(Mechanism):
         discount: float | None,
         told_continuation: float | None,
         own: str,
+        state: str | Sequence[str] | None = None,
+        state_as: str = "memory_one",
     ) -> None:
+        if state_as not in FORMS:
+            raise ValueError(f"state_as must be one of {', '.join(FORMS)}, found {state_as!r}")
+        self.state, self.state_as = times_of(state), state_as
         self.rounds, self.window = whole("rounds", rounds, 1), whole("window", window, 0)
         self.depth = whole("depth", depth, 1)
         self.discount = None if discount is None else share("discount", discount, above=True)
@@ -132,6 +138,10 @@ class SocietyRules(Mechanism):
         life = self.begin(game, streams)
         missing, times, ended = self.missing, Counter[int](), dict[str, Any]()
         for number in range(1, self.rounds + 1):
+            if number == 1 and "before" in self.state:
+                yield from self._statements(life, number, "before")
+            if number == max(2, self.rounds // 2 + 1) and "during" in self.state:
+                yield from self._statements(life, number, "during")
             tables = self.tables(life, number)
             table_of = {player: table for table in tables for player in table}
             asked = sorted(table_of)
@@ -150,10 +160,45 @@ class SocietyRules(Mechanism):
                 break
             if number < self.rounds:
                 yield from self.between(life, number)
+        if "after" in self.state:
+            yield from self._statements(life, len(life.past) + 1, "after")
+        if self.state:
+            life.facts["met"] = [[r.number, *r.players] for r in life.rounds if len(r.players) > 1]
         scores = tuple(
             match_score([life.paid(p, past) for past in life.past], self.discount) for p in range(life.count)
         )
         return Outcome(life.rounds, scores, {**life.facts, **ended})
+
+    def seat(self, game: Game, player: int) -> int:  # noqa: ARG002
+        """The seat from which a member sees the game."""
+        return 0
+
+    def _statements(self, life: Life, number: int, when: str) -> Steps:
+        """What every member states at the same time; words are then put into a table by whoever said them."""
+        game, told = life.game, {**self.told, "when": when}
+        views = []
+        for player in range(life.count):
+            seat, other = self.seat(game, player), "your neighbour" if life.links else "the other player"
+            names = ("You", other) if seat == 0 else (other, "You")
+            views.append(View(game, seat, self.name, number, life.history(player), told, names))
+        answers = yield [
+            Decision(p, "state", v, statement_form(self.state_as, game, v.seat), life.agent(p))
+            for p, v in enumerate(views)
+        ]
+        said = [
+            (p, v, a) for (p, v), a in zip(enumerate(views), answers, strict=True) if a.reading != "missed"
+        ]
+        if self.state_as == "words" and said:
+            yield [
+                Decision(
+                    p,
+                    "code",
+                    replace(v, facts={**told, "statement": str(a.value)}),
+                    table_form(),
+                    life.agent(p),
+                )
+                for p, v, a in said
+            ]
 
     def settle(
         self,
@@ -188,8 +233,15 @@ class SocietyRules(Mechanism):
                 life.own[player].append(self.seen(life, player, round_))
 
     def most_decisions(self, game: Game) -> int:
-        """Everybody decides in every round."""
-        return self.rounds * self.members(game)
+        """Everybody decides in every round, and states its strategy as often as it is asked to."""
+        stated = len(self.state) * (2 if self.state_as == "words" else 1)
+        return (self.rounds + stated) * self.members(game)
+
+    def check(self, game: Game) -> None:
+        """Strategies are stated for two seats with two actions."""
+        super().check(game)
+        if self.state:
+            check_stating(self.name, game)
 
     def longest_history(self, game: Game) -> int:  # noqa: ARG002
         """All rounds but the last, where members remember by themselves; else records are all there is."""

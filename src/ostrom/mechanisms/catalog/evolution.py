@@ -199,7 +199,7 @@ class Evolution(Mechanism):
         member, view = table[decision.player], decision.view
         known = told.get((member, id(view.facts)))
         if known is None or known[0] is not view.facts:
-            facts = {**view.facts, "instruction": instructions[member], "meeting": meeting}
+            facts = {**view.facts, "instruction": instructions[member], "bout": meeting}
             # The same facts stay the same object, so that what need not be said anew is not.
             known = told[member, id(view.facts)] = (view.facts, facts)
         seen = View(view.game, view.seat, view.mechanism, view.round, view.history, known[1], view.names)
@@ -282,7 +282,7 @@ class Evolution(Mechanism):
 
 def _seated(played: Round, table: Sequence[int], meeting: int) -> Round:
     players = tuple(table[p] for p in (played.players or range(len(played.payoffs))))
-    facts = {**played.facts, "meeting": meeting}
+    facts = {**played.facts, "bout": meeting}
     return Round(
         played.number, played.actions, played.payoffs, players, played.expected, facts, played.missed
     )

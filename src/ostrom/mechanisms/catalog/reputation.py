@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from typing import ClassVar
 
@@ -24,7 +25,8 @@ class Reputation(SocietyRules):
     earlier records of the opponents in it, down to ``depth``). Records reach back ``window`` rounds, at every
     depth. ``told_continuation`` is the chance of another round that the players are told; the society lives
     ``rounds`` rounds. ``discount`` weighs the score (null: the plain mean). ``own: memory`` leaves a player's own
-    past to its memory (``agent.memory``) instead of a record. ``missed`` and ``missed_at_most`` say
+    past to its memory (``agent.memory``) instead of a record. ``state`` asks for strategies before, during or
+    after the rounds, in the form ``state_as``. ``missed`` and ``missed_at_most`` say
     what follows where somebody does not answer in time (``Missing``): a void round concerns one table alone.
     """
 
@@ -42,11 +44,13 @@ class Reputation(SocietyRules):
         own: str = "record",
         missed: str | None = None,
         missed_at_most: int | None = None,
+        state: str | Sequence[str] | None = None,
+        state_as: str = "memory_one",
     ) -> None:
         if order not in ("first", "higher"):
             raise ValueError(f"order must be first or higher, found {order!r}")
         whole_depth = depth if order == "higher" else 1
-        super().__init__(rounds, window, whole_depth, discount, told_continuation, own)
+        super().__init__(rounds, window, whole_depth, discount, told_continuation, own, state, state_as)
         self.missing = missing_of(missed, missed_at_most)
         self.told = {"order": order, **self.told}
 
@@ -73,6 +77,10 @@ class Reputation(SocietyRules):
                 f"mechanism {self.name}: {count} players do not fill tables of {game.seats} seats"
             )
         return super().begin(game, streams)
+
+    def seat(self, game: Game, player: int) -> int:
+        """Members keep their seats."""
+        return player % game.seats
 
     def tables(self, life: Life, number: int) -> list[Table]:
         """A perfect matching across seats, drawn evenly."""

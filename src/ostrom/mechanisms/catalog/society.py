@@ -38,7 +38,8 @@ class Society(SocietyRules):
     rounds of themselves and of whom they ``observe``: nobody, the partners of the round, or all neighbours, at most
     ``records`` of them. ``own: memory`` leaves the own past to the memory of the agent (meeting pair). ``imitation``
     lets members take over the way of playing of a neighbour (``Imitation``), ``links`` lets them choose their
-    neighbours (``Rewiring``). A round without a meeting pays nothing.
+    neighbours (``Rewiring``). ``state`` and ``state_as`` ask for strategies, as in repetition. A round
+    without a meeting pays nothing.
     """
 
     name: ClassVar[str] = "society"
@@ -60,8 +61,10 @@ class Society(SocietyRules):
         links: Mapping[str, Any] | None = None,
         discount: float | None = None,
         told_continuation: float | None = None,
+        state: str | Sequence[str] | None = None,
+        state_as: str = "memory_one",
     ) -> None:
-        super().__init__(rounds, window, 1, discount, told_continuation, own)
+        super().__init__(rounds, window, 1, discount, told_continuation, own, state, state_as)
         for key, found, allowed in (
             ("meeting", meeting, ("neighbours", "pair")),
             ("placing", placing, ("shuffled", "blocks")),
@@ -225,7 +228,9 @@ class Society(SocietyRules):
     def most_decisions(self, game: Game) -> int:
         """Everybody in every round, and the questions about links."""
         count = self.members(game)
-        return self.rounds * count + (self.links.most_decisions(count, self.rounds) if self.links else 0)
+        return super().most_decisions(game) + (
+            self.links.most_decisions(count, self.rounds) if self.links else 0
+        )
 
 
 def _members(given: int | Mapping[str, int] | None) -> int | dict[str, int] | None:
