@@ -95,3 +95,11 @@ def test_the_built_in_study_is_that_of_the_paper(ostrom: Command) -> None:
     told = json.loads(ostrom("tree", "repeated-games-people", "--json").stdout)["trees"][0]
     assert told["answers"] == 4092 and {part["seat"] for part in told["parts"]} == {1}
     assert ostrom("validate", "repeated-games-people").returncode == 0
+
+
+def test_a_strategy_that_has_no_meaning_in_a_game_is_refused_before_anybody_comes(
+    ostrom: Command, tmp_path: Path
+) -> None:
+    done = ostrom("pilot", *STUDY, "--people", "2", "--strategy", "tit_for_tat")
+    assert done.returncode and "needs a cooperative action" in done.stderr
+    assert not (tmp_path / "runs").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from ostrom.engine.runner import Options, Result
 from ostrom.errors import UsageError
 from ostrom.people.host import Host
 from ostrom.people.simulated import Crowd, PilotHost, simulate
+from ostrom.studies.checks import check_strategies
 from ostrom.studies.hosting import host_plan
 from ostrom.studies.people_plan import PeoplePlan
 from ostrom.studies.plan import StudyPlan
@@ -32,7 +34,11 @@ def pilot_agent(plan: StudyPlan, model: str | None, strategy: str | None) -> Age
         raise UsageError(f"{plan.file}: has no people to simulate; a type needs 'person: web'")
     told = person.config.model_dump(exclude_unset=True, exclude={"person"})
     if model is None:
-        return AgentConfig(strategy=strategy or "random")
+        config = AgentConfig(strategy=strategy or "random")
+        for cell in plan.tables():  # or matches fail one by one, and the pilot is one of nothing
+            seats = [replace(s, config=config) if s.config.person == "web" else s for s in cell.seatings[0]]
+            check_strategies(cell.game, cell.mechanism, [seats], plan.file)
+        return config
     return AgentConfig.model_validate({"style": "direct", **told, "model": model})
 
 
