@@ -36,8 +36,8 @@ def pilot_agent(plan: StudyPlan, model: str | None, strategy: str | None) -> Age
     if model is None:
         config = AgentConfig(strategy=strategy or "random")
         for cell in plan.tables():  # or matches fail one by one, and the pilot is one of nothing
-            seats = [replace(s, config=config) if s.config.person == "web" else s for s in cell.seatings[0]]
-            check_strategies(cell.game, cell.mechanism, [seats], plan.file)
+            seated = [replace(s, config=config) if s.config.person == "web" else s for s in cell.seatings[0]]
+            check_strategies(cell.game, cell.mechanism, [seated], plan.file)
         return config
     return AgentConfig.model_validate({"style": "direct", **told, "model": model})
 
