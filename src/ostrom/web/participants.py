@@ -99,8 +99,7 @@ class Participants:
             invited = self.door.invited(dict(params)) if params else None
             other = None if invited is None else self.host.known_as(self.door.source.name, invited.external)
             if invited is None or other is guest:
-                if guest.version == 0:  # the server has just started and the visit is being taken up
-                    await guest.news(0, BACK)
+                await self._taken_up(guest)
                 return self._draw(request, guest) if not params else RedirectResponse("/", 303)
         return self._start(request, params)
 
@@ -149,6 +148,7 @@ class Participants:
         form = await self.gatekeeper.form(request)
         if guest is None:
             raise Refused(403, words(self._language(request)).no_invitation)
+        await self._taken_up(guest)
         entry = self.host.now_at(guest)
         if entry is None or form.get("place") != entry.place:
             return self._answered(request, guest, notice=words(guest.language).stale)
@@ -158,6 +158,12 @@ class Participants:
         await self.host.settle(guest, entry, read.value, read.personal)
         await self._next(guest)
         return self._answered(request, guest)
+
+    @staticmethod
+    async def _taken_up(guest: Guest) -> None:
+        """Wait for a visit that is being taken up: the server has just started, and an answer must not be lost."""
+        if guest.version == 0:
+            await guest.news(0, BACK)
 
     async def _next(self, guest: Guest) -> None:
         """Wait a moment for the next question."""
