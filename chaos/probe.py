@@ -128,14 +128,16 @@ def session(folder: Path, sign: Sign | None) -> tuple[str, bool]:
 
 
 def state(folder: Path) -> dict[str, int]:
-    """When every file that lasts was changed; locks and the report are made anew by every session."""
+    """When every file that lasts was changed, and how many calls each journal holds.
+
+    Locks, the mark that a journal is open and the report are made anew by every session.
+    """
     kept = (p for p in sorted(folder.rglob("*")) if p.is_file() and not _passing(p))
-    return {str(p.relative_to(folder)): p.stat().st_mtime_ns for p in kept}
+    found = {str(p.relative_to(folder)): p.stat().st_mtime_ns for p in kept}
+    return found | {run: sum(answered(folder / "runs" / run).values()) for run in ("probe-source", "probe")}
 
 
 def _passing(path: Path) -> bool:
     return (
-        path.name in ("lock", "session.json")
-        or path.name.endswith(("-wal", "-shm"))
-        or "report" in path.parts
+        path.name in ("lock", "session.json") or path.name.startswith("journal.db") or "report" in path.parts
     )
