@@ -11,7 +11,10 @@ import pytest
 from tests.people.crawling import WORDS, Log, crawl, crawl_together
 from tests.people.served import served
 
+from ostrom.errors import StudyError
 from ostrom.mechanisms import mechanisms
+from ostrom.studies.load import load_study
+from ostrom.studies.people_plan import plan_of
 from ostrom.studies.run import open_run
 
 RULES: dict[str, dict[str, Any]] = {
@@ -56,7 +59,8 @@ def people_study(seats: int, people: int, games: dict[str, Any], **section: Any)
 
 
 def test_two_people_and_a_script_play_every_mechanism_in_one_visit(tmp_path: Path) -> None:
-    assert {*RULES, "reputation", "society"} == set(mechanisms.names()), "a new mechanism belongs here, too"
+    elsewhere = {"reputation", "society", "evolution"}
+    assert {*RULES} | elsewhere == set(mechanisms.names()), "a new mechanism belongs here, too"
     games = {name: {"mechanism": {"name": name, **rules}} for name, rules in RULES.items()}
     logs: list[Log] = [[], []]
     with served(tmp_path, people_study(3, 2, games)) as server:
@@ -122,3 +126,15 @@ def test_five_people_play_and_one_leaves_on_the_way(tmp_path: Path) -> None:
         with open_run(server.run) as run:
             (state,) = {(r["state"], r["reason"]) for r in run.rows.matches() if r["unit"] == "match"}
     assert state == ("skipped", "player 3 left: departed")
+
+
+@pytest.mark.parametrize(
+    ("key", "rules"),
+    [
+        ("imitation", {"name": "society", "members": 4, "imitation": "imitation"}),
+        ("generations", {"name": "evolution", "genomes": ["Be kind."], "population": 4, "generations": 2}),
+    ],
+)
+def test_people_are_refused_where_ways_of_playing_spread(key: str, rules: dict[str, Any]) -> None:
+    with pytest.raises(StudyError, match=rf"mechanism\.{key}: ways of playing spread, and p0 is a person"):
+        plan_of(load_study(people_study(2, 1, {"spreading": {"mechanism": rules}})))

@@ -89,11 +89,11 @@ def check_cell(
 
 def check_spreading(mechanism: Mechanism, seatings: Iterable[Sequence[Seated]], file: str | None) -> None:
     """Refuse people where players take over each other's ways of playing: nobody can become another person."""
-    if mechanism.spreads:
+    if mechanism.spreads or mechanism.generations > 1:
         for person in (p for players in seatings for p in players if p.config.kind == "person"):
             raise StudyError(
                 f"ways of playing spread, and {person.name} is a person, whose way nobody else can take over",
-                file=file, key="mechanism.imitation",
+                file=file, key="mechanism.imitation" if mechanism.spreads else "mechanism.generations",
             )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ from ostrom.people.schema import People, Step
 from ostrom.people.visit import Visit
 from ostrom.registry import parse_spec
 from ostrom.studies.cell import Cell
-from ostrom.studies.checks import check_framing_labels, check_memory, check_strategies
+from ostrom.studies.checks import check_framing_labels, check_memory, check_spreading, check_strategies
 from ostrom.studies.load import validate
 from ostrom.studies.paths import merge, on_top, put
 from ostrom.studies.people_tables import PeopleTables
@@ -164,6 +164,7 @@ class PeoplePlan(StudyPlan):
             self._check_words(config, cell.game)
             check_framing_labels(config, cell.game, self.file)
         check_strategies(cell.game, cell.mechanism, cell.seatings, self.file)
+        check_spreading(cell.mechanism, cell.seatings, self.file)
         lobby = self.people.lobby
         for key, name in (("stand_in", lobby.stand_in), ("departed", lobby.departed.partition(":")[2])):
             if name and (name not in cell.types or cell.types[name].kind == "person"):
