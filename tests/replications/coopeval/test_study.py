@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.replications.killing import calm_and_killed
 
 from ostrom.analysis.designs import quality
 from ostrom.engine.runner import Options
@@ -157,34 +153,9 @@ sys.exit(0 if play(study, name="run", runs=sys.argv[1]).complete else 1)
 """
 
 
-def start(runs: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-c", PLAY, str(runs)], stderr=subprocess.DEVNULL)
-
-
 def test_killed_and_resumed_it_is_identical(tmp_path: Path) -> None:
-    assert start(tmp_path / "calm").wait(120) == 0
-    kills = 0
-    while True:
-        process = start(tmp_path / "killed")
-        journal = tmp_path / "killed" / "run" / "journal.db-wal"
-        before, patience = _size(journal), time.monotonic() + 60
-        # Strike once the journal has grown: in the middle of play, however slow the machine is.
-        while process.poll() is None and (kills >= 4 or _size(journal) < before + 12_000):
-            assert time.monotonic() < patience
-            time.sleep(0.002)
-        if process.poll() is not None:
-            assert process.returncode == 0
-            break
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        kills += 1
-    assert kills
-    calm, killed = (tables(tmp_path / n / "run", tmp_path / f"{n}-out") for n in ("calm", "killed"))
-    assert calm == killed
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+    calm, killed = calm_and_killed(PLAY, tmp_path, kills=4, growth=12_000)
+    assert tables(calm, tmp_path / "calm-out") == tables(killed, tmp_path / "killed-out")
 
 
 # -- players who do not answer as they should ------------------------------------------------------------

@@ -52,6 +52,11 @@ def model_hash(path: Path) -> str:
 
 @lru_cache(maxsize=64)
 def _hash(path: Path, changed: int) -> str:  # noqa: ARG001 - a changed file is hashed anew
+    return file_hash(path)
+
+
+def file_hash(path: Path) -> str:
+    """The sha256 of a file."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(BLOCK):

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.errors import UsageError
+from ostrom.models.embedded.adapters import file_hash
 from ostrom.models.embedded.gguf_header import gguf_metadata
 from ostrom.probe.training.packages import needed
 
-BLOCK = 1 << 20
 LOADED = (
     "*.safetensors",
     "*.bin",
@@ -60,15 +60,6 @@ def find_base(name: str) -> Base:
         f"--base {name}: is neither an embedded model (embedded/smollm2-135m), nor a GGUF file, nor a folder with a "
         "config.json"
     )
-
-
-def file_hash(path: Path) -> str:
-    """The sha256 of a file."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def folder_hash(path: Path) -> str:

@@ -16,10 +16,10 @@ from typing import Any
 
 from ostrom import __version__
 from ostrom.errors import UsageError
-from ostrom.models.embedded.adapters import GGUF
+from ostrom.models.embedded.adapters import GGUF, file_hash
 from ostrom.probe.parity import Parity, parity, read_parity
 from ostrom.probe.training import lora
-from ostrom.probe.training.base import Base, file_hash, find_base, load_model, load_tokens
+from ostrom.probe.training.base import Base, find_base, load_model, load_tokens
 from ostrom.probe.training.card import model_card
 from ostrom.probe.training.convert import to_gguf
 from ostrom.probe.training.data import Truncate, corpus_hash, encode, read_examples
