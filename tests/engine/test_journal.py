@@ -332,3 +332,36 @@ def test_a_journal_of_something_else_is_refused(tmp_path: Path) -> None:
     other.close()
     with pytest.raises(RunError):
         Journal(tmp_path / "journal.db")
+
+
+def test_a_journal_is_looked_at_without_a_check_while_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+
+    async def write_and_look() -> None:
+        writer = Journal(path, create=True)
+        writer.start()
+        looked = Journal(path, checked=False)
+        for step in range(3):
+            writer.answer(0, step, 0, "", Answer("x"), 0)
+            await writer.flush()
+            assert len(looked.answers(0)) == step + 1
+        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+            looked._read.execute("DELETE FROM answers")
+        looked.close()
+        writer.close()
+
+    asyncio.run(write_and_look())
+
+
+def test_broken_text_and_changed_rows_are_shown_where_nobody_asked_for_a_check(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    filled(path, 3)
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE answers SET note=CAST(x'61ff62' AS TEXT) WHERE step=1")
+    connection.commit()
+    connection.close()
+    with pytest.raises(RunError, match="damaged"):
+        Journal(path)
+    looked = Journal(path, checked=False)
+    assert looked.entries == 3 and looked.answers(0)[1, 0, ""][0].note == "a\ufffdb"
+    looked.close()

@@ -93,9 +93,12 @@ class Folder:
         except OSError as error:
             raise RunError(f"{path}: cannot be written ({error.strerror})") from None
 
-    def open_journal(self, manifest: Mapping[str, Any] | None = None, *, create: bool = False) -> Journal:
+    def open_journal(
+        self, manifest: Mapping[str, Any] | None = None, *, create: bool = False, checked: bool = True
+    ) -> Journal:
         """The journal of this run: the only way to it, so that none is read beside another study's manifest."""
-        return Journal(self.journal, create=create, identity=identity(manifest or self.manifest()))
+        study = identity(manifest or self.manifest())
+        return Journal(self.journal, create=create, identity=study, checked=checked)
 
 
 def new_manifest(study: Mapping[str, Any], prompts: Mapping[str, str], **more: Any) -> dict[str, Any]:

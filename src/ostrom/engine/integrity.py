@@ -63,7 +63,7 @@ def _check(connection: sqlite3.Connection, path: Path, tally: Path, acknowledged
     problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if problem != "ok":
         raise RunError(f"{path}: the journal is damaged: {' '.join(str(problem).split())}")
-    _check_format(connection, path)
+    require_format(connection, path)
     meta = dict(connection.execute("SELECT key, value FROM meta"))
     entries, closed = meta.get("entries"), meta.get("closed")
     if type(entries) is not int or closed not in (0, 1):
@@ -84,14 +84,15 @@ def check_format(path: Path) -> None:
         return
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
     try:
-        _check_format(connection, path)
+        require_format(connection, path)
     except sqlite3.Error:
         return
     finally:
         connection.close()
 
 
-def _check_format(connection: sqlite3.Connection, path: Path) -> None:
+def require_format(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse a database whose tables are those of another version."""
     found = connection.execute("PRAGMA user_version").fetchone()[0]
     if found != FORMAT:
         raise RunError(f"{path}: is no journal of this version (format {found}, this one reads {FORMAT})")

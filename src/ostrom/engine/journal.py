@@ -31,7 +31,7 @@ from ostrom.engine.entries import (
     load,
     unpacked,
 )
-from ostrom.engine.integrity import DAMAGE, FORMAT, check, explain
+from ostrom.engine.integrity import DAMAGE, FORMAT, check, explain, require_format
 from ostrom.engine.writer import Writer
 from ostrom.errors import RunError
 from ostrom.models.base import Reply, Usage
@@ -43,9 +43,14 @@ class Journal:
 
     ``identity`` is that of the study that it answers: a new journal keeps it, and one that keeps another is
     refused. ``Folder.open_journal`` knows it; only a journal on its own, as in a test, has none.
+
+    With ``checked=False`` it is opened at once, whatever its size, and nothing can be written: the caller checks
+    its integrity at another time (``integrity.check``) or shows what is there as it is.
     """
 
-    def __init__(self, path: Path, *, create: bool = False, identity: str | None = None) -> None:
+    def __init__(
+        self, path: Path, *, create: bool = False, identity: str | None = None, checked: bool = True
+    ) -> None:
         self.path = path
         self.tally_path = path.with_name(path.name + ".tally")
         for suffix in ("", "-wal", "-shm", ".tally"):
@@ -53,11 +58,14 @@ class Journal:
         if not create and not path.exists():
             raise RunError(f"{path}: there is no journal")
         try:
-            self._read = self._connect() if create else self._connect_to_read()
+            if checked:
+                self._read = self._connect() if create else self._connect_to_read()
+            else:
+                self._read = connect_read_only(path)
         except DAMAGE as error:
             raise RunError(explain(path, error)) from None
         try:
-            self._entries = self._checked(create, identity)
+            self._entries = self._checked(create, identity) if checked else self._counted(identity)
             self._questions: dict[str, int] = {
                 text: number for number, text in self._read.execute("SELECT id, asked FROM questions")
             }
@@ -100,14 +108,15 @@ class Journal:
     def _connect_to_read(self) -> sqlite3.Connection:
         try:
             return self._connect("SELECT count(*) FROM sqlite_master")
-        except sqlite3.OperationalError:
-            log = self.path.with_name(self.path.name + "-wal")
-            if log.exists() and log.stat().st_size:
-                raise
-            # On a read-only file system SQLite cannot create a WAL; the database file alone is then complete.
-            return sqlite3.connect(
-                f"{self.path.resolve().as_uri()}?immutable=1", uri=True, check_same_thread=False
-            )
+        except sqlite3.OperationalError as error:
+            return _open_alone(self.path, error)
+
+    def _counted(self, identity: str | None) -> int:
+        """How many entries a journal says that it holds; only its format and its study are looked at."""
+        require_format(self._read, self.path)
+        self._check_identity(identity)
+        found = self._read.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
+        return int(found[0]) if found is not None and type(found[0]) is int else 0
 
     def _checked(self, create: bool, identity: str | None) -> int:
         """How many entries a sound journal of this study holds; a new one is given its tables first."""
@@ -358,3 +367,29 @@ class Journal:
             )
         )
         return totals | dict(zip(("decisions", "complaints", "policies"), answers, strict=True))
+
+
+def connect_read_only(path: Path) -> sqlite3.Connection:
+    """A connection that can only read, while another process writes too; bytes that are no UTF-8 are replaced."""
+    try:
+        made = _open_uri(path, "mode=ro")
+        made.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as error:
+        made = _open_alone(path, error)
+    made.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    return made
+
+
+def _open_alone(path: Path, error: sqlite3.OperationalError) -> sqlite3.Connection:
+    """Open the database file alone where SQLite cannot create a WAL, as on a read-only file system.
+
+    With entries in a WAL the file is not complete: the error that led here stands.
+    """
+    log = path.with_name(path.name + "-wal")
+    if log.exists() and log.stat().st_size:
+        raise error
+    return _open_uri(path, "immutable=1")
+
+
+def _open_uri(path: Path, how: str) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.resolve().as_uri()}?{how}", uri=True, check_same_thread=False, timeout=10)

@@ -60,11 +60,14 @@ class Run:
         self.close()
 
 
-def open_run(path: str | Path, runs: str | Path = "runs") -> Run:
-    """Open a run by its folder or by its name in the folder of runs."""
+def open_run(path: str | Path, runs: str | Path = "runs", *, checked: bool = True) -> Run:
+    """Open a run by its folder or by its name in the folder of runs.
+
+    With ``checked=False`` the journal is opened read-only and at once, without the check of its integrity.
+    """
     folder = find_run(path, runs)
     manifest = folder.manifest()
-    journal = folder.open_journal(manifest)
+    journal = folder.open_journal(manifest, checked=checked)
     try:
         return Run(folder, manifest, _plan_of(folder, manifest, journal), journal)
     except BaseException:
