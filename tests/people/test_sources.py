@@ -13,7 +13,7 @@ import pytest
 
 from ostrom.errors import StudyError
 from ostrom.people.schema import Source
-from ostrom.people.sources import Door, Invited
+from ostrom.people.sources import Invited, LinkReader
 
 # A key pair made for these tests alone.
 MODULUS = int(
@@ -53,10 +53,10 @@ def token(claims: dict[str, Any], *, kid: str = "k1", alg: str = "RS256") -> str
 
 
 @pytest.fixture
-def door(tmp_path: Path) -> Door:
+def reader(tmp_path: Path) -> LinkReader:
     key = {"kty": "RSA", "kid": "k1", "n": text(MODULUS.to_bytes(256, "big")), "e": "AQAB"}
     (tmp_path / "keys.json").write_text(json.dumps({"keys": [key]}))
-    return Door(
+    return LinkReader(
         Source(name="prolific", verify=True, keys="keys.json"), b"k" * 32, tmp_path, "https://lab.example"
     )
 
@@ -66,9 +66,9 @@ def claims(**more: Any) -> dict[str, Any]:
     return {"exp": time.time() + 60, "aud": "https://lab.example", "prolific": person, **more}
 
 
-def test_a_signed_link_names_a_person(door: Door) -> None:
-    assert door.invited({"prolific_token": token(claims())}) == Invited("abc", "s1")
-    assert door.invited({"prolific_token": token(claims()), "PROLIFIC_PID": "abc"}) == Invited("abc", "s1")
+def test_a_signed_link_names_a_person(reader: LinkReader) -> None:
+    assert reader.invited({"prolific_token": token(claims())}) == Invited("abc", "s1")
+    assert reader.invited({"prolific_token": token(claims()), "PROLIFIC_PID": "abc"}) == Invited("abc", "s1")
 
 
 @pytest.mark.parametrize(
@@ -88,12 +88,12 @@ def test_a_signed_link_names_a_person(door: Door) -> None:
         lambda: "é" * 50,
     ],
 )
-def test_nothing_else_does(door: Door, made: Any) -> None:
-    assert door.invited({"prolific_token": made(), "PROLIFIC_PID": "abc", "SESSION_ID": "s1"}) is None
+def test_nothing_else_does(reader: LinkReader, made: Any) -> None:
+    assert reader.invited({"prolific_token": made(), "PROLIFIC_PID": "abc", "SESSION_ID": "s1"}) is None
 
 
-def test_another_id_beside_a_signed_one_is_refused(door: Door) -> None:
-    assert door.invited({"prolific_token": token(claims()), "PROLIFIC_PID": "other"}) is None
+def test_another_id_beside_a_signed_one_is_refused(reader: LinkReader) -> None:
+    assert reader.invited({"prolific_token": token(claims()), "PROLIFIC_PID": "other"}) is None
 
 
 @pytest.mark.parametrize(
@@ -114,13 +114,13 @@ def test_every_source_reads_its_own_parameters(
     source: Any, given: dict[str, str], who: Invited | None
 ) -> None:
     made = Source(name=source, places=3 if source in ("lab", "link") else None)
-    assert Door(made, b"k" * 32, Path()).invited(given) == who
+    assert LinkReader(made, b"k" * 32, Path()).invited(given) == who
 
 
 def test_secret_links_work_and_are_all_different() -> None:
-    door = Door(Source(name="link", places=3), b"k" * 32, Path())
-    links = door.links("https://lab.example")
-    found = [door.invited({"link": link.partition("=")[2]}) for link in links]
+    reader = LinkReader(Source(name="link", places=3), b"k" * 32, Path())
+    links = reader.links("https://lab.example")
+    found = [reader.invited({"link": link.partition("=")[2]}) for link in links]
     assert len(set(links)) == 3 and [who.external for who in found if who] == ["1", "2", "3"]
 
 
@@ -128,4 +128,4 @@ def test_a_key_file_that_holds_no_keys_is_one_line(tmp_path: Path) -> None:
     for content in ("", "[]", '{"keys": []}', '{"keys": [1]}'):
         (tmp_path / "keys.json").write_text(content)
         with pytest.raises(StudyError, match=r"keys\.json"):
-            Door(Source(name="prolific", verify=True, keys="keys.json"), b"k" * 32, tmp_path)
+            LinkReader(Source(name="prolific", verify=True, keys="keys.json"), b"k" * 32, tmp_path)

@@ -93,7 +93,7 @@ def links(
     json: Json = False,
 ) -> None:
     """Links to give to people: one secret link each, seats of a lab, or the link for a platform."""
-    from ostrom.people.sources import Door
+    from ostrom.people.sources import LinkReader
     from ostrom.people.tokens import signed
 
     base = public.rstrip("/")
@@ -107,7 +107,7 @@ def links(
             ]
         else:
             source = records.plan.people.source.model_copy(update={"verify": False})
-            found = Door(source, key, Path()).links(base)
+            found = LinkReader(source, key, Path()).links(base)
     if json:
         print_json(found)
         return

@@ -46,9 +46,9 @@ class SeatedPerson:
         if decision.view.mechanism == "visit":
             return await self.host.lead(decision, context)
         if self._stand_in is None:
-            guest = self.host.guest_at(context.unit, context.player)
-            if guest.leaving is None and guest.end is None:
-                answer = await self.host.ask_in_match(guest, self._entry(decision, context), context)
+            live = self.host.visit_at(context.unit, context.player)
+            if live.leaving is None and live.end is None:
+                answer = await self.host.ask_in_match(live, self._entry(decision, context), context)
                 if answer.reading != "assigned":
                     return answer
             self._take_over(context)
@@ -66,8 +66,8 @@ class SeatedPerson:
         """The person has left: the declared agent takes the seat, or the match ends here."""
         config = self.host.stand_in(context.unit)
         if config is None:
-            guest = self.host.guest_at(context.unit, context.player)
-            raise SkipMatch(f"player {context.player + 1} left: {guest.leaving or guest.end}")
+            live = self.host.visit_at(context.unit, context.player)
+            raise SkipMatch(f"player {context.player + 1} left: {live.leaving or live.end}")
         self._stand_in = self._agent(config)
 
     def _entry(self, decision: Decision, context: DecisionContext) -> Open:

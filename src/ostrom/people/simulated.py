@@ -20,9 +20,9 @@ from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer, Choice
 from ostrom.framing import PromptRenderer
 from ostrom.mechanisms.protocol import Decision
-from ostrom.people.guest import Guest
 from ostrom.people.host import Host
 from ostrom.people.inbox import Open
+from ostrom.people.live_visit import LiveVisit
 from ostrom.people.questions import Questionnaire
 from ostrom.people.seated import SeatedPerson
 from ostrom.streams import Streams, key_of
@@ -58,7 +58,7 @@ class SimulatedParticipant:
 
 
 class PilotHost(Host):
-    """A host whose guests are simulated."""
+    """A host whose participants are simulated."""
 
     crowd: Crowd
     participants: dict[int, SimulatedParticipant]
@@ -70,13 +70,13 @@ class PilotHost(Host):
         """Let the time for a decision run out."""
         self.inbox.settle(entry, self._missed(entry))
 
-    async def gone(self, guest: Guest) -> bool:
+    async def gone(self, live: LiveVisit) -> bool:
         """Count a moment of a visit; True where the participant is gone from here on."""
-        who = self.participants[guest.visit]
+        who = self.participants[live.visit]
         who.moment += 1
         if who.moment != who.last:
             return False
-        await self.leave(guest, "departed" if who.chance.chance(2, 0, "dropout") < 0.5 else "timed_out")
+        await self.leave(live, "departed" if who.chance.chance(2, 0, "dropout") < 0.5 else "timed_out")
         return True
 
     def seat(
@@ -117,15 +117,15 @@ class _Simulated(SeatedPerson):
     async def _send(self, thought: Answer, context: DecisionContext, asked: asyncio.Future[Answer]) -> None:
         """Send the answer as soon as it may be given; what the participant misses is not sent."""
         host = self.host
-        guest = host.guest_at(context.unit, context.player)
-        entry = await _next(host, guest, lambda: asked.done())
+        live = host.visit_at(context.unit, context.player)
+        entry = await _next(host, live, lambda: asked.done())
         if entry is None:
             return
         host.shown(entry)
         if entry.limit is not None and context.chance("miss") < host.crowd.miss:
             host.missed(entry)
-        elif not await host.gone(guest):
-            await host.settle(guest, entry, thought.value)
+        elif not await host.gone(live):
+            await host.settle(live, entry, thought.value)
 
 
 async def simulate(host: PilotHost, crowd: Crowd, moments: int) -> None:
@@ -151,27 +151,27 @@ def participant(crowd: Crowd, number: int, moments: int) -> SimulatedParticipant
 
 
 async def _visit(host: PilotHost, number: int, moments: int) -> None:
-    guest = await host.join(SOURCE, str(number), "", host.people.languages[0])
-    who = host.participants[guest.visit] = participant(host.crowd, number, moments)
-    while guest.end is None:
-        entry = await _next(host, guest, lambda: guest.end is not None)
+    live = await host.join(SOURCE, str(number), "", host.people.languages[0])
+    who = host.participants[live.visit] = participant(host.crowd, number, moments)
+    while live.end is None:
+        entry = await _next(host, live, lambda: live.end is not None)
         if entry is None:
             continue
         if entry.unit % host.plan.stride:  # a match is under way: its seat answers
-            await guest.news(guest.version, PATIENCE)
-        elif not await host.gone(guest):
+            await live.news(live.version, PATIENCE)
+        elif not await host.gone(live):
             host.shown(entry)
             value, personal = answered(host, entry, who.chance.at(entry.step, 0, "page"))
-            await host.settle(guest, entry, value, personal)
+            await host.settle(live, entry, value, personal)
 
 
-async def _next(host: PilotHost, guest: Guest, over: Callable[[], bool]) -> Open | None:
-    """What waits for a guest, as soon as there is something; None where it is over."""
+async def _next(host: PilotHost, live: LiveVisit, over: Callable[[], bool]) -> Open | None:
+    """The next open question of a visit, once there is one; None when the visit is over."""
     while not over():
-        since = guest.version
-        if (entry := host.now_at(guest)) is not None and not entry.answer.done():
+        since = live.version
+        if (entry := host.now_at(live)) is not None and not entry.answer.done():
             return entry
-        await guest.news(since, PATIENCE)
+        await live.news(since, PATIENCE)
     return None
 
 

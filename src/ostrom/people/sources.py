@@ -41,7 +41,7 @@ class Invited:
     session: str
 
 
-class Door:
+class LinkReader:
     """Reads the parameters of the links of one source."""
 
     def __init__(self, source: Source, key: bytes, folder: Path, origin: str | None = None) -> None:

@@ -77,14 +77,14 @@ def pilot(
 
 def summary(host: Host) -> dict[str, Any]:
     """How visits ended, in all and by cell."""
-    ends: Mapping[str, int] = Counter(str(guest.end or "open") for guest in host.guests.values())
+    ends: Mapping[str, int] = Counter(str(live.end or "open") for live in host.live_visits.values())
     cells: dict[str, Counter[str]] = {}
-    for guest in host.guests.values():
-        if guest.cell is not None:
-            of = cells.setdefault(host.plan.cell_name(guest.cell), Counter())
-            of["done" if guest.end == "done" else "dropped out"] += 1
+    for live in host.live_visits.values():
+        if live.cell is not None:
+            of = cells.setdefault(host.plan.cell_name(live.cell), Counter())
+            of["done" if live.end == "done" else "dropped out"] += 1
     return {
-        "people": len(host.guests),
+        "people": len(host.live_visits),
         "ends": dict(ends),
         "cells": {k: dict(v) for k, v in sorted(cells.items())},
     }

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ostrom.people.host import Host
-from ostrom.people.sources import Door
+from ostrom.people.sources import LinkReader
 from ostrom.people.tokens import signed, verified
 from ostrom.web.pages import draw
 from ostrom.web.security import Gatekeeper, Handler, Refused
@@ -29,9 +29,9 @@ class Admin:
     """The application for the researcher."""
 
     def __init__(
-        self, host: Host, door: Door, gatekeeper: Gatekeeper, password: str | None, base: str
+        self, host: Host, reader: LinkReader, gatekeeper: Gatekeeper, password: str | None, base: str
     ) -> None:
-        self.host, self.door, self.gatekeeper, self.base = host, door, gatekeeper, base
+        self.host, self.reader, self.gatekeeper, self.base = host, reader, gatekeeper, base
         self._salt = secrets.token_bytes(16)
         self._hash = None if password is None else self._hashed(password)
         self._key = secrets.token_bytes(32)
@@ -98,25 +98,25 @@ class Admin:
     def state(self) -> dict[str, Any]:
         """Who is where: counts alone, no ids; points only when unblinded."""
         host = self.host
-        real = [guest for guest in host.guests.values() if not guest.test]
+        real = [live for live in host.live_visits.values() if not live.test]
         cells = []
         unblinded = bool(host.register.meta("unblinded"))
         for cell in range(host.plan.cells):
-            here = [guest for guest in real if guest.cell == cell]
-            done = [guest for guest in here if guest.end == "done"]
-            left = Counter(guest.end for guest in here if guest.end not in (None, "done"))
+            here = [live for live in real if live.cell == cell]
+            done = [live for live in here if live.end == "done"]
+            left = Counter(live.end for live in here if live.end not in (None, "done"))
             points = f"{sum(g.points for g in done) / len(done):.2f}" if unblinded and done else ""
             cells.append(
                 {
                     "name": host.plan.cell_name(cell), "done": len(done), "left": dict(left), "points": points,
-                    "under_way": sum(guest.end is None for guest in here),
+                    "under_way": sum(live.end is None for live in here),
                 }
             )  # fmt: skip
         return {
-            "states": sorted(Counter(guest.state for guest in real).items()), "cells": cells,
+            "states": sorted(Counter(live.state for live in real).items()), "cells": cells,
             "quota": host.people.quota, "lobby": len(host.lobby), "open": len(host.inbox), "closed": host.closed,
-            "tests": len(host.guests) - len(real), "lag": f"{self.lag * 1000:.1f}", "unblinded": unblinded,
-            "link": self.door.links(self.base)[0],
+            "tests": len(host.live_visits) - len(real), "lag": f"{self.lag * 1000:.1f}", "unblinded": unblinded,
+            "link": self.reader.links(self.base)[0],
         }  # fmt: skip
 
     async def close(self, request: Request) -> Response:

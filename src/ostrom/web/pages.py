@@ -1,4 +1,4 @@
-"""From a guest of the host to the page they should see. A page holds nothing that its reader may not know."""
+"""The page that a participant should see now. A page holds nothing that the participant may not know."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import jinja2
 from ostrom.answers import Choice
 from ostrom.mechanisms.protocol import Round
 from ostrom.people.forms import fields_of, sheet_fields
-from ostrom.people.guest import Guest
 from ostrom.people.host import Host
 from ostrom.people.inbox import Open
+from ostrom.people.live_visit import LiveVisit
 from ostrom.people.payment import completion_link, due
 from ostrom.plain_yaml import read_yaml
 from ostrom.web.markdown import render
@@ -83,14 +83,14 @@ class Pages:
         self.host, self.people = host, host.people
         self._texts: dict[str, Any] = {}
 
-    def page(self, guest: Guest, *, problem: str = "", notice: str = "") -> dict[str, Any]:
+    def page(self, live: LiveVisit, *, problem: str = "", notice: str = "") -> dict[str, Any]:
         """What somebody should see now."""
-        if guest.end is not None or guest.leaving is not None:
-            return self.end(guest, guest.end or guest.leaving or "departed")
-        entry = self.host.now_at(guest)
-        w = words(guest.language)
+        if live.end is not None or live.leaving is not None:
+            return self.end(live, live.end or live.leaving or "departed")
+        entry = self.host.now_at(live)
+        w = words(live.language)
         common = {
-            "step": guest.step + 1,
+            "step": live.step + 1,
             "steps": len(self.people.visit),
             "live": True,
             "leave": True,
@@ -98,16 +98,16 @@ class Pages:
             "notice": notice,
         }
         if entry is None:
-            lobby = guest.table is None and guest.state == "waiting"
+            lobby = live.table is None and live.state == "waiting"
             body = w.waiting_partner if lobby else w.waiting_other
             return {**common, "kind": "wait", "title": w.waiting, "body": body, "at": "wait", "refresh": 3}
         self.host.shown(entry)
         common["at"] = entry.place
-        if guest.result is not None and not notice:
-            common["notice"] = self._result(guest, w)
+        if live.result is not None and not notice:
+            common["notice"] = self._result(live, w)
         if entry.prompt is not None:
             return {**common, **self._match(entry, w)}
-        return {**common, **self._step(guest, entry, w)}
+        return {**common, **self._step(live, entry, w)}
 
     def text(self, name: str, language: str) -> Any:
         """A text of the study as markup."""
@@ -118,13 +118,13 @@ class Pages:
             self._texts[key] = render(self.people.texts[key])
         return self._texts[key]
 
-    def _step(self, guest: Guest, entry: Open, w: PageWords) -> dict[str, Any]:
+    def _step(self, live: LiveVisit, entry: Open, w: PageWords) -> dict[str, Any]:
         decision = entry.decision
         if decision.kind == "accommodation":
             return self._accommodation(entry, w)
         facts = decision.view.facts
         step = self.people.visit[facts["number"]]
-        sheet = self.host.sheet(decision, guest.language)
+        sheet = self.host.sheet(decision, live.language)
         if sheet is not None:
             wrong = dict.fromkeys(facts.get("wrong", ()), w.wrong_here)
             for name, question in sheet.named():
@@ -136,7 +136,7 @@ class Pages:
             fields = sheet_fields(sheet, entry.facts.get("orders", {}))
             title = sheet.title or (w.choose if len(fields) == 1 else self.host.title)
             return {"kind": "sheet", "title": title, "fields": fields, "wrong": wrong, "body": body, **more}
-        body = self.text(step.file or "", guest.language)
+        body = self.text(step.file or "", live.language)
         buttons = [("continue", w["continue"], False)]
         if decision.kind == "consent":
             buttons = [("agree", w.agree, False), ("decline", w.decline, True)]
@@ -201,18 +201,18 @@ class Pages:
             "refresh": None if left is None else left + 2,
         }  # fmt: skip
 
-    def _result(self, guest: Guest, w: PageWords) -> str:
-        result = guest.result or {}
+    def _result(self, live: LiveVisit, w: PageWords) -> str:
+        result = live.result or {}
         ended = w.match_over if result.get("whole") else w.match_broken
         last = result.get("last_words")
         said = w.last_round.format(**last) + " " if last else ""
         return f"{ended} {said}{w.match_points.format(points=_number(result.get('points', 0.0)))}"
 
-    def end(self, guest: Guest, how: str) -> dict[str, Any]:
+    def end(self, live: LiveVisit, how: str) -> dict[str, Any]:
         """The page at the end of a visit, with its code and what is paid."""
-        w, people = words(guest.language), self.people
-        pay = people if guest.cell is None else self.host.plan.people_of(guest.cell)
-        base, bonus = due(pay.pay, guest.earned or how, guest.points)
+        w, people = words(live.language), self.people
+        pay = people if live.cell is None else self.host.plan.people_of(live.cell)
+        base, bonus = due(pay.pay, live.earned or how, live.points)
         values = {"base": base, "bonus": bonus, "currency": people.pay.currency}
         paid = w.paid_all if base else w.paid_bonus if bonus else w.paid_nothing
         title, _, rest = w[f"end_{how}"].partition(". ")

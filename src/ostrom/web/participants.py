@@ -11,10 +11,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 
 from ostrom.answers import Choice, Invalid
 from ostrom.people.forms import Read, read_decision, read_sheet
-from ostrom.people.guest import Guest
 from ostrom.people.host import Host
 from ostrom.people.inbox import Open
-from ostrom.people.sources import Door
+from ostrom.people.live_visit import LiveVisit
+from ostrom.people.sources import LinkReader
 from ostrom.people.tokens import signed, verified
 from ostrom.web.pages import NAMES, Pages, draw, words
 from ostrom.web.security import Gatekeeper, Handler, Refused
@@ -33,8 +33,8 @@ BACK = 5.0
 class Participants:
     """The application for participants."""
 
-    def __init__(self, host: Host, door: Door, gatekeeper: Gatekeeper, cookie: str) -> None:
-        self.host, self.door, self.gatekeeper = host, door, gatekeeper
+    def __init__(self, host: Host, reader: LinkReader, gatekeeper: Gatekeeper, cookie: str) -> None:
+        self.host, self.reader, self.gatekeeper = host, reader, gatekeeper
         self.pages, self.cookie, self._key = Pages(host), cookie, host.register.key
         self.closing = asyncio.Event()
 
@@ -53,17 +53,17 @@ class Participants:
 
     # -- who is there --------------------------------------------------------------------------------
 
-    def guest(self, request: Request) -> Guest | None:
+    def visit_of(self, request: Request) -> LiveVisit | None:
         """The person whose cookie this is; a forged one is nobody's."""
         code = verified(self._key, "visit", request.cookies.get(self.cookie, ""))
-        guest = None if code is None else self.host.codes.get(code)
-        if guest is not None:
-            guest.seen = asyncio.get_running_loop().time()
-        return guest
+        live = None if code is None else self.host.codes.get(code)
+        if live is not None:
+            live.seen = asyncio.get_running_loop().time()
+        return live
 
-    def _admit(self, guest: Guest, response: Response) -> Response:
+    def _admit(self, live: LiveVisit, response: Response) -> Response:
         response.set_cookie(
-            self.cookie, signed(self._key, "visit", guest.code), max_age=30 * 86400, path="/", httponly=True,
+            self.cookie, signed(self._key, "visit", live.code), max_age=30 * 86400, path="/", httponly=True,
             samesite="lax", secure=self.gatekeeper.secure,
         )  # fmt: skip
         return response
@@ -81,10 +81,10 @@ class Participants:
 
     # -- pages ---------------------------------------------------------------------------------------
 
-    def _draw(self, request: Request, guest: Guest, *, problem: str = "", notice: str = "") -> Response:
-        context = self.pages.page(guest, problem=problem, notice=notice)
+    def _draw(self, request: Request, live: LiveVisit, *, problem: str = "", notice: str = "") -> Response:
+        context = self.pages.page(live, problem=problem, notice=notice)
         part = request.headers.get("x-part") == "main"
-        return HTMLResponse(draw(guest.language, context, part=part), 422 if problem else 200)
+        return HTMLResponse(draw(live.language, context, part=part), 422 if problem else 200)
 
     async def page(self, request: Request) -> Response:
         """The page where somebody is now, or the start for whoever is new."""
@@ -93,14 +93,14 @@ class Participants:
             back = None if code is None else self.host.codes.get(code)
             if back is not None:
                 return self._admit(back, RedirectResponse("/", 303))
-        guest = self.guest(request)
-        params = self.door.parameters(request.query_params)
-        if guest is not None:
-            invited = self.door.invited(dict(params)) if params else None
-            other = None if invited is None else self.host.known_as(self.door.source.name, invited.external)
-            if invited is None or other is guest:
-                await self._taken_up(guest)
-                return self._draw(request, guest) if not params else RedirectResponse("/", 303)
+        live = self.visit_of(request)
+        params = self.reader.parameters(request.query_params)
+        if live is not None:
+            invited = self.reader.invited(dict(params)) if params else None
+            other = None if invited is None else self.host.known_as(self.reader.source.name, invited.external)
+            if invited is None or other is live:
+                await self._taken_up(live)
+                return self._draw(request, live) if not params else RedirectResponse("/", 303)
         return self._start(request, params)
 
     def _start(self, request: Request, params: list[tuple[str, str]]) -> Response:
@@ -108,7 +108,7 @@ class Participants:
         w = words(language)
         languages = [(code, NAMES.get(code.partition("-")[0], code)) for code in self.host.people.languages]
         body, fields = w.begin_text, [*params] if params else None
-        if params and self.door.invited(dict(params)) is None:
+        if params and self.reader.invited(dict(params)) is None:
             body, fields = w.wrong_invitation, None
         elif not params:
             body = w.no_invitation
@@ -123,11 +123,11 @@ class Participants:
     async def join(self, request: Request) -> Response:
         """Begin a visit, or come back to it."""
         form = await self.gatekeeper.form(request)
-        invited, own = self.door.invited(form), self.guest(request)
+        invited, own = self.reader.invited(form), self.visit_of(request)
         language = self._language(request, form.get("language", ""))
         if invited is None:
             raise Refused(400, words(language).wrong_invitation)
-        source = self.door.source.name
+        source = self.reader.source.name
         before = self.host.known_as(source, invited.external)
         if before is not None:
             who = self.host.known[source, invited.external]
@@ -138,43 +138,41 @@ class Participants:
         if self.host.closed:
             raise Refused(403, words(language).closed)
         self.gatekeeper.joining(request)
-        guest = await self.host.join(source, invited.external, invited.session, language)
-        await self._next(guest)
-        return self._admit(guest, RedirectResponse("/", 303))
+        live = await self.host.join(source, invited.external, invited.session, language)
+        await self._next(live)
+        return self._admit(live, RedirectResponse("/", 303))
 
     async def answer(self, request: Request) -> Response:
         """Take an answer to the question that is open; any other one changes nothing."""
-        guest = self.guest(request)
+        live = self.visit_of(request)
         form = await self.gatekeeper.form(request)
-        if guest is None:
+        if live is None:
             raise Refused(403, words(self._language(request)).no_invitation)
-        await self._taken_up(guest)
-        entry = self.host.now_at(guest)
+        await self._taken_up(live)
+        entry = self.host.now_at(live)
         if entry is None or form.get("place") != entry.place:
-            return self._answered(request, guest, notice=words(guest.language).stale)
+            return self._answered(request, live, notice=words(live.language).stale)
         read = self._read(entry, form)
         if isinstance(read, Invalid):
-            return self._draw(request, guest, problem=read.reason)
-        await self.host.settle(guest, entry, read.value, read.personal)
-        await self._next(guest)
-        return self._answered(request, guest)
+            return self._draw(request, live, problem=read.reason)
+        await self.host.settle(live, entry, read.value, read.personal)
+        await self._next(live)
+        return self._answered(request, live)
 
     @staticmethod
-    async def _taken_up(guest: Guest) -> None:
+    async def _taken_up(live: LiveVisit) -> None:
         """Wait for a visit that is being taken up: the server has just started, and an answer must not be lost."""
-        if guest.version == 0:
-            await guest.news(0, BACK)
+        if live.version == 0:
+            await live.news(0, BACK)
 
-    async def _next(self, guest: Guest) -> None:
+    async def _next(self, live: LiveVisit) -> None:
         """Wait a moment for the next question."""
         loop = asyncio.get_running_loop()
         until = loop.time() + NEXT
-        while (
-            (version := guest.version) is not None and self.host.now_at(guest) is None and guest.end is None
-        ):
+        while (version := live.version) is not None and self.host.now_at(live) is None and live.end is None:
             if (left := until - loop.time()) <= 0:
                 return
-            await guest.news(version, left)
+            await live.news(version, left)
 
     def _read(self, entry: Open, form: dict[str, str]) -> Read | Invalid:
         decision = entry.decision
@@ -186,59 +184,59 @@ class Participants:
         assert isinstance(decision.form, Choice)
         return read_decision(decision.form, {option: option for option in decision.form.options}, form)
 
-    def _answered(self, request: Request, guest: Guest, notice: str = "") -> Response:
+    def _answered(self, request: Request, live: LiveVisit, notice: str = "") -> Response:
         if request.headers.get("x-part") == "main":
-            return self._draw(request, guest, notice=notice)
+            return self._draw(request, live, notice=notice)
         return RedirectResponse("/", 303)
 
     async def more(self, request: Request) -> Response:
         """Give more time for the question that is open."""
-        guest = self.guest(request)
+        live = self.visit_of(request)
         form = await self.gatekeeper.form(request)
-        if guest is None:
+        if live is None:
             raise Refused(403, words(self._language(request)).no_invitation)
-        entry = self.host.now_at(guest)
+        entry = self.host.now_at(live)
         if entry is not None and form.get("place") == entry.place and self.host.extend(entry):
-            guest.changed()
-        return self._answered(request, guest, notice=words(guest.language).more_time_given)
+            live.changed()
+        return self._answered(request, live, notice=words(live.language).more_time_given)
 
     async def leave(self, request: Request) -> Response:
         """Ask whether somebody really wants to leave, and how; then end the visit."""
-        guest = self.guest(request)
-        if guest is None:
+        live = self.visit_of(request)
+        if live is None:
             return RedirectResponse("/", 303)
         if request.method == "POST":
             how = (await self.gatekeeper.form(request)).get("how")
             if how not in ("departed", "withdrawn"):
                 raise Refused(400, "Choose how to leave.")
-            await self.host.leave(guest, how)
-            await self._next(guest)
+            await self.host.leave(live, how)
+            await self._next(live)
             return RedirectResponse("/", 303)
-        context = {"kind": "leave", "title": words(guest.language).leave_title, "script": False}
-        return HTMLResponse(draw(guest.language, context))
+        context = {"kind": "leave", "title": words(live.language).leave_title, "script": False}
+        return HTMLResponse(draw(live.language, context))
 
     # -- news ----------------------------------------------------------------------------------------
 
     async def events(self, request: Request) -> Response:
         """Tell a page that there is something new; it then asks for itself."""
-        guest = self.guest(request)
-        if guest is None:
+        live = self.visit_of(request)
+        if live is None:
             return Response(status_code=204)  # which tells the browser not to ask again
-        if guest.streams >= MOST_STREAMS:
+        if live.streams >= MOST_STREAMS:
             raise Refused(429, "Too many tabs are open.")  # their pages ask from time to time instead
 
         async def stream() -> AsyncIterator[bytes]:
-            version = guest.version
-            guest.streams += 1
+            version = live.version
+            live.streams += 1
             try:
                 yield b"retry: 2000\nevent: news\ndata: 0\n\n"
-                while not self.closing.is_set() and guest.end is None:
-                    found = await guest.news(version, PING)
-                    guest.seen = asyncio.get_running_loop().time()
+                while not self.closing.is_set() and live.end is None:
+                    found = await live.news(version, PING)
+                    live.seen = asyncio.get_running_loop().time()
                     kind, version = ("news" if found != version else "ping"), found
                     yield f"event: {kind}\ndata: {found}\n\n".encode()
             finally:
-                guest.streams -= 1
+                live.streams -= 1
 
         return StreamingResponse(
             stream(), media_type="text/event-stream", headers={"x-accel-buffering": "no"}

@@ -15,7 +15,7 @@ from ostrom.engine.folder import Folder
 from ostrom.engine.manifest import identity
 from ostrom.errors import UsageError
 from ostrom.people.host import Host
-from ostrom.people.sources import Door
+from ostrom.people.sources import LinkReader
 from ostrom.web.admin import Admin
 from ostrom.web.participants import Participants
 from ostrom.web.security import Gatekeeper
@@ -81,16 +81,16 @@ async def serve_people(
     """Serve participants and the admin page until a signal comes."""
     mark = identity(folder.manifest())
     port, admin_port = where.people.getsockname()[1], where.admin.getsockname()[1]
-    door = Door(host.people.source, host.register.key, study, where.origin)
+    reader = LinkReader(host.people.source, host.register.key, study, where.origin)
     gatekeeper = Gatekeeper(where.origin, {port}, joins_a_minute=joins, report=say)
-    people = Participants(host, door, gatekeeper, f"ostrom_{mark[:12]}")
-    admin = Admin(host, door, Gatekeeper(None, {admin_port}, report=say), where.password, where.base)
+    people = Participants(host, reader, gatekeeper, f"ostrom_{mark[:12]}")
+    admin = Admin(host, reader, Gatekeeper(None, {admin_port}, report=say), where.password, where.base)
     if host.strangers:
         say(
             f"warning: {host.register.path} is older than the journal: it does not know {host.strangers} people who "
             "came (put back a newer copy); without their cookie they cannot come back, and they cannot be paid"
         )
-    links = door.links(where.base)
+    links = reader.links(where.base)
     say(
         f"participants: {links[0]}"
         + (f" (and {len(links) - 1} more: ostrom people {folder.path} links)" if links[1:] else "")
@@ -101,8 +101,8 @@ async def serve_people(
     def closing() -> None:
         people.closing.set()
         admin.closing.set()
-        for guest in host.guests.values():
-            guest.changed()
+        for live in host.live_visits.values():
+            live.changed()
 
     try:
         await serve([(people.app(), where.people), (admin.app(), where.admin)], closing, beside)

@@ -11,10 +11,10 @@ from typing import Any
 
 from ostrom.engine.folder import Folder
 from ostrom.errors import RunError, UsageError
-from ostrom.people.guest import Guest
 from ostrom.people.inbox import Open
+from ostrom.people.live_visit import LiveVisit
 from ostrom.people.simulated import Crowd, PilotHost, answered, participant
-from ostrom.people.sources import Door
+from ostrom.people.sources import LinkReader
 from ostrom.web.serving import listening, serve_people
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -32,7 +32,7 @@ async def browse(host: PilotHost, folder: Folder, crowd: Crowd, moments: int, st
         try:
             async with AsyncExitStack() as stack:
                 browser = await stack.enter_async_context(_browser())
-                links = Door(host.people.source, host.register.key, study).links(where.base)
+                links = LinkReader(host.people.source, host.register.key, study).links(where.base)
                 if len(links) < crowd.people:
                     raise UsageError(
                         f"--people {crowd.people}: the source {host.people.source.name} has links for {len(links)}; "
@@ -89,38 +89,38 @@ async def _visit(
             page = await context.new_page()
             page.set_default_timeout(PATIENCE * 1000)
             async with joining:
-                before = set(host.guests)
+                before = set(host.live_visits)
                 await page.goto(link)
                 await page.locator("form[action='/join'] button").click()
                 await page.wait_for_selector("form[action='/answer'], main[data-live]")
-                (new,) = set(host.guests) - before
-            guest = host.guests[new]
+                (new,) = set(host.live_visits) - before
+            live = host.live_visits[new]
             host.participants[new] = participant(host.crowd, number, moments)
-            await _through(host, page, guest)
+            await _through(host, page, live)
         finally:
             await context.close()
 
 
-async def _through(host: PilotHost, page: Any, guest: Guest) -> None:
+async def _through(host: PilotHost, page: Any, live: LiveVisit) -> None:
     """Answer page after page until the visit is over."""
-    while guest.end is None:
-        since = guest.version
-        entry = host.now_at(guest)
+    while live.end is None:
+        since = live.version
+        entry = host.now_at(live)
         if entry is None:
-            await guest.news(since, PATIENCE)
+            await live.news(since, PATIENCE)
             continue
         try:
             await page.wait_for_selector(f"input[name='place'][value='{entry.place}']", state="attached")
         except Exception as error:  # Playwright has its own kinds of errors
             raise RunError(f"the page does not show question {entry.place}: {type(error).__name__}") from None
-        if await host.gone(guest):
+        if await host.gone(live):
             continue
-        await _answer(host, page, guest, entry)
-        while guest.end is None and host.now_at(guest) is entry:
-            await guest.news(guest.version, PATIENCE)
+        await _answer(host, page, live, entry)
+        while live.end is None and host.now_at(live) is entry:
+            await live.news(live.version, PATIENCE)
 
 
-async def _answer(host: PilotHost, page: Any, guest: Guest, entry: Open) -> None:
+async def _answer(host: PilotHost, page: Any, live: LiveVisit, entry: Open) -> None:
     """Fill in one page as a person would, and send it."""
     assert host.thoughts is not None
     form = page.locator("form[action='/answer']")
@@ -132,7 +132,7 @@ async def _answer(host: PilotHost, page: Any, guest: Guest, entry: Open) -> None
         raise UsageError(
             "--browser: participants choose between options; leave --browser out for other forms"
         )
-    rng = host.participants[guest.visit].chance.at(entry.step, 0, "page")
+    rng = host.participants[live.visit].chance.at(entry.step, 0, "page")
     value, personal = answered(host, entry, rng)
     sheet = host.sheet(entry.decision, host.people.languages[0])
     if sheet is None:

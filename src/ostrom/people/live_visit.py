@@ -8,8 +8,8 @@ from typing import Any
 
 
 @dataclass(slots=True, eq=False)
-class Guest:
-    """One person who is here, or was."""
+class LiveVisit:
+    """The state of one participant's visit in this process."""
 
     visit: int
     code: str
@@ -18,48 +18,48 @@ class Guest:
     began: float
     """Seconds since 1970."""
     here: float
-    """When the visit began or was taken up, on the loop's clock."""
+    """When the visit began or was resumed in this process (event-loop time)."""
     before: float = 0.0
-    """Seconds of the visit until then."""
+    """Seconds that the visit had lasted before ``here``, in earlier processes."""
     cell: int | None = None
     table: int | None = None
     """The match that is under way."""
     player: int | None = None
     factor: float | None = 1.0
-    """By what the time for a decision is multiplied; None: there is no limit."""
+    """Multiplier of the time limit of a decision; None means no limit."""
     end: str | None = None
     earned: str | None = None
-    """The end that the payment follows: whoever finished and takes everything back later has finished."""
+    """The end that determines the payment: it stays ``done`` if a participant withdraws the data after finishing."""
     points: float = 0.0
     seen: float = 0.0
-    """When the person was last heard of, on the loop's clock."""
+    """When the last request of the participant arrived (event-loop time)."""
     answered: float | None = None
-    """When the last answer of a match came, on the loop's clock."""
+    """When the last answer of a match arrived (event-loop time)."""
     rounds: int = 0
-    """How many rounds were finished when the last question of a match was put."""
+    """Rounds finished when the last question of a match was asked."""
     left: asyncio.Event = field(default_factory=asyncio.Event)
     leaving: str | None = None
-    """The end that was chosen, while what is open is being closed."""
+    """The end that was chosen, while open questions are still being closed."""
     resumed: bool = False
-    """Whether the visit was under way when the server was started, and nothing was answered since."""
+    """Whether the visit was resumed at server start and has not been answered since."""
     state: str = "arrived"
     result: dict[str, Any] | None = None
-    """What the last match came to, to be shown once."""
+    """The result of the last match, shown once."""
     step: int = 0
     """The step of the visit, from 0."""
     labels: tuple[tuple[str, ...], ...] = ()
-    """What the actions of the match are called."""
+    """The labels of the actions in the current match."""
     streams: int = 0
-    """How many streams of news are open."""
+    """Number of open event streams of this participant."""
     version: int = 0
     _waiting: set[asyncio.Future[None]] = field(default_factory=set)
 
     def offset(self, at: float) -> int:
-        """Milliseconds of the visit at a moment on the loop's clock, which no change of the date disturbs."""
+        """Milliseconds since the visit began, from event-loop time, so changes of the system clock do not matter."""
         return round((self.before + at - self.here) * 1000)
 
     def changed(self) -> None:
-        """There is something new to see."""
+        """Increase the version and wake all that wait in ``news``."""
         self.version += 1
         for waiting in self._waiting:
             if not waiting.done():
@@ -67,7 +67,7 @@ class Guest:
         self._waiting.clear()
 
     async def news(self, since: int, timeout: float) -> int:
-        """Wait until there is something newer than a version, or for so many seconds; the version then."""
+        """Wait until the version differs from ``since``, at most ``timeout`` seconds; return the current version."""
         if self.version == since:
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.add(future)

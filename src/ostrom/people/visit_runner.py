@@ -1,4 +1,4 @@
-"""Leading visits: what the host answers in place of a person, and matches that begin when all sit down."""
+"""Runs visits: answers the steps that need no person (assignment, seating) and starts a match when all are seated."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from ostrom.errors import OstromError, RunError
 from ostrom.mechanisms.protocol import Decision
 from ostrom.people.assignment import choose_cell
 from ostrom.people.book import Book
-from ostrom.people.guest import Guest
 from ostrom.people.inbox import Inbox, Open
+from ostrom.people.live_visit import LiveVisit
 from ostrom.people.lobby import Lobby
 from ostrom.people.questions import Questionnaire
 from ostrom.people.register import Participant, Register, new_code
@@ -55,14 +55,14 @@ class HostedPlan(Protocol):
     def agent_type(self, index: int, name: str) -> AgentConfig: ...
 
 
-class Leading:
-    """Takes visits up, assigns people, seats them and plays their matches."""
+class VisitRunner:
+    """Resumes visits, assigns participants to cells, seats them and plays their matches."""
 
     def __init__(self, plan: HostedPlan, register: Register, *, title: str = "", test: bool = False) -> None:
         self.plan, self.register, self.title, self.test = plan, register, title, test
         self.people = plan.people
-        self.guests: dict[int, Guest] = {}
-        self.codes: dict[str, Guest] = {}
+        self.live_visits: dict[int, LiveVisit] = {}
+        self.codes: dict[str, LiveVisit] = {}
         self.known: dict[tuple[str, str], Participant] = {}
         self.inbox = Inbox(self._inbox_changed)
         self.lobby = Lobby()
@@ -92,11 +92,11 @@ class Leading:
             if not future.done():
                 future.set_result(error)
             return
-        guest = self.guests.get(unit.index // self.plan.stride)
-        if guest is not None and error is None:
+        live = self.live_visits.get(unit.index // self.plan.stride)
+        if live is not None and error is None:
             await self._journal.flush()  # what a visit came to is read from there
             found = self._journal.ended(unit.index) or ("", None, None, {})
-            self._close(guest, str(found[3].get("end", "done")), found[3])
+            self._close(live, str(found[3].get("end", "done")), found[3])
 
     @property
     def _journal(self) -> Journal:
@@ -112,28 +112,28 @@ class Leading:
         states = {index: state for index, state in journal.states().items() if index % self.plan.stride == 0}
         for who in self.register.participants():
             self.known[who.source, who.external] = who
-            if self.plan.book.visits.get(who.visit) is None or who.visit not in self.guests:
+            if self.plan.book.visits.get(who.visit) is None or who.visit not in self.live_visits:
                 self._welcome(who.visit, who.code, who.test, who.language, who.joined)
         tombs = self.register.tombstones()
         left = {code: kind for code, _, kind, _ in self.register.events() if kind in LEAVING}
         for visit, visitor in self.plan.book.visits.items():
-            if visit not in self.guests:  # the register is older than the journal, or was erased from
+            if visit not in self.live_visits:  # the register is older than the journal, or was erased from
                 self.strangers += visitor.code not in tombs
                 self._welcome(visit, visitor.code, visitor.test, self.people.languages[0], visitor.at)
-        for visit, guest in self.guests.items():
+        for visit, live in self.live_visits.items():
             known = self.plan.book.visits.get(visit)
-            if known is not None and known.code != guest.code:
+            if known is not None and known.code != live.code:
                 raise RunError(f"{self.register.path}: visit {visit} has another code than in the journal")
-            guest.cell = None if known is None else known.cell
+            live.cell = None if known is None else known.cell
             if states.get(visit * self.plan.stride) in ("done", "withdrawn"):
                 facts = (journal.ended(visit * self.plan.stride) or ("", None, None, {}))[3]
                 withdrawn = states[visit * self.plan.stride] == "withdrawn"
-                self._close(guest, "withdrawn" if withdrawn else str(facts.get("end", "done")), facts)
+                self._close(live, "withdrawn" if withdrawn else str(facts.get("end", "done")), facts)
             else:
-                guest.resumed = known is not None
-                if guest.code in left:  # killed before the end of the visit was on the disk
-                    guest.leaving = left[guest.code]
-                    guest.left.set()
+                live.resumed = known is not None
+                if live.code in left:  # killed before the end of the visit was on the disk
+                    live.leaving = left[live.code]
+                    live.left.set()
                 self._queue.put_nowait(self.plan.unit(visit * self.plan.stride))
         for index, table in self.plan.book.tables.items():
             key = self.plan.people_of(table.cell).order[table.match]
@@ -143,96 +143,96 @@ class Leading:
         await self.register.flush()
         self.ready.set()
 
-    def _welcome(self, visit: int, code: str, test: bool, language: str, began: float) -> Guest:
+    def _welcome(self, visit: int, code: str, test: bool, language: str, began: float) -> LiveVisit:
         now = asyncio.get_running_loop().time()
-        guest = Guest(visit, code, test, language, began, now, max(0.0, time.time() - began), seen=now)
-        self.guests[visit] = self.codes[code] = guest
-        return guest
+        live = LiveVisit(visit, code, test, language, began, now, max(0.0, time.time() - began), seen=now)
+        self.live_visits[visit] = self.codes[code] = live
+        return live
 
     def close(self) -> None:
         """No more units: the run comes to its end."""
         self._queue.put_nowait(None)
-        for guest in self.guests.values():
-            guest.changed()
+        for live in self.live_visits.values():
+            live.changed()
 
-    def _close(self, guest: Guest, how: str, facts: Mapping[str, Any]) -> None:
-        guest.end, guest.state = how, how
-        guest.points = float(facts.get("points") or 0.0)
-        guest.earned = str(facts.get("earned") or how)
-        guest.table = guest.player = None
-        self._finished[guest.visit] = how
-        self.register.ended(guest.code, how)
+    def _close(self, live: LiveVisit, how: str, facts: Mapping[str, Any]) -> None:
+        live.end, live.state = how, how
+        live.points = float(facts.get("points") or 0.0)
+        live.earned = str(facts.get("earned") or how)
+        live.table = live.player = None
+        self._finished[live.visit] = how
+        self.register.ended(live.code, how)
         if how == "withdrawn":
-            self._take_out(guest)
-        guest.changed()
+            self._take_out(live)
+        live.changed()
 
-    def _take_out(self, guest: Guest) -> None:
+    def _take_out(self, live: LiveVisit) -> None:
         """Take a visit and its matches out of all tables."""
-        known = self.plan.book.visits.get(guest.visit)
+        known = self.plan.book.visits.get(live.visit)
         tables = [] if known is None else [seat.unit for seat in known.seats.values()]
-        facts = {"end": "withdrawn", "points": guest.points, "earned": guest.earned}
-        for index in (guest.visit * self.plan.stride, *tables):
+        facts = {"end": "withdrawn", "points": live.points, "earned": live.earned}
+        for index in (live.visit * self.plan.stride, *tables):
             if (self._journal.ended(index) or ("",))[0] != "withdrawn":
                 self._journal.finish(index, "withdrawn", "taken back by a person", 0, facts=facts)
 
     # -- arriving ------------------------------------------------------------------------------------
 
-    def known_as(self, source: str, external: str) -> Guest | None:
+    def known_as(self, source: str, external: str) -> LiveVisit | None:
         """The visit of somebody who was here before."""
         who = self.known.get((source, external))
-        return None if who is None else self.guests.get(who.visit)
+        return None if who is None else self.live_visits.get(who.visit)
 
     async def join(
         self, source: str, external: str, session: str, language: str, *, test: bool = False
-    ) -> Guest:
+    ) -> LiveVisit:
         """Begin a visit; whoever joins twice has one visit."""
         if (before := self.known_as(source, external)) is not None:
             await self.register.flush()
             return before
-        visit = max([self.plan.book.last, *self.guests], default=-1) + 1
+        visit = max([self.plan.book.last, *self.live_visits], default=-1) + 1
         who = Participant(
             new_code(), visit, source, external, session, test or self.test, language, time.time()
         )
         self.known[source, external] = who
-        guest = self._welcome(visit, who.code, who.test, language, who.joined)
+        live = self._welcome(visit, who.code, who.test, language, who.joined)
         self.register.join(who)
         await self.register.flush()
         self._queue.put_nowait(self.plan.unit(visit * self.plan.stride))
-        return guest
+        return live
 
     def occupied(self) -> list[int]:
         """People per cell who finished or are under way."""
         counts = [0] * self.plan.cells
-        for guest in self.guests.values():
-            if guest.cell is not None and not guest.test and guest.end in (None, "done"):
-                counts[guest.cell] += 1
+        for live in self.live_visits.values():
+            if live.cell is not None and not live.test and live.end in (None, "done"):
+                counts[live.cell] += 1
         return counts
 
     def full(self) -> bool:
         """Whether every cell has all its people."""
         return min(self.occupied()) >= self.people.quota
 
-    # -- leading a visit -----------------------------------------------------------------------------
+    # -- steps of a visit -----------------------------------------------------------------------------
 
     async def lead(self, decision: Decision, context: DecisionContext) -> Answer:
         """Answer a decision of a visit: the host's own, or the person's."""
-        guest = self.guests[context.unit // self.plan.stride]
-        if guest.leaving is not None and decision.kind != "arrive":
-            return Answer({"end": guest.leaving}, "assigned")
-        guest.state = STATES.get(decision.kind, guest.state)
+        live = self.live_visits[context.unit // self.plan.stride]
+        if live.leaving is not None and decision.kind != "arrive":
+            return Answer({"end": live.leaving}, "assigned")
+        live.state = STATES.get(decision.kind, live.state)
         if (number := decision.view.facts.get("number")) is not None:
-            guest.step = int(number)
-        guest.points = float(decision.view.facts.get("points") or 0.0)
+            live.step = int(number)
+        live.points = float(decision.view.facts.get("points") or 0.0)
         if (chosen := decision.view.facts.get("accommodation")) is not None:
-            guest.factor = None if chosen == "none" else float(chosen)
+            live.factor = None if chosen == "none" else float(chosen)
         if decision.kind in HOSTED:
-            value = await getattr(self, f"_{decision.kind}")(guest, decision, context)
-            self.plan.book.learn(guest.visit, value)
+            value = await getattr(self, f"_{decision.kind}")(live, decision, context)
+            self.plan.book.learn(live.visit, value)
             return Answer(value, "assigned")
         first = self.people.visit[0].kind
-        if decision.kind == first and decision.view.facts["number"] == 0 and not guest.test and self.full():
+        if decision.kind == first and decision.view.facts["number"] == 0 and not live.test and self.full():
             return Answer({"end": "full"}, "assigned")
-        entry = Open(context.unit, context.step, context.player, decision, interrupted=guest.resumed)
+        entry = Open(context.unit, context.step, context.player, decision, interrupted=live.resumed)
         if (sheet := self.sheet(decision, self.people.languages[0])) is not None:
             orders = {
                 name: [int(i) for i in context.draw(f"order:{name}").permutation(len(question.options))]
@@ -250,45 +250,45 @@ class Leading:
         number = decision.view.facts.get("number")
         return None if number is None else self.plan.sheet(self.people.visit[number], language)
 
-    async def _arrive(self, guest: Guest, _: Decision, __: DecisionContext) -> dict[str, Any]:
-        return {"code": guest.code, "test": guest.test, "at": round(guest.began, 3)}
+    async def _arrive(self, live: LiveVisit, _: Decision, __: DecisionContext) -> dict[str, Any]:
+        return {"code": live.code, "test": live.test, "at": round(live.began, 3)}
 
-    async def _assign(self, guest: Guest, _: Decision, context: DecisionContext) -> dict[str, Any]:
+    async def _assign(self, live: LiveVisit, _: Decision, context: DecisionContext) -> dict[str, Any]:
         rule = self.people.assign
-        quota = self.people.quota if not guest.test else 10**9
+        quota = self.people.quota if not live.test else 10**9
         cell = choose_cell(self.occupied(), quota, rule.rule, rule.coin, context.draw("assign"))
         if cell is None:
             return {"end": "full"}
-        guest.cell = cell
+        live.cell = cell
         return {"cell": cell}
 
-    async def _seat(self, guest: Guest, decision: Decision, _: DecisionContext) -> dict[str, Any]:
+    async def _seat(self, live: LiveVisit, decision: Decision, _: DecisionContext) -> dict[str, Any]:
         match, key = int(decision.view.facts["match"]), str(decision.view.facts["game"])
-        assert guest.cell is not None
+        assert live.cell is not None
         lobby = self.people.lobby
-        guest.changed()
+        live.changed()
         found = await self.lobby.seat(
-            guest.cell, match, self.plan.match_index(guest.visit, match), self.plan.persons(guest.cell, key),
+            live.cell, match, self.plan.match_index(live.visit, match), self.plan.persons(live.cell, key),
             lobby.wait, lobby.stand_in,
         )  # fmt: skip
-        if guest.leaving is not None:
-            return {"end": guest.leaving}
+        if live.leaving is not None:
+            return {"end": live.leaving}
         if found is None:
             return {"end": "no_partner"}
         table, player, stand_ins = found
         more = {"stand_ins": {str(seat): name for seat, name in stand_ins.items()}} if stand_ins else {}
         return {"table": table, "player": player, "match": match, **more}
 
-    async def _match(self, guest: Guest, decision: Decision, context: DecisionContext) -> dict[str, Any]:
+    async def _match(self, live: LiveVisit, decision: Decision, context: DecisionContext) -> dict[str, Any]:
         """Play the match that the person has a seat in, and say what it came to for them."""
         match = int(decision.view.facts["match"])
-        seat = self.plan.book.visits[guest.visit].seats[match]
-        guest.table, guest.player = seat.unit, seat.player
-        time_, loop = self.plan.people_of(guest.cell or 0).time, asyncio.get_running_loop()
+        seat = self.plan.book.visits[live.visit].seats[match]
+        live.table, live.player = seat.unit, seat.player
+        time_, loop = self.plan.people_of(live.cell or 0).time, asyncio.get_running_loop()
         over = self._over.setdefault(seat.unit, loop.create_future())
         begun = self._gather(seat.unit, seat.player)
         while not over.done():
-            left = asyncio.ensure_future(guest.left.wait())
+            left = asyncio.ensure_future(live.left.wait())
             waiting: set[asyncio.Future[Any]] = {over} if begun else {over, left}
             await asyncio.wait(
                 waiting, timeout=None if begun else self.people.lobby.wait, return_when=FIRST_COMPLETED
@@ -296,20 +296,20 @@ class Leading:
             left.cancel()
             begun = begun or self._has_begun(seat.unit)
             if not over.done() and not begun:  # the group was torn apart, and nobody took the empty seat
-                guest.table = guest.player = None
-                return {"points": 0.0, "missed": 0, "ended": guest.leaving or "no_partner"}
+                live.table = live.player = None
+                return {"points": 0.0, "missed": 0, "ended": live.leaving or "no_partner"}
         await self._journal.flush()
         result = result_of(self.plan.unit(seat.unit), self._journal, seat.player)
-        if time_.reveal is not None and result.ended == "done" and guest.answered is not None:
+        if time_.reveal is not None and result.ended == "done" and live.answered is not None:
             low, high = time_.reveal
-            wait = guest.answered + low + (high - low) * context.chance("reveal") - loop.time()
+            wait = live.answered + low + (high - low) * context.chance("reveal") - loop.time()
             await asyncio.sleep(max(0.0, wait))
-        guest.result = result.shown(guest.labels)
-        guest.table = guest.player = guest.answered = None
-        return self._told(guest, result)
+        live.result = result.shown(live.labels)
+        live.table = live.player = live.answered = None
+        return self._told(live, result)
 
-    def _told(self, guest: Guest, result: MatchResult) -> dict[str, Any]:
-        ended = guest.leaving or result.ended
+    def _told(self, live: LiveVisit, result: MatchResult) -> dict[str, Any]:
+        ended = live.leaving or result.ended
         return {"points": result.points, "missed": result.missed, "ended": ended}
 
     def _gather(self, table: int, player: int) -> bool:
@@ -333,10 +333,10 @@ class Leading:
 
     # -- who is where --------------------------------------------------------------------------------
 
-    def guest_at(self, unit: int, player: int) -> Guest:
+    def visit_at(self, unit: int, player: int) -> LiveVisit:
         """Who sits where in a match or makes a preparation."""
         table, place = self.plan.place_of(unit, player)
-        return self.guests[self.plan.book.tables[table].people[place]]
+        return self.live_visits[self.plan.book.tables[table].people[place]]
 
     def stand_in(self, unit: int) -> AgentConfig | None:
         """The agent that takes the seat of somebody who left, if the study declares one."""
@@ -345,6 +345,6 @@ class Leading:
 
     def _inbox_changed(self, unit: int, player: int) -> None:
         if unit % self.plan.stride == 0:
-            self.guests[unit // self.plan.stride].changed()
+            self.live_visits[unit // self.plan.stride].changed()
         else:
-            self.guest_at(unit, player).changed()
+            self.visit_at(unit, player).changed()
