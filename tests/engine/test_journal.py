@@ -130,7 +130,9 @@ def test_the_same_run_cannot_be_played_twice_at_the_same_time(tmp_path: Path) ->
     first.lock()
     with pytest.raises(RunError, match="another process"):
         second.lock()
+    assert second.being_played
     first.unlock()
+    assert not second.being_played
     second.lock()
     second.unlock()
 

@@ -63,6 +63,21 @@ class Folder:
             os.ftruncate(handle, 0)
             os.pwrite(handle, str(os.getpid()).encode(), 0)
 
+    @property
+    def being_played(self) -> bool:
+        """Whether a process holds the lock of the run; asking never takes it, which would keep a player out."""
+        path = self.path / "lock"
+        try:
+            there, holder = path.stat(), path.read_bytes()[:32].strip()
+        except OSError:
+            return False
+        try:
+            held = Path("/proc/locks").read_text().splitlines()
+        except OSError:  # not on Linux: the process that took the lock last may still be there
+            return holder.isdigit() and len(holder) < 10 and _is_alive(int(holder))
+        mark = f"{os.major(there.st_dev):02x}:{os.minor(there.st_dev):02x}:{there.st_ino}"
+        return any(" FLOCK " in line and mark in line.split() for line in held)
+
     def unlock(self) -> None:
         """Release the lock of the run."""
         if self._lock is not None:
@@ -99,6 +114,14 @@ class Folder:
         """The journal of this run: the only way to it, so that none is read beside another study's manifest."""
         study = identity(manifest or self.manifest())
         return Journal(self.journal, create=create, identity=study, checked=checked)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)
+    return True
 
 
 def new_manifest(study: Mapping[str, Any], prompts: Mapping[str, str], **more: Any) -> dict[str, Any]:

@@ -249,6 +249,11 @@ class Journal:
             return state, reason, load(scores), load(facts) or {}
         return None
 
+    def has_begun(self, unit: int) -> bool:
+        """Whether a unit has an answer or a call."""
+        query = "SELECT 1 FROM answers WHERE unit=?1 UNION ALL SELECT 1 FROM calls WHERE unit=?1 LIMIT 1"
+        return next(self._rows(query, unit), None) is not None
+
     def begun(self) -> set[int]:
         """Units with answers or calls but no end."""
         query = "SELECT DISTINCT unit FROM {} WHERE unit NOT IN (SELECT unit FROM units WHERE state='done')"

@@ -57,10 +57,16 @@ class Rows:
 
     def played(self, match: int | None = None) -> Iterator[tuple[Unit, str, str | None]]:
         """Every unit that has begun, or one of them, with its state."""
-        ended = {unit: (state, reason) for unit, state, reason in self.journal.endings()}
-        begun = set(ended) | self.journal.begun()
+        ended: dict[int, tuple[str, str | None]]
+        if match is None:
+            ended = {unit: (state, reason) for unit, state, reason in self.journal.endings()}
+            begun = set(ended) | self.journal.begun()
+        else:  # asks for nothing else: a journal may hold a million answers
+            end = self.journal.ended(match)
+            ended = {} if end is None else {match: end[:2]}
+            begun = {match} if end is not None or self.journal.has_begun(match) else set()
         hidden: Container[int] = getattr(self.plan, "hidden", ())
-        for index in sorted(begun if match is None else begun & {match}):
+        for index in sorted(begun):
             if index >= len(self.plan):
                 raise RunError(
                     f"{self.journal.path}: holds match {index}, the study has only {len(self.plan)}"
