@@ -1,0 +1,1 @@
+"""`ostrom view`: runs, matches and words in a browser."""
