@@ -174,6 +174,25 @@ CASES: dict[str, dict[str, Any]] = {
         "types": ["tit_for_tat", "defector"],
         "said": {"message": MESSAGE},
     },
+    "repetition_talk": {
+        "mechanism": {
+            "name": "repetition",
+            "rounds": 2,
+            "talk": {"when": "after", "order": "in_turn", "length": 100},
+        },
+        "game_spec": "public_goods",
+        "types": ["tit_for_tat", "cooperator", "defector"],
+        "said": {"message": MESSAGE},
+    },
+    "none_talk": {
+        "mechanism": {
+            "name": "none",
+            "talk": {"who": "investor", "turns": 2, "private": True},
+        },
+        "game_spec": "trust",
+        "types": ["tit_for_tat", "defector"],
+        "said": {"message": {"to": "player_2", **MESSAGE}},
+    },
     "punishment": {
         "mechanism": {"name": "punishment", "rounds": 2},
         "game_spec": PD,

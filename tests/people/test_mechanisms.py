@@ -30,6 +30,7 @@ RULES: dict[str, dict[str, Any]] = {
 }
 ASKED = {
     "cheap_talk": {"message", "act"},
+    "in_turn": {"message", "act"},
     "punishment": {"act", "punish"},
     "disarmament": {"disarm", "act"},
     "mediation": {"design", "vote", "act"},
@@ -61,7 +62,8 @@ def people_study(seats: int, people: int, games: dict[str, Any], **section: Any)
 def test_two_people_and_a_script_play_every_mechanism_in_one_visit(tmp_path: Path) -> None:
     elsewhere = {"reputation", "society", "evolution"}
     assert {*RULES} | elsewhere == set(mechanisms.names()), "a new mechanism belongs here, too"
-    games = {name: {"mechanism": {"name": name, **rules}} for name, rules in RULES.items()}
+    games: dict[str, Any] = {name: {"mechanism": {"name": name, **rules}} for name, rules in RULES.items()}
+    games["in_turn"]["mechanism"]["talk"] = {"private": True, "order": "in_turn"}
     logs: list[Log] = [[], []]
     with served(tmp_path, people_study(3, 2, games)) as server:
         people = [server.visitor(join=True) for _ in logs]
@@ -86,7 +88,8 @@ def test_two_people_and_a_script_play_every_mechanism_in_one_visit(tmp_path: Pat
         and "u003cb" not in pages
     )
     said = [json.loads(row["answer"]) for row in rows if row["kind"] == "message"]
-    assert said == [{"message": WORDS}] * 4
+    assert [answer["message"] for answer in said] == [WORDS] * 6
+    assert {answer["to"] for answer in said if "to" in answer} <= {"player_1", "player_2", "player_3"}
     places = [place for log in logs for place, _, _ in log]
     assert len(set(places)) == len(places), "nobody was asked twice, or asked what belongs to somebody else"
 

@@ -66,7 +66,8 @@ def message(strategy: Strategy, view: View, form: Form) -> Any:  # noqa: ARG001
         return ""
     if not isinstance(form, Record) or "message" not in form.schema["properties"]:
         raise StudyError(f"strategy {strategy.name} can only answer a 'message' decision with text")
-    return {"message": ""}
+    parts = form.schema["properties"]
+    return {**({"to": parts["to"]["enum"][0]} if "to" in parts else {}), "message": ""}
 
 
 def paraphrase(strategy: Strategy, view: View, form: Form) -> str:  # noqa: ARG001

@@ -16,7 +16,7 @@ from ostrom.framing.config import Framing
 from ostrom.framing.history_renderer import HistoryRenderer
 from ostrom.framing.library import LIVE, Library, mark, put_in, split_marks
 from ostrom.framing.prompt import CachedPrompt, Prompt
-from ostrom.framing.rules import question_file, record_file, rules_files
+from ostrom.framing.rules import TALK_MESSAGES, question_file, record_file, rules_files
 from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.formula import formula_of
 from ostrom.games.game import Game
@@ -114,7 +114,7 @@ class PromptRenderer:
         view, form = decision.view, decision.form
         values = self._values(view, self._order(view.game, view.seat, None), {**extra, "kind": decision.kind})
         instruction = self._instruct(form, {}, values, self._answer_file(form))
-        question = self.library.fill(self._question_file(decision), values)
+        question = self._question(decision, values)
         told = {**values, "past": None, "question": question, "instruction": instruction}
         return Prompt(self.library.fill("turn.txt", told), {}, instruction)
 
@@ -164,7 +164,7 @@ class PromptRenderer:
         fill, view, form = self.library.fill, decision.view, decision.form
         values = {**page.values, **live}
         instruction = self._instruct(form, page.options, values, self._answer_file(form))
-        question = fill(self._question_file(decision), values)
+        question = self._question(decision, values)
         values |= self.blocks.all(view, page.order, values)
         values |= {"past": past, "question": question, "instruction": instruction}
         values |= {"setup": fill(self._setup_file, values), "turn": fill("turn.txt", values)}
@@ -180,7 +180,7 @@ class PromptRenderer:
             page.pieces = self._pieces(page, past)
         if page.pieces is not None and past != "":
             return put_in(page.pieces, {"round": number, "past": past})
-        question = self.library.fill(self._question_file(page.decision), {**page.values, "round": number})
+        question = self._question(page.decision, {**page.values, "round": number})
         holes = {"question": question, "instruction": page.instruction}
         if past is not None:
             holes["past"] = past
@@ -199,6 +199,8 @@ class PromptRenderer:
         """The text of a page around its round and its past; None where the prompt files ask for more."""
         library, form = self.library, page.decision.form
         if not (isinstance(form, Choice) and library.steady(self._answer_file(form))):
+            return None
+        if "talk" in page.decision.view.facts:
             return None
         question = library.marked(self._question_file(page.decision), page.values, ("round",))
         if question is None:
@@ -320,6 +322,12 @@ class PromptRenderer:
             "least_continuation": least_continuation(view.game) if self.framing.hint else None,
             "equilibria": self.blocks.equilibria(view.game, names, labels),
         }
+
+    def _question(self, decision: Decision, values: Mapping[str, Any]) -> str:
+        """The question in words, after what was said to the player where there is talk."""
+        asked = self.library.fill(self._question_file(decision), values)
+        talks = "talk" in decision.view.facts
+        return self.library.fill(TALK_MESSAGES, {**values, "question": asked}) if talks else asked
 
     def _question_file(self, decision: Decision) -> str:
         view, wording = decision.view, self.framing.wording

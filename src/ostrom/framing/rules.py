@@ -10,6 +10,7 @@ from ostrom.framing.library import Library
 from ostrom.mechanisms.protocol import View
 
 FILLER = "mechanisms/_filler.txt"
+TALK_RULES, TALK_MESSAGES = "talk/rules.txt", "talk/messages.txt"
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
@@ -40,22 +41,29 @@ def rules_files(view: View, wording: str | None) -> Iterator[str]:
     yield rules_file(view.mechanism, wording)
     if view.facts.get("sham"):
         yield f"mechanisms/{view.mechanism}.sham.txt"
+    if "talk" in view.facts:
+        yield from (TALK_RULES, TALK_MESSAGES)
     if (other := view.facts.get("as_long_as")) is not None:
         yield from (FILLER, rules_file(other["mechanism"], wording))
 
 
 def rules_text(library: Library, view: View, wording: str | None, values: Mapping[str, Any]) -> str:
     """The rules of a view in words."""
-    text = library.fill(rules_file(view.mechanism, wording), values)
+    text = _with_talk(library, library.fill(rules_file(view.mechanism, wording), values), values)
     if view.facts.get("sham"):
         text += "\n\n" + library.fill(f"mechanisms/{view.mechanism}.sham.txt", values)
     if (other := view.facts.get("as_long_as")) is not None:
         meant = {**values, "facts": other["facts"], "mechanism": other["mechanism"]}
-        replaced = library.fill(rules_file(other["mechanism"], wording), meant)
+        replaced = _with_talk(library, library.fill(rules_file(other["mechanism"], wording), meant), meant)
         missing = tokens(replaced) - tokens(text)
         if missing > 0:
             text += "\n\n" + of_length(library.fill(FILLER, values), missing)
     return text
+
+
+def _with_talk(library: Library, rules: str, values: Mapping[str, Any]) -> str:
+    """The rules, and those of the talk around them where there is any."""
+    return f"{rules}\n\n{library.fill(TALK_RULES, values)}" if "talk" in values["facts"] else rules
 
 
 def tokens(text: str) -> int:

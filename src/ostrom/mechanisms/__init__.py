@@ -1,11 +1,9 @@
 """Mechanisms: the rules around a game, as generators of decisions. Pure."""
 
 from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.named import NamedMechanisms
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
-from ostrom.registry import Registry
 
-mechanisms: Registry[Mechanism] = Registry(
-    "mechanism", "ostrom.mechanisms.catalog", "MECHANISM", "ostrom.mechanisms"
-)
+mechanisms = NamedMechanisms("mechanism", "ostrom.mechanisms.catalog", "MECHANISM", "ostrom.mechanisms")
 
 __all__ = ["Decision", "History", "Mechanism", "Outcome", "Play", "Round", "View", "mechanisms"]

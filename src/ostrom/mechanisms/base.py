@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -100,6 +101,20 @@ class Mechanism(ABC):
     def given(self, outcomes: Sequence[Mapping[str, Any]]) -> Mechanism:
         """This mechanism with the facts of the preparations of a match's players, by seat."""
         raise NotImplementedError(f"{self.name} needs no preparations, got {len(outcomes)}")
+
+    def most_rounds(self, game: Game) -> int:
+        """An upper bound of the rounds of a match."""
+        return max(1, int(getattr(self, "rounds", 1)), self.longest_history(game) + 1)
+
+    may_talk: ClassVar[bool] = True
+    """Whether players can talk around these rules (``talk: {...}``)."""
+
+    def bystander(self, view: View, seat: int) -> View:
+        """What a seat that is not asked now may know when it talks; ``view`` is that of a seat that is asked.
+
+        By default the same: rules whose facts hold what only one seat may know say here what others may.
+        """
+        return replace(view, seat=seat)
 
     def array_rules(self, game: Game) -> ArrayRules | None:  # noqa: ARG002
         """The rules as plain repetition, where they are that: scripted matches are then played as arrays."""

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any, ClassVar
 
-from ostrom.answers import Record
 from ostrom.games.game import Game
 from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, profile_of
 from ostrom.mechanisms.missing import missed_by, missing_of, void_round
 from ostrom.mechanisms.parameters import whole
-from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
+from ostrom.mechanisms.protocol import History, Outcome, Play, Round, View
 from ostrom.mechanisms.scoring import match_score
+from ostrom.mechanisms.talk import Speaker, Talk, conversation
 from ostrom.streams import Streams
 
 
 class CheapTalk(Mechanism):
-    """Everybody sends a message at the same time, reads all of them, then acts. Words bind nobody.
+    """Everybody sends a message at the same time, reads all of them, then acts: ``Talk`` before plain repetition.
 
     ``length`` bounds a message in characters. With more than one of ``rounds`` the players are told their
     number, talk before every round, and the score is the mean payoff; messages are read in their own round.
@@ -36,6 +37,7 @@ class CheapTalk(Mechanism):
     ) -> None:
         self.missing = missing_of(missed, missed_at_most)
         self.rounds, self.length = whole("rounds", rounds, 1), whole("length", length, 1, 4000)
+        self.talk = Talk(length=self.length)
         self.told: dict[str, Any] = {"length": self.length}
         if rounds > 1:
             self.told |= {"repeated": True, "rounds": rounds}
@@ -46,22 +48,17 @@ class CheapTalk(Mechanism):
 
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
         """Talk and act, round after round."""
-        form = message_form(self.length)
         rounds: list[Round] = []
         missing, times, ended = self.missing, Counter[int](), dict[str, Any]()
         for number in range(1, self.rounds + 1):
             history = History(rounds, gaps=any(r.void for r in rounds))
-            answers = yield [
-                Decision(seat, "message", View(game, seat, self.name, number, history, self.told), form)
-                for seat in range(game.seats)
-            ]
-            late = missed_by(answers) if missing is not None else ()
-            messages = ["" if a.reading == "missed" else a.value["message"] for a in answers]
+            views = [View(game, seat, self.name, number, history, self.told) for seat in range(game.seats)]
+            speakers = [Speaker(view.seat, view, {}) for view in views]
+            said, late = yield from conversation(self.talk, speakers, lambda speaker, _: speaker.view)
+            messages = [message["text"] for message in said]
             if missing is None or not late or not missing.voids:
                 facts = {**self.told, "messages": messages}
-                answers = yield [
-                    act(View(game, seat, self.name, number, history, facts)) for seat in range(game.seats)
-                ]
+                answers = yield [act(replace(view, facts=facts)) for view in views]
                 late = tuple(sorted({*late, *missed_by(answers)}))
             if missing is not None and late and missing.voids:
                 rounds.append(void_round(game, number, late, facts={"messages": messages}))
@@ -86,19 +83,6 @@ class CheapTalk(Mechanism):
     def longest_history(self, game: Game) -> int:  # noqa: ARG002
         """All rounds but the last."""
         return self.rounds - 1
-
-
-def message_form(length: int) -> Record:
-    """A bounded text; the empty one says nothing."""
-    return Record(
-        "message",
-        {
-            "type": "object",
-            "properties": {"message": {"type": "string", "maxLength": length}},
-            "required": ["message"],
-            "additionalProperties": False,
-        },
-    )
 
 
 MECHANISM = CheapTalk

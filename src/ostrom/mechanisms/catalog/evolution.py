@@ -57,6 +57,7 @@ class Evolution(Mechanism):
     """
 
     society: ClassVar[bool] = True
+    may_talk: ClassVar[bool] = False
 
     def __init__(
         self,
