@@ -1,11 +1,15 @@
-"""Measure the intervals and write the tables of docs/statistics.md; exits with 1 where an aim is missed."""
+"""Measure intervals and gates and write the tables of docs/statistics.md and docs/gates.md.
+
+`python -m tools.coverage [SAMPLES] [intervals | gates ...]`; exits with 1 where an aim is missed.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from tools.coverage import gates
 from tools.coverage.measured import Cell, measured
 from tools.coverage.null_studies import excluded, excluded_at_preset
 
@@ -61,9 +65,8 @@ def null_table(presets: Iterable[tuple[str, dict[str, tuple[int, int]]]]) -> tup
     return "\n".join(lines), problems
 
 
-def main() -> int:
-    """Measure, write, and say what is missed."""
-    samples = int(sys.argv[1]) if len(sys.argv) > 1 else SAMPLES
+def interval_tables(samples: int) -> tuple[str, list[str]]:
+    """The tables of intervals, and the aims that are missed."""
     cells = list(measured(samples))
     presets = [
         ("3 seeds, 10 rounds", excluded(100, 3, 10)),
@@ -81,17 +84,34 @@ def main() -> int:
         if cell.kind not in BEYOND_AIMS and missed(cell)
     ]
     text = (
-        f"{BEGIN}\n{samples:,} samples per figure. Share of 95 % intervals that hold the true value, and in brackets "
+        f"{samples:,} samples per figure. Share of 95 % intervals that hold the true value, and in brackets "
         "their mean width relative to Student's (Welch's). Bold: below .93 (n of 5 or more) or .90 (2 to 4), or a "
         "mean's interval over 1.6 times as wide at n of 10 or more where Student's covers .93.\n\n"
-        f"{tables(cells)}\n\n**null studies** (scripted players, real runs)\n\n{nulls}\n{END}"
+        f"{tables(cells)}\n\n**null studies** (scripted players, real runs)\n\n{nulls}"
     )
-    page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGIN)
-    PAGE.write_text(before + text + rest.partition(END)[2], encoding="utf-8")
+    return text, problems
+
+
+PARTS: Mapping[str, tuple[Path, Callable[[int], tuple[str, list[str]]]]] = {
+    "intervals": (PAGE, interval_tables),
+    "gates": (gates.PAGE, gates.gate_tables),
+}
+
+
+def main() -> int:
+    """Measure, write, and say what is missed."""
+    numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
+    problems = []
+    for part in [word for word in sys.argv[1:] if not word.isdigit()] or PARTS:
+        path, made = PARTS[part]
+        text, missing = made(numbers[0] if numbers else SAMPLES)
+        page = path.read_text(encoding="utf-8")
+        before, _, rest = page.partition(BEGIN)
+        path.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+        print(f"{path}: {len(missing)} aims missed")
+        problems += missing
     for problem in problems:
         print(f"missed: {problem}")
-    print(f"{PAGE}: {len(cells)} figures, {len(problems)} aims missed")
     return 1 if problems else 0
 
 

@@ -26,6 +26,7 @@ from ostrom.analysis.intervals.kinds import Log
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.pairing import compared
 from ostrom.analysis.units import (
+    NoSuchLevel,
     Observation,
     Observations,
     Runs,
@@ -391,7 +392,7 @@ def _pairs(found: Observations, factor: str, wanted: str | tuple[Any, Any]) -> l
     pieces = [str(part).strip() for pair in pairs for part in pair]
     near = next(filter(None, (nearest(part, known) for part in pieces if part not in known)), None)
     hint = f", did you mean {near!r}?" if near else ""
-    raise UsageError(
+    raise NoSuchLevel(
         f"contrast {wanted!r} of {factor}: must be two of its levels, 'a - b' or '* - b'{hint} "
         f"(levels: {', '.join(known)})"
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.units import Observations, Runs, Where, observations
+from ostrom.analysis.units import NoSuchLevel, Observations, Runs, Where, observations
 from ostrom.errors import UsageError, nearest
 
 EQUAL = re.compile(r"\s*([A-Za-z_][\w.]*)\s*=(?![=~])\s*([^=<>!'\"()]+?)\s*")
@@ -35,20 +35,45 @@ def condition(data: Runs, measure: str | Mapping[str, Any] | Measure, texts: Seq
     return wanted
 
 
+def chosen(data: Runs, measure: str | Mapping[str, Any] | Measure, where: str | Mapping[str, Any]) -> Where:
+    """The condition that a file states: SQL, or columns with a level or a list of levels."""
+    if isinstance(where, str):
+        return where.strip() or None
+    if not where:
+        return None
+    found = observations(data, measures.named(measure))
+    found.need(where)
+    wanted: dict[str, list[Any]] = {}
+    for column, given in where.items():
+        parts = given if isinstance(given, list | tuple) else [given]
+        known = _known(found, column)
+        wanted[column] = [_level(known, column, as_text(part)) for part in parts]
+    return wanted
+
+
 def _levels(found: Observations, column: str, text: str) -> list[Any]:
     found.need([column])
-    known = {_text(value): value for value in dict.fromkeys(row[column] for row in found.rows)}
+    known = _known(found, column)
     if text in known:  # a level may itself contain a comma
         return [known[text]]
     wanted = [part.strip() for part in text.split(",") if part.strip()]
-    for part in wanted:
-        if part not in known:
-            near = nearest(part, known)
-            hint = f", did you mean {near!r}?" if near else ""
-            listed = ", ".join(known) if len(known) <= 40 else f"{len(known)} different values"
-            raise UsageError(f"where: {column} has no level {part!r}{hint} (levels: {listed})")
-    return [known[part] for part in wanted]
+    return [_level(known, column, part) for part in wanted]
 
 
-def _text(value: Any) -> str:
+def _known(found: Observations, column: str) -> dict[str, Any]:
+    """The levels of a column by the text that tables print."""
+    return {as_text(value): value for value in dict.fromkeys(row[column] for row in found.rows)}
+
+
+def _level(known: Mapping[str, Any], column: str, text: str) -> Any:
+    if text not in known:
+        near = nearest(text, known)
+        hint = f", did you mean {near!r}?" if near else ""
+        listed = ", ".join(known) if len(known) <= 40 else f"{len(known)} different values"
+        raise NoSuchLevel(f"where: {column} has no level {text!r}{hint} (levels: {listed or 'none'})")
+    return known[text]
+
+
+def as_text(value: Any) -> str:
+    """A level as tables print it and as people write it."""
     return "none" if value is None else str(value)

@@ -24,6 +24,10 @@ SETTING = ("game", "mechanism", "opponents")
 """What the design fixes beside its factors."""
 
 
+class NoSuchLevel(UsageError):
+    """A condition or a contrast names a level that no value has."""
+
+
 @dataclass(frozen=True, slots=True)
 class Observation:
     """One value and everything that is known of where it comes from."""

@@ -16,6 +16,7 @@ from ostrom.cli import (
     data,
     estimating,
     evolving,
+    gating,
     importing,
     inferring,
     judging,
@@ -59,6 +60,7 @@ app.command("report")(data.report)
 app.command("transcript")(transcribing.transcript)
 app.command("estimate")(estimating.estimate)
 app.command("test")(estimating.test)
+app.command("gate")(gating.gate)
 app.command("robustness")(robust.robustness)
 app.command("infer")(inferring.infer)
 app.command("import")(importing.import_files)

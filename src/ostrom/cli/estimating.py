@@ -62,9 +62,9 @@ def estimate(
         raise UsageError("--log needs --over")
     if safe and not csv:
         raise UsageError("--safe is for --csv: other output holds no formulas")
-    _check_level(level)
+    check_level(level)
     part = measures.named(measure)
-    with _opened(names, runs) as data:
+    with opened(names, runs) as data:
         columns = _columns(by)
         found = _estimates(data, part, columns, contrast, over, log, _columns(balance), where or [], level)
     rows = [one.as_dict() for one in found]
@@ -165,9 +165,9 @@ def test(
         raise UnknownName("method", method, METHODS)
     if type_ not in ("II", "III"):
         raise UsageError(f"--type must be II or III (found {type_!r})")
-    _check_level(level)
+    check_level(level)
     part = measures.named(measure)
-    with _opened(names, runs) as data:
+    with opened(names, runs) as data:
         made = tested(
             data, part, factor, method, second=second, cluster=_columns(cluster),  # type: ignore[arg-type]
             where=condition(data, part, where or []), sums_of_squares=type_, level=level, seed=seed,  # type: ignore[arg-type]
@@ -203,7 +203,7 @@ def _split(arguments: list[str]) -> tuple[list[str], str]:
 
 
 @contextmanager
-def _opened(names: Sequence[str], runs: Path) -> Iterator[list[RunData]]:
+def opened(names: Sequence[str], runs: Path) -> Iterator[list[RunData]]:
     """The tables of some runs, brought up to date."""
     from ostrom.analysis.rundata import run_data
     from ostrom.studies.run import open_run
@@ -226,6 +226,7 @@ def _one_of(**given: object) -> None:
         raise UsageError(f"{' and '.join(named)} exclude each other")
 
 
-def _check_level(level: float) -> None:
+def check_level(level: float) -> None:
+    """Refuse a level of confidence that no interval has."""
     if not 0.5 <= level < 1:
         raise UsageError(f"--level must lie between 0.5 and 1 (found {level:g})")

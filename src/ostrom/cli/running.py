@@ -109,8 +109,8 @@ def run(
     play_and_tell(replace(found, session=session), folder, options, report=report, json=json)
 
 
-def play_and_tell(found: Resolved, folder: Path, options: Options, *, report: bool, json: bool) -> None:
-    """Play a plan into a folder, say how it ended, and leave with the exit code that says so too."""
+def play_found(found: Resolved, folder: Path, options: Options, *, json: bool) -> Result:
+    """Play a plan into a folder, with progress on stderr."""
     from ostrom.cli.progress import watch_with
     from ostrom.studies.run import play_plan
     from ostrom.studies.session import save_session
@@ -118,7 +118,7 @@ def play_and_tell(found: Resolved, folder: Path, options: Options, *, report: bo
     async def begin(home: Folder) -> None:
         save_session(home.path, found.session)
 
-    result = play_plan(
+    return play_plan(
         found.plan,
         name=folder.name,
         runs=folder.parent,
@@ -126,6 +126,11 @@ def play_and_tell(found: Resolved, folder: Path, options: Options, *, report: bo
         watch=watch_with(json=json),
         begin=begin,
     )
+
+
+def play_and_tell(found: Resolved, folder: Path, options: Options, *, report: bool, json: bool) -> None:
+    """Play a plan into a folder, say how it ended, and leave with the exit code that says so too."""
+    result = play_found(found, folder, options, json=json)
     _finish(result, folder, json)
     drawn = True
     if report:
@@ -204,10 +209,11 @@ def _finish(result: Result, folder: Path, json: bool) -> None:
                 for c in cells
             ],
         )
-    _say_end(result, folder)
+    say_end(result, folder)
 
 
-def _say_end(result: Result, folder: Path) -> None:
+def say_end(result: Result, folder: Path) -> None:
+    """What was played and spent, what went wrong, and where the run lies."""
     tally = result.tally
     designs = f"; {counted(tally.of_preparations(), 'designs')}" if tally.preparations else ""
     say(

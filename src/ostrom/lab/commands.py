@@ -2,8 +2,8 @@
 
 A function takes what the command takes, under the same names (dashes become underscores, words of Python get one at
 their end: ``as_``) and with the same defaults, and gives what the command prints with ``--json``. Subcommands are
-``models_check``, ``people_list`` and so on. What goes wrong is raised as an OstromError; an exit code of 1 (an
-incomplete run, a refused import) is no error: what was printed says it.
+``models_check``, ``people_list`` and so on. What goes wrong is raised as an OstromError; an exit code of 1 or 3 (an
+incomplete run, a refused import, an undecided gate) is no error: what was printed says it.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _called(name: str, given: dict[str, Any]) -> Any:
             except SystemExit as left:
                 if left.code == 130:
                     raise KeyboardInterrupt from None
-                if left.code not in (None, 0, 1) or (left.code == 1 and not printed):
+                if left.code not in (None, 0, 1, 3) or (left.code and not printed):
                     raise UsageError(f"ostrom {name} ended with exit code {left.code}") from None
         return printed[0] if len(printed) == 1 else printed or None
 

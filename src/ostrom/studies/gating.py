@@ -1,0 +1,83 @@
+"""Gates as files: read them, and write what was judged as JUnit XML and as Markdown for a pull request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from ostrom.analysis.gates import GateFile, Judged, Judgement
+from ostrom.errors import StudyError, UsageError
+from ostrom.plain_yaml import in_words
+from ostrom.reports.files import as_markdown
+from ostrom.reports.panel import Table
+from ostrom.studies.load import parse_yaml, validate
+from ostrom.terminal import escaped
+from ostrom.whole_files import read_text_file, write_whole
+
+
+def read_gates(path: str | Path) -> GateFile:
+    """The gates in a YAML file."""
+    data = parse_yaml(read_text_file(path), str(path))
+    if not isinstance(data, dict):
+        raise StudyError(f"must be a mapping with the key gates (found {in_words(data)})", file=str(path))
+    return validate(GateFile, data, str(path))
+
+
+def found_text(one: Judged) -> str:
+    """The estimate in one line."""
+    return "no estimate" if one.estimate is None else one.estimate.text(3)
+
+
+def heading(verdict: Judgement) -> str:
+    """All gates in one line: ``fail: 1 of 3 gates failed, 1 undecided``."""
+    many = len(verdict.judged)
+    counts = [f"{verdict.count('pass')} of {many} passed"]
+    others = ((verdict.count("fail"), "failed"), (verdict.count("undecided"), "undecided"))
+    counts += [f"{n} {words}" for n, words in others if n]
+    return f"{verdict.answer}: {', '.join(counts)}"
+
+
+def markdown(verdict: Judgement, run: str) -> str:
+    """A table for a pull request."""
+    rows = [
+        [one.name, one.gate.statement, one.gate.matches or "all matches", one.answer, found_text(one), one.reason]
+        for one in verdict.judged
+    ]  # fmt: skip
+    table = Table("gates", ["gate", "statement", "matches", "verdict", "estimate", "why"], rows, "")
+    title = as_markdown(Table("title", [f"{run}: {heading(verdict)}"], [], "")).splitlines()[0].strip("| ")
+    return f"### {title}\n\n{as_markdown(table)}\n{verdict.control}.\n"
+
+
+def junit(verdict: Judgement, run: str) -> bytes:
+    """JUnit XML: a failed gate is a failure, an undecided one an error, so that no reader takes it for passed."""
+    suite = ET.Element(
+        "testsuite",
+        {
+            "name": escaped(f"ostrom gate {run}"),
+            "tests": str(len(verdict.judged)),
+            "failures": str(verdict.count("fail")),
+            "errors": str(verdict.count("undecided")),
+        },
+    )
+    for one in verdict.judged:
+        case = ET.SubElement(suite, "testcase", {"classname": "ostrom.gate", "name": escaped(one.name)})
+        said = "; ".join(
+            part for part in (one.gate.statement, one.gate.matches, found_text(one), one.reason) if part
+        )
+        if one.answer == "fail":
+            ET.SubElement(case, "failure", {"type": "fail", "message": escaped(said)})
+        elif one.answer == "undecided":
+            ET.SubElement(case, "error", {"type": "undecided", "message": escaped(said)})
+        else:
+            ET.SubElement(case, "system-out").text = escaped(said)
+    ET.indent(suite)
+    text: str = ET.tostring(suite, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode()
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write a file that the user named."""
+    try:
+        write_whole(path, data)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written ({error.strerror or error})") from None

@@ -1,0 +1,168 @@
+"""`ostrom gate`: verdicts by intervals, exit codes, files for other programs, and nothing that passes without data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+import yaml
+from tests.cli.in_process import Call, Done, caller
+
+import ostrom
+
+STUDY = """\
+name: s
+game: prisoners_dilemma
+mechanism: {name: repetition, rounds: 10}
+types: {coin: "random:0.5", mostly: "random:0.97", defector: defector}
+seating: unordered
+vary: {game: [prisoners_dilemma, stag_hunt]}
+seeds: 6
+"""
+KIND = {"name": "kind", "measure": "cooperation", "where": {"agent": "mostly"}, "at_least": 0.8}
+SAME = {"name": "same", "measure": "cooperation", "where": {"agent": ["mostly"]},
+        "contrast": "game=prisoners_dilemma-stag_hunt", "within": 0.1}  # fmt: skip
+COIN = {"name": "coin | <b>`x`", "measure": "cooperation", "where": {"agent": "coin"}, "at_most": 0.1}
+NOBODY = {"name": "nobody", "measure": "cooperation", "where": {"agent": "nobody"}, "at_least": 0}
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("gates")
+    (folder / "s.yaml").write_text(STUDY)
+    with pytest.MonkeyPatch.context() as patch:
+        assert caller(patch, folder)("run", "s.yaml").code == 0
+    yield folder
+
+
+@pytest.fixture
+def call(played: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
+    return caller(monkeypatch, played)
+
+
+def gates(*given: Any, **more: Any) -> str:
+    Path("gates.yaml").write_text(yaml.safe_dump({"gates": list(given), **more}, sort_keys=False))
+    return "gates.yaml"
+
+
+def judged(call: Call, *given: Any, options: tuple[str, ...] = (), **more: Any) -> tuple[int, dict[str, Any]]:
+    done: Done = call("gate", "s", "--gates", gates(*given, **more), "--json", *options)
+    return done.code, json.loads(done.out)
+
+
+def test_the_exit_code_says_pass_fail_or_undecided(call: Call) -> None:
+    code, told = judged(call, KIND, SAME)
+    assert (
+        code == 0 and told["answer"] == "pass" and [one["answer"] for one in told["judged"]] == ["pass"] * 2
+    )
+    code, told = judged(call, KIND, COIN, NOBODY)
+    assert code == 1 and [one["answer"] for one in told["judged"]] == ["pass", "fail", "undecided"]
+    code, told = judged(call, KIND, {**SAME, "within": 0.001})
+    assert code == 3 and told["judged"][1]["reason"] == "the interval lies on both sides"
+    assert ostrom.commands.gate("s", gates=gates(KIND, NOBODY))["answer"] == "undecided"
+
+
+def test_a_gate_has_the_estimate_of_the_command_estimate(call: Call) -> None:
+    _, told = judged(call, KIND, SAME)
+    asked = ("estimate", "s", "cooperation", "--where", "agent=mostly", "--json")
+    level = json.loads(call(*asked).out)["estimates"][0]
+    difference = json.loads(call(*asked, "--contrast", "game=prisoners_dilemma-stag_hunt").out)["estimates"][
+        0
+    ]
+    for own, theirs in zip(told["judged"], (level, difference), strict=True):
+        assert (own["estimate"]["low"], own["estimate"]["high"]) == (theirs["low"], theirs["high"])
+
+
+def test_all_intervals_hold_at_once_where_that_is_asked(call: Call) -> None:
+    _, each = judged(call, {**KIND, "by": ["game"]}, SAME)
+    _, once = judged(call, {**KIND, "by": ["game"]}, SAME, simultaneous=True)
+    assert once["level"] == pytest.approx(1 - 0.05 / 3) and "all 3 intervals" in once["control"]
+    for one, wider in zip(each["judged"], once["judged"], strict=True):
+        assert wider["estimate"]["low"] < one["estimate"]["low"]
+    _, off = judged(call, KIND, SAME, simultaneous=True, options=("--no-simultaneous", "--level", "0.9"))
+    assert off["level"] == 0.9
+
+
+@pytest.mark.parametrize(
+    ("gate", "reason"),
+    [
+        (NOBODY, "agent has no level 'nobody'"),
+        ({**KIND, "where": "seed > 99"}, "no finished match that is asked for has a value"),
+        ({**KIND, "where": {"agent": "mostly", "opponents": "mostly", "seed": 0, "game": "stag_hunt"}},
+         "too few matches"),
+        ({**SAME, "where": {"agent": "mostly", "game": "stag_hunt"}}, "must be two of its levels"),
+        ({**SAME, "by": ["agent"], "where": "agent = 'coin' OR (agent = 'mostly' AND game = 'stag_hunt')"},
+         "only one of the levels"),
+        ({**KIND, "by": ["game"], "where": "agent = 'mostly' AND game = 'stag_hunt'"}, "at this level"),
+    ],
+)  # fmt: skip
+def test_without_data_nothing_passes(call: Call, gate: dict[str, Any], reason: str) -> None:
+    code, told = judged(call, gate)
+    assert code in (2, 3) and told["answer"] == "undecided"
+    assert any(reason in one["reason"] for one in told["judged"]), told
+
+
+def test_unfinished_matches_leave_a_gate_undecided_unless_they_are_allowed(call: Call) -> None:
+    gates({**KIND, "where": {"agent": "coin"}, "at_least": 0.1})
+    assert call("run", "s.yaml", "--name", "part", "--limit", "60").code == 1
+    done = call("gate", "part", "--gates", "gates.yaml", "--json")
+    told = json.loads(done.out)
+    assert done.code == 3 and told["judged"][0]["reason"] == "12 of 42 matches are not finished", told
+    gates({**KIND, "where": {"agent": "coin"}, "at_least": 0.1, "missing": 0.4})
+    assert call("gate", "part", "--gates", "gates.yaml").code == 0
+    # The same command with the study goes on with the run, so that nothing is missing any more.
+    gates({**KIND, "where": {"agent": "coin"}, "at_least": 0.1})
+    assert call("gate", "s.yaml", "--gates", "gates.yaml", "--name", "part").code == 0
+
+
+def test_junit_and_markdown_say_the_same_and_no_text_breaks_them(call: Call) -> None:
+    done = call("gate", "s", "--gates", gates(KIND, COIN, NOBODY), "--junit", "j.xml", "--markdown", "m.md")
+    assert done.code == 1 and "fail: 1 of 3 passed, 1 failed, 1 undecided" in done.out
+    suite = ET.parse("j.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
+    assert [[part.tag for part in case] for case in suite] == [["system-out"], ["failure"], ["error"]]
+    text = Path("m.md").read_text()
+    assert text.startswith("### s: fail") and r"coin \| &lt;b>\`x\`" in text and "| undecided |" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("gates: []", "gates: "),
+        ("gates: 5", "gates.yaml: gates: must be a list"),
+        ("- a", "must be a mapping with the key gates"),
+        ("gates: [{name: a, measure: cooperation}]", "exactly one of at_least"),
+        ("gates: [{name: a, measure: cooperation, at_least: 0, at_most: 1}]", "found at_least and at_most"),
+        ("gates: [{name: a, measure: cooperation, within: 1}]", "give contrast or over"),
+        ("gates: [{name: a, measure: cooperation, between: [2, 1]}]", "in order"),
+        ("gates: [{name: a, measure: cooperation, atleast: 0.1}]", "did you mean 'at_least'?"),
+        ("gates: [{name: a, measure: cooperatoin, at_least: 0.1}]", "gate 'a': "),
+        ("gates: [{name: a, measure: cooperation, at_least: 0, where: {agnt: x}}]", "did you mean agent"),
+        ("gates: [{name: a, measure: cooperation, at_least: .nan}]", "gates"),
+        ("gates: [{name: a, measure: cooperation, at_least: 0, contrast: game}]", "must be FACTOR=A-B"),
+        ("gates: [{name: a, measure: score, at_least: 0}, {name: a, measure: payoff, at_least: 0}]", "two gates"),
+        ("level: 95\ngates: [{name: a, measure: cooperation, at_least: 0}]", "level: must be less than 1"),
+    ],
+)  # fmt: skip
+def test_a_wrong_file_is_one_line(call: Call, text: str, words: str) -> None:
+    Path("gates.yaml").write_text(text)
+    done = call("gate", "s", "--gates", "gates.yaml", "--json")
+    assert done.code == 2 and not done.out and done.err.count("\n") == 1, done
+    assert words in done.err, done.err
+
+
+def test_wrong_use_is_one_line(call: Call) -> None:
+    made = gates(KIND)
+    for arguments, words in (
+        (("nothing", "--gates", made), "there is no such run"),
+        (("s", "--gates", "none.yaml"), "cannot be read"),
+        (("s", "--gates", made, "--model", "a/b"), "is a run, which --model cannot change"),
+        (("s", "--gates", made, "--junit", "no/x.xml"), "there is no folder"),
+        (("s", "--gates", made, "--level", "2"), "--level must lie between"),
+    ):
+        done = call("gate", *arguments)
+        assert done.code == 2 and words in done.err and done.err.count("\n") == 1, done
