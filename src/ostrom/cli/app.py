@@ -35,6 +35,7 @@ from ostrom.cli import (
     transcribing,
     trees,
     validating,
+    viewing,
 )
 from ostrom.terminal import write
 
@@ -52,6 +53,7 @@ models = typer.Typer(help="Language models: check one, fetch the embedded ones."
 app.command("run")(running.run)
 app.command("resume")(resuming.resume)
 app.command("serve")(serving.serve)
+app.command("view")(viewing.view)
 app.command("list")(catalog.list_parts)
 app.command("show")(catalog.show)
 app.command("validate")(validating.validate_file)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import hmac
-import secrets
 import time
 from collections import Counter
 from typing import Any
@@ -16,13 +13,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from ostrom.people.host import Host
 from ostrom.people.sources import LinkReader
-from ostrom.people.tokens import signed, verified
+from ostrom.web.login import Login
 from ostrom.web.pages import draw
-from ostrom.web.security import Gatekeeper, Handler, Refused
+from ostrom.web.security import Gatekeeper, Handler
 from ostrom.web.static_files import static
-
-COOKIE = "ostrom_admin"
-HOURS = 12
 
 
 class Admin:
@@ -32,21 +26,15 @@ class Admin:
         self, host: Host, reader: LinkReader, gatekeeper: Gatekeeper, password: str | None, base: str
     ) -> None:
         self.host, self.reader, self.gatekeeper, self.base = host, reader, gatekeeper, base
-        self._salt = secrets.token_bytes(16)
-        self._hash = None if password is None else self._hashed(password)
-        self._key = secrets.token_bytes(32)
+        self.login = Login("admin", password)
         self.closing = asyncio.Event()
         self.lag = 0.0
-        self._tries: list[float] = []
-
-    def _hashed(self, password: str) -> bytes:
-        return hashlib.scrypt(password.encode(), salt=self._salt, n=2**14, r=8, p=1)
 
     def app(self) -> Starlette:
         """The routes."""
         routes: list[tuple[str, Handler, list[str]]] = [
             ("/", self.page, ["GET"]),
-            ("/login", self.login, ["POST"]),
+            ("/login", self.enter, ["POST"]),
             ("/close", self.close, ["POST"]),
             ("/unblind", self.unblind, ["POST"]),
             ("/static/{name}", static, ["GET"]),
@@ -61,37 +49,14 @@ class Admin:
             await asyncio.sleep(0.5)
             self.lag = 0.8 * self.lag + 0.2 * max(0.0, loop.time() - before - 0.5)
 
-    def _allowed(self, request: Request) -> bool:
-        if self._hash is None:
-            return True
-        until = verified(self._key, "admin", request.cookies.get(COOKIE, ""))
-        return until is not None and until.isdigit() and int(until) > time.time()
-
-    def _only_allowed(self, request: Request) -> None:
-        if not self._allowed(request):
-            raise Refused(403, "Log in first.")
-
-    async def login(self, request: Request) -> Response:
-        """Check the password; a few tries a minute are all there are."""
-        form = await self.gatekeeper.form(request)
-        self._tries = [at for at in self._tries if time.monotonic() - at < 60]
-        if len(self._tries) >= 10:
-            raise Refused(429, "Too many tries. Wait a minute.")
-        self._tries.append(time.monotonic())
-        given = await asyncio.to_thread(self._hashed, form.get("password", "")[:1000])
-        if self._hash is None or not hmac.compare_digest(given, self._hash):
-            raise Refused(403, "This is not the password.")
-        response = RedirectResponse("/", 303)
-        until = str(int(time.time()) + HOURS * 3600)
-        response.set_cookie(
-            COOKIE, signed(self._key, "admin", until), httponly=True, samesite="strict", path="/"
-        )
-        return response
+    async def enter(self, request: Request) -> Response:
+        """Check the password."""
+        return await self.login.enter(self.gatekeeper, request)
 
     async def page(self, request: Request) -> Response:
         """The state of the study."""
         context: dict[str, Any] = {"kind": "admin", "title": f"{self.host.title}: admin"}
-        if not self._allowed(request):
+        if not self.login.allowed(request):
             return HTMLResponse(draw("en", {**context, "login": True}), 403)
         return HTMLResponse(draw("en", {**context, "login": False, "every": 5, **self.state()}))
 
@@ -121,7 +86,7 @@ class Admin:
 
     async def close(self, request: Request) -> Response:
         """Close recruiting, or open it again."""
-        self._only_allowed(request)
+        self.login.require(request)
         form = await self.gatekeeper.form(request)
         self.host.closed = form.get("closed") == "1"
         self.host.register.set_meta("closed", int(self.host.closed))
@@ -130,7 +95,7 @@ class Admin:
 
     async def unblind(self, request: Request) -> Response:
         """Show results from now on; that somebody looked is kept."""
-        self._only_allowed(request)
+        self.login.require(request)
         await self.gatekeeper.form(request)
         self.host.register.set_meta("unblinded", time.time())
         self.host.register.note("", "unblinded")

@@ -1,4 +1,4 @@
-"""The style, the script and the icon of the pages; there are no other files."""
+"""The styles, the scripts and the icon of the pages; there are no other files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from starlette.responses import Response
 
 from ostrom.web.security import Refused
 
-KINDS = {"style.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
+KINDS = {
+    "style.css": "text/css",
+    "page.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+    "view.css": "text/css",
+    "view.js": "text/javascript",
+    "htmx.min.js": "text/javascript",
+    "htmx.LICENSE.txt": "text/plain",
+}
 
 
 async def static(request: Request) -> Response:

@@ -1,0 +1,62 @@
+"""One password for pages that only the researcher may see: scrypt, a signed cookie, few tries a minute."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import secrets
+import time
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from ostrom.people.tokens import signed, verified
+from ostrom.web.security import Gatekeeper, Refused
+
+HOURS = 12
+MOST_TRIES = 10
+"""Tries a minute, from everywhere together."""
+
+
+class Login:
+    """Who may come in; without a password everybody who reaches the port."""
+
+    def __init__(self, purpose: str, password: str | None) -> None:
+        self.purpose, self.cookie = purpose, f"ostrom_{purpose}"
+        self._salt, self._key = secrets.token_bytes(16), secrets.token_bytes(32)
+        self._hash = None if password is None else self._hashed(password)
+        self._tries: list[float] = []
+
+    def _hashed(self, password: str) -> bytes:
+        return hashlib.scrypt(password.encode(), salt=self._salt, n=2**14, r=8, p=1)
+
+    def allowed(self, request: Request) -> bool:
+        """Whether a request comes from somebody who is logged in."""
+        if self._hash is None:
+            return True
+        until = verified(self._key, self.purpose, request.cookies.get(self.cookie, ""))
+        return until is not None and until.isdigit() and int(until) > time.time()
+
+    def require(self, request: Request) -> None:
+        """Refuse a request from anybody else."""
+        if not self.allowed(request):
+            raise Refused(403, "Log in first.")
+
+    async def enter(self, gatekeeper: Gatekeeper, request: Request) -> Response:
+        """Check the password of a form; a few tries a minute are all there are."""
+        form = await gatekeeper.form(request)
+        self._tries = [at for at in self._tries if time.monotonic() - at < 60]
+        if len(self._tries) >= MOST_TRIES:
+            raise Refused(429, "Too many tries. Wait a minute.")
+        self._tries.append(time.monotonic())
+        given = await asyncio.to_thread(self._hashed, form.get("password", "")[:1000])
+        if self._hash is None or not hmac.compare_digest(given, self._hash):
+            raise Refused(403, "This is not the password.")
+        response = RedirectResponse("/", 303)
+        until = str(int(time.time()) + HOURS * 3600)
+        response.set_cookie(
+            self.cookie, signed(self._key, self.purpose, until), httponly=True, samesite="strict", path="/",
+            secure=gatekeeper.secure,
+        )  # fmt: skip
+        return response

@@ -1,0 +1,48 @@
+"""The integrity check of a run as a process of its own: `python -m ostrom.web.view.checking FOLDER`.
+
+It reads every row, which takes long for a large journal, and would hold up the pages if it ran beside them. It writes
+one JSON object: the number of entries, or the line that a command would print about this run.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import orjson
+
+from ostrom.engine.folder import Folder
+from ostrom.engine.integrity import DAMAGE, check, explain
+from ostrom.engine.journal import connect_read_only
+from ostrom.errors import OstromError
+from ostrom.studies.run import open_run
+from ostrom.terminal import one_line
+
+
+def checked(path: Path) -> dict[str, int | str]:
+    """The number of entries of a run that is whole, or what is wrong with it."""
+    folder = Folder(path)
+    try:
+        with open_run(path, checked=False):
+            pass
+        connection = connect_read_only(folder.journal)
+        # The seal of a row covers its text as it is: a byte that was replaced must not pass.
+        connection.text_factory = str
+        try:
+            return {"entries": check(connection, folder.journal, _tally(folder.journal))}
+        finally:
+            connection.close()
+    except OstromError as error:
+        return {"line": one_line(str(error))}
+    except DAMAGE as error:
+        return {"line": one_line(explain(folder.journal, error))}
+
+
+def _tally(journal: Path) -> Path:
+    return journal.with_name(journal.name + ".tally")
+
+
+if __name__ == "__main__":
+    os.nice(10)
+    sys.stdout.buffer.write(orjson.dumps(checked(Path(sys.argv[1]))) + b"\n")

@@ -1,0 +1,181 @@
+"""One match: its rounds on the left, and what was said for the chosen decision on the right."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import closing
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from ostrom.engine.journal import connect_read_only
+from ostrom.errors import UsageError
+from ostrom.studies.run import Run
+from ostrom.web.view.lexicon import marked
+from ostrom.web.view.said import calls_of, piece_of, tries_of
+from ostrom.web.view.viewer import Routes, Viewer
+
+SHOWN = (
+    "step round player seat agent kind target answer action label cooperative payoff probabilities reading invalid "
+    "missed complaints note rationale copied"
+).split()
+"""What a page tells of an answer."""
+
+
+def match_of(run: Run, number: int) -> dict[str, Any]:
+    """What a page says of a match: what it is, who plays, and its decisions step by step."""
+    if not 0 <= number < len(run.plan):
+        raise UsageError(f"match {number}: {run.name} has the matches 0 to {len(run.plan) - 1}")
+    unit = run.plan.unit(number)
+    state, reason, scores, facts = run.journal.ended(number) or ("open", None, None, {})
+    if state == "withdrawn" or number in getattr(run.plan, "hidden", ()):
+        raise UsageError(f"match {number}: is not shown: it was withdrawn, or was a test")
+    steps: dict[int, dict[str, Any]] = {}
+    for row in run.rows.decisions(number):
+        told = {name: row.get(name) for name in SHOWN}
+        step = steps.setdefault(row["step"], {"step": row["step"], "round": row["round"], "players": {}})
+        step["players"].setdefault(row["player"], []).append(told)
+    with closing(connect_read_only(run.folder.journal)) as connection:
+        calls = calls_of(connection, number)
+    for call in calls:
+        step = steps.setdefault(call["step"], {"step": call["step"], "round": None, "players": {}})
+        step["players"].setdefault(call["player"], [])
+    return {
+        "number": number, "kind": unit.kind, "game": unit.game.name, "mechanism": unit.mechanism.name,
+        "seed": unit.seed, "cell": dict(unit.cell), "state": state, "reason": reason, "scores": scores, "facts": facts,
+        "players": [
+            {"player": i + 1, "agent": one.name, "observes": one.observes, "model": one.config.model or "no model"}
+            for i, one in enumerate(unit.players)
+        ],
+        "steps": [steps[step] for step in sorted(steps)], "calls": calls,
+    }  # fmt: skip
+
+
+def chosen_of(match: dict[str, Any], step: str | None, player: str | None) -> tuple[int, int] | None:
+    """The decision that an address names, or the first one."""
+    known = [(s["step"], p) for s in match["steps"] for p in sorted(s["players"])]
+    if step is None and player is None:
+        return known[0] if known else None
+    try:
+        wanted = (int(step or 0), int(player or 1))
+    except ValueError:
+        raise UsageError(f"step {step!r:.20}, player {player!r:.20}: must be numbers") from None
+    if wanted not in known:
+        raise UsageError(
+            f"match {match['number']}: has no decision of player {wanted[1]} in step {wanted[0]}"
+        )
+    return wanted
+
+
+def decision_of(run: Run, match: dict[str, Any], step: int, player: int) -> dict[str, Any]:
+    """Everything about one decision."""
+    here = next(s for s in match["steps"] if s["step"] == step)
+    with closing(connect_read_only(run.folder.journal)) as connection:
+        tries = tries_of(connection, match["number"], step, player)
+    order = [(s["step"], p) for s in match["steps"] for p in sorted(s["players"])]
+    own = [s["step"] for s in match["steps"] if player in s["players"]]
+    at, mine = order.index((step, player)), own.index(step)
+    return {
+        "step": step, "player": player, "round": here["round"], "answers": here["players"][player], "tries": tries,
+        "others": sorted(here["players"]), "first": order[0], "last": order[-1],
+        "before": order[at - 1] if at else None, "after": order[at + 1] if at + 1 < len(order) else None,
+        "up": (own[mine - 1], player) if mine else None,
+        "down": (own[mine + 1], player) if mine + 1 < len(own) else None,
+        "agent": match["players"][player - 1]["agent"],
+    }  # fmt: skip
+
+
+def command_of(viewer: Viewer, name: str, number: int, decision: dict[str, Any] | None) -> str:
+    """The command that shows the same."""
+    parts = ["ostrom", "transcript", str(viewer.shelf.folder(name).path), "--match", str(number)]
+    if decision is not None:
+        parts += [] if decision["round"] is None else ["--round", str(decision["round"])]
+        parts += ["--player", str(decision["player"])]
+    return shlex.join(parts)
+
+
+def page(viewer: Viewer, request: Request) -> Response:
+    """A match, or only one of its decisions."""
+    name, number = str(request.path_params["run"]), _number(request)
+    asked = request.query_params
+    with viewer.shelf.opened(name) as run:
+        match = match_of(run, number)
+        chosen = chosen_of(match, asked.get("step"), asked.get("player"))
+        decision = None if chosen is None else decision_of(run, match, *chosen)
+        total = len(run.plan)
+    context: dict[str, Any] = {
+        "match": match, "decision": decision, "marked": marked, "command": command_of(viewer, name, number, decision),
+        "total": total, "here": "matches",
+    }  # fmt: skip
+    part = "_decision" if request.headers.get("hx-target") == "decision" else "match"
+    return viewer.page(request, part, title=f"Match {number} of {name}", **viewer.about(name), **context)
+
+
+def text(viewer: Viewer, request: Request) -> Response:
+    """More of a long text: the next part of it, or all that is left in a plain file."""
+    name, call = str(request.path_params["run"]), _number(request)
+    which, start = str(request.path_params["name"]), request.query_params.get("from", "0")
+    if not start.isdigit() or len(start) > 12:
+        raise UsageError(f"from={start[:20]}: must be a number")
+    with closing(connect_read_only(viewer.shelf.folder(name).journal)) as connection:
+        if request.query_params.get("whole"):
+            found = piece_of(connection, call, which, 0, 1 << 30)
+            return PlainTextResponse(found.text.encode("utf-8", "replace"))
+        piece = piece_of(connection, call, which, int(start))
+    return viewer.page(request, "_more", run=name, call=call, name=which, piece=piece)
+
+
+def copy(viewer: Viewer, request: Request) -> Response:
+    """One decision as JSON or as text."""
+    name, number = str(request.path_params["run"]), _number(request)
+    with viewer.shelf.opened(name) as run:
+        match = match_of(run, number)
+        chosen = chosen_of(match, request.query_params.get("step"), request.query_params.get("player"))
+        if chosen is None:
+            raise UsageError(f"match {number}: has no decision yet")
+        decision = decision_of(run, match, *chosen)
+    plain = {
+        "run": name, "match": number, "step": decision["step"], "player": decision["player"],
+        "agent": decision["agent"], "answers": decision["answers"],
+        "calls": [
+            {**t.facts, **{n: p.text for n, p in t.texts.items()},
+             "messages": [{"role": m.role, "content": m.content.text} for m in t.messages]}
+            for t in decision["tries"]
+        ],
+    }  # fmt: skip
+    if request.path_params["form"] == "json":
+        return JSONResponse(plain)
+    if request.path_params["form"] != "txt":
+        raise UsageError(f"{request.path_params['form']}: allowed are txt and json")
+    return PlainTextResponse(_as_text(plain))
+
+
+def _as_text(decision: dict[str, Any]) -> str:
+    lines = [
+        f"match {decision['match']}, step {decision['step']}, player {decision['player']} ({decision['agent']})"
+    ]
+    for call in decision["calls"]:
+        for message in call["messages"]:
+            lines += ["", f"--- {message['role']}", message["content"]]
+        lines += ["", f"--- {call['model']}, try {call['try']}"]
+        if call.get("reasoning"):
+            lines += ["<reasoning>", call["reasoning"], "</reasoning>"]
+        lines.append(call.get("reply") or call.get("error") or "")
+    for answer in decision["answers"]:
+        lines += ["", f"=> {answer['kind']}: {answer['answer']} ({answer['reading']})"]
+    return "\n".join(lines) + "\n"
+
+
+def _number(request: Request) -> int:
+    number = str(request.path_params["number"])
+    if not number.isascii() or not number.isdigit() or len(number) > 15:
+        raise UsageError(f"{number[:20]}: must be a number")
+    return int(number)
+
+
+ROUTES: Routes = [
+    ("/run/{run}/match/{number}", page, ["GET"]),
+    ("/run/{run}/match/{number}/decision.{form}", copy, ["GET"]),
+    ("/run/{run}/call/{number}/{name}", text, ["GET"]),
+]

@@ -1,0 +1,124 @@
+"""From plain data to a page. Everything that is filled in is text: markup, control and direction characters too."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import jinja2
+
+from ostrom import __version__
+from ostrom.reports.words import number, pretty, shortened
+from ostrom.terminal import escaped
+
+
+def draw(template: str, **context: Any) -> str:
+    """A page or a part of one, by the name of its template."""
+    return environment().get_template(f"view/{template}.html").render(context)
+
+
+@lru_cache(maxsize=1)
+def environment() -> jinja2.Environment:
+    """The templates of the viewer."""
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("ostrom.web"), autoescape=True, undefined=jinja2.StrictUndefined,
+        auto_reload=False, trim_blocks=True, lstrip_blocks=True,
+        finalize=lambda value: escaped(value) if type(value) is str else value,
+    )  # fmt: skip
+    made.filters.update(
+        number=number, pretty=pretty, short=shortened, duration=duration, size=size, money=money, spark=spark,
+        compact=compact, address=address,
+    )  # fmt: skip
+    made.globals.update(version=__version__, query=query)
+    return made
+
+
+def address(name: str) -> str:
+    """A name as a part of an address.
+
+    >>> address("a/b c")
+    'a%2Fb%20c'
+    """
+    return quote(name, safe="")
+
+
+def query(values: Any, **changes: Any) -> str:
+    """The query of an address with some values changed; None removes one.
+
+    >>> query([("a", "1"), ("b", "2")], b=None, c=3)
+    '?a=1&c=3'
+    """
+    pairs = [(k, v) for k, v in (values.items() if hasattr(values, "items") else values) if k not in changes]
+    pairs += [(name, str(value)) for name, value in changes.items() if value is not None]
+    return "?" + urlencode(pairs)
+
+
+def duration(seconds: float | None) -> str:
+    """Time as people say it.
+
+    >>> duration(75), duration(4000), duration(200_000), duration(0.26), duration(None)
+    ('1 min 15 s', '1 h 06 min', '2 d 7 h', '0.26 s', '–')
+    """
+    if seconds is None:
+        return "–"
+    if seconds < 10:
+        return f"{seconds:.2g} s"
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600} h"
+
+
+def size(count: int) -> str:
+    """Bytes as people say them.
+
+    >>> size(900), size(12_345), size(3_400_000_000)
+    ('900 B', '12.3 kB', '3.4 GB')
+    """
+    value = float(count)
+    for unit in ("B", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.0f} B" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"
+
+
+def compact(count: float) -> str:
+    """A large number in few signs.
+
+    >>> compact(950), compact(12_345), compact(3_400_000)
+    ('950', '12.3 k', '3.40 M')
+    """
+    if count < 1000:
+        return f"{count:,.0f}"
+    if count < 1_000_000:
+        return f"{count / 1000:.1f} k"
+    return f"{count / 1e6:.2f} M" if count < 1e9 else f"{count / 1e9:.2f} G"
+
+
+def money(usd: float | None) -> str:
+    """Dollars; small sums keep two digits that say something.
+
+    >>> money(12.5), money(0.00123), money(0), money(None)
+    ('$12.50', '$0.0012', '$0.00', '–')
+    """
+    if usd is None:
+        return "–"
+    return f"${usd:,.2f}" if usd >= 0.1 or not usd else f"${usd:.2g}"
+
+
+def spark(values: Any, width: int = 96, height: int = 24) -> str:
+    """The points of a line through these values, for a polyline of this size.
+
+    >>> spark((0, 2, 1), 20, 10)
+    '0.0,9.0 10.0,1.0 20.0,5.0'
+    """
+    most, step = max([*values, 1]), width / max(len(values) - 1, 1)
+    return " ".join(
+        f"{i * step:.1f},{height - 1 - (height - 2) * v / most:.1f}" for i, v in enumerate(values)
+    )

@@ -1,0 +1,215 @@
+"""What was asked and answered in one match, read piece by piece: a reply may have ten million characters."""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from typing import Any
+
+import orjson
+
+from ostrom.errors import RunError, UsageError
+
+CUT = 20_000
+"""Characters of a text that a page shows at first."""
+MOST_PACKAGE = 64 << 20
+"""Bytes that a package of prompts may have when it is unpacked."""
+MOST_LINES = 400
+"""Lines that are compared one by one; where more differ, all of them count as changed."""
+TEXTS = ("reply", "reasoning", "error", "logprobs")
+FACTS = (
+    "id step player part try at model params reasoning_kind finish tokens_in tokens_out tokens_cached "
+    "tokens_reasoning usd version latency source status"
+).split()
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a text: how much there is, and what of it is here."""
+
+    text: str
+    start: int
+    length: int
+
+    @property
+    def rest(self) -> int:
+        """How many characters come after it."""
+        return max(0, self.length - self.start - len(self.text))
+
+
+@dataclass(frozen=True)
+class SentMessage:
+    """A message of a prompt; ``marks`` are its parts, each with whether it is new since the last prompt."""
+
+    role: str
+    content: Piece
+    marks: list[tuple[str, bool]] = field(default_factory=list)
+    gone: int = 0
+    """Lines of the last prompt that are no longer there."""
+
+
+@dataclass(frozen=True)
+class CallTry:
+    """One try at a call."""
+
+    facts: dict[str, Any]
+    texts: dict[str, Piece]
+    messages: list[SentMessage]
+    before: int = 0
+    """How many messages are those of the try before, and not repeated."""
+
+
+def calls_of(connection: sqlite3.Connection, match: int) -> list[dict[str, Any]]:
+    """The tries at calls of a match without their texts."""
+    query = f"SELECT {', '.join(FACTS)}, error IS NOT NULL FROM calls WHERE unit=? ORDER BY step, player, id"
+    names = [*FACTS, "failed"]
+    found = [dict(zip(names, row, strict=True)) for row in connection.execute(query, (match,))]
+    for row in found:
+        row["player"] += 1
+    return found
+
+
+def tries_of(connection: sqlite3.Connection, match: int, step: int, player: int) -> list[CallTry]:
+    """All tries at calls for one decision, with what is new in each prompt since the last one of this player."""
+    names = ", ".join([*FACTS, *(f"substr({t}, 1, {CUT}), length({t})" for t in TEXTS)])
+    query = f"SELECT {names} FROM calls WHERE unit=? AND step=? AND player=? ORDER BY id"
+    made: list[CallTry] = []
+    sent: list[list[str]] = []
+    for row in connection.execute(query, (match, step, player - 1)).fetchall():
+        facts = dict(zip(FACTS, row, strict=False))
+        facts["player"] += 1
+        rest = row[len(FACTS) :]
+        texts = {
+            name: Piece(str(rest[2 * i]), 0, int(rest[2 * i + 1]))
+            for i, name in enumerate(TEXTS)
+            if rest[2 * i] is not None
+        }
+        messages = prompt_of(connection, facts["id"])
+        if sent and messages[: len(sent)] == sent:
+            made.append(CallTry(facts, texts, _marked(messages[len(sent) :], None), len(sent)))
+        else:
+            last = _last_prompt(connection, match, step, player, facts["part"])
+            made.append(CallTry(facts, texts, _marked(messages, last)))
+        sent = messages
+    return made
+
+
+def prompt_of(connection: sqlite3.Connection, call: int) -> list[list[str]]:
+    """The messages of one call as [role, content] pairs."""
+    query = "SELECT p.texts, c.nth FROM calls c JOIN prompts p ON p.id = c.prompt WHERE c.id=?"
+    found = connection.execute(query, (call,)).fetchone()
+    if found is None:
+        raise UsageError(f"call {call}: there is no such call")
+    try:
+        unpacking = zlib.decompressobj()
+        raw = unpacking.decompress(found[0], MOST_PACKAGE)
+        if unpacking.unconsumed_tail:
+            raise RunError(f"call {call}: its prompt is too large to be shown")
+        messages = orjson.loads(raw)[found[1]]
+        return [[str(role), str(content)] for role, content in messages]
+    except (zlib.error, ValueError, IndexError, TypeError):
+        raise RunError(f"call {call}: its prompt cannot be read: the journal is damaged") from None
+
+
+def piece_of(connection: sqlite3.Connection, call: int, name: str, start: int, most: int = CUT) -> Piece:
+    """A part of one text of a call: reply, reasoning, error, logprobs, or prompt.N for a message."""
+    if name in TEXTS:
+        query = f"SELECT substr({name}, ?, ?), length({name}) FROM calls WHERE id=?"
+        row = connection.execute(query, (start + 1, most, call)).fetchone()
+        if row is None or row[0] is None:
+            raise UsageError(f"call {call}: has no {name}")
+        return Piece(str(row[0]), start, int(row[1]))
+    kind, _, nth = name.partition(".")
+    if kind != "prompt" or not nth.isdigit() or len(nth) > 6:
+        raise UsageError(f"{name}: is no text of a call (allowed: {', '.join(TEXTS)}, prompt.N)")
+    messages = prompt_of(connection, call)
+    if int(nth) >= len(messages):
+        raise UsageError(f"call {call}: its prompt has {len(messages)} messages")
+    content = messages[int(nth)][1]
+    return Piece(content[start : start + most], start, len(content))
+
+
+def _last_prompt(
+    connection: sqlite3.Connection, match: int, step: int, player: int, part: str
+) -> list[list[str]] | None:
+    """What this player was asked the last time, for the same part of a decision."""
+    query = (
+        "SELECT id FROM calls WHERE unit=? AND step<? AND player=? AND part=? ORDER BY step DESC, id LIMIT 1"
+    )
+    found = connection.execute(query, (match, step, player - 1, part)).fetchone()
+    return None if found is None else prompt_of(connection, found[0])
+
+
+def _marked(messages: list[list[str]], last: list[list[str]] | None) -> list[SentMessage]:
+    made = []
+    for i, (role, content) in enumerate(messages):
+        piece = Piece(content[:CUT], 0, len(content))
+        old = last[i][1][:CUT] if last is not None and i < len(last) and last[i][0] == role else None
+        if last is None:
+            made.append(SentMessage(role, piece, [(piece.text, False)]))
+        elif old is None:
+            made.append(SentMessage(role, piece, [(piece.text, True)]))
+        else:
+            marks = list(changes(old, piece.text))
+            made.append(SentMessage(role, piece, marks, _gone(old, piece.text)))
+    return made
+
+
+def changes(old: str, new: str) -> Iterator[tuple[str, bool]]:
+    """The new text in parts, each with whether it was not in the old one; lines first, then words.
+
+    >>> list(changes("a b c\\nd\\n", "a x c\\nd\\n"))
+    [('a ', False), ('x', True), (' c\\nd\\n', False)]
+    """
+    joined: list[list[Any]] = []
+    for text, fresh in _line_changes(old.splitlines(keepends=True), new.splitlines(keepends=True)):
+        if joined and joined[-1][1] == fresh:
+            joined[-1][0] += text
+        elif text:
+            joined.append([text, fresh])
+    yield from ((text, fresh) for text, fresh in joined)
+
+
+def _line_changes(old: list[str], new: list[str]) -> Iterator[tuple[str, bool]]:
+    head, tail = _common(old, new)
+    yield "".join(new[:head]), False
+    middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
+    if max(len(middle_old), len(middle_new)) > MOST_LINES:
+        yield "".join(middle_new), True
+    else:
+        for tag, a, b, c, d in SequenceMatcher(None, middle_old, middle_new, autojunk=False).get_opcodes():
+            if tag == "replace" and b - a == d - c:
+                for one, other in zip(middle_old[a:b], middle_new[c:d], strict=True):
+                    yield from _word_changes(one, other)
+            else:
+                yield "".join(middle_new[c:d]), tag != "equal"
+    yield "".join(new[len(new) - tail :]), False
+
+
+def _word_changes(old: str, new: str) -> Iterator[tuple[str, bool]]:
+    one, other = old.split(" "), new.split(" ")
+    head, tail = _common(one, other)
+    if head + tail == 0 or max(len(one), len(other)) > 2000:
+        yield new, True
+        return
+    before, middle, after = other[:head], other[head : len(other) - tail], other[len(other) - tail :]
+    yield " ".join(before) + (" " if before and (middle or after) else ""), False
+    yield " ".join(middle), True
+    yield (" " if middle and after else "") + " ".join(after), False
+
+
+def _common(old: list[str], new: list[str]) -> tuple[int, int]:
+    """How many parts are the same at the beginning and at the end."""
+    most = min(len(old), len(new))
+    head = next((i for i in range(most) if old[i] != new[i]), most)
+    rest = most - head
+    tail = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
+    return head, tail
+
+
+def _gone(old: str, new: str) -> int:
+    left = set(new.splitlines())
+    return sum(line not in left for line in old.splitlines() if line.strip())
