@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -14,7 +15,7 @@ import orjson
 from ostrom.errors import RunError, UsageError
 
 CUT = 20_000
-"""Characters of a text that a page shows at first."""
+"""Bytes of a text that a page shows at first."""
 MOST_PACKAGE = 64 << 20
 """Bytes that a package of prompts may have when it is unpacked."""
 MOST_LINES = 400
@@ -27,17 +28,33 @@ FACTS = (
 
 
 @dataclass(frozen=True)
-class Piece:
-    """A part of a text: how much there is, and what of it is here."""
+class Excerpt:
+    """A part of a text: what of it is here, where it ends, and how long the whole is, in bytes."""
 
     text: str
-    start: int
+    end: int
     length: int
 
     @property
     def rest(self) -> int:
-        """How many characters come after it."""
-        return max(0, self.length - self.start - len(self.text))
+        """How many bytes come after it."""
+        return max(0, self.length - self.end)
+
+
+def piece(raw: bytes, start: int, length: int) -> Excerpt:
+    """The part that begins at a byte; a character that is cut at its end belongs to the next one.
+
+    >>> piece("aé".encode()[:2], 0, 3)
+    Excerpt(text='a', end=1, length=3)
+    """
+    decoder = getincrementaldecoder("utf-8")("replace")
+    text = decoder.decode(raw, final=start + len(raw) >= length)
+    return Excerpt(text, start + len(raw) - len(decoder.getstate()[0]), length)
+
+
+def _column(name: str) -> str:
+    """SQL for a part of a text and its length; as bytes, for a text in SQLite ends at its first NUL."""
+    return f"substr(CAST({name} AS BLOB), ?, ?), length(CAST({name} AS BLOB))"
 
 
 @dataclass(frozen=True)
@@ -45,7 +62,7 @@ class SentMessage:
     """A message of a prompt; ``marks`` are its parts, each with whether it is new since the last prompt."""
 
     role: str
-    content: Piece
+    content: Excerpt
     marks: list[tuple[str, bool]] = field(default_factory=list)
     gone: int = 0
     """Lines of the last prompt that are no longer there."""
@@ -56,7 +73,7 @@ class CallTry:
     """One try at a call."""
 
     facts: dict[str, Any]
-    texts: dict[str, Piece]
+    texts: dict[str, Excerpt]
     messages: list[SentMessage]
     before: int = 0
     """How many messages are those of the try before, and not repeated."""
@@ -74,16 +91,16 @@ def calls_of(connection: sqlite3.Connection, match: int) -> list[dict[str, Any]]
 
 def tries_of(connection: sqlite3.Connection, match: int, step: int, player: int) -> list[CallTry]:
     """All tries at calls for one decision, with what is new in each prompt since the last one of this player."""
-    names = ", ".join([*FACTS, *(f"substr({t}, 1, {CUT}), length({t})" for t in TEXTS)])
+    names = ", ".join([*FACTS, *map(_column, TEXTS)])
     query = f"SELECT {names} FROM calls WHERE unit=? AND step=? AND player=? ORDER BY id"
     made: list[CallTry] = []
     sent: list[list[str]] = []
-    for row in connection.execute(query, (match, step, player - 1)).fetchall():
+    for row in connection.execute(query, (*(1, CUT) * len(TEXTS), match, step, player - 1)).fetchall():
         facts = dict(zip(FACTS, row, strict=False))
         facts["player"] += 1
         rest = row[len(FACTS) :]
         texts = {
-            name: Piece(str(rest[2 * i]), 0, int(rest[2 * i + 1]))
+            name: piece(rest[2 * i], 0, int(rest[2 * i + 1]))
             for i, name in enumerate(TEXTS)
             if rest[2 * i] is not None
         }
@@ -114,22 +131,22 @@ def prompt_of(connection: sqlite3.Connection, call: int) -> list[list[str]]:
         raise RunError(f"call {call}: its prompt cannot be read: the journal is damaged") from None
 
 
-def piece_of(connection: sqlite3.Connection, call: int, name: str, start: int, most: int = CUT) -> Piece:
+def piece_of(connection: sqlite3.Connection, call: int, name: str, start: int, most: int = CUT) -> Excerpt:
     """A part of one text of a call: reply, reasoning, error, logprobs, or prompt.N for a message."""
     if name in TEXTS:
-        query = f"SELECT substr({name}, ?, ?), length({name}) FROM calls WHERE id=?"
+        query = f"SELECT {_column(name)} FROM calls WHERE id=?"
         row = connection.execute(query, (start + 1, most, call)).fetchone()
         if row is None or row[0] is None:
             raise UsageError(f"call {call}: has no {name}")
-        return Piece(str(row[0]), start, int(row[1]))
+        return piece(row[0], start, int(row[1]))
     kind, _, nth = name.partition(".")
     if kind != "prompt" or not nth.isdigit() or len(nth) > 6:
         raise UsageError(f"{name}: is no text of a call (allowed: {', '.join(TEXTS)}, prompt.N)")
     messages = prompt_of(connection, call)
     if int(nth) >= len(messages):
         raise UsageError(f"call {call}: its prompt has {len(messages)} messages")
-    content = messages[int(nth)][1]
-    return Piece(content[start : start + most], start, len(content))
+    content = messages[int(nth)][1].encode("utf-8", "replace")
+    return piece(content[start : start + most], start, len(content))
 
 
 def _last_prompt(
@@ -146,15 +163,16 @@ def _last_prompt(
 def _marked(messages: list[list[str]], last: list[list[str]] | None) -> list[SentMessage]:
     made = []
     for i, (role, content) in enumerate(messages):
-        piece = Piece(content[:CUT], 0, len(content))
+        raw = content.encode("utf-8", "replace")
+        shown = piece(raw[:CUT], 0, len(raw))
         old = last[i][1][:CUT] if last is not None and i < len(last) and last[i][0] == role else None
         if last is None:
-            made.append(SentMessage(role, piece, [(piece.text, False)]))
+            made.append(SentMessage(role, shown, [(shown.text, False)]))
         elif old is None:
-            made.append(SentMessage(role, piece, [(piece.text, True)]))
+            made.append(SentMessage(role, shown, [(shown.text, True)]))
         else:
-            marks = list(changes(old, piece.text))
-            made.append(SentMessage(role, piece, marks, _gone(old, piece.text)))
+            marks = list(changes(old, shown.text))
+            made.append(SentMessage(role, shown, marks, _gone(old, shown.text)))
     return made
 
 

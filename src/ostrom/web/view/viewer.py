@@ -65,9 +65,7 @@ class Viewer:
                     found = await asyncio.to_thread(handler, self, request)
             except OstromError as error:
                 code = 404 if isinstance(error, UsageError) else 500
-                return self.page(
-                    request, "trouble", code=code, title="Not shown", line=one_line(str(error))
-                )
+                return self.page(request, "trouble", code=code, title="Not shown", line=one_line(str(error)))
             assert isinstance(found, Response)
             return found
 

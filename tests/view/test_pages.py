@@ -1,0 +1,121 @@
+"""The pages of the viewer over real HTTP, from runs that were played."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.view.runs import talk
+from tests.view.viewed import Viewed, viewed
+
+from ostrom.models.base import Reply, Request, Usage
+
+HOSTILE = "<script>alert(1)</script><svg onload=alert(2)> \x1b[31m \u202eevil \x00"
+
+
+def hostile(request: Request) -> Reply:
+    """Markup, escape sequences and a direction override around an answer, and a long line."""
+    return Reply(f"{HOSTILE}{'y' * 50_000}\n[A0]", "I fear they betray me.", "raw", usage=Usage(100, 10))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewed]:
+    runs = tmp_path_factory.mktemp("viewed") / "runs"
+    talk(runs)
+    talk(runs, hostile, name="hostile", title="<b>Bold</b>")
+    broken = talk(runs, name="broken")
+    with closing(sqlite3.connect(broken / "journal.db")) as journal, journal:
+        journal.execute("UPDATE calls SET reply = reply || '!' WHERE id = 1")
+    with viewed(runs) as made:
+        yield made
+
+
+def wait_for(what: Callable[[], bool], seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def test_the_list_tells_states_apart_and_a_damaged_run_has_the_line_of_the_command(server: Viewed) -> None:
+    wait_for(lambda: "1 of its entries changed" in server.page("/"))
+    page = server.page("/")
+    rows = dict(re.findall(r'<tr data-run="(\w+)">.*?class="state (\w+)"', page, re.DOTALL))
+    assert rows == {"talk": "finished", "hostile": "finished", "broken": "damaged"}
+    assert "journal.db: the journal is damaged: 1 of its entries changed, first calls: unit" in page
+    wait_for(lambda: page.count("integrity check") == 0 or "journal checked" in server.page("/run/talk"))
+
+
+def test_a_match_shows_what_was_asked_and_marks_what_is_new(server: Viewed) -> None:
+    page = server.page("/run/talk/match/0?step=1&player=1")
+    assert "This is round 2" in page.replace("<ins>", "").replace("</ins>", "")
+    assert re.search(r"<ins>[^<]*R1:|<ins>[^<]*round 2|<ins>2", page)
+    assert '<mark class="g-cooperation" title="cooperation">trust</mark>' in page
+    first = server.page("/run/talk/match/0?step=0&player=1")
+    assert "<ins>" not in first
+
+
+def test_what_a_model_wrote_is_text(server: Viewed) -> None:
+    page = server.page("/run/hostile/match/0?step=0&player=1")
+    assert "<script>alert" not in page and "<svg onload" not in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "\\u202eevil" in page and "\u202e" not in page and "\x1b" not in page and "\x00" not in page
+    assert "Show more" in page and len(page) < 60_000
+    (more,) = set(re.findall(r'hx-get="(/run/hostile/call/\d+/reply\?from=20000)"', page))
+    rest = server.page(more)
+    assert "y" * 19_000 in rest and "Show more" in rest
+    assert "<b>Bold</b>" not in server.page("/") + server.page("/run/hostile")
+
+
+def test_every_reply_carries_the_policy_and_no_page_has_inline_code(server: Viewed) -> None:
+    for path in ("/", "/run/talk", "/run/talk/matches", "/run/talk/match/0", "/run/nobody"):
+        _, text, headers = server.ask(path)
+        assert headers["content-security-policy"].startswith("default-src 'none'")
+        assert not re.search(r"<script(?![^>]*\ssrc=)|\son\w+=|\sstyle=|javascript:", text)
+        assert not re.search(r'(?:src|href|hx-get)="(?:https?:)?//', text)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/run/nobody", "/run/..", "/run/%2e%2e%2fetc", "/run/talk/match/99", "/run/talk/match/x",
+     "/run/talk/match/0?step=9", "/run/talk/call/999/reply", "/run/talk/call/1/key", "/run/talk/match/0/decision.xml"],
+)  # fmt: skip
+def test_what_is_not_there_is_said_in_one_line(server: Viewed, path: str) -> None:
+    status, text, _ = server.ask(path)
+    assert status == 404 and "Traceback" not in text
+    assert server.said == []
+
+
+def test_another_host_and_another_site_are_refused(server: Viewed) -> None:
+    assert server.ask("/", host="evil.example")[0] == 421
+    assert server.ask("/login", "POST", {"password": "x"}, origin="http://evil.example")[0] == 403
+    assert server.ask("/login", "POST", {"password": "x"})[0] == 403
+    assert server.ask("/", "POST", {}, origin=server.base)[0] == 405
+
+
+def test_a_password_keeps_everything_but_the_form_to_itself(tmp_path: Path) -> None:
+    talk(tmp_path)
+    with viewed(tmp_path, "a long password") as server:
+        status, text, _ = server.ask("/")
+        assert status == 403 and 'type="password"' in text and "talk" not in text
+        assert server.ask("/run/talk")[0] == 403 and server.ask("/events")[0] == 403
+        assert server.ask("/login", "POST", {"password": "wrong"}, origin=server.base)[0] == 403
+        status, _, headers = server.ask("/login", "POST", {"password": "a long password"}, origin=server.base)
+        assert status == 303 and "HttpOnly" in headers["set-cookie"]
+        cookie = headers["set-cookie"].partition(";")[0]
+        assert "talk" in server.page("/", cookie=cookie)
+        assert server.ask("/", cookie="ostrom_view=99999999999.forged")[0] == 403
+
+
+def test_a_decision_is_copied_as_json_and_as_text(server: Viewed) -> None:
+    import json
+
+    told = json.loads(server.page("/run/talk/match/0/decision.json?step=0&player=1"))
+    assert (told["match"], told["player"], told["calls"][0]["reply"]) == (0, 1, "[A0]")
+    text = server.page("/run/talk/match/0/decision.txt?step=0&player=1")
+    assert "--- user" in text and "I trust them." in text and "=> act: cooperate" in text
