@@ -37,6 +37,14 @@ Sets = Annotated[
     list[str] | None, typer.Option("--set", help="Change a field: key=value. May be given several times.")
 ]
 Seeds = Annotated[int | None, typer.Option("--seeds", help="How many seeds.", min=1)]
+Batch = Annotated[
+    bool | None,
+    typer.Option(
+        "--batch/--no-batch",
+        help="Ask through the batch endpoints of the models: slower, at a lower price.",
+        show_default=False,
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
 
 

@@ -68,10 +68,11 @@ def _catch_interrupts(runner: Runner, playing: asyncio.Task[Any] | None) -> None
         nonlocal pressed
         pressed += 1
         if pressed == 1:
-            say(
-                f"\nstopping: {runner.tally.in_flight} calls are under way and will be kept "
-                "(press Ctrl-C again to leave at once)"
-            )
+            tally = runner.tally
+            kept = f"{tally.in_flight} calls are under way and will be kept (press Ctrl-C again to leave at once)"
+            if tally.batches:
+                kept = f"{tally.batches} batches go on at their service, and resuming collects their replies"
+            say(f"\nstopping: {kept}")
             runner.stop("interrupted", interrupted=True)
         elif playing is not None:
             say("left; the same command goes on and asks again what was under way")
@@ -95,6 +96,8 @@ def describe(tally: Tally, rate: float, left: float | None) -> str:
     if tally.calls:
         parts.append(f"{(tally.tokens_in + tally.tokens_out) / 1000:.1f}k tokens")
         parts.append("price unknown" if tally.unpriced else f"${tally.usd:.2f}")
+    if tally.batches:
+        parts.append(f"{tally.batches} batches under way")
     if tally.in_flight:
         parts.append(f"{tally.in_flight} in flight")
     if tally.invalid:
@@ -193,9 +196,14 @@ async def _cell(runner: Runner) -> None:
 async def _lines(runner: Runner, every: float) -> None:
     tally = runner.tally
     pace = _Pace(tally)
+    told = None
     while True:
         await asyncio.sleep(every)
         done = tally.done + tally.skipped
+        now = (done, tally.calls, tally.batches, tally.trouble)
+        if tally.batches and now == told:
+            continue  # a batch may take a day, and nothing is new
+        told = now
         say(f"{done}/{tally.matches} {_units(tally)} · {describe(tally, *pace.tick())}")
 
 

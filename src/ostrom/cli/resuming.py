@@ -11,6 +11,7 @@ import typer
 from ostrom.cli.data import RUNS
 from ostrom.cli.options import (
     AllowKey,
+    Batch,
     BudgetCalls,
     BudgetTokens,
     BudgetUsd,
@@ -38,6 +39,7 @@ def resume(
     prompts: Prompts = None,
     prices: Prices = None,
     cache: Cache = None,
+    batch: Batch = None,
     allow_key: AllowKey = None,
     dry_run: DryRun = False,
     report: Annotated[bool, typer.Option(help="Write the HTML report at the end.")] = False,
@@ -48,12 +50,15 @@ def resume(
     Options given here replace the kept ones: a higher budget, more seeds, a folder that was moved. Keys and
     --allow-key are never kept. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
+    from ostrom.engine.batching.pace import Pace
     from ostrom.engine.runner import Options
     from ostrom.studies.resolve import resolve_run
     from ostrom.studies.session import RunOptions
 
     say_allowed(allow_key)
-    given = RunOptions.of(prompts=prompts, prices=prices, cache=cache, max_connections=max_connections)
+    given = RunOptions.of(
+        prompts=prompts, prices=prices, cache=cache, max_connections=max_connections, batch=batch
+    )
     found = resolve_run(
         run,
         runs,
@@ -71,5 +76,6 @@ def resume(
         cache=None if session.cache is None else Path(session.cache),
         prices=found.prices,
         cluster=cluster_of(session.executor, session.ray_address, session.workers),
+        batch=Pace() if session.batch else None,
     )
     play_and_tell(replace(found, session=session), found.folder, options, report=report, json=json)

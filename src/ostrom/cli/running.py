@@ -13,6 +13,7 @@ from ostrom.cli.data import RUNS
 from ostrom.cli.ending import counted, leave, say_trouble, spent, spent_data
 from ostrom.cli.options import (
     AllowKey,
+    Batch,
     BudgetCalls,
     BudgetTokens,
     BudgetUsd,
@@ -66,6 +67,7 @@ def run(
     workers: Annotated[
         int | None, typer.Option(help="How many Ray workers (default: one per processor).", min=1)
     ] = None,
+    batch: Batch = None,
     allow_key: AllowKey = None,
     dry_run: DryRun = False,
     report: Annotated[bool, typer.Option(help="Write the HTML report at the end.")] = False,
@@ -75,6 +77,7 @@ def run(
 
     Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
+    from ostrom.engine.batching.pace import Pace
     from ostrom.engine.folder import check_name
     from ostrom.engine.runner import Options
     from ostrom.errors import UsageError
@@ -99,11 +102,12 @@ def run(
         forecast_plan(found.plan, found.prices, json)
         return
     options = Options(
-        max_connections=max_connections, limit=limit, cache=cache, prices=found.prices, cluster=cluster
-    )
+        max_connections=max_connections, limit=limit, cache=cache, prices=found.prices, cluster=cluster,
+        batch=Pace() if batch else None,
+    )  # fmt: skip
     session = RunOptions.of(
         prompts=prompts, prices=prices, cache=cache, max_connections=max_connections,
-        executor=executor, ray_address=ray_address, workers=workers,
+        executor=executor, ray_address=ray_address, workers=workers, batch=batch,
     )  # fmt: skip
     folder = runs / check_name(name or found.plan.name)
     play_and_tell(replace(found, session=session), folder, options, report=report, json=json)

@@ -18,7 +18,7 @@ from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.retries import RetryPolicy
 from ostrom.errors import AccessRefused, ContentRefused, ContextExceeded, ModelError
 from ostrom.models.base import Model, Reply, Request, Usage
-from ostrom.models.pending_call import Prepare, preparing
+from ostrom.models.pending_call import PendingCall, Prepare, preparing
 from ostrom.models.prices import price_of
 from ostrom.streams import key_of
 
@@ -49,6 +49,9 @@ class ReplyCache(Protocol):
 
 class Caller:
     """Makes calls for all matches that are played in this process."""
+
+    source = "live"
+    """What the journal says about where replies come from."""
 
     def __init__(
         self,
@@ -83,7 +86,7 @@ class Caller:
             self.journal.call(record(0, "cache", time.time(), 0.0, kept, 0.0))
             return kept
         for attempt in range(1, self.retry.tries + 1):
-            pending = self._prepare[name](request, partial(gate.release, name))
+            pending = self._pending(unit, model, request, key)
             try:
                 gate.request_slot(name, pending)
                 reply = await pending.reply()
@@ -95,7 +98,9 @@ class Caller:
                 kept = Reply("", finish="filter", facts={"refusal": str(error)}) if declined else None
                 told = f"{type(error).__name__}: {error}"
                 self.journal.call(
-                    record(attempt, "live", pending.begun, pending.latency, kept, 0.0, told, error.status)
+                    record(
+                        attempt, self.source, pending.begun, pending.latency, kept, 0.0, told, error.status
+                    )
                 )
                 if kept is None:
                     raise
@@ -104,7 +109,9 @@ class Caller:
             except ModelError as error:
                 told = f"{type(error).__name__}: {error}"
                 self.journal.call(
-                    record(attempt, "live", pending.begun, pending.latency, error=told, status=error.status)
+                    record(
+                        attempt, self.source, pending.begun, pending.latency, error=told, status=error.status
+                    )
                 )
                 again = error.retryable and self.retry.allows(error.retry_after)
                 more = again and attempt < self.retry.tries
@@ -130,7 +137,7 @@ class Caller:
                     gate.abandoned(name)
                     pending.release()
                 raise
-            usd = price_of(name, reply.usage, self.prices)
+            usd = self._price(name, reply.usage)
             if logger.isEnabledFor(logging.DEBUG):
                 logger.debug(
                     "%s, match %d, step %d, player %d: %.2f s, %s tokens in, %s out, %s",
@@ -141,11 +148,19 @@ class Caller:
             pending.release()
             self.tally.trouble = None
             self.tally.refused += reply.finish == "filter"
-            self.journal.call(record(attempt, "live", pending.begun, pending.latency, reply, usd))
+            self.journal.call(record(attempt, self.source, pending.begun, pending.latency, reply, usd))
             if self.cache is not None:
                 self.cache.put(key, reply)
             return reply
         raise AssertionError("unreachable: the last try returns or raises")
+
+    def _pending(self, unit: Unit, model: Model, request: Request, key: bytes) -> PendingCall:  # noqa: ARG002
+        """One try at a call, ready to be sent."""
+        return self._prepare[model.name](request, partial(self.gate.release, model.name))
+
+    def _price(self, model: str, usage: Usage) -> float | None:
+        """What a call costs."""
+        return price_of(model, usage, self.prices)
 
     def key(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> bytes:
         """The key under which a call is journaled."""

@@ -17,6 +17,7 @@ ANSWER = "INSERT INTO answers VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
 QUESTION = "INSERT INTO questions VALUES (?,?,?)"
 CALL = "INSERT INTO calls VALUES (NULL" + ",?" * 27 + ")"
 PROMPTS = "INSERT INTO prompts VALUES (?,?,?)"
+BATCH = "INSERT INTO batches VALUES (NULL,?,?,?,?,?,?)"
 PLAY = "INSERT INTO plays VALUES (?,?,?,?)"
 UNIT = (
     "INSERT INTO units VALUES (?,?,?,?,?,?,1,?) ON CONFLICT (unit) DO UPDATE SET state=excluded.state, "

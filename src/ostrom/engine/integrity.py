@@ -16,6 +16,8 @@ from ostrom.errors import RunError
 
 FORMAT = 4
 """Goes up when the tables change; kept in the database itself."""
+WITH_BATCHES = 5
+"""The format of a journal that has the table of batches; a run without batches keeps the older one."""
 
 # A damaged table name gives an error message that is not valid UTF-8.
 DAMAGE = (sqlite3.Error, UnicodeDecodeError)
@@ -30,6 +32,7 @@ COLUMNS = {
     "prompts": "id, texts",
     "plays": "unit, rounds, intended",
     "units": "unit, state, reason, steps, scores, facts",
+    "batches": "batch, at, event, told, keys",
 }
 """What the seal of a row covers, by table, in the order of the table."""
 
@@ -94,8 +97,13 @@ def check_format(path: Path) -> None:
 def require_format(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse a database whose tables are those of another version."""
     found = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found != FORMAT:
+    if found not in (FORMAT, WITH_BATCHES):
         raise RunError(f"{path}: is no journal of this version (format {found}, this one reads {FORMAT})")
+
+
+def has_batches(connection: sqlite3.Connection) -> bool:
+    """Whether a journal has the table of batches."""
+    return bool(connection.execute("PRAGMA user_version").fetchone()[0] == WITH_BATCHES)
 
 
 def _acknowledged(tally: Path) -> int | None:
@@ -127,6 +135,8 @@ def _check_rows(connection: sqlite3.Connection, path: Path) -> int:
     """How many entries the tables hold; a row whose seal is broken is named."""
     held, broken, first = 0, 0, ""
     for table, columns in COLUMNS.items():
+        if table == "batches" and not has_batches(connection):
+            continue
         for row in connection.execute(f"SELECT {columns}, seal FROM {table}"):
             held += 1
             if seal(row[:-1]) != row[-1]:

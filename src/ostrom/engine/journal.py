@@ -8,7 +8,7 @@ back with fewer entries (a lost write-ahead log, a restored copy), or with other
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -18,6 +18,7 @@ from ostrom import __version__
 from ostrom.answers import Answer
 from ostrom.engine.entries import (
     ANSWER,
+    BATCH,
     CALL,
     PLAY,
     QUESTION,
@@ -31,7 +32,15 @@ from ostrom.engine.entries import (
     load,
     unpacked,
 )
-from ostrom.engine.integrity import DAMAGE, FORMAT, check, explain, require_format
+from ostrom.engine.integrity import (
+    DAMAGE,
+    FORMAT,
+    WITH_BATCHES,
+    check,
+    explain,
+    has_batches,
+    require_format,
+)
 from ostrom.engine.writer import Writer
 from ostrom.errors import RunError
 from ostrom.models.base import Reply, Usage
@@ -182,6 +191,18 @@ class Journal:
         """Queue a try at a call."""
         self._put(CALL, record)
 
+    def keep_batches(self) -> None:
+        """Give the journal its table of batches; call before the first ``batch``."""
+        if not has_batches(self._read):
+            schema = files("ostrom.engine").joinpath("batches.sql").read_text()
+            self._read.executescript(
+                f"BEGIN IMMEDIATE;\n{schema}\nPRAGMA user_version={WITH_BATCHES};\nCOMMIT;"
+            )
+
+    def batch(self, number: int, at: float, event: str, told: Mapping[str, Any], keys: bytes = b"") -> None:
+        """Queue what happened to a batch."""
+        self._put(BATCH, (number, float(at), event, dump(told), keys))
+
     def moves(self, unit: int, rounds: int, intended: bytes) -> None:
         """Queue all moves of a match that was played as arrays."""
         self._put(PLAY, (unit, rounds, intended))
@@ -315,6 +336,17 @@ class Journal:
             )
             for row in self._rows(query, unit)
         }
+
+    def batches(self) -> Iterator[tuple[int, float, str, dict[str, Any], bytes]]:
+        """Number, time, event, what was told, and keys of requests, in the order in which it happened."""
+        if has_batches(self._read):
+            query = "SELECT batch, at, event, told, keys FROM batches ORDER BY id"
+            for number, at, event, told, keys in self._rows(query):
+                yield number, at, event, load(told), keys
+
+    def answered(self) -> set[bytes]:
+        """The keys of all calls that got a reply."""
+        return {key for (key,) in self._rows("SELECT key FROM calls WHERE error IS NULL OR finish='filter'")}
 
     def call_rows(self, run: str, unit: int | None = None) -> Iterator[dict[str, Any]]:
         """All tries at calls (of one unit) in the order of matches, without their prompts."""

@@ -155,6 +155,8 @@ class Tally:
     wait_until: float = 0.0
     """Until when (monotonic clock) a server asked to be left alone."""
     cached: int = 0
+    batches: int = 0
+    """Batches that are under way at a service."""
     lost_workers: int = 0
     """Workers of a cluster that died; what they had under way was handed to others."""
     failures: list[str] = field(default_factory=list)

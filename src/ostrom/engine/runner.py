@@ -15,6 +15,8 @@ from ostrom import __version__
 from ostrom.agents.policy import SkipMatch
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.arriving import play_arrivals
+from ostrom.engine.batching.ledger import refuse_batches
+from ostrom.engine.batching.pace import Pace
 from ostrom.engine.executors.base import Assignment, CallSettings, Executor, Session, UnitEnd
 from ostrom.engine.executors.cluster import Cluster
 from ostrom.engine.executors.local import LocalExecutor
@@ -62,6 +64,8 @@ class Options:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     cluster: Cluster | None = None
     """Play on a Ray cluster; None: in this process."""
+    batch: Pace | None = None
+    """Send calls through the batch endpoints of the models, which are asked for results at this pace."""
     ask_again: bool = False
     """A unit that failed before is asked anew; else its unreadable replies are read again from the journal."""
 
@@ -109,6 +113,8 @@ class Runner:
         call_settings = CallSettings(
             options.retry, options.max_connections, options.start_connections, options.prices
         )
+        if options.batch is not None:
+            return self._batch_executor(options.batch, models, call_settings)
         if options.cluster is None:
             return LocalExecutor(models, self.library, call_settings, options.cache)
         from ostrom.engine.executors.ray import RayExecutor
@@ -116,6 +122,19 @@ class Runner:
         return RayExecutor(
             options.cluster, self.plan, open_models, self.library, call_settings, options.cache
         )
+
+    def _batch_executor(
+        self, pace: Pace, models: Mapping[str, Model], call_settings: CallSettings
+    ) -> Executor:
+        from ostrom.engine.executors.batch import BatchExecutor
+
+        if self.options.cluster is not None:
+            raise UsageError(
+                "--batch: batches are sent from this process, not from a cluster (--executor ray)"
+            )
+        if getattr(self.plan, "arrivals", None) is not None:
+            raise UsageError("--batch: people do not wait a day for an answer; play this study without it")
+        return BatchExecutor(models, self.library, call_settings, self.options.cache, pace)
 
     def stop(self, why: str, *, interrupted: bool = False) -> None:
         """Stop cleanly: await and journal the calls in flight, start nothing new."""
@@ -137,6 +156,8 @@ class Runner:
         journal = self.folder.open_journal(create=True)
         try:
             self._count_units(journal)
+            if self.options.batch is None:
+                refuse_batches(journal)
             self._verify(journal)
             journal.start()
             await self.executor.start(Session(self.plan, journal, self.tally))

@@ -9,6 +9,7 @@ from typing import Any
 
 from ostrom.cli.progress import stop_in, watch_with
 from ostrom.engine import loop
+from ostrom.engine.batching.pace import Pace
 from ostrom.engine.folder import Folder, check_name
 from ostrom.engine.runner import Options, Result
 from ostrom.errors import UsageError
@@ -31,6 +32,7 @@ def play(
     limit: int | None = None,
     max_connections: int | None = None,
     cache: str | Path | None = None,
+    batch: bool = False,
     report: bool = False,
     progress: bool = True,
     **options: Any,
@@ -39,10 +41,11 @@ def play(
 
     ``options`` are those of ``ostrom.study`` (models, preset, budget_usd, ...) where a name, a file or a mapping is
     given; beside a study that was stated already, a budget. Works inside a running event loop too, as in a notebook. An
-    interrupt stops cleanly: calls under way are kept, and the same call goes on.
+    interrupt stops cleanly: calls under way are kept, and the same call goes on. ``batch`` asks through the batch
+    endpoints of the models, at their lower price.
     """
     ready = _ready(study, options)
-    given = _arguments(ready, name, runs, limit, max_connections, cache)
+    given = _arguments(ready, name, runs, limit, max_connections, cache, batch)
     if inside_a_loop():
         watch = watch_with(signals=False, quiet=not progress)
         result = in_a_thread(lambda: loop.run(play_plan_async(**given, watch=watch)), stop_in)
@@ -60,13 +63,14 @@ async def play_async(
     limit: int | None = None,
     max_connections: int | None = None,
     cache: str | Path | None = None,
+    batch: bool = False,
     report: bool = False,
     progress: bool = True,
     **options: Any,
 ) -> Run:
     """As ``play``, on the event loop that is running."""
     ready = _ready(study, options)
-    given = _arguments(ready, name, runs, limit, max_connections, cache)
+    given = _arguments(ready, name, runs, limit, max_connections, cache, batch)
     watch = watch_with(signals=False) if progress else None
     return _ended(given, await play_plan_async(**given, watch=watch), report)
 
@@ -87,15 +91,21 @@ def _arguments(
     limit: int | None,
     max_connections: int | None,
     cache: str | Path | None,
+    batch: bool,
 ) -> dict[str, Any]:
     """What plays the study, as ``play_plan`` takes it."""
     store = None if cache is None else Path(cache)
-    session = RunOptions.of(**(study.session or {}), cache=store, max_connections=max_connections)
+    session = RunOptions.of(
+        **(study.session or {}), cache=store, max_connections=max_connections, batch=batch or None
+    )
 
     async def begin(home: Folder) -> None:
         save_session(home.path, session)
 
-    options = Options(max_connections=max_connections, limit=limit, cache=store, prices=study.prices)
+    options = Options(
+        max_connections=max_connections, limit=limit, cache=store, prices=study.prices,
+        batch=Pace() if batch else None,
+    )  # fmt: skip
     return {
         "plan": study.plan,
         "name": check_name(name or study.name),

@@ -6,7 +6,7 @@ import asyncio
 import ssl
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import cast
+from typing import NamedTuple, cast
 from urllib.parse import quote, urlsplit
 
 from ostrom.errors import UsageError
@@ -31,6 +31,15 @@ class ResponseCut(Exception):
         return "closed the connection in the middle of a response"
 
 
+class Route(NamedTuple):
+    """A place below an address, and what is done there."""
+
+    method: str
+    path: str
+    kind: str | None = None
+    """The content type of the body, where that is not JSON."""
+
+
 class Address:
     """The URL that bodies are posted to, and the way there."""
 
@@ -49,15 +58,27 @@ class Address:
         bracketed = f"[{self.host}]" if ":" in self.host else self.host
         place = bracketed if parts.port is None else f"{bracketed}:{parts.port}"
         self._authority = f"{bracketed}:{self.port}"
-        lines = [f"Host: {place}", *(f"{name}: {value}" for name, value in headers.items())]
+        self._lines = [f"Host: {place}", *(f"{name}: {value}" for name, value in headers.items())]
         if self.proxy is not None and not self.secure:
             path = f"http://{place}{path}"
-            lines += self.proxy.headers
-        self._head = "\r\n".join([f"POST {path} HTTP/1.1", *lines, "Content-Length: "]).encode("latin-1")
+            self._lines += self.proxy.headers
+        self._path = path
+        self._head = self._head_of("POST", path)
 
-    def request(self, body: bytes) -> bytes:
-        """A whole request."""
-        return b"%s%d\r\n\r\n%s" % (self._head, len(body), body)
+    def _head_of(self, method: str, path: str, kind: str | None = None) -> bytes:
+        lines = self._lines
+        if kind is not None:
+            lines = [line for line in lines if not line.startswith("Content-Type:")]
+            lines = [*lines, f"Content-Type: {kind}"]
+        return "\r\n".join([f"{method} {path} HTTP/1.1", *lines, "Content-Length: "]).encode("latin-1")
+
+    def request(self, body: bytes, route: Route | None = None) -> bytes:
+        """A whole request: a body for the address itself, or for a place below it."""
+        head = self._head
+        if route is not None:
+            below = quote(route.path, safe="/?=&%:@!$'()*+,;~")
+            head = self._head_of(route.method, f"{self._path.rstrip('/')}{below}", route.kind)
+        return b"%s%d\r\n\r\n%s" % (head, len(body), body)
 
     async def connect(self) -> Connection:
         """A new connection. Raises OSError (ssl errors are such), ServerClosed, ResponseCut, InvalidResponse."""

@@ -9,10 +9,12 @@ from typing import Any
 from ostrom.errors import AccessRefused, StudyError, UsageError
 from ostrom.models.asking import refuse_beyond
 from ostrom.models.base import Abilities, Reply, Request
+from ostrom.models.batches import BATCH_TIMEOUT
 from ostrom.models.dialects import DIALECTS, Dialect, abilities_of
 from ostrom.models.grants import key_for
 from ostrom.models.keys import checked_url, first_set, origin
 from ostrom.models.numbers import at_least_one, positive
+from ostrom.models.openai_batches import OpenAIBatches
 from ostrom.models.openai_wire import PARAMS, decode, encode, is_reasoning_model
 from ostrom.models.pending_call import Release
 from ostrom.models.services import SERVICES, home_of
@@ -44,22 +46,36 @@ class OpenAIModel:
         self._dialect: Dialect = DIALECTS[dialect]
         reasons = dialect == "openai" and is_reasoning_model(model)
         self._token_word = "max_completion_tokens" if reasons else "max_tokens"
-        self._transport = Transport(
-            f"{base_url}/{'chat/' if self._dialect.endpoint == 'chat' else ''}completions",
-            {"Authorization": f"Bearer {key}"} if key else {},
-            who=name if "://" not in name else model,
-            timeout=positive(timeout, "timeout"),
-            secrets=(key,) if key else (),
-        )
+        self._path = f"/{'chat/' if self._dialect.endpoint == 'chat' else ''}completions"
+        self._timeout = positive(timeout, "timeout")
+        self._key = key
+        self._transport = self._reach(self._path, self._timeout)
 
     def __repr__(self) -> str:
         return f"<OpenAIModel {self.name}>"
 
+    def _reach(self, path: str, timeout: float) -> Transport:
+        key = self._key
+        return Transport(
+            f"{self._base_url}{path}",
+            {"Authorization": f"Bearer {key}"} if key else {},
+            who=self.name if "://" not in self.name else self._model,
+            timeout=timeout,
+            secrets=(key,) if key else (),
+        )
+
     def prepare(self, request: Request, release: Release | None = None) -> PendingPost:
         """Make one call ready."""
+        return PendingPost(self._transport, self._encode(request), decode, request, release)
+
+    def _encode(self, request: Request) -> bytes:
         refuse_beyond(self.abilities, request, self.name)
-        body = encode(request, self._model, self._dialect, self._token_word)
-        return PendingPost(self._transport, body, decode, request, release)
+        return encode(request, self._model, self._dialect, self._token_word)
+
+    def batches(self) -> OpenAIBatches:
+        """The batch endpoint of the same server; whether it has one, the server says."""
+        transport = self._reach("", max(self._timeout, BATCH_TIMEOUT))
+        return OpenAIBatches(transport, f"/v1{self._path}", self._encode)
 
     async def complete(self, request: Request) -> Reply:
         """Make one call."""
@@ -78,7 +94,7 @@ class OpenAIModel:
             "base_url": self._base_url,
             "dialect": self._dialect_name,
             "abilities": asdict(self.abilities),
-            "client": {"timeout": self._transport.timeout, "connections": self.connections},
+            "client": {"timeout": self._timeout, "connections": self.connections},
         }
 
 

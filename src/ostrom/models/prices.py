@@ -16,6 +16,8 @@ from ostrom.models.keys import is_local
 MILLION = 1_000_000
 # Providers that run on the user's machine: a call costs nothing.
 FREE = frozenset({"embedded", "scripted"})
+BATCH_SHARES = {"openai": 0.5, "anthropic": 0.5, "groq": 0.5, "google": 0.5}
+"""Services that publish a lower price for batches."""
 # The services in our table whose name at genai-prices is another one.
 _THEIR_NAMES = {"moonshot": "moonshotai", "xai": "x-ai"}
 
@@ -27,6 +29,8 @@ class Rates:
     input: float
     output: float
     cached: float | None = None
+    batch: float | None = None
+    """What a call in a batch costs, as a share of the price; None: what its service is known to take."""
 
     def cost(self, usage: Usage) -> float | None:
         """The price of one call, or None if its tokens are not known.
@@ -45,8 +49,8 @@ NOTHING = Rates(0.0, 0.0, 0.0)
 Table = Mapping[str, "Rates | Mapping[str, Any]"]
 
 
-def price_of(model: str, usage: Usage, table: Table | None = None) -> float | None:
-    """US dollars for one call, or None where no price is known.
+def price_of(model: str, usage: Usage, table: Table | None = None, *, batch: bool = False) -> float | None:
+    """US dollars for one call, or for one in a batch; None where no price is known.
 
     >>> price_of("embedded/smollm2-135m", Usage(input=10, output=5))
     0.0
@@ -56,7 +60,19 @@ def price_of(model: str, usage: Usage, table: Table | None = None) -> float | No
     2e-05
     """
     rates = rates_of(model, table)
-    return _tiered(model, usage) if rates is None else rates.cost(usage)
+    usd = _tiered(model, usage) if rates is None else rates.cost(usage)
+    return usd if usd is None or not batch else usd * batch_share(model, rates)
+
+
+def batch_share(model: str, rates: Rates | None = None) -> float:
+    """What a call in a batch costs, as a share of the price of a call; 1 where nothing is known.
+
+    >>> batch_share("openai/gpt-4o-mini"), batch_share("lab/own"), batch_share("lab/own", Rates(1, 2, batch=0.8))
+    (0.5, 1.0, 0.8)
+    """
+    if rates is not None and rates.batch is not None:
+        return rates.batch
+    return BATCH_SHARES.get(model.partition("/")[0], 1.0)
 
 
 def rates_of(model: str, table: Table | None = None) -> Rates | None:
@@ -69,7 +85,7 @@ def rates_of(model: str, table: Table | None = None) -> Rates | None:
 
 def read_rates(entry: object, *, model: str, file: str | None = None) -> Rates:
     """One line of a price table: ``{input: 0.15, output: 0.6, cached: 0.075}``, in USD per million tokens."""
-    allowed = ("input", "output", "cached")
+    allowed = ("input", "output", "cached", "batch")
     if not isinstance(entry, Mapping):
         raise StudyError("a price is a mapping", file=file, key=model, found=entry, allowed=allowed)
     for key, value in entry.items():

@@ -11,13 +11,13 @@ from typing import Protocol
 from ostrom import __version__
 from ostrom.errors import CertificateRefused, ConnectionFailed, MalformedReply, ModelError, TimedOut
 from ostrom.models.base import Reply, Request
-from ostrom.models.connection import Address, Connection, ResponseCut, ServerClosed
+from ostrom.models.connection import Address, Connection, ResponseCut, Route, ServerClosed
 from ostrom.models.failures import from_status, one_line
 from ostrom.models.http1 import InvalidResponse, Response
 from ostrom.models.keys import host_of
 from ostrom.models.pending_call import PendingCall, Release
 from ostrom.models.redaction import redactor
-from ostrom.models.reply_size import largest_body
+from ostrom.models.reply_size import LARGEST_BODY, largest_body
 from ostrom.models.tls import reason
 
 # Many servers close a connection after five idle seconds: close it earlier, before a request can fail on it.
@@ -35,6 +35,8 @@ class Decode(Protocol):
 class PendingPost(PendingCall):
     """A body on its way to a server, and what comes back."""
 
+    route: Route | None = None
+    """A place below the address of the transport, where the body does not go to the address itself."""
     __slots__ = ("_decode", "_payload", "_request", "_response", "_transport", "largest", "way")
 
     def __init__(
@@ -104,6 +106,30 @@ class PendingPost(PendingCall):
         raise transport.refusal(response)
 
 
+class PendingExchange(PendingPost):
+    """A request to a place below the address, for which the whole response is wanted and not a reply."""
+
+    __slots__ = ("route",)
+
+    def __init__(self, transport: Transport, route: Route, payload: bytes, largest: int) -> None:
+        PendingCall.__init__(self)
+        self._transport, self._payload, self.route, self.largest = transport, payload, route, largest
+        self._response = asyncio.get_running_loop().create_future()
+        self.way = None
+
+    async def response(self) -> Response:
+        """Send it and wait for a response with status 2xx. Raises a ModelError."""
+        self.start()
+        try:
+            response = await self._response
+        except asyncio.CancelledError:
+            self.drop()
+            raise
+        if 200 <= response.status < 300:
+            return response
+        raise self._transport.refusal(response)
+
+
 class Transport:
     """Sends bodies to one URL.
 
@@ -170,7 +196,12 @@ class Transport:
         if self._alarm is None:
             assert self._loop is not None
             self._alarm = self._loop.call_at(deadline, self._expire, self._loop)
-        connection.exchange(self._address.request(payload), pending.receive, pending.largest)
+        request = self._address.request(payload, pending.route)
+        connection.exchange(request, pending.receive, pending.largest)
+
+    async def exchange(self, route: Route, body: bytes = b"", largest: int = LARGEST_BODY) -> Response:
+        """One request to a place below the address; the response has status 2xx. Raises a ModelError."""
+        return await PendingExchange(self, route, body, largest).response()
 
     def returned(self, connection: Connection, *, well: bool) -> None:
         """An exchange is over."""

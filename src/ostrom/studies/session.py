@@ -24,6 +24,8 @@ from ostrom.whole_files import refuse_link, write_whole
 
 FILE = "session.json"
 PATHS = ("prompts", "prices", "cache")
+LATER = {"batch"}
+"""Options that runs of earlier versions did not have."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class RunOptions:
     executor: str = "local"
     ray_address: str | None = None
     workers: int | None = None
+    batch: bool | None = None
 
     @staticmethod
     def of(**given: Any) -> RunOptions:
@@ -65,7 +68,8 @@ def load_session(folder: Path, given: Collection[str] = ()) -> RunOptions:
     except (OSError, orjson.JSONDecodeError) as error:
         raise RunError(f"{file}: cannot be read: {error} (repeat `ostrom run` with its options)") from None
     names = {field.name for field in fields(RunOptions)}
-    if not isinstance(data, dict) or set(data) != names | {"seal"} or not _well_typed(data):
+    whole = isinstance(data, dict) and names - LATER <= set(data) - {"seal"} <= names and "seal" in data
+    if not whole or not _well_typed(data):
         raise RunError(f"{file}: is not what ostrom writes there (repeat `ostrom run` with its options)")
     seal = data.pop("seal")
     if not hmac.compare_digest(seal.encode(), _seal(data, folder).encode()):
@@ -85,7 +89,13 @@ def _well_typed(data: dict[str, Any]) -> bool:
         data[name] is None or (type(data[name]) is int and data[name] >= 1)
         for name in ("max_connections", "workers")
     )
-    return texts and numbers and data["executor"] in ("local", "ray") and isinstance(data["seal"], str)
+    return (
+        texts
+        and numbers
+        and type(data.get("batch")) in (bool, type(None))
+        and data["executor"] in ("local", "ray")
+        and isinstance(data["seal"], str)
+    )
 
 
 def _seal(data: dict[str, Any], folder: Path) -> str:

@@ -21,6 +21,7 @@ from typing import Any
 
 import orjson
 
+from ostrom.testing.batches import BatchFaults, ServedBatches
 from ostrom.testing.faults import Faults, Latency
 from ostrom.testing.http1 import Received, ServedConnection, response
 from ostrom.testing.replies import answer, anthropic_document, completion_document, openai_document
@@ -42,8 +43,12 @@ class LoopbackServer:
         latency: float | Latency = 0.0,
         record: bool = True,
         port: int = 0,
+        batch_faults: BatchFaults | None = None,
     ) -> None:
         self.respond = respond
+        shapes = {"openai": openai_document, "anthropic": anthropic_document}
+        self.batches = ServedBatches(batch_faults or BatchFaults(), lambda body: self.respond(body), shapes)
+        """The batch endpoints, with what they charged for."""
         self.faults = faults or Faults()
         self.latency = latency if isinstance(latency, Latency) else Latency(latency)
         self.record = record
@@ -93,6 +98,7 @@ class LoopbackServer:
             "busy_seconds": sum(self.seconds_by_level.values()),
             "seconds_by_level": {str(level): seconds for level, seconds in self.seconds_by_level.items()},
             "faults": dict(self.fault_counts),
+            "batches": self.batches.stats(),
         }
 
     async def listen(self) -> asyncio.Server:
@@ -149,7 +155,8 @@ class LoopbackServer:
             self._fly(-1)
 
     def _handle(self, received: Received, connection: ServedConnection) -> None:
-        if received.method != "POST":
+        batches = self.batches.takes(received.path)
+        if received.method != "POST" and not batches:
             known = {"/stats": self.stats(), "/v1/models": {"object": "list", "data": [{"id": "loopback"}]}}
             found = known.get(received.path)
             connection.send(response(200 if found else 404, orjson.dumps(found or {"error": "no such page"})))
@@ -160,7 +167,10 @@ class LoopbackServer:
         self._waiting[connection] = None
         if self.record:
             self.requests.append(received)
-        fault, delay = self._fate(received.body, order)
+        about = received.body
+        if batches:
+            about = f"{received.method} {received.path}\n".encode() + about
+        fault, delay = self._fate(about, order)
         assert self._loop is not None
         due = self._loop.time() + delay
         data = self._good(received, fault) if fault not in FAILURES else FAILURES[fault](self, received)
@@ -210,6 +220,8 @@ class LoopbackServer:
             connection.send(data)
 
     def _good(self, received: Received, fault: str | None) -> bytes:
+        if self.batches.takes(received.path):
+            return self.batches.handle(received)
         anthropic = received.path.endswith("/messages")
         if not anthropic and not received.path.endswith("/completions"):
             return response(404, b'{"error": {"message": "no such page"}}')

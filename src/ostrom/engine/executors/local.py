@@ -51,22 +51,14 @@ class LocalExecutor:
         """Set up the gate, the caller and the agents' company."""
         plan, call_settings = session.plan, self.call_settings
         self._journal = session.journal
-        self._gate = gate = RunGate(session.tally, plan.budget, self._stopping)
+        self._gate = gate = self._make_gate(session)
         self._halt = gate.stop
-        caller = Caller(
-            session.journal,
-            session.tally,
-            gate,
-            self._stopping,
-            call_settings.retry,
-            self._cache,
-            call_settings.prices,
-        )
+        caller = self._make_caller(session, gate)
         ceilings = [getattr(model, "most_connections", None) for model in self.models.values()]
         for model, ceiling in zip(self.models.values(), ceilings, strict=True):
             most = most_calls(model.connections, ceiling, call_settings.max_connections)
             most = max(1, min(most, self._left // len(self.models)))
-            gate.open(model.name, call_settings.start_connections or model.connections, most)
+            self._open_gate(gate, model, most)
             caller.open(model)
         rule = Invalidity(plan.retries, plan.policy, plan.refused)
         people, trees = getattr(plan, "arrivals", None), getattr(plan, "trees", None)
@@ -74,6 +66,24 @@ class LocalExecutor:
         self._player = UnitPlayer(agent_factory, session.journal, caller, session.tally)
         self._seats = max(1, plan.unit(0).game.seats) if len(plan) else 1
         self._in_process = all(ceiling is not None for ceiling in ceilings)
+
+    def _make_gate(self, session: Session) -> RunGate:
+        return RunGate(session.tally, session.plan.budget, self._stopping)
+
+    def _open_gate(self, gate: RunGate, model: Model, most: int) -> None:
+        gate.open(model.name, self.call_settings.start_connections or model.connections, most)
+
+    def _make_caller(self, session: Session, gate: RunGate) -> Caller:
+        settings = self.call_settings
+        return Caller(
+            session.journal,
+            session.tally,
+            gate,
+            self._stopping,
+            settings.retry,
+            self._cache,
+            settings.prices,
+        )
 
     def capacity(self) -> int:
         """As many matches as keep all places taken that there are by now."""

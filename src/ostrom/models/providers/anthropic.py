@@ -7,9 +7,11 @@ from dataclasses import asdict
 from typing import Any
 
 from ostrom.errors import AccessRefused, UsageError
+from ostrom.models.anthropic_batches import AnthropicBatches
 from ostrom.models.anthropic_wire import DEFAULT_MAX_TOKENS, PARAMS, abilities_of, decode, encode
 from ostrom.models.asking import refuse_beyond
 from ostrom.models.base import Abilities, Reply, Request
+from ostrom.models.batches import BATCH_TIMEOUT
 from ostrom.models.grants import ANTHROPIC_HOME as HOME
 from ostrom.models.grants import key_for
 from ostrom.models.keys import checked_url, first_set, origin
@@ -49,26 +51,36 @@ class AnthropicModel:
         self.connections = at_least_one(connections, "connections")
         self.abilities: Abilities = abilities_of(model)
         self._model, self._base_url = model, address
-        headers = {"anthropic-version": VERSION}
-        if key:
-            headers["x-api-key"] = key
-        self._transport = Transport(
-            # People write the address with and without the version; the wire wants it once.
-            f"{address.removesuffix('/v1')}/v1/messages",
-            headers,
-            who=self.name,
-            timeout=positive(timeout, "timeout"),
-            secrets=(key,) if key else (),
-        )
+        self._key, self._timeout = key, positive(timeout, "timeout")
+        self._transport = self._reach(self._timeout)
 
     def __repr__(self) -> str:
         return f"<AnthropicModel {self.name}>"
 
+    def _reach(self, timeout: float) -> Transport:
+        headers = {"anthropic-version": VERSION}
+        if self._key:
+            headers["x-api-key"] = self._key
+        return Transport(
+            # People write the address with and without the version; the wire wants it once.
+            f"{self._base_url.removesuffix('/v1')}/v1/messages",
+            headers,
+            who=self.name,
+            timeout=timeout,
+            secrets=(self._key,) if self._key else (),
+        )
+
     def prepare(self, request: Request, release: Release | None = None) -> PendingPost:
         """Make one call ready."""
+        return PendingPost(self._transport, self._encode(request), decode, request, release)
+
+    def _encode(self, request: Request) -> bytes:
         refuse_beyond(self.abilities, request, self.name)
-        body = encode(request, self._model)
-        return PendingPost(self._transport, body, decode, request, release)
+        return encode(request, self._model)
+
+    def batches(self) -> AnthropicBatches:
+        """The batch endpoint of the service."""
+        return AnthropicBatches(self._reach(max(self._timeout, BATCH_TIMEOUT)), self._encode)
 
     async def complete(self, request: Request) -> Reply:
         """Make one call."""
@@ -89,7 +101,7 @@ class AnthropicModel:
             "max_tokens_if_unset": DEFAULT_MAX_TOKENS,
             "ignores": ["seed"],
             "abilities": asdict(self.abilities),
-            "client": {"timeout": self._transport.timeout, "connections": self.connections},
+            "client": {"timeout": self._timeout, "connections": self.connections},
         }
 
 

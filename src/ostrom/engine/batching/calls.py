@@ -1,0 +1,120 @@
+"""Calls that wait for a wave: the caller and the gate of a run that is played in batches."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ostrom.engine.caller import Caller
+from ostrom.engine.gate import RunGate
+from ostrom.engine.plan import Unit
+from ostrom.errors import ModelError
+from ostrom.models.base import Model, Reply, Request, Usage
+from ostrom.models.pending_call import PendingCall, Release
+from ostrom.models.prices import price_of
+
+if TYPE_CHECKING:
+    from ostrom.engine.batching.desk import Desk
+
+MOST = 1 << 30
+"""Slots of a gate that never holds a call back: waves do that."""
+
+
+class WaveCall(PendingCall):
+    """A call that is answered by a batch."""
+
+    __slots__ = ("_desk", "_reply", "body", "key", "model", "placed", "request", "times", "unit")
+
+    def __init__(
+        self, desk: Desk, unit: int, model: str, request: Request, key: bytes, release: Release | None
+    ) -> None:
+        super().__init__(release)
+        self._desk, self.unit, self.model, self.request, self.key = desk, unit, model, request, key
+        self.body = b""
+        self.placed = False
+        """Whether its match is counted as waiting for it."""
+        self.times = 0
+        """How many batches have ended without running it."""
+        self._reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+
+    def start(self, era: int = 0) -> None:
+        super().start(era)
+        try:
+            self.body = self._desk.encode(self.model, self.request)
+        except ModelError as error:
+            self.refuse(error)
+        else:
+            self._desk.put(self)
+
+    @property
+    def waits(self) -> bool:
+        """Whether a reply is still wanted."""
+        return not self._reply.done()
+
+    def answer(self, reply: Reply) -> None:
+        """The reply is there."""
+        if self.waits:
+            self.arrived()
+            self._reply.set_result(reply)
+
+    def refuse(self, error: Exception) -> None:
+        if self.waits:
+            self._reply.set_exception(error)
+
+    def drop(self) -> None:
+        super().drop()
+        self._desk.dropped(self)
+        if not self._reply.cancel() and not self._reply.cancelled():
+            self._reply.exception()  # mark it as retrieved: nothing awaits it
+
+    async def reply(self) -> Reply:
+        return await self._reply
+
+
+class BatchCaller(Caller):
+    """Makes calls through batches, at their prices."""
+
+    source = "batch"
+
+    def __init__(self, desk: Desk, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._desk = desk
+
+    async def call(
+        self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request
+    ) -> Reply:
+        """One call; afterwards its batch need not be asked for it again."""
+        key = self.key(unit, step, player, part, model, request)
+        try:
+            return await super().call(unit, step, player, part, model, request)
+        finally:
+            self._desk.journaled(key)
+
+    def _pending(self, unit: Unit, model: Model, request: Request, key: bytes) -> PendingCall:
+        release = partial(self.gate.release, model.name)
+        return WaveCall(self._desk, unit.index, model.name, request, key, release)
+
+    def _price(self, model: str, usage: Usage) -> float | None:
+        return price_of(model, usage, self.prices, batch=True)
+
+
+class BatchGate(RunGate):
+    """Counts calls; how many go out at a time and what the budget allows is decided for whole waves."""
+
+    def failed(self, model: str, era: int, retry_after: float | None, last: bool = False) -> None:  # noqa: ARG002
+        state = self._failed(model)
+        state.exhausted = state.exhausted or last
+
+    def models_to_abort(self, tries: int) -> set[str]:
+        """A failed wave is thousands of failures in a row and says no more than one."""
+        found = super().models_to_abort(tries)
+        return {model for model in found if not self._only_failures_in_a_row(model)}
+
+    def _only_failures_in_a_row(self, model: str) -> bool:
+        state = self._models[model]
+        lost = state.closed is not None or state.useless or (state.exhausted and not state.successes)
+        return not lost
+
+    def _check_budget(self) -> None:
+        """The desk holds back what the budget does not cover."""

@@ -1,0 +1,398 @@
+"""The desk: collects the calls of all matches, sends them as batches once no match can go on, hands out the replies.
+
+A wave is sealed when every match in play waits for a reply. Nothing depends on that moment but the number of batches.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ostrom.engine.batching.calls import WaveCall
+from ostrom.engine.batching.ledger import Batch, Ledger
+from ostrom.engine.batching.purse import Purse
+from ostrom.engine.batching.service import Lost, Service, unanswered
+from ostrom.engine.gate import Stopped
+from ostrom.engine.plan import Tally
+from ostrom.errors import ModelError, OstromError, RequestRefused
+from ostrom.models.base import Request
+from ostrom.models.batches import BatchRequest, BatchStatus, Line
+from ostrom.models.failures import one_line
+
+logger = logging.getLogger("ostrom.batches")
+
+SETTLE = 0.05
+"""Seconds without a new call after which a wave in which every match waits is sealed."""
+QUIET = 10.0
+"""Seconds without a new call after which a wave is sealed although some match does something else."""
+LOOKS, LATELY = 3, 300.0
+"""A batch that was planned so many seconds ago may be in the making still: it is looked for so many times."""
+OVERHEAD = 256
+"""Bytes of a request in a file beside its body."""
+
+
+@dataclass(slots=True, eq=False)
+class _Open:
+    """A batch that is not settled."""
+
+    batch: Batch
+    left: set[bytes]
+    """Keys whose replies are not in the journal yet."""
+    calls: dict[bytes, WaveCall] = field(default_factory=dict)
+    lines: dict[bytes, Line] | None = None
+    """The results that nobody has asked for yet, once they are there."""
+    work: asyncio.Task[None] | None = None
+
+
+class Desk:
+    """All calls of a run that is played in batches."""
+
+    def __init__(self, services: Mapping[str, Service], ledger: Ledger, tally: Tally, purse: Purse) -> None:
+        self.services, self.ledger, self.tally, self.purse = services, ledger, tally, purse
+        self._queue: dict[str, deque[WaveCall]] = {model: deque() for model in services}
+        self._waiting: Counter[int] = Counter()
+        """How many calls each match waits for."""
+        self._playing = 0
+        self._moves = 0
+        self._stir = asyncio.Event()
+        self._member: dict[bytes, _Open] = {}
+        """The batch that a key is in, as long as its result has not been handed out."""
+        self._opened: dict[int, _Open] = {}
+        self._handed: dict[bytes, list[_Open]] = {}
+        """The batches that have handed out a result for a key which is not in the journal yet."""
+        self._most: dict[str, int] = {model: s.endpoint.limits.requests for model, s in services.items()}
+        self._making = asyncio.Lock()
+        self._stopping = False
+        self._sealer: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Take up the batches of earlier sessions; those that may or may not exist are looked for first."""
+        self._take_up()
+        for opened in list(self._opened.values()):
+            if opened.batch.id is None:
+                await self._resolve(opened)
+        self._sealer = asyncio.create_task(self._seal_forever())
+
+    def _take_up(self) -> None:
+        unsettled = [b for b in self.ledger.batches.values() if not b.settled and not b.void]
+        answered = self.ledger.journal.answered() if unsettled else set()
+        for batch in unsettled:
+            opened = _Open(batch, set(batch.keys) - answered)
+            self._opened[batch.number] = opened
+            for key in opened.left:
+                if (earlier := self._member.get(key)) is not None:
+                    earlier.left.discard(key)  # it was asked again in a later batch
+                self._member[key] = opened
+        for opened in list(self._opened.values()):
+            self._settle(opened)
+
+    async def _resolve(self, opened: _Open) -> None:
+        """Find out whether a planned batch exists; if not, its calls are free to be asked again."""
+        batch = opened.batch
+        service = self.services.get(batch.model)
+        recent = 0 <= time.time() - batch.at < LATELY
+        looks = 0 if batch.how == "planned" or service is None else LOOKS if recent else 1
+        for look in range(looks):
+            assert service is not None
+            if look:
+                await asyncio.sleep(1.0)
+            if await service.find(batch):
+                return
+        self._forget(opened)
+
+    def _forget(self, opened: _Open) -> None:
+        self.ledger.tell(opened.batch, "void")
+        self._close(opened)
+
+    def _close(self, opened: _Open) -> None:
+        self._opened.pop(opened.batch.number, None)
+        self._move()
+        for key in opened.batch.keys:
+            if self._member.get(key) is opened:
+                del self._member[key]
+
+    # -- matches and their calls ---------------------------------------------------------------------
+
+    def enter(self) -> None:
+        """A match is begun."""
+        self._playing += 1
+        self._move()
+
+    def leave(self) -> None:
+        """A match has ended."""
+        self._playing -= 1
+        self._move()
+
+    def encode(self, model: str, request: Request) -> bytes:
+        """The body of a request."""
+        return self.services[model].endpoint.encode(request)
+
+    def put(self, call: WaveCall) -> None:
+        """A call is due: it waits for the batch that it is in already, or for the next wave."""
+        if self._stopping:
+            call.refuse(Stopped("stopped"))
+            return
+        self._waiting[call.unit] += 1
+        call.placed = True
+        opened = self._member.get(call.key)
+        if opened is None:
+            self._queue[call.model].append(call)
+        else:
+            opened.calls[call.key] = call
+            if opened.lines is not None:
+                self._hand_out(opened, call.key)
+            else:
+                self._work(opened)
+        self._move()
+
+    def dropped(self, call: WaveCall) -> None:
+        """A call is not awaited any more."""
+        self._no_longer_waits(call)
+        self.purse.free(call)
+        opened = self._member.get(call.key)
+        if opened is not None and opened.calls.get(call.key) is call:
+            del opened.calls[call.key]
+            if not opened.calls and opened.work is not None and opened.batch.id is not None:
+                opened.work.cancel()
+
+    def journaled(self, key: bytes) -> None:
+        """What became of a call is in the journal."""
+        for opened in self._handed.pop(key, ()):
+            opened.left.discard(key)
+            self._settle(opened)
+
+    def _settle(self, opened: _Open) -> None:
+        if not opened.left and not opened.calls and opened.batch.number in self._opened:
+            self.ledger.tell(opened.batch, "settled")
+            self._close(opened)
+
+    def _no_longer_waits(self, call: WaveCall) -> None:
+        if not call.placed:
+            return
+        call.placed = False
+        if self._waiting[call.unit] <= 1:
+            self._waiting.pop(call.unit, None)
+        else:
+            self._waiting[call.unit] -= 1
+
+    def _answer(self, call: WaveCall, line: Line) -> None:
+        self._no_longer_waits(call)
+        try:
+            call.answer(self.services[call.model].endpoint.read(line, call.request))
+        except ModelError as error:
+            call.refuse(error)
+
+    def _refuse(self, call: WaveCall, error: Exception) -> None:
+        if call.waits:
+            self._no_longer_waits(call)
+            self.purse.free(call)
+            call.refuse(error)
+
+    def stop(self) -> None:
+        """Send nothing more; batches that exist are left to their service."""
+        self._stopping = True
+        self._refuse_queued(Stopped("stopped"))
+        for opened in list(self._opened.values()):
+            if opened.batch.id is not None:
+                self._leave(opened)
+
+    def _leave(self, opened: _Open) -> None:
+        if opened.work is not None and not opened.work.done():
+            opened.work.cancel()
+        for call in list(opened.calls.values()):
+            self._refuse(call, Stopped("stopped"))
+
+    async def close(self) -> None:
+        """End all tasks."""
+        tasks = [o.work for o in self._opened.values() if o.work is not None]
+        tasks += [self._sealer] if self._sealer is not None else []
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # -- waves ---------------------------------------------------------------------------------------
+
+    def _move(self) -> None:
+        self._moves += 1
+        self._stir.set()
+
+    async def _seal_forever(self) -> None:
+        while True:
+            await self._stir.wait()
+            self._stir.clear()
+            if not any(self._queue.values()):
+                continue
+            quiet = 0.0
+            while any(self._queue.values()):
+                before = self._moves
+                await asyncio.sleep(SETTLE)
+                quiet = quiet + SETTLE if self._moves == before else 0.0
+                if (quiet and len(self._waiting) >= self._playing) or quiet >= QUIET:
+                    break
+            try:
+                for model in self._queue:
+                    for calls in self._portions(model):
+                        self._send(model, calls)
+                if any(self._queue.values()) and not any(opened.calls for opened in self._opened.values()):
+                    self._refuse_queued(self.purse.spent())
+            except OstromError as error:  # the journal cannot be written to
+                self._refuse_queued(error)
+
+    def _refuse_queued(self, error: OstromError) -> None:
+        for queue in self._queue.values():
+            while queue:
+                self._refuse(queue.popleft(), error)
+
+    def _portions(self, model: str) -> Iterator[list[WaveCall]]:
+        """The queued calls that the budget covers, in portions that one batch can hold."""
+        queue, largest = self._queue[model], self.services[model].endpoint.limits.bytes
+        taken: list[WaveCall] = []
+        size = 0
+        while queue:
+            call = queue[0]
+            if call.waits and not self.purse.reserve(call):
+                break
+            queue.popleft()
+            if not call.waits:
+                continue
+            more = len(call.body) + OVERHEAD
+            if taken and (len(taken) >= self._most[model] or size + more > largest):
+                yield taken
+                taken, size = [], 0
+            taken.append(call)
+            size += more
+        if taken:
+            yield taken
+
+    def _send(self, model: str, calls: list[WaveCall]) -> None:
+        batch = self.ledger.plan(model, [call.key for call in calls])
+        opened = _Open(batch, set(batch.keys), {call.key: call for call in calls})
+        self._opened[batch.number] = opened
+        for key in batch.keys:
+            self._member[key] = opened
+        self._work(opened)
+
+    # -- one batch -----------------------------------------------------------------------------------
+
+    def _work(self, opened: _Open) -> None:
+        """See to a batch, unless that is being done."""
+        if opened.work is None or opened.work.done():
+            opened.work = asyncio.create_task(self._see_to(opened))
+
+    async def _see_to(self, opened: _Open) -> None:
+        batch = opened.batch
+        self.tally.batches += 1
+        try:
+            await self._through(opened)
+        except Exception as error:  # whatever it is: the matches must hear of it
+            logger.warning("%s, batch %d (%s): %s", batch.model, batch.number, batch.id, error)
+            for call in list(opened.calls.values()):
+                self._refuse(call, error)
+            opened.calls.clear()
+            if batch.void:
+                self._close(opened)
+        finally:
+            self.tally.batches -= 1
+            self._move()
+
+    async def _through(self, opened: _Open) -> None:
+        batch, service = opened.batch, self.services[opened.batch.model]
+        if batch.id is None:
+            async with self._making:  # one at a time: a batch without a mark is told from others by its size
+                if batch.how == "planned" and self._stopping:
+                    self.ledger.tell(batch, "void")
+                elif batch.how == "planned":
+                    requests = [BatchRequest(batch.request_id(c.key), c.body) for c in opened.calls.values()]
+                    await service.make(batch, requests)
+                elif not await service.find(batch):
+                    self.ledger.tell(batch, "void")
+            if batch.void:
+                self._again(opened)
+                return
+        if self._stopping:
+            self._leave(opened)
+            return
+        try:
+            ended = await service.wait(batch)
+            lines = await service.read(batch, ended)
+        except Lost as error:
+            logger.warning("%s, batch %s is lost: %s", batch.model, batch.id, error)
+            if batch.found:
+                self.ledger.tell(batch, "refuted", id=batch.id)
+                await self._through(opened)
+                return
+            self.ledger.tell(batch, "ended", how="lost")
+            lines = {}
+        else:
+            self.ledger.tell(batch, "ended", how=ended.how, requests=len(batch.keys), answered=len(lines))
+            for problem in ended.problems[:10]:
+                logger.warning("%s, batch %s: %s %s", batch.model, batch.id, problem.code, problem.message)
+            await self._mend(opened, ended)
+        opened.lines = lines
+        for key in list(opened.calls):
+            self._hand_out(opened, key)
+
+    async def _mend(self, opened: _Open, ended: BatchStatus) -> None:
+        """A batch that its service did not accept: invalid lines are refused, the others wait for another try."""
+        if ended.how != "failed":
+            return
+        batch = opened.batch
+        for problem in ended.problems:
+            if problem.line is not None and 1 <= problem.line <= len(batch.keys):
+                call = opened.calls.pop(batch.keys[problem.line - 1], None)
+                if call is not None:
+                    self._taken(opened, call.key)
+                    said = one_line(f"{problem.code} {problem.message}")
+                    self._refuse(call, RequestRefused(f"{batch.model} refused the request: {said}"))
+        service = self.services[batch.model]
+        times = max((call.times for call in opened.calls.values()), default=0)
+        if any("token_limit" in problem.code for problem in ended.problems):
+            # Too much is queued at the service: smaller batches, and more time, while others are under way.
+            self._most[batch.model] = max(1, len(batch.keys) // 2)
+            others = [o for o in self._opened.values() if o is not opened and o.batch.model == batch.model]
+            if any(o.work is not None and not o.work.done() for o in others):
+                for call in opened.calls.values():
+                    call.times -= 1
+                await asyncio.sleep(service.pace.longest)
+                return
+        await asyncio.sleep(service.retry.wait(times + 1))
+
+    def _hand_out(self, opened: _Open, key: bytes) -> None:
+        """Give a call its result; one that was not run goes into the next wave."""
+        assert opened.lines is not None
+        call, line = opened.calls.pop(key), opened.lines.pop(key, None)
+        self._taken(opened, key)
+        self.purse.free(call)
+        if line is not None and line.kind in ("reply", "error"):
+            self._answer(call, line)
+        else:
+            self._once_more(opened, call)
+
+    def _taken(self, opened: _Open, key: bytes) -> None:
+        """A result is handed out: the batch is done with it once that is in the journal."""
+        self._handed.setdefault(key, []).append(opened)
+        if self._member.get(key) is opened:
+            del self._member[key]
+
+    def _again(self, opened: _Open) -> None:
+        """The batch never existed: its calls go into the next wave."""
+        self._close(opened)
+        for call in list(opened.calls.values()):
+            self.purse.free(call)
+            self._once_more(opened, call)
+
+    def _once_more(self, opened: _Open, call: WaveCall) -> None:
+        call.times += 1
+        if call.times >= self.services[call.model].retry.tries:
+            self._refuse(call, unanswered(opened.batch))
+        elif self._stopping:
+            self._refuse(call, Stopped("stopped"))
+        else:
+            opened.left.discard(call.key)
+            self._queue[call.model].append(call)
+            self._settle(opened)
+            self._move()

@@ -1,0 +1,118 @@
+"""The batches of a run as the journal tells them: what was planned, made, and has come to an end.
+
+``planned`` is durable before anything is sent, ``uploaded`` before the batch is made, ``created`` before it is awaited.
+A batch that was planned and has no identifier may exist all the same; it is looked for before anything else is made.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from ostrom.engine.journal import Journal
+from ostrom.errors import RunError
+
+KEY = 16
+"""Bytes of the key of a call."""
+
+
+@dataclass(slots=True, eq=False)
+class Batch:
+    """One batch of a run."""
+
+    number: int
+    model: str
+    marker: str
+    keys: list[bytes]
+    at: float
+    file: str | None = None
+    since: float | None = None
+    """The creation time of the newest batch that the service had before this one."""
+    id: str | None = None
+    found: bool = False
+    """Its identifier is from a listing, and not the answer to its creation."""
+    how: str = "planned"
+    ended: float | None = None
+    refuted: set[str] = field(default_factory=set)
+    """Batches of the service that looked like this one and were not."""
+    void: bool = False
+    """It never came to exist."""
+    settled: bool = False
+    """All of its replies are in the journal, or their calls are in later batches."""
+
+    @property
+    def state(self) -> str:
+        """In one word, for people."""
+        return "settled" if self.settled else "void" if self.void else self.how
+
+    def request_id(self, key: bytes) -> str:
+        """The identifier of a request: no other batch, of this or another run, has it."""
+        return f"{self.marker}-{key.hex()}"
+
+    def take(self, event: str, told: dict[str, Any]) -> None:
+        """Take in what happened."""
+        if event == "uploaded":
+            self.file, self.since, self.how = told.get("file"), told.get("since"), "uploaded"
+        elif event == "created":
+            self.id, self.how, self.found = told["id"], "in_progress", bool(told.get("found"))
+        elif event == "refuted":
+            self.refuted.add(told["id"])
+            self.id, self.how = None, "uploaded"
+        elif event == "ended":
+            self.how, self.ended = told["how"], told.get("at")
+        elif event in ("void", "settled"):
+            setattr(self, event, True)
+
+
+class Ledger:
+    """Writes what happens to batches into the journal, and reads it again."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.journal = journal
+        self.batches = read_batches(journal)
+
+    def plan(self, model: str, keys: list[bytes]) -> Batch:
+        """A new batch; it is durable after the next ``flush``."""
+        number = max(self.batches, default=0) + 1
+        batch = Batch(number, model, secrets.token_hex(8), keys, time.time())
+        told = {"model": model, "marker": batch.marker}
+        self.journal.batch(number, batch.at, "planned", told, b"".join(keys))
+        self.batches[number] = batch
+        return batch
+
+    def tell(self, batch: Batch, event: str, **told: Any) -> None:
+        """Something happened to a batch."""
+        self.journal.batch(batch.number, time.time(), event, told)
+        batch.take(event, told)
+
+    async def flush(self) -> None:
+        """Wait until everything told so far is on the disk."""
+        await self.journal.flush()
+
+    def claimed(self) -> set[str]:
+        """The identifiers of the service that belong to batches of this run."""
+        return {batch.id for batch in self.batches.values() if batch.id is not None}
+
+
+def read_batches(journal: Journal) -> dict[int, Batch]:
+    """All batches of a run, by number; the keys of settled ones are left out."""
+    found: dict[int, Batch] = {}
+    for number, at, event, told, keys in journal.batches():
+        if event == "planned":
+            each = [keys[start : start + KEY] for start in range(0, len(keys), KEY)]
+            found[number] = Batch(number, told["model"], told["marker"], each, at)
+        elif number in found:
+            found[number].take(event, {**told, "at": at})
+    return found
+
+
+def refuse_batches(journal: Journal) -> None:
+    """Refuse to ask again directly what batches under way have been asked, and will be paid for."""
+    open_ones = [b for b in read_batches(journal).values() if not (b.settled or b.void)]
+    if open_ones:
+        raise RunError(
+            f"{journal.path}: {len(open_ones)} batches are under way (first {open_ones[0].id or 'not named yet'}): "
+            "go on with --batch, or give them up with `ostrom batches RUN --forget`"
+        )

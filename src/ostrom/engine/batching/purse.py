@@ -1,0 +1,89 @@
+"""What waves may spend: each call is reserved at what it is expected to take before it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ostrom.engine.plan import Budget, Tally
+from ostrom.errors import BudgetSpent
+from ostrom.models.base import Usage
+from ostrom.models.prices import price_of
+
+if TYPE_CHECKING:
+    from ostrom.engine.batching.calls import WaveCall
+
+BYTES_PER_TOKEN = 3.5
+TOKENS_OUT = 1000
+"""Tokens of a reply where neither earlier replies nor max_tokens say anything."""
+ENOUGH = 20
+"""After so many calls their mean reply is what the next one is expected to have."""
+
+
+class Purse:
+    """Compares what was spent and what is on its way with the budget of the run."""
+
+    def __init__(self, budget: Budget, tally: Tally, prices: Mapping[str, Any] | None) -> None:
+        self.budget, self.tally, self.prices = budget, tally, prices
+        self._reserved: dict[bytes, tuple[float, float]] = {}
+        """By key of the call: tokens and US dollars."""
+        self._tokens = self._usd = 0.0
+        self._unpriced = False
+
+    def reserve(self, call: WaveCall) -> bool:
+        """Whether one more call is covered; if so it is reserved. The first of all calls always is, if any is left."""
+        budget, tally = self.budget, self.tally
+        if budget == Budget():
+            return True
+        tokens, usd = self._expected(call)
+        ahead = len(self._reserved)
+        first = not ahead
+        if budget.calls is not None and tally.calls + ahead >= budget.calls:
+            return False
+        if budget.tokens is not None:
+            spent = tally.tokens_in + tally.tokens_out
+            if spent >= budget.tokens or (not first and spent + self._tokens + tokens > budget.tokens):
+                return False
+        if budget.usd is not None:
+            if usd is None or tally.unpriced:
+                self._unpriced = True
+                return False
+            if tally.usd >= budget.usd or (not first and tally.usd + self._usd + usd > budget.usd):
+                return False
+        self._reserved[call.key] = (tokens, usd or 0.0)
+        self._tokens += tokens
+        self._usd += usd or 0.0
+        return True
+
+    def free(self, call: WaveCall) -> None:
+        """A call has come back: what it took is counted elsewhere."""
+        tokens, usd = self._reserved.pop(call.key, (0.0, 0.0))
+        self._tokens -= tokens
+        self._usd -= usd
+
+    def _expected(self, call: WaveCall) -> tuple[float, float | None]:
+        tally = self.tally
+        tokens_in = len(call.body) / BYTES_PER_TOKEN
+        allowed = call.request.params.get("max_tokens")
+        out = float(allowed) if type(allowed) is int else float(TOKENS_OUT)
+        if tally.calls >= ENOUGH and tally.tokens_out:
+            out = tally.tokens_out / tally.calls
+        usd = price_of(call.model, Usage(round(tokens_in), round(out)), self.prices, batch=True)
+        return tokens_in + out, usd
+
+    def spent(self) -> BudgetSpent:
+        """What is said when nothing more is covered."""
+        if self._unpriced:
+            return BudgetSpent(
+                "a budget in money needs prices, and there is none for a model of this run: "
+                "add it with --prices FILE"
+            )
+        budget = self.budget
+        parts = [
+            f"{value:g} {unit}"
+            for value, unit in ((budget.calls, "calls"), (budget.tokens, "tokens"), (budget.usd, "USD"))
+            if value is not None
+        ]
+        return BudgetSpent(
+            f"the budget of {' and '.join(parts)} does not cover another call; raise it and run again to go on"
+        )

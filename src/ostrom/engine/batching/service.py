@@ -1,0 +1,213 @@
+"""One batch at its service, from the file to the results: made once, awaited with patience, read until whole."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from ostrom.engine.batching.ledger import Batch, Ledger
+from ostrom.engine.batching.pace import Pace
+from ostrom.engine.retries import RetryPolicy
+from ostrom.errors import ModelError, RequestRefused, ServerFailed
+from ostrom.models.batches import PAGES, BatchEndpoint, BatchRequest, BatchStatus, Line, Wanted, no_endpoint
+
+logger = logging.getLogger("ostrom.batches")
+T = TypeVar("T")
+ABSENT = (404, 405, 410, 501)
+"""How a server says that it has no such place."""
+
+
+def again(retry: RetryPolicy, error: ModelError) -> bool:
+    """Whether another try is worth its wait."""
+    return error.retryable and retry.allows(error.retry_after)
+
+
+async def rest(retry: RetryPolicy, attempt: int, error: ModelError) -> None:
+    """Wait before another try."""
+    await asyncio.sleep(retry.wait(attempt, error.retry_after))
+
+
+async def insist(
+    work: Callable[[], Awaitable[T]],
+    retry: RetryPolicy,
+    resting: Callable[[int, ModelError], Awaitable[None]] | None = None,
+) -> T:
+    """Do something that may be done twice, until it succeeds or the retry policy is exhausted."""
+    for attempt in range(1, retry.tries + 1):
+        try:
+            return await work()
+        except ModelError as error:
+            if not again(retry, error) or attempt == retry.tries:
+                raise
+            await (rest(retry, attempt, error) if resting is None else resting(attempt, error))
+    raise AssertionError("unreachable: the last try returns or raises")
+
+
+async def check(endpoint: BatchEndpoint, retry: RetryPolicy) -> None:
+    """Refuse a server that has no batch endpoint, before anything is written."""
+    try:
+        await insist(lambda: endpoint.page(count=1), retry)
+    except RequestRefused as error:
+        raise no_endpoint(endpoint.who, error) from None
+
+
+class Lost(Exception):
+    """The service does not know a batch that it had made."""
+
+
+class Service:
+    """The batch endpoint of one model, with retries and the journal."""
+
+    def __init__(self, endpoint: BatchEndpoint, ledger: Ledger, retry: RetryPolicy, pace: Pace) -> None:
+        self.endpoint, self.ledger, self.retry, self.pace = endpoint, ledger, retry, pace
+        self.patience: Callable[[float], None] = lambda _: None
+        """Told how many seconds the service asks to wait."""
+
+    async def insist(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do something that may be done twice, until it succeeds or the retry policy is exhausted."""
+        return await insist(work, self.retry, self._rest)
+
+    async def _rest(self, attempt: int, error: ModelError) -> None:
+        logger.info("%s: try %d failed: %s", self.endpoint.who, attempt, error)
+        if error.retry_after is not None:
+            self.patience(error.retry_after)
+        await rest(self.retry, attempt, error)
+
+    # -- making --------------------------------------------------------------------------------------
+
+    async def make(self, batch: Batch, requests: Sequence[BatchRequest]) -> None:
+        """Make a planned batch at the service, exactly once.
+
+        Whatever a service answers to ``create`` except a plain refusal, the batch may exist: it is looked for in the
+        listing before another try.
+        """
+        endpoint, ledger = self.endpoint, self.ledger
+        await ledger.flush()
+        file = await self.insist(partial(endpoint.upload, batch.marker, requests))
+        since = None if file is not None else await self._newest()
+        ledger.tell(batch, "uploaded", file=file, since=since)
+        await ledger.flush()
+        for attempt in range(1, self.retry.tries + 1):
+            try:
+                made = await endpoint.create(batch.marker, batch.file, requests)
+            except ModelError as error:
+                if not error.retryable:
+                    ledger.tell(batch, "void")
+                    raise
+                await self._rest(attempt, error)
+                if await self.find(batch):
+                    return
+                if attempt == self.retry.tries or not again(self.retry, error):
+                    ledger.tell(batch, "void")
+                    raise
+            else:
+                ledger.tell(batch, "created", id=made.id)
+                await ledger.flush()
+                return
+
+    async def find(self, batch: Batch) -> bool:
+        """Look for a batch whose creation had no clear answer; whether it exists."""
+        others = (self.ledger.claimed() - {batch.id}) | batch.refuted
+        wanted = Wanted(batch.marker, batch.file, len(batch.keys), batch.since)
+        for found in await self.listing():
+            if found.id not in others and self.endpoint.is_ours(found, wanted):
+                self.ledger.tell(batch, "created", id=found.id, found=True)
+                await self.ledger.flush()
+                return True
+        return False
+
+    async def listing(self) -> list[BatchStatus]:
+        """All batches of the account, newest first where the service lists them so."""
+        found: list[BatchStatus] = []
+        after: str | None = None
+        for _ in range(PAGES):
+            page, after = await self.insist(partial(self.endpoint.page, after))
+            found += page
+            if after is None:
+                break
+        return found
+
+    async def _newest(self) -> float | None:
+        page, _ = await self.insist(self.endpoint.page)
+        return max((found.created for found in page if found.created is not None), default=None)
+
+    # -- waiting -------------------------------------------------------------------------------------
+
+    async def wait(self, batch: Batch) -> BatchStatus:
+        """Poll until the batch has ended. Raises Lost where the service has none of that name."""
+        assert batch.id is not None
+        polls = failures = absent = 0
+        while True:
+            try:
+                found = await self.endpoint.retrieve(batch.id)
+            except ModelError as error:
+                failures += 1
+                absent += error.status in ABSENT
+                if absent >= self.retry.tries:
+                    raise Lost(str(error)) from None
+                if not (error.retryable or error.status in ABSENT) or failures >= self.pace.failures:
+                    raise
+                logger.info("%s, batch %s: %s", self.endpoint.who, batch.id, error)
+                if error.retry_after is not None:
+                    self.patience(error.retry_after)
+                asked = min(error.retry_after or 0.0, self.retry.most_asked)
+                await asyncio.sleep(asked + self.pace.wait(min(failures, 8)))
+                continue
+            failures = absent = 0
+            if found.ended:
+                return found
+            await asyncio.sleep(self.pace.wait(polls))
+            polls += 1
+
+    # -- reading -------------------------------------------------------------------------------------
+
+    async def read(self, batch: Batch, ended: BatchStatus) -> dict[bytes, Line]:
+        """What became of each request of a batch that has ended, by key.
+
+        A request without a readable line may have been paid for: the results are read again before that is believed.
+        """
+        keys = {batch.request_id(key): key for key in batch.keys}
+        found: dict[bytes, Line] = {}
+        strange = 0
+        for reading in range(1, self.pace.readings + 1):
+            for output in ended.outputs:
+                for line in await self.insist(partial(self.endpoint.results, ended, output)):
+                    key = keys.get(line.id)
+                    if key is None:
+                        strange += 1
+                    elif key not in found or RANK[line.kind] > RANK[found[key].kind]:
+                        found[key] = line
+            if _whole(found, len(keys), ended):
+                break
+            if reading < self.pace.readings:
+                await asyncio.sleep(self.retry.wait(reading))
+                ended = await self.insist(partial(self.endpoint.retrieve, ended.id))
+        if strange:
+            logger.warning(
+                "%s, batch %s: %d lines of results are of no request", self.endpoint.who, ended.id, strange
+            )
+        if strange and not found:
+            raise Lost("its results belong to other requests")
+        return found
+
+
+RANK = {"bad": 0, "unrun": 1, "error": 2, "reply": 3}
+"""Where a request has several lines, the best one counts."""
+
+
+def _whole(found: dict[bytes, Line], asked: int, ended: BatchStatus) -> bool:
+    """Whether every request has its line, or at least every one that the service says it has run."""
+    kinds = Counter(line.kind for line in found.values())
+    ran = kinds["reply"] + kinds["error"]
+    if ended.how == "failed" and not ended.outputs:
+        return True
+    return not kinds["bad"] and (len(found) == asked or (ended.ran is not None and ran >= ended.ran))
+
+
+def unanswered(batch: Batch) -> ServerFailed:
+    """The error of a request that its batch did not answer."""
+    return ServerFailed(f"batch {batch.id} ended ({batch.how}) without a reply to this request")

@@ -1,0 +1,111 @@
+"""The batch executor: all matches in this process, their calls in batches at the services of the models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ostrom.engine.batching.calls import MOST, BatchCaller, BatchGate
+from ostrom.engine.batching.desk import Desk
+from ostrom.engine.batching.ledger import Ledger
+from ostrom.engine.batching.pace import Pace
+from ostrom.engine.batching.purse import Purse
+from ostrom.engine.batching.service import Service, check
+from ostrom.engine.caller import Caller
+from ostrom.engine.executors.base import Assignment, CallSettings, Session, UnitEnd
+from ostrom.engine.executors.local import LocalExecutor
+from ostrom.engine.gate import RunGate
+from ostrom.errors import UsageError
+from ostrom.framing import Library
+from ostrom.models.base import Model
+from ostrom.models.batches import BatchEndpoint, HasBatches
+
+MATCHES = 20_000
+"""Matches that are in play at once: each holds its prompts in memory until its wave is answered."""
+
+
+def batch_endpoint(model: Model) -> BatchEndpoint:
+    """The batch endpoint of a model; refused where its provider has none."""
+    if not isinstance(model, HasBatches):
+        raise UsageError(
+            f"--batch: {model.name} has no batch endpoint (OpenAI's, Anthropic's or a compatible one)"
+        )
+    return model.batches()
+
+
+class BatchExecutor(LocalExecutor):
+    """Plays units with models that answer in batches."""
+
+    def __init__(
+        self,
+        models: Mapping[str, Model],
+        library: Library,
+        call_settings: CallSettings,
+        cache: Path | None,
+        pace: Pace,
+    ) -> None:
+        self._endpoints = {model.name: batch_endpoint(model) for model in models.values()}
+        super().__init__(models, library, call_settings, cache)
+        self._pace = pace
+        self._desk: Desk | None = None
+
+    async def open(self) -> None:
+        """Ask every service whether it has a batch endpoint."""
+        await super().open()
+        for endpoint in self._endpoints.values():
+            await check(endpoint, self.call_settings.retry)
+
+    async def start(self, session: Session) -> None:
+        """Take up the batches of earlier sessions."""
+        session.journal.keep_batches()
+        ledger = Ledger(session.journal)
+        settings = self.call_settings
+        services = {
+            name: Service(endpoint, ledger, settings.retry, self._pace)
+            for name, endpoint in self._endpoints.items()
+        }
+        purse = Purse(session.plan.budget, session.tally, settings.prices)
+        self._desk = Desk(services, ledger, session.tally, purse)
+        await super().start(session)
+        await self._desk.start()
+
+    def _make_gate(self, session: Session) -> RunGate:
+        return BatchGate(session.tally, session.plan.budget, self._stopping)
+
+    def _open_gate(self, gate: RunGate, model: Model, most: int) -> None:  # noqa: ARG002
+        gate.open(model.name, MOST, MOST)
+
+    def _make_caller(self, session: Session, gate: RunGate) -> Caller:
+        settings = self.call_settings
+        assert self._desk is not None
+        return BatchCaller(
+            self._desk, session.journal, session.tally, gate, self._stopping, settings.retry, self._cache,
+            settings.prices,
+        )  # fmt: skip
+
+    def capacity(self) -> int:
+        """As many matches as memory is meant to hold; ``max_connections`` makes it fewer."""
+        return self.call_settings.max_connections or MATCHES
+
+    async def play(self, assignment: Assignment) -> UnitEnd:
+        """Play one unit."""
+        assert self._desk is not None
+        self._desk.enter()
+        try:
+            return await super().play(assignment)
+        finally:
+            self._desk.leave()
+
+    def stop(self) -> None:
+        """Send no more batches; those under way are left to their services, and resuming collects them."""
+        super().stop()
+        if self._desk is not None:
+            self._desk.stop()
+
+    async def close(self) -> None:
+        """End what waits for batches."""
+        if self._desk is not None:
+            await self._desk.close()
+        for endpoint in self._endpoints.values():
+            await endpoint.close()
+        await super().close()

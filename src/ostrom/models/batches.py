@@ -1,0 +1,248 @@
+"""What a batch endpoint is: many requests sent together, answered within a day at a lower price.
+
+A client whose service has one offers a method ``batches()``. Every method of an endpoint makes one exchange and raises
+a ModelError; when to try again, and what was paid for, is the engine's concern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+
+import orjson
+
+from ostrom.errors import MalformedReply, ModelError, UsageError
+from ostrom.models.base import Reply, Request
+from ostrom.models.connection import Route
+from ostrom.models.transport import Transport
+
+LARGEST_RESULTS = 1 << 30
+"""The most bytes of results that are read at once."""
+BATCH_TIMEOUT = 600.0
+"""Seconds that one exchange may take at least: files are large."""
+PAGES, PER_PAGE = 100, 100
+"""Bounds of a listing."""
+
+
+class BatchRequest(NamedTuple):
+    """One request of a batch."""
+
+    id: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class BatchProblem:
+    """Why a batch was not accepted by the service after it had been created."""
+
+    code: str
+    message: str
+    line: int | None = None
+    """The line of the input file it is about, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStatus:
+    """What a service says about a batch."""
+
+    id: str
+    ended: bool
+    how: str
+    """In the service's own word: in_progress, completed, expired, ..."""
+    total: int | None = None
+    """How many requests it has."""
+    ran: int | None = None
+    """How many of them were run, well or not."""
+    created: float | None = None
+    """When it was created, by the clock of the service, in seconds."""
+    input: str | None = None
+    """The uploaded file that it was made from."""
+    marker: str | None = None
+    outputs: tuple[str, ...] = ()
+    """What its results can be read from."""
+    problems: tuple[BatchProblem, ...] = field(default=())
+
+
+class Line(NamedTuple):
+    """One line of results: what became of a request."""
+
+    id: str
+    kind: Literal["reply", "error", "unrun", "bad"]
+    """``unrun``: the request expired or was cancelled; ``bad``: a reply that cannot be read."""
+    document: Any
+    status: int = 200
+
+
+class Wanted(NamedTuple):
+    """What is known about a batch whose creation had no clear answer."""
+
+    marker: str
+    file: str | None
+    requests: int
+    since: float | None
+    """The creation time of the newest batch that was there before."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLimits:
+    """How much one batch may hold."""
+
+    requests: int
+    bytes: int
+
+
+class BatchEndpoint(Protocol):
+    """The batch endpoint of a model's service."""
+
+    who: str
+    limits: BatchLimits
+
+    def encode(self, request: Request) -> bytes:
+        """The body of one request. Raises a ModelError."""
+        ...
+
+    def read(self, line: Line, request: Request) -> Reply:
+        """The reply in a line of results; one that reports an error raises it as a ModelError."""
+        ...
+
+    async def upload(self, marker: str, requests: Sequence[BatchRequest]) -> str | None:
+        """Store the requests, where the service wants that first; gives the name of the file."""
+        ...
+
+    async def create(self, marker: str, file: str | None, requests: Sequence[BatchRequest]) -> BatchStatus:
+        """Create a batch. After an error it may exist all the same: ``is_ours`` recognises it in a listing."""
+        ...
+
+    async def retrieve(self, batch: str) -> BatchStatus:
+        """What has become of a batch."""
+        ...
+
+    async def cancel(self, batch: str) -> None:
+        """Ask the service to run no more requests of a batch."""
+        ...
+
+    async def page(
+        self, after: str | None = None, count: int = PER_PAGE
+    ) -> tuple[list[BatchStatus], str | None]:
+        """Batches of the account, and where the next page begins."""
+        ...
+
+    def is_ours(self, found: BatchStatus, wanted: Wanted) -> bool:
+        """Whether a listed batch is, or may be, the one that ``create`` was to make."""
+        ...
+
+    async def results(self, found: BatchStatus, output: str) -> list[Line]:
+        """The lines of one file of results; a line that is no JSON is left out."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
+@runtime_checkable
+class HasBatches(Protocol):
+    """A model whose service may have a batch endpoint."""
+
+    def batches(self) -> BatchEndpoint:
+        """Its batch endpoint."""
+        ...
+
+
+class BatchWire:
+    """What both wires share: exchanges of JSON documents, listings, results line by line."""
+
+    transport: Transport
+    root: str
+    """Where batches are listed and created, below the address."""
+    who: str
+
+    async def json(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+        """One exchange of JSON objects."""
+        payload = b"" if body is None else body if isinstance(body, bytes) else orjson.dumps(body)
+        response = await self.transport.exchange(Route(method, path), payload)
+        try:
+            document = orjson.loads(response.body)
+        except orjson.JSONDecodeError:
+            document = None
+        if not isinstance(document, dict):
+            raise MalformedReply(f"{self.who} sent no JSON object from {path.partition('?')[0]}")
+        return document
+
+    async def listed(self, path: str) -> tuple[list[dict[str, Any]], str | None]:
+        """One page of a listing, and the last identifier on it where there are more."""
+        document = await self.json("GET", path)
+        data = document.get("data")
+        if not isinstance(data, list) or not all(isinstance(entry, dict) for entry in data):
+            raise MalformedReply(f"{self.who} sent a listing of batches without data")
+        last = document.get("last_id") or (data[-1].get("id") if data else None)
+        return data, str(last) if document.get("has_more") and data and last else None
+
+    def readable(
+        self, data: list[dict[str, Any]], status: Callable[[dict[str, Any]], BatchStatus]
+    ) -> list[BatchStatus]:
+        """The batches of a page that can be read; one of somebody else's making may be of another shape."""
+        found = []
+        for entry in data:
+            with suppress(MalformedReply):
+                found.append(status(entry))
+        return found
+
+    async def lines(self, path: str, largest: int) -> list[dict[str, Any]]:
+        """The JSON objects in a file of results; whatever else stands there is left out."""
+        response = await self.transport.exchange(Route("GET", path), largest=largest)
+        found = []
+        for text in response.body.split(b"\n"):
+            try:
+                document = orjson.loads(text) if text.strip() else None
+            except orjson.JSONDecodeError:
+                continue
+            if isinstance(document, dict) and isinstance(document.get("custom_id"), str):
+                found.append(document)
+        return found
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self.transport.close()
+
+
+def largest_results(requests: int | None) -> int:
+    """A bound of a file of results: 256 KiB a request and 64 MiB, at most 1 GiB.
+
+    >>> largest_results(16) >> 20, largest_results(None) >> 20
+    (68, 1024)
+    """
+    return LARGEST_RESULTS if requests is None else min(LARGEST_RESULTS, (64 << 20) + (requests << 18))
+
+
+def count(value: object) -> int | None:
+    """A count in a document of a service, if it is one."""
+    return value if type(value) is int and value >= 0 else None
+
+
+def identifier(document: Mapping[str, Any], who: str) -> str:
+    """The identifier of a batch or a file; it becomes part of a path, so it may hold no other characters."""
+    found = document.get("id")
+    if not isinstance(found, str) or not is_identifier(found):
+        raise MalformedReply(f"{who} sent no usable identifier")
+    return found
+
+
+def is_identifier(text: str) -> bool:
+    """Whether a text can be the identifier of a batch or a file.
+
+    >>> is_identifier("batch_abc-123"), is_identifier("../models")
+    (True, False)
+    """
+    return (
+        0 < len(text) <= 256
+        and all(c.isascii() and (c.isalnum() or c in "-_.:") for c in text)
+        and ".." not in text
+    )
+
+
+def no_endpoint(who: str, error: ModelError) -> UsageError:
+    """What is said where a service has no batch endpoint."""
+    return UsageError(f"{who} has no batch endpoint ({error.status}): run without --batch")

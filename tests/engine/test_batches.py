@@ -1,0 +1,162 @@
+"""Played in batches: the same tables as played directly, each request paid for once."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostrom.engine.batching.ledger import read_batches
+from ostrom.engine.batching.pace import Pace
+from ostrom.engine.retries import RetryPolicy
+from ostrom.engine.runner import Options, Result, Runner
+from ostrom.errors import RunError
+from ostrom.studies.run import open_run, play
+from ostrom.studies.schema import StudyFile
+from ostrom.testing.batches import BatchFaults
+from ostrom.testing.faults import Faults
+from ostrom.testing.server import LoopbackServer
+from ostrom.testing.tables import tables
+
+QUICK = RetryPolicy(tries=12, first=0.001, longest=0.02)
+PACE = Pace(first=0.01, longest=0.05)
+Small = Callable[..., StudyFile]
+
+
+def batched(**more: Any) -> Options:
+    return Options(retry=QUICK, batch=PACE, **more)
+
+
+def types_of(model: str, **settings: Any) -> dict[str, Any]:
+    return {
+        "model": {"model": model, "settings": settings} if settings else {"model": model},
+        "tft": "tit_for_tat",
+    }
+
+
+def both(server: LoopbackServer, study: StudyFile, runs: Path) -> tuple[Result, Path, Path]:
+    """A study played directly, then in batches."""
+    quiet, server.faults = server.faults, Faults()
+    play(study, runs=runs / "direct", options=Options(retry=QUICK))
+    server.faults = quiet
+    result = play(study, runs=runs / "batched", options=batched())
+    return result, runs / "direct" / "small", runs / "batched" / "small"
+
+
+def paid(run: Path) -> int:
+    with open_run(run) as opened:
+        return sum(call["error"] is None for call in opened.rows.calls())
+
+
+def decisions(run: Path) -> list[Any]:
+    with open_run(run) as opened:
+        return list(opened.rows.decisions())
+
+
+@pytest.fixture(params=["openai", "anthropic"])
+def wire(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def study_for(wire: str, server: LoopbackServer, small: Small, **changes: Any) -> StudyFile:
+    if wire == "openai":
+        return small(types=types_of(server.model), **changes)
+    return small(types=types_of("anthropic/claude-test", base_url=server.origin), **changes)
+
+
+def test_the_tables_are_those_of_the_direct_run(small: Small, runs: Path, wire: str) -> None:
+    with LoopbackServer() as server:
+        result, direct, batched_run = both(server, study_for(wire, server, small), runs)
+        assert result.complete
+        assert tables(batched_run, runs / "b") == tables(direct, runs / "a")
+        assert server.batches.stats()["billed"] == paid(batched_run)
+        # Six rounds, all matches side by side: six waves.
+        assert len(server.batches.batches) == 6
+    with open_run(batched_run) as run:
+        assert {batch.state for batch in read_batches(run.journal).values()} == {"settled"}
+        assert {call["source"] for call in run.rows.calls()} == {"batch"}
+
+
+HTTP = ("rate_limit", "server_error", "reset", "cut_body", "malformed", "wrong_schema", "overloaded")
+LINES = ("line_error", "line_missing", "line_malformed", "line_double", "line_unknown")
+WAYS = ("late_error", "failed", "expired", "cancelled")
+
+
+@pytest.mark.parametrize("kinds", [HTTP, LINES, WAYS], ids=["http", "lines", "ways"])
+def test_whatever_goes_wrong_is_mended_and_paid_for_once(
+    small: Small, runs: Path, wire: str, kinds: tuple[str, ...]
+) -> None:
+    if wire == "anthropic":
+        kinds = tuple(
+            kind for kind in kinds if kind != "failed"
+        )  # its batches are checked when they are made
+    rates = dict.fromkeys(kinds, 0.3 / len(kinds) if kinds[0] in HTTP else 0.15)
+    faults = Faults(rates if kinds[0] in HTTP else {}, retry_after="0.01")
+    with LoopbackServer(faults=faults, batch_faults=BatchFaults({} if faults.rates else rates)) as server:
+        study = study_for(wire, server, small, seeds=3)
+        result, direct, batched_run = both(server, study, runs)
+        assert result.complete, result.why
+        assert decisions(batched_run) == decisions(direct)
+        assert server.batches.stats()["billed"] == paid(batched_run)
+        assert len(server.fault_counts if faults.rates else server.batches.met) >= len(kinds) - 2
+
+
+def stop_when(seen: Callable[[], bool]) -> Any:
+    async def watch(runner: Runner) -> None:
+        while not seen():
+            await asyncio.sleep(0.005)
+        runner.stop("interrupted", interrupted=True)
+
+    return watch
+
+
+def test_a_stopped_run_leaves_its_batch_and_resuming_collects_it(small: Small, runs: Path, wire: str) -> None:
+    with LoopbackServer(batch_faults=BatchFaults(seconds=0.4)) as server:
+        study = study_for(
+            wire, server, small, vary={}, seeds=1, mechanism={"name": "repetition", "rounds": 2}
+        )
+        watch = stop_when(lambda: bool(server.batches.batches))
+        stopped = play(study, runs=runs, options=batched(), watch=watch)
+        assert not stopped.complete and stopped.interrupted
+        with pytest.raises(RunError, match="1 batches are under way"):
+            play(study, runs=runs, options=Options(retry=QUICK))
+        assert play(study, runs=runs, options=batched()).complete
+        assert len(server.batches.batches) == 2
+        assert server.batches.stats()["billed"] == paid(runs / "small")
+
+
+KILLED = """
+import sys
+from ostrom.engine.batching.pace import Pace
+from ostrom.engine.retries import RetryPolicy
+from ostrom.engine.runner import Options
+from ostrom.studies.load import load_study
+from ostrom.studies.run import play
+options = Options(retry=RetryPolicy(first=0.001, longest=0.01), batch=Pace(first=0.01, longest=0.05))
+sys.exit(0 if play(load_study(sys.argv[1]), runs=sys.argv[2], options=options).complete else 1)
+"""
+
+
+def test_killed_at_the_moment_of_creation_it_finds_its_batch(small: Small, runs: Path, wire: str) -> None:
+    """The server makes the batch and the client is dead before it hears of that."""
+    with LoopbackServer() as server:
+        study = study_for(
+            wire, server, small, vary={}, seeds=1, mechanism={"name": "repetition", "rounds": 2}
+        )
+        file = runs.with_suffix(".yaml")
+        file.write_text(study.model_dump_json(exclude_unset=True))
+        process = subprocess.Popen([sys.executable, "-c", KILLED, str(file), str(runs)])
+        server.batches.made = process.kill
+        process.wait(60)
+        server.batches.made = lambda: None
+        with open_run(runs / "small") as run:
+            assert [batch.id for batch in read_batches(run.journal).values()] == [None]
+        result = play(study, runs=runs, options=batched())
+        assert result.complete
+        assert len(server.batches.batches) == 2
+        assert server.batches.stats()["billed"] == paid(runs / "small")
