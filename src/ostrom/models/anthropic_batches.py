@@ -23,7 +23,7 @@ from ostrom.models.batches import (
     BatchRequest,
     BatchStatus,
     BatchWire,
-    Line,
+    ResultLine,
     Wanted,
     count,
     identifier,
@@ -50,7 +50,7 @@ class AnthropicBatches(BatchWire):
         self.transport, self.encode = transport, encode
         self.who = transport.who
 
-    def read(self, line: Line, request: Request) -> Reply:
+    def read(self, line: ResultLine, request: Request) -> Reply:
         """The reply in a line of results."""
         who, secrets = self.who, self.transport.secrets
         if line.kind == "error":
@@ -93,7 +93,7 @@ class AnthropicBatches(BatchWire):
         recent = since is None or found.created is None or found.created >= since
         return recent and found.total in (None, wanted.requests)
 
-    async def results(self, found: BatchStatus, output: str) -> list[Line]:
+    async def results(self, found: BatchStatus, output: str) -> list[ResultLine]:
         """The lines of the results."""
         path = f"{self.root}/{output}/results"
         return [_line(entry) for entry in await self.lines(path, largest_results(found.total))]
@@ -118,22 +118,22 @@ class AnthropicBatches(BatchWire):
         )
 
 
-def _line(entry: dict[str, Any]) -> Line:
+def _line(entry: dict[str, Any]) -> ResultLine:
     name, result = entry["custom_id"], entry.get("result")
     if not isinstance(result, dict):
-        return Line(name, "bad", None)
+        return ResultLine(name, "bad", None)
     kind = result.get("type")
     if kind in ("canceled", "cancelled", "expired"):
-        return Line(name, "unrun", None)
+        return ResultLine(name, "unrun", None)
     if kind == "succeeded" and isinstance(message := result.get("message"), dict):
-        return Line(name, "reply" if isinstance(message.get("content"), list) else "bad", message)
+        return ResultLine(name, "reply" if isinstance(message.get("content"), list) else "bad", message)
     if kind == "errored":
         error = result.get("error")
         if isinstance(error, dict) and isinstance(error.get("error"), dict):
             error = error["error"]  # the error stands in a whole error response
         code = error.get("type") if isinstance(error, dict) else None
-        return Line(name, "error", error, STATUS.get(str(code), 500))
-    return Line(name, "bad", None)
+        return ResultLine(name, "error", error, STATUS.get(str(code), 500))
+    return ResultLine(name, "bad", None)
 
 
 def _time(text: object) -> float | None:

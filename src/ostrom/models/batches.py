@@ -65,7 +65,7 @@ class BatchStatus:
     problems: tuple[BatchProblem, ...] = field(default=())
 
 
-class Line(NamedTuple):
+class ResultLine(NamedTuple):
     """One line of results: what became of a request."""
 
     id: str
@@ -103,7 +103,7 @@ class BatchEndpoint(Protocol):
         """The body of one request. Raises a ModelError."""
         ...
 
-    def read(self, line: Line, request: Request) -> Reply:
+    def read(self, line: ResultLine, request: Request) -> Reply:
         """The reply in a line of results; one that reports an error raises it as a ModelError."""
         ...
 
@@ -133,7 +133,7 @@ class BatchEndpoint(Protocol):
         """Whether a listed batch is, or may be, the one that ``create`` was to make."""
         ...
 
-    async def results(self, found: BatchStatus, output: str) -> list[Line]:
+    async def results(self, found: BatchStatus, output: str) -> list[ResultLine]:
         """The lines of one file of results; a line that is no JSON is left out."""
         ...
 

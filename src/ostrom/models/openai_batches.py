@@ -21,7 +21,7 @@ from ostrom.models.batches import (
     BatchRequest,
     BatchStatus,
     BatchWire,
-    Line,
+    ResultLine,
     Wanted,
     count,
     identifier,
@@ -50,7 +50,7 @@ class OpenAIBatches(BatchWire):
         self.transport, self._endpoint, self.encode = transport, endpoint, encode
         self.who = transport.who
 
-    def read(self, line: Line, request: Request) -> Reply:
+    def read(self, line: ResultLine, request: Request) -> Reply:
         """The reply in a line of results."""
         who, secrets = self.who, self.transport.secrets
         if line.kind == "error" and line.status != 200:
@@ -116,7 +116,7 @@ class OpenAIBatches(BatchWire):
         """By the marker in its metadata or by the file it was made from, which no other batch has."""
         return found.marker == wanted.marker or (wanted.file is not None and found.input == wanted.file)
 
-    async def results(self, found: BatchStatus, output: str) -> list[Line]:
+    async def results(self, found: BatchStatus, output: str) -> list[ResultLine]:
         """The lines of an output or error file."""
         return [
             _line(entry)
@@ -149,19 +149,19 @@ class OpenAIBatches(BatchWire):
         )
 
 
-def _line(entry: dict[str, Any]) -> Line:
+def _line(entry: dict[str, Any]) -> ResultLine:
     name, response, error = entry["custom_id"], entry.get("response"), entry.get("error")
     if isinstance(response, dict) and isinstance(response.get("body"), dict):
         body, status = response["body"], response.get("status_code")
         if status in (None, 200):
             if body.get("error"):
-                return Line(name, "error", body["error"])
-            return Line(name, "reply" if isinstance(body.get("choices"), list) else "bad", body)
+                return ResultLine(name, "error", body["error"])
+            return ResultLine(name, "reply" if isinstance(body.get("choices"), list) else "bad", body)
         if type(status) is int and 300 <= status <= 599:
-            return Line(name, "error", body, status)
+            return ResultLine(name, "error", body, status)
     if isinstance(error, dict):
-        return Line(name, "unrun" if str(error.get("code")).lower() in UNRUN else "error", error)
-    return Line(name, "bad", None)
+        return ResultLine(name, "unrun" if str(error.get("code")).lower() in UNRUN else "error", error)
+    return ResultLine(name, "bad", None)
 
 
 def _problems(errors: Any) -> tuple[BatchProblem, ...]:

@@ -13,14 +13,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ostrom.engine.batching.calls import WaveCall
-from ostrom.engine.batching.ledger import Batch, Ledger
+from ostrom.engine.batching.ledger import JournaledBatch, Ledger
 from ostrom.engine.batching.purse import Purse
-from ostrom.engine.batching.service import Lost, Service, unanswered
+from ostrom.engine.batching.service import BatchService, Lost, unanswered
 from ostrom.engine.gate import Stopped
 from ostrom.engine.plan import Tally
 from ostrom.errors import ModelError, OstromError, RequestRefused
 from ostrom.models.base import Request
-from ostrom.models.batches import BatchRequest, BatchStatus, Line
+from ostrom.models.batches import BatchRequest, BatchStatus, ResultLine
 from ostrom.models.failures import one_line
 
 logger = logging.getLogger("ostrom.batches")
@@ -39,11 +39,11 @@ OVERHEAD = 256
 class _Open:
     """A batch that is not settled."""
 
-    batch: Batch
+    batch: JournaledBatch
     left: set[bytes]
     """Keys whose replies are not in the journal yet."""
     calls: dict[bytes, WaveCall] = field(default_factory=dict)
-    lines: dict[bytes, Line] | None = None
+    lines: dict[bytes, ResultLine] | None = None
     """The results that nobody has asked for yet, once they are there."""
     work: asyncio.Task[None] | None = None
 
@@ -51,7 +51,9 @@ class _Open:
 class Desk:
     """All calls of a run that is played in batches."""
 
-    def __init__(self, services: Mapping[str, Service], ledger: Ledger, tally: Tally, purse: Purse) -> None:
+    def __init__(
+        self, services: Mapping[str, BatchService], ledger: Ledger, tally: Tally, purse: Purse
+    ) -> None:
         self.services, self.ledger, self.tally, self.purse = services, ledger, tally, purse
         self._queue: dict[str, deque[WaveCall]] = {model: deque() for model in services}
         self._waiting: Counter[int] = Counter()
@@ -179,7 +181,7 @@ class Desk:
         else:
             self._waiting[call.unit] -= 1
 
-    def _answer(self, call: WaveCall, line: Line) -> None:
+    def _answer(self, call: WaveCall, line: ResultLine) -> None:
         self._no_longer_waits(call)
         try:
             call.answer(self.services[call.model].endpoint.read(line, call.request))

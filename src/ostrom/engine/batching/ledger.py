@@ -19,7 +19,7 @@ KEY = 16
 
 
 @dataclass(slots=True, eq=False)
-class Batch:
+class JournaledBatch:
     """One batch of a run."""
 
     number: int
@@ -73,16 +73,16 @@ class Ledger:
         self.journal = journal
         self.batches = read_batches(journal)
 
-    def plan(self, model: str, keys: list[bytes]) -> Batch:
+    def plan(self, model: str, keys: list[bytes]) -> JournaledBatch:
         """A new batch; it is durable after the next ``flush``."""
         number = max(self.batches, default=0) + 1
-        batch = Batch(number, model, secrets.token_hex(8), keys, time.time())
+        batch = JournaledBatch(number, model, secrets.token_hex(8), keys, time.time())
         told = {"model": model, "marker": batch.marker}
         self.journal.batch(number, batch.at, "planned", told, b"".join(keys))
         self.batches[number] = batch
         return batch
 
-    def tell(self, batch: Batch, event: str, **told: Any) -> None:
+    def tell(self, batch: JournaledBatch, event: str, **told: Any) -> None:
         """Something happened to a batch."""
         self.journal.batch(batch.number, time.time(), event, told)
         batch.take(event, told)
@@ -96,13 +96,13 @@ class Ledger:
         return {batch.id for batch in self.batches.values() if batch.id is not None}
 
 
-def read_batches(journal: Journal) -> dict[int, Batch]:
+def read_batches(journal: Journal) -> dict[int, JournaledBatch]:
     """All batches of a run, by number; the keys of settled ones are left out."""
-    found: dict[int, Batch] = {}
+    found: dict[int, JournaledBatch] = {}
     for number, at, event, told, keys in journal.batches():
         if event == "planned":
             each = [keys[start : start + KEY] for start in range(0, len(keys), KEY)]
-            found[number] = Batch(number, told["model"], told["marker"], each, at)
+            found[number] = JournaledBatch(number, told["model"], told["marker"], each, at)
         elif number in found:
             found[number].take(event, {**told, "at": at})
     return found

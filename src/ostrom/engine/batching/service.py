@@ -9,11 +9,19 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
-from ostrom.engine.batching.ledger import Batch, Ledger
+from ostrom.engine.batching.ledger import JournaledBatch, Ledger
 from ostrom.engine.batching.pace import Pace
 from ostrom.engine.retries import RetryPolicy
 from ostrom.errors import ModelError, RequestRefused, ServerFailed
-from ostrom.models.batches import PAGES, BatchEndpoint, BatchRequest, BatchStatus, Line, Wanted, no_endpoint
+from ostrom.models.batches import (
+    PAGES,
+    BatchEndpoint,
+    BatchRequest,
+    BatchStatus,
+    ResultLine,
+    Wanted,
+    no_endpoint,
+)
 
 logger = logging.getLogger("ostrom.batches")
 T = TypeVar("T")
@@ -59,7 +67,7 @@ class Lost(Exception):
     """The service does not know a batch that it had made."""
 
 
-class Service:
+class BatchService:
     """The batch endpoint of one model, with retries and the journal."""
 
     def __init__(self, endpoint: BatchEndpoint, ledger: Ledger, retry: RetryPolicy, pace: Pace) -> None:
@@ -79,7 +87,7 @@ class Service:
 
     # -- making --------------------------------------------------------------------------------------
 
-    async def make(self, batch: Batch, requests: Sequence[BatchRequest]) -> None:
+    async def make(self, batch: JournaledBatch, requests: Sequence[BatchRequest]) -> None:
         """Make a planned batch at the service, exactly once.
 
         Whatever a service answers to ``create`` except a plain refusal, the batch may exist: it is looked for in the
@@ -109,7 +117,7 @@ class Service:
                 await ledger.flush()
                 return
 
-    async def find(self, batch: Batch) -> bool:
+    async def find(self, batch: JournaledBatch) -> bool:
         """Look for a batch whose creation had no clear answer; whether it exists."""
         others = (self.ledger.claimed() - {batch.id}) | batch.refuted
         wanted = Wanted(batch.marker, batch.file, len(batch.keys), batch.since)
@@ -137,7 +145,7 @@ class Service:
 
     # -- waiting -------------------------------------------------------------------------------------
 
-    async def wait(self, batch: Batch) -> BatchStatus:
+    async def wait(self, batch: JournaledBatch) -> BatchStatus:
         """Poll until the batch has ended. Raises Lost where the service has none of that name."""
         assert batch.id is not None
         polls = failures = absent = 0
@@ -165,13 +173,13 @@ class Service:
 
     # -- reading -------------------------------------------------------------------------------------
 
-    async def read(self, batch: Batch, ended: BatchStatus) -> dict[bytes, Line]:
+    async def read(self, batch: JournaledBatch, ended: BatchStatus) -> dict[bytes, ResultLine]:
         """What became of each request of a batch that has ended, by key.
 
         A request without a readable line may have been paid for: the results are read again before that is believed.
         """
         keys = {batch.request_id(key): key for key in batch.keys}
-        found: dict[bytes, Line] = {}
+        found: dict[bytes, ResultLine] = {}
         strange = 0
         for reading in range(1, self.pace.readings + 1):
             for output in ended.outputs:
@@ -199,7 +207,7 @@ RANK = {"bad": 0, "unrun": 1, "error": 2, "reply": 3}
 """Where a request has several lines, the best one counts."""
 
 
-def _whole(found: dict[bytes, Line], asked: int, ended: BatchStatus) -> bool:
+def _whole(found: dict[bytes, ResultLine], asked: int, ended: BatchStatus) -> bool:
     """Whether every request has its line, or at least every one that the service says it has run."""
     kinds = Counter(line.kind for line in found.values())
     ran = kinds["reply"] + kinds["error"]
@@ -208,6 +216,6 @@ def _whole(found: dict[bytes, Line], asked: int, ended: BatchStatus) -> bool:
     return not kinds["bad"] and (len(found) == asked or (ended.ran is not None and ran >= ended.ran))
 
 
-def unanswered(batch: Batch) -> ServerFailed:
+def unanswered(batch: JournaledBatch) -> ServerFailed:
     """The error of a request that its batch did not answer."""
     return ServerFailed(f"batch {batch.id} ended ({batch.how}) without a reply to this request")

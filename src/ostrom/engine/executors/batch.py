@@ -10,7 +10,7 @@ from ostrom.engine.batching.desk import Desk
 from ostrom.engine.batching.ledger import Ledger
 from ostrom.engine.batching.pace import Pace
 from ostrom.engine.batching.purse import Purse
-from ostrom.engine.batching.service import Service, check
+from ostrom.engine.batching.service import BatchService, check
 from ostrom.engine.caller import Caller
 from ostrom.engine.executors.base import Assignment, CallSettings, Session, UnitEnd
 from ostrom.engine.executors.local import LocalExecutor
@@ -61,7 +61,7 @@ class BatchExecutor(LocalExecutor):
         ledger = Ledger(session.journal)
         settings = self.call_settings
         services = {
-            name: Service(endpoint, ledger, settings.retry, self._pace)
+            name: BatchService(endpoint, ledger, settings.retry, self._pace)
             for name, endpoint in self._endpoints.items()
         }
         purse = Purse(session.plan.budget, session.tally, settings.prices)
