@@ -283,18 +283,24 @@ def _arguments() -> Any:
     parser.add_argument("--latency", type=float, default=0.0, help="seconds; the median with --sigma")
     parser.add_argument("--sigma", type=float, default=0.0, help="spread of log-normal latency")
     parser.add_argument("--fault", action="append", default=[], metavar="KIND=RATE")
+    parser.add_argument("--batch-fault", action="append", default=[], metavar="KIND=RATE")
+    parser.add_argument("--batch-seconds", type=float, default=0.0, help="how long a batch takes")
     parser.add_argument("--retry-after", default="1", help="value of the Retry-After header")
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 
 
 async def _serve(options: Any) -> None:
-    rates = {kind: float(rate) for kind, _, rate in (text.partition("=") for text in options.fault)}
+    rates, batch_rates = (
+        {kind: float(rate) for kind, _, rate in (text.partition("=") for text in texts)}
+        for texts in (options.fault, options.batch_fault)
+    )
     server = LoopbackServer(
         faults=Faults(rates, seed=options.seed, retry_after=options.retry_after),
         latency=Latency(options.latency, options.sigma, options.seed),
         record=False,
         port=options.port,
+        batch_faults=BatchFaults(batch_rates, options.batch_seconds, options.seed),
     )
     listening = await server.listen()
     print(server.url, flush=True)
