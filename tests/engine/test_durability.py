@@ -20,6 +20,7 @@ from ostrom.engine.match import Calls, LiveMatch
 from ostrom.engine.plan import Tally, Unit
 from ostrom.errors import RunError
 from ostrom.games import build_game
+from ostrom.mechanisms.catalog.none import NoMechanism
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
 
 
@@ -91,7 +92,8 @@ def match(log: Log, agents: list[Slow]) -> LiveMatch:
             log.events.append(f"rules saw {step}")
         return cast("Outcome", None)
 
-    unit = cast("Unit", type("U", (), {"index": 0, "first": 0, "streams": None})())
+    rules = NoMechanism()
+    unit = cast("Unit", type("U", (), {"index": 0, "first": 0, "streams": None, "mechanism": rules})())
     return LiveMatch(
         unit, cast("Play", play()), cast("list[Agent]", agents), log, cast("Calls", None), Tally()
     )

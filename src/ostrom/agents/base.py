@@ -41,6 +41,10 @@ class DecisionContext(Protocol):
         """The answers of this player to earlier questions of that name in this match, oldest first."""
         ...
 
+    def earlier_turns(self) -> list[Answer]:
+        """The answers of this player in this match that left a turn in its dialogue, oldest first."""
+        ...
+
     def count_invalid(self, reason: str) -> None:
         """Count an answer that could not be read."""
         ...

@@ -50,6 +50,15 @@ class AgentConfig(BaseModel):
     system: str | None = Field(
         default=None, description="what is said in the role of the system: a file in systems/ or a text"
     )
+    conversation: Literal["prompt", "dialogue"] = Field(
+        default="prompt",
+        description="prompt: every decision is one self-contained prompt; dialogue: one chat per match, in which "
+        "memory decides which turns stay",
+    )
+    earlier_reasoning: Literal["kept", "dropped"] = Field(
+        default="kept",
+        description="of a dialogue: whether earlier replies stay as they were written, or their answers alone",
+    )
     persona: str | None = Field(default=None, description="who the player is: a file in personas/ or a text")
     persona_in: Literal["user", "system"] = Field(
         default="user", description="whether the persona is told in the question or in the role of the system"
@@ -87,6 +96,12 @@ class AgentConfig(BaseModel):
             raise ValueError(
                 "tree needs answer: choice or explained; a mixed strategy is drawn anew every time"
             )
+        if self.tree is not None and self.conversation == "dialogue":
+            raise ValueError(
+                "tree needs conversation: prompt; in a dialogue an answer depends on the replies before"
+            )
+        if self.earlier_reasoning == "dropped" and self.conversation == "prompt":
+            raise ValueError("earlier_reasoning: dropped needs conversation: dialogue, where replies stay")
         if self.persona_in == "system" and self.persona is None:
             raise ValueError("persona_in: system needs a persona to put there: set 'persona'")
         return self
@@ -110,6 +125,8 @@ class AgentConfig(BaseModel):
             "attributes"
         }
         later |= {"persona_in"} if self.persona_in == "user" else set()
+        later |= {"conversation"} if self.conversation == "prompt" else set()
+        later |= {"earlier_reasoning"} if self.earlier_reasoning == "kept" else set()
         dumped = self.model_dump(mode="json", exclude=later)
         if self.framing.wording is None:
             del dumped["framing"]["wording"]

@@ -8,6 +8,7 @@ from typing import Any
 
 from ostrom.agents.base import DecisionContext
 from ostrom.agents.config import AgentConfig
+from ostrom.agents.dialogue import Chat
 from ostrom.agents.explained import explained, is_explained, taken
 from ostrom.agents.policy import Declined, apply_policy
 from ostrom.agents.style import Style, styles
@@ -79,19 +80,22 @@ class LanguageAgent:
 
         ``shown`` takes the place of what memory shows; ``part`` names a question within the decision.
         """
-        prompt = self.prompt(decision, context, shown)
-        asked = self.opening(prompt)
+        chat = self.chat(decision, context) if shown is None else None
+        prompt = self.prompt(decision, context, shown) if chat is None else chat.prompt
+        asked = self.opening(prompt) if chat is None else chat.messages
         messages = asked
-        reason = ""
+        text = reason = ""
         for attempt in range(self.invalidity.retries + 1):
             try:
                 text, result = await self._once(
                     messages, prompt, decision.form, context, think, f"{part}try{attempt}"
                 )
             except Declined as refusal:
-                return self.give_up(decision, context, str(refusal), refused=True)
+                refused = self.give_up(decision, context, str(refusal), refused=True)
+                return refused if chat is None else chat.kept(refused, str(refusal))
             if isinstance(result, Answer):
-                return self.with_facts(result, prompt)
+                answer = self.with_facts(result, prompt)
+                return answer if chat is None else chat.kept(answer, text)
             reason = result.reason
             context.count_invalid(reason)
             messages = [
@@ -99,7 +103,8 @@ class LanguageAgent:
                 Message("assistant", text or self.renderer.nothing()),
                 Message("user", self.renderer.correction(reason, prompt.instruction)),
             ]
-        return self.give_up(decision, context, reason)
+        answer = self.give_up(decision, context, reason)
+        return answer if chat is None else chat.kept(answer, text)
 
     async def _once(
         self,
@@ -168,16 +173,25 @@ class LanguageAgent:
         """The notes that the player has written in this match, oldest first."""
         return [Note.from_answer(answer) for answer in context.earlier_answers(self.memory.asks)]
 
+    def shown(self, decision: Decision, context: DecisionContext) -> Shown:
+        """What memory shows of the past."""
+        return self.memory.show(
+            decision.view,
+            lambda number, purpose: context.draw(f"memory:{purpose}", number),
+            self._notes(context) if self._takes_notes else (),
+        )
+
     def prompt(self, decision: Decision, context: DecisionContext, shown: Shown | None = None) -> Prompt:
         """What the model is told: the view through memory and framing."""
-        if shown is None:
-            shown = self.memory.show(
-                decision.view,
-                lambda number, purpose: context.draw(f"memory:{purpose}", number),
-                self._notes(context) if self._takes_notes else (),
-            )
+        shown = self.shown(decision, context) if shown is None else shown
         order = context.draw("order") if self.config.framing.order == "shuffled" else None
         return self.renderer.prompt(decision, shown, order, self.config.facts)
+
+    def chat(self, decision: Decision, context: DecisionContext) -> Chat | None:
+        """The dialogue that asks; None where the decision is one prompt of its own."""
+        if self.config.conversation == "prompt" or decision.view.facts.get("alone"):
+            return None
+        return Chat(self, decision, context, self.shown(decision, context))
 
     @staticmethod
     def opening(prompt: Prompt) -> list[Message]:

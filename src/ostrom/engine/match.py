@@ -14,6 +14,7 @@ from ostrom.answers import Answer
 from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.questions import ReplayDiffers, asked, compare, compare_count
+from ostrom.engine.turns import Turns
 from ostrom.errors import InvalidAnswers
 from ostrom.mechanisms.protocol import Decision, Outcome, Play
 from ostrom.models.base import Model, Reply, Request
@@ -77,6 +78,7 @@ class LiveMatch:
         self._taken: dict[tuple[int, int], Agent] = {}
         self.journal, self.calls, self.tally = journal, calls, tally
         self.known: dict[Place, Journaled] = known or {}
+        self.turns = Turns(unit.mechanism.earlier, self.known)
         self._held, self._used = _decided(self.known), 0
         self.replies: Replies = replies or {}
         self.streams: Streams = unit.streams
@@ -135,7 +137,10 @@ class LiveMatch:
             for (place, _), answer in zip(live, await _all([work for _, work in live]), strict=True):
                 answers[place] = answer
             await self.journal.flush()
-        return [answer for answer in answers if answer is not None]
+        given = [answer for answer in answers if answer is not None]
+        for decision, answer in zip(decisions, given, strict=True):
+            self.turns.add(self.step, decision.player, answer)
+        return given
 
     def _compare(self, decisions: Sequence[Decision]) -> None:
         """Hold what the rules ask now against what was journaled, before anybody is asked."""
@@ -204,6 +209,7 @@ class _DecisionContext:
         if answer.reading in ("policy", "refused"):
             match.tally.policies += 1
         match.known[self.step, self.player, part] = (answer, complaints, None)
+        match.turns.add_within(self.step, self.player, answer)
         match.journal.answer(match.unit.index, self.step, self.player, part, answer, complaints)
         await match.journal.flush()
         return answer
@@ -214,6 +220,9 @@ class _DecisionContext:
             for (_, player, name), (answer, *_) in self.match.known.items()
             if player == self.player and name == part
         ]
+
+    def earlier_turns(self) -> list[Answer]:
+        return self.match.turns.before(self.step, self.player)
 
     def count_invalid(self, reason: str) -> None:  # noqa: ARG002
         self.complaints += 1

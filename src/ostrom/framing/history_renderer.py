@@ -32,7 +32,14 @@ class HistoryRenderer:
         self._game: Game | None = None
         self._around: dict[tuple[Any, ...], list[str]] = {}
 
-    def past(self, decision: Decision, shown: Shown, labels: Labels, values: Mapping[str, Any]) -> str:
+    def past(
+        self,
+        decision: Decision,
+        shown: Shown,
+        labels: Labels,
+        values: Mapping[str, Any],
+        file: str = "past.txt",
+    ) -> str:
         """All that is shown of the past; ``values`` are those of the whole prompt."""
         view, framing, counts = decision.view, self.framing, None
         if shown.counts is not None:
@@ -56,13 +63,13 @@ class HistoryRenderer:
             "gaps": shown.gaps,
             "counts": counts,
         }
-        asked = self.library.asked("past.txt")
+        asked = self.library.asked(file)
         if not lines or asked is None or not asked <= {*about, "rounds"}:
-            return self.library.fill("past.txt", {**values, **about, "rounds": "\n".join(lines)})
+            return self.library.fill(file, {**values, **about, "rounds": "\n".join(lines)})
         return self.library.fill_around(
             self._shelf(view.game, labels),
-            (*about.values(),),
-            "past.txt",
+            (file, *about.values()),
+            file,
             {"rounds": "\n".join(lines)},
             lambda: about,
         )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
+from ostrom.answers import Form, Text
 from ostrom.mechanisms.protocol import Decision
 from ostrom.values import value
 
@@ -88,3 +89,22 @@ class CachedPrompt:
             and self._note == note
             and self._extra is extra
         )
+
+
+def shifted(decision: Decision, before: int) -> Decision:
+    """The decision in a match that pretends to have had so many rounds before its first."""
+    if not before:
+        return decision
+    view = decision.view
+    facts = view.facts
+    if "rounds" in facts:
+        facts = {**facts, "rounds": facts["rounds"] + before}
+    return replace(decision, view=replace(view, round=view.round + before, facts=facts))
+
+
+def options_of(form: Form, named: Mapping[str, str]) -> dict[str, str]:
+    """Labels of a form's options in the order of naming; an option that is no action is its own label."""
+    if isinstance(form, Text):
+        return {}
+    known = {key: label for key, label in named.items() if key in form.options}
+    return {**known, **{key: key for key in form.options if key not in known}}

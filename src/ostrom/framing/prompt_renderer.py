@@ -15,7 +15,7 @@ from ostrom.framing.blocks import Blocks
 from ostrom.framing.config import Framing
 from ostrom.framing.history_renderer import HistoryRenderer
 from ostrom.framing.library import LIVE, Library, mark, put_in, split_marks
-from ostrom.framing.prompt import CachedPrompt, Prompt
+from ostrom.framing.prompt import CachedPrompt, Prompt, options_of, shifted
 from ostrom.framing.rules import TALK_MESSAGES, question_file, record_file, rules_files
 from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.formula import formula_of
@@ -59,7 +59,16 @@ class PromptRenderer:
 
     _fixed_names = frozenset(
         ("words", "units", "you", "others", "options", "labels", "common", "amount", "names", "seat", "role")
-        + ("game", "carried", "mechanism", "observer", "unnamed", "least_continuation", "equilibria")
+        + (
+            "earlier",
+            "game",
+            "carried",
+            "mechanism",
+            "observer",
+            "unnamed",
+            "least_continuation",
+            "equilibria",
+        )
     )
 
     def prompt(
@@ -68,12 +77,12 @@ class PromptRenderer:
         """The whole prompt of a decision; ``rng`` draws the order of the options where it is shuffled."""
         if decision.view.facts.get("alone"):
             return self._question_alone(decision, extra)
-        decision = self._titled(shifted(decision, shown.before))
+        decision = self.titled(shifted(decision, shown.before))
         view = decision.view
-        order = self._order(view.game, view.seat, rng)
+        order = self.order_of(view.game, view.seat, rng)
         page = self._pages.get(decision.kind)
         if page is None or not page.fits(decision, order, shown.note, extra):
-            page = self._pages[decision.kind] = self._page(decision, order, shown.note, extra)
+            page = self._pages[decision.kind] = self.page_of(decision, order, shown.note, extra)
         past = None
         live = {"round": view.round, "span": shown.span, "gaps": shown.gaps, "note": shown.note}
         if view.facts.get("repeated"):
@@ -84,7 +93,7 @@ class PromptRenderer:
         text = self._text(page, view.round, past)
         return Prompt(text, page.options, page.instruction, page.facts, page.system, page.stub, page.record)
 
-    def _page(
+    def page_of(
         self, decision: Decision, order: tuple[int, ...], note: str | None, extra: Mapping[str, Any]
     ) -> CachedPrompt:
         view, form = decision.view, decision.form
@@ -94,7 +103,7 @@ class PromptRenderer:
         named = {
             names[i]: labels[asked][i] for i in (order if len(names) == len(order) else range(len(names)))
         }
-        options = _options(form, named)
+        options = options_of(form, named)
         target = self.history_renderer.name(view, asked)
         values = self._values(view, order, {**extra, "kind": decision.kind, "target": target})
         if not self._lasting(view, form):
@@ -112,9 +121,11 @@ class PromptRenderer:
     def _question_alone(self, decision: Decision, extra: Mapping[str, Any]) -> Prompt:
         """A question that has nothing to do with the game: no rules, no past, nothing in the role of the system."""
         view, form = decision.view, decision.form
-        values = self._values(view, self._order(view.game, view.seat, None), {**extra, "kind": decision.kind})
+        values = self._values(
+            view, self.order_of(view.game, view.seat, None), {**extra, "kind": decision.kind}
+        )
         instruction = self._instruct(form, {}, values, self._answer_file(form))
-        question = self._question(decision, values)
+        question = self.question(decision, values)
         told = {**values, "past": None, "question": question, "instruction": instruction}
         return Prompt(self.library.fill("turn.txt", told), {}, instruction)
 
@@ -161,17 +172,24 @@ class PromptRenderer:
         self, page: CachedPrompt, decision: Decision, live: Mapping[str, Any], past: str | None
     ) -> Prompt:
         """A prompt whose files speak of the round, of what is remembered, or of each other: all of it made anew."""
-        fill, view, form = self.library.fill, decision.view, decision.form
+        values = self.live_values(page, decision, live, past)
+        return self.prompt_of(page, decision.form, values, self.library.fill("prompt.txt", values))
+
+    def live_values(
+        self, page: CachedPrompt, decision: Decision, live: Mapping[str, Any], past: str | None
+    ) -> dict[str, Any]:
+        fill, view = self.library.fill, decision.view
         values = {**page.values, **live}
-        instruction = self._instruct(form, page.options, values, self._answer_file(form))
-        question = self._question(decision, values)
+        instruction = self._instruct(decision.form, page.options, values, self._answer_file(decision.form))
+        question = self.question(decision, values)
         values |= self.blocks.all(view, page.order, values)
         values |= {"past": past, "question": question, "instruction": instruction}
-        values |= {"setup": fill(self._setup_file, values), "turn": fill("turn.txt", values)}
-        stub = fill("answers/stub.txt", {**values, **self._offered(form, page.options)})
-        text = fill("prompt.txt", values)
-        record = self._record(form, values)
-        return Prompt(text, page.options, instruction, page.facts, self._system(values), stub, record)
+        return values | {"setup": fill(self._setup_file, values), "turn": fill("turn.txt", values)}
+
+    def prompt_of(self, page: CachedPrompt, form: Form, values: Mapping[str, Any], text: str) -> Prompt:
+        stub = self.library.fill("answers/stub.txt", {**values, **self._offered(form, page.options)})
+        told = (values["instruction"], page.facts, self._system(values), stub, self._record(form, values))
+        return Prompt(text, page.options, *told)
 
     def _text(self, page: CachedPrompt, number: int, past: str | None) -> str:
         """The text of a page in some round. What surrounds the round and the past is made once."""
@@ -180,7 +198,7 @@ class PromptRenderer:
             page.pieces = self._pieces(page, past)
         if page.pieces is not None and past != "":
             return put_in(page.pieces, {"round": number, "past": past})
-        question = self._question(page.decision, {**page.values, "round": number})
+        question = self.question(page.decision, {**page.values, "round": number})
         holes = {"question": question, "instruction": page.instruction}
         if past is not None:
             holes["past"] = past
@@ -278,7 +296,7 @@ class PromptRenderer:
         """What a reply without any text is quoted as when it is asked for again."""
         return self.library.fill("answers/nothing.txt", {})
 
-    def _order(self, game: Game, seat: int, rng: np.random.Generator | None) -> tuple[int, ...]:
+    def order_of(self, game: Game, seat: int, rng: np.random.Generator | None) -> tuple[int, ...]:
         """The places of a seat's actions in the order of naming, drawn where it is shuffled."""
         if self.framing.order == "shuffled" and rng is not None:
             return tuple(int(i) for i in rng.permutation(len(game.actions[seat])))
@@ -314,6 +332,7 @@ class PromptRenderer:
             "names": names,
             "observer": bool(view.facts.get("observer")),
             "unnamed": self.framing.names == "other",
+            "earlier": False,
             "seat": view.seat,
             "role": view.game.roles[view.seat],
             "game": view.game,
@@ -323,7 +342,7 @@ class PromptRenderer:
             "equilibria": self.blocks.equilibria(view.game, names, labels),
         }
 
-    def _question(self, decision: Decision, values: Mapping[str, Any]) -> str:
+    def question(self, decision: Decision, values: Mapping[str, Any]) -> str:
         """The question in words, after what was said to the player where there is talk."""
         asked = self.library.fill(self._question_file(decision), values)
         talks = "talk" in decision.view.facts
@@ -382,7 +401,7 @@ class PromptRenderer:
                 "payoffs: formula needs payoffs that are linear in how many players choose one of two actions"
             )
         for seat in range(game.seats):
-            view = self._titled(
+            view = self.titled(
                 Decision(seat, "act", View(game, seat, "none"), Choice(game.actions[seat]))
             ).view
             values = self._values(view, range(len(game.actions[seat])), {})
@@ -394,7 +413,7 @@ class PromptRenderer:
                 return f"{error} (the game carries no such words)"
         return None
 
-    def _titled(self, decision: Decision) -> Decision:
+    def titled(self, decision: Decision) -> Decision:
         """The decision with seats called by the titles that the game carries, where the framing wants it."""
         view, names = decision.view, self.framing.names
         if names == "numbers" or view.names:
@@ -427,22 +446,3 @@ class PromptRenderer:
     def line(self, view: View, played: Round) -> str:
         """One round of the past as this seat reads it."""
         return self.history_renderer.line(view, played, self.labels(view.game))
-
-
-def shifted(decision: Decision, before: int) -> Decision:
-    """The decision in a match that pretends to have had so many rounds before its first."""
-    if not before:
-        return decision
-    view = decision.view
-    facts = view.facts
-    if "rounds" in facts:
-        facts = {**facts, "rounds": facts["rounds"] + before}
-    return replace(decision, view=replace(view, round=view.round + before, facts=facts))
-
-
-def _options(form: Form, named: Mapping[str, str]) -> dict[str, str]:
-    """Labels of a form's options in the order of naming; an option that is no action is its own label."""
-    if isinstance(form, Text):
-        return {}
-    known = {key: label for key, label in named.items() if key in form.options}
-    return {**known, **{key: key for key in form.options if key not in known}}

@@ -47,6 +47,9 @@ class Mechanism(ABC):
         changed.missing = missing
         return changed
 
+    earlier: Sequence[tuple[int, Answer]] = ()
+    """Answers by player that came before the first decision: a dialogue goes on from the turns that they hold."""
+
     generations: int = 1
     """How many units of work follow each other, each given what the one before came to."""
 

@@ -52,9 +52,9 @@ class Branched(Mechanism):
 class Moment(Mechanism):
     """One decision of another match, asked again, and nothing after it."""
 
-    def __init__(self, name: str, decision: Decision) -> None:
+    def __init__(self, name: str, decision: Decision, earlier: Sequence[tuple[int, Answer]] = ()) -> None:
         self.name = name  # type: ignore[misc]
-        self.decision = decision
+        self.decision, self.earlier = decision, earlier
 
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
         """Ask once; there is no score."""

@@ -175,7 +175,7 @@ class SocietyRules(Mechanism):
 
     def _statements(self, life: Life, number: int, when: str) -> Steps:
         """What every member states at the same time; words are then put into a table by whoever said them."""
-        game, told = life.game, {**self.told, "when": when}
+        game, told = life.game, {**self.told, "when": when, "aside": True}
         views = []
         for player in range(life.count):
             seat, other = self.seat(game, player), "your neighbour" if life.links else "the other player"

@@ -102,6 +102,11 @@ class Memory(ABC):
         """Whether notes are ever due; if not, there are none to show."""
         return type(self).due is not Memory.due
 
+    @property
+    def invents(self) -> bool:
+        """Whether it shows rounds that were never played: no turn of a dialogue can stand for them."""
+        return False
+
     def lacks(self, game: Game) -> str | None:  # noqa: ARG002
         """What the game would have to have for this memory and has not, in words."""
         return None

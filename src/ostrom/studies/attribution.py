@@ -16,6 +16,8 @@ from typing import Any, Literal
 import orjson
 from pydantic import Field
 
+from ostrom.agents.turn import turn_of
+from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.plan import Budget, Seated, Unit
 from ostrom.engine.runner import Options, Result
 from ostrom.errors import UsageError
@@ -58,6 +60,11 @@ class AttributionPlan(ForkPlan):
         unit = self.parent
         self._copied = replace(unit, index=0, mechanism=rules_of(unit, origin.given), needs=(), kind="copied")
         self.decision = self._find(answers)
+        self._earlier = [
+            (player, answer)
+            for (step, player, _), (answer, *_) in sorted(answers.items(), key=_place)
+            if step < origin.step and player == self.decision.player and turn_of(answer) is not None
+        ]
         self.seated = unit.players[self.decision.player]
         self.rounds = remembered(self.seated.config, self.decision, unit.streams, answers)
         if not self.rounds:
@@ -108,7 +115,7 @@ class AttributionPlan(ForkPlan):
             # The same chance for every change within a sample; the first sample has that of the match itself.
             key=parent.key if sample == 0 else f"{parent.key}#sample{sample}",
             cell={**parent.cell, "counterfactual": label_of(self.edits[which]), "sample": sample + 1},
-            mechanism=Moment(parent.mechanism.name, self.decision),
+            mechanism=Moment(parent.mechanism.name, self.decision, self._earlier),
             players=tuple(players),
             needs=(),
             kind="counterfactual",
@@ -116,6 +123,13 @@ class AttributionPlan(ForkPlan):
             origin=parent.streams,
             since=self.origin.round,
         )
+
+
+def _place(item: tuple[Place, Journaled]) -> tuple[int, bool, int]:
+    """The order of turns: a decision comes after the questions within it."""
+    (step, _, part), (answer, *_) = item
+    turn = turn_of(answer)
+    return step, not part, -1 if turn is None else turn.nth
 
 
 def label_of(edit: Edit | None) -> str:

@@ -186,6 +186,12 @@ def check_memory(config: AgentConfig, game: Game, file: str | None) -> None:
         raise StudyError(
             f"memory {memory.name}: {lacking}", file=file, key="agent.memory", found=config.memory
         )
+    if config.conversation == "dialogue" and memory.invents:
+        raise StudyError(
+            f"memory {memory.name} shows rounds that were never played, and a dialogue has no turns for them: "
+            "use conversation: prompt",
+            file=file, key="agent.memory", found=config.memory,
+        )  # fmt: skip
 
 
 def check_policy_action(policy: str, game: Game, file: str | None) -> None:

@@ -123,6 +123,9 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
         yield f"personas/{config.persona}.txt"
     if config.system is not None and library.has(f"systems/{config.system}.txt"):
         yield f"systems/{config.system}.txt"
+    if config.conversation == "dialogue":
+        yield from (f"dialogue/{name}.txt" for name in ("turn", "past", "results", "no_answer"))
+        yield "names/seat.txt"
     if memory.takes_notes:
         yield from _question(library, config, mechanism, memory.asks, memory.note_form)
     for kind in style.questions:

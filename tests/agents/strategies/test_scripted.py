@@ -51,6 +51,9 @@ class DecisionContext:
     def earlier_answers(self, part: str) -> list[Answer]:
         return []
 
+    def earlier_turns(self) -> list[Answer]:
+        return []
+
     def count_invalid(self, reason: str) -> None:
         raise AssertionError(f"a script gives valid answers: {reason}")
 

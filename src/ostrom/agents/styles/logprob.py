@@ -40,8 +40,9 @@ class Logprob(Style):
         """One call; questions that are no choice are asked directly."""
         if not isinstance(decision.form, Choice):
             return await agent.ask(decision, context)
-        prompt = agent.prompt(decision, context)
-        messages = agent.opening(prompt)
+        chat = agent.chat(decision, context)
+        prompt = agent.prompt(decision, context) if chat is None else chat.prompt
+        messages = agent.opening(prompt) if chat is None else [*chat.messages]
         if agent.model.abilities.prefill and prompt.stub:
             messages.append(Message("assistant", prompt.stub))
         temperature = float(agent.config.params.get("temperature", 0.0))
@@ -53,11 +54,13 @@ class Logprob(Style):
         try:
             reply = await agent.call(context, request, "logprob")
         except Declined as refusal:
-            return agent.give_up(decision, context, str(refusal), refused=True)
+            refused = agent.give_up(decision, context, str(refusal), refused=True)
+            return refused if chat is None else chat.kept(refused, str(refusal))
         read = read_logprobs(reply.logprobs or {}, prompt.labels)
         if isinstance(read, Invalid):
             context.count_invalid(read.reason)
-            return agent.give_up(decision, context, read.reason)
+            given = agent.give_up(decision, context, read.reason)
+            return given if chat is None else chat.kept(given, reply.text)
         if temperature > 0 and read.probabilities is not None:
             keys = list(read.probabilities)
             weights = np.array([read.probabilities[k] for k in keys]) ** (1 / temperature)
@@ -65,7 +68,8 @@ class Logprob(Style):
             odds = {k: float(w) for k, w in zip(keys, weights, strict=True)}
             drawn = keys[int(context.draw("sample").choice(len(keys), p=weights))]
             read = replace(read, value=drawn, probabilities=odds)
-        return agent.with_facts(read, prompt)
+        answer = agent.with_facts(read, prompt)
+        return answer if chat is None else chat.kept(answer, prompt.labels[str(answer.value)])
 
 
 STYLE = Logprob

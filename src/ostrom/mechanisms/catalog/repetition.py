@@ -171,7 +171,7 @@ class Repetition(Mechanism):
 
     def _statements(self, game: Game, number: int, history: History, when: str) -> Questions:
         """What every seat states at the same time; words are then put into a table by whoever said them."""
-        told = {**self.told, "when": when}
+        told = {**self.told, "when": when, "aside": True}
         views = [View(game, seat, self.name, number, history, told) for seat in range(game.seats)]
         answers = yield [
             Decision(v.seat, "state", v, statement_form(self.state_as, game, v.seat)) for v in views

@@ -59,6 +59,11 @@ class Edited(Memory):
         """As the memory itself."""
         return self.inner.takes_notes
 
+    @property
+    def invents(self) -> bool:
+        """As the memory itself; a round that is flipped is told in words."""
+        return self.inner.invents
+
     def lacks(self, game: Game) -> str | None:
         """As the memory itself; a flip needs to know where to."""
         if self.seat is not None:

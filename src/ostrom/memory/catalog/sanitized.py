@@ -112,6 +112,11 @@ class Sanitized(Memory):
         names = {text_of(game, profile): profile for profile in game.profiles()}
         return {names[key]: share for key, share in given.items()}
 
+    @property
+    def invents(self) -> bool:
+        """Unless all rounds shown are real."""
+        return self.real < self.window
+
     def lacks(self, game: Game) -> str | None:
         """Ideal rounds need cooperative actions; polar ones a scale with cooperation at one of its ends."""
         if self.mode == "ideal":

@@ -1,0 +1,78 @@
+"""The words of a dialogue: its first turn, and what later turns say of the rounds in between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ostrom.framing.prompt_renderer import PromptRenderer
+from ostrom.mechanisms.protocol import Decision, Round, View
+from ostrom.memory import Shown
+
+
+class DialogueRenderer:
+    """Puts the turns of a chat that ends with a decision into words."""
+
+    def __init__(
+        self,
+        renderer: PromptRenderer,
+        decision: Decision,
+        shown: Shown,
+        rng: np.random.Generator | None,
+        extra: Mapping[str, Any],
+    ) -> None:
+        self.renderer, self.shown = renderer, shown
+        self.decision = decision = renderer.titled(decision)
+        view, fill = decision.view, renderer.library.fill
+        order = renderer.order_of(view.game, view.seat, rng)
+        live = {"round": view.round, "span": shown.span, "gaps": shown.gaps, "note": shown.note}
+        page = renderer.page_of(decision, order, shown.note, extra)
+        self._values = renderer.live_values(page, decision, live, None)
+        if view.names and renderer.framing.names == "numbers":
+            # Who is met changes from round to round: the rules, which are said once, speak of nobody by name.
+            general = replace(decision, view=replace(view, names=self._unnamed(view)))
+            told = renderer.page_of(general, order, shown.note, extra)
+            more = renderer.live_values(told, general, {**live, "unnamed": True}, None)
+            self._values["setup"] = more["setup"]
+        self.prompt = renderer.prompt_of(page, decision.form, self._values, self._values["turn"])
+        """The question with its instruction: the rules and the past come with the chat."""
+        later = {**self._values, "earlier": True}
+        later["question"] = renderer.question(decision, later)
+        self.stays = fill("turn.txt", later)
+        """The question as it stays in later chats: without what it tells about earlier rounds."""
+
+    def _unnamed(self, view: View) -> tuple[str, ...]:
+        """What players are called in rules that hold whoever they are."""
+        file = "names/other.txt" if view.game.seats == 2 else "names/seat.txt"
+        words = self.renderer.words
+        return tuple(
+            name if s == view.seat else self.renderer.library.fill(file, {"words": words, "number": s + 1})
+            for s, name in enumerate(view.names)
+        )
+
+    def opening(self, turn: str, leading: Sequence[Round]) -> str:
+        """The first user message: the rules, what memory tells in words, and the first question."""
+        past = None
+        if self.decision.view.facts.get("repeated"):
+            history, labels = self.renderer.history_renderer, self.renderer.labels(self.decision.view.game)
+            told = replace(self.shown, rounds=leading)
+            past = history.past(self.decision, told, labels, self._values, "dialogue/past.txt")
+        return self._fill("prompt.txt", turn=self._turn(turn, past))
+
+    def next(self, turn: str, rounds: Sequence[Round]) -> str:
+        """A later user message: the results of rounds that are over, and the next question."""
+        past = None
+        if rounds:
+            lines = [self.renderer.line(self.decision.view, played) for played in rounds]
+            numbers = [played.number for played in rounds]
+            past = self._fill("dialogue/results.txt", rounds="\n".join(lines), numbers=numbers)
+        return self._turn(turn, past)
+
+    def _turn(self, turn: str, past: str | None) -> str:
+        return self._fill("dialogue/turn.txt", past=past, turn=turn)
+
+    def _fill(self, file: str, **more: Any) -> str:
+        return self.renderer.library.fill(file, {**self._values, **more})

@@ -1,0 +1,199 @@
+"""A dialogue shows what memory allows and no more; every mechanism plays both ways; a kill changes no chat."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from ostrom.errors import StudyError
+from ostrom.mechanisms import mechanisms
+from ostrom.models.base import Request
+from ostrom.models.providers.scripted import register, unregister
+from ostrom.studies.counterfactuals import remembered
+from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import Run, open_run, play
+
+SEEN = re.compile(r"\bR(\d+):|[Rr]ound (\d+)\b|mark-(\d+)-")
+"""Everything in a message that speaks of a round: lines of the past, questions, the marks in replies."""
+
+
+def marking(request: Request) -> str:
+    """Writes the number of the round into every reply, so that a reply that stays too long gives itself away."""
+    text = request.messages[-1].content
+    numbers = re.findall(r"(?:This is round|Before round) (\d+)", text) or re.findall(r"Round (\d+) of", text)
+    mark = f"mark-{numbers[-1] if numbers else 0}-"
+    draw = zlib.crc32(orjson.dumps([m.content for m in request.messages]))
+    last = text.rpartition("\n\n")[2]
+    if '"message"' in last:
+        return f'{{"message": "{mark}"}}'
+    if "note to yourself" in text:
+        return "All went well."
+    if '"rounds"' in last:
+        return f'{{"rounds": [{re.findall(r"[0-9]+", last)[1]}]}}'
+    if "JSON" in last:
+        keys = re.findall(r'"([^"]+)"', last)
+        return f"{mark}\n" + orjson.dumps(dict.fromkeys(keys, draw % 2)).decode()
+    options = re.findall(r"\[(A\d)\]", last)
+    return f"{mark}\n[{options[draw % len(options)]}]" if options else f"{mark} noted"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def model() -> Iterator[None]:
+    register("marking", marking)
+    yield
+    unregister("marking")
+
+
+def study(mechanism: Any, memory: Any = "full", **agent: Any) -> dict[str, Any]:
+    asked = {"model": "scripted/marking", "style": "reasoned", "conversation": "dialogue", "memory": memory}
+    return {
+        "name": "talk",
+        "game": "prisoners_dilemma",
+        "mechanism": mechanism,
+        "agent": {**asked, **agent},
+        "seeds": 1,
+    }
+
+
+def asked(run: Run, match: int = 0) -> dict[tuple[int, int], list[list[str]]]:
+    """The messages of the call that settled every decision, by step and player."""
+    found = {}
+    for row in run.rows.calls(match):
+        if row["part"] == "try0":
+            found[row["step"], row["player"] - 1] = run.journal.prompt(row["id"]) or []
+    return found
+
+
+MEMORIES: list[Any] = [
+    "full", "window:0", "window:1", "window:3", "tally", "retrieval:3",
+    {"name": "forgetting", "rate": 0.4}, {"name": "forgiving", "m": 1},
+    {"name": "summary", "keep": 1, "every": 2}, "curated:2", "asked:2",
+    {"name": "edited", "of": "window:3", "back": 2},
+    {"name": "edited", "of": "full", "back": 1, "edit": "flip", "seat": 2},
+]  # fmt: skip
+MECHANISMS: list[Any] = [
+    {"name": "repetition", "rounds": 7},
+    {"name": "repetition", "rounds": 6, "predict": "players", "noise": 0.3},
+    {"name": "cheap_talk", "rounds": 5},
+    {"name": "punishment", "rounds": 5},
+    {
+        "name": "reputation",
+        "rounds": 5,
+        "window": 2,
+        "own": "memory",
+        "state": ["during"],
+        "state_as": "words",
+    },
+]
+
+
+@pytest.mark.parametrize("number", range(len(MEMORIES)))
+def test_no_message_speaks_of_a_round_that_memory_does_not_show(number: int, tmp_path: Path) -> None:
+    memory, mechanism = MEMORIES[number % len(MEMORIES)], MECHANISMS[number % len(MECHANISMS)]
+    kept = number % 4 != 0
+    data = study(mechanism, memory, earlier_reasoning="kept" if kept else "dropped")
+    play(load_study({**data, "seed": number}), runs=tmp_path)
+    with open_run("talk", tmp_path) as run:
+        unit = run.plan.unit(0)
+        steps, _, answers = run.rows.replayed(unit)
+        sent = asked(run)
+        for step, decisions in enumerate(steps):
+            for decision in decisions:
+                before = {place: known for place, known in answers.items() if place[0] <= step}
+                config = unit.players[decision.player].config
+                shown = remembered(config, decision, unit.streams, before)
+                allowed = {played.number for played in shown} | {decision.view.round}
+                messages = sent[step, decision.player]
+                told = {int(n) for _, m in messages for found in SEEN.findall(_own(m)) for n in found if n}
+                assert told <= allowed
+                if decision.kind == "act" and mechanism["name"] != "reputation":
+                    assert told == allowed
+
+
+def _own(message: str) -> str:
+    """A message without the records of others, which the rules tell and not memory."""
+    return re.sub(r"The record of [\s\S]*?\n\n", "", message)
+
+
+@pytest.mark.parametrize("mechanism", sorted(mechanisms.names()))
+def test_every_mechanism_plays_as_a_dialogue(mechanism: str, tmp_path: Path) -> None:
+    under = {"name": "repetition", "rounds": 2}
+    spec = {"name": "evolution", "genomes": ["Be kind."], "under": under, "generations": 2, "meetings": 2}
+    data = study(spec if mechanism == "evolution" else mechanism, style="direct")
+    play(load_study({**data, "invalid": {"retries": 0, "policy": "uniform"}}), runs=tmp_path)
+    with open_run("talk", tmp_path) as run:
+        assert all(state == "done" for state in run.journal.states().values())
+        for match in range(len(run.plan)):
+            for messages in asked(run, match).values():
+                roles = [role for role, _ in messages]
+                roles = roles[1:] if roles[0] == "system" else roles
+                assert len(roles) < 6 or mechanism != "evolution"
+                assert roles == ["user", "assistant"] * (len(roles) // 2) + ["user"]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS[:3], ids=["plain", "predicting", "talking"])
+def test_with_full_memory_every_chat_begins_with_the_one_before(mechanism: Any, tmp_path: Path) -> None:
+    play(load_study(study(mechanism)), runs=tmp_path)
+    with open_run("talk", tmp_path) as run:
+        chats = [messages for (_, player), messages in sorted(asked(run).items()) if player == 0]
+    assert len(chats) >= 7
+    for before, after in pairwise(chats):
+        assert after[: len(before)] == before and len(after) == len(before) + 2
+
+
+def test_earlier_replies_stay_as_written_or_as_their_answers_alone(tmp_path: Path) -> None:
+    for how in ("kept", "dropped"):
+        data = study({"name": "repetition", "rounds": 3}, earlier_reasoning=how)
+        play(load_study({**data, "name": how}), runs=tmp_path)
+        with open_run(how, tmp_path) as run:
+            said = [text for role, text in asked(run)[2, 0] if role == "assistant"]
+        assert len(said) == 2
+        assert all(bool(re.fullmatch(r"mark-\d-\n\[A\d\]", text)) == (how == "kept") for text in said)
+        assert all(bool(re.fullmatch(r"\[A\d\]", text)) == (how == "dropped") for text in said)
+
+
+def test_a_match_that_was_stopped_goes_on_with_the_same_chat(tmp_path: Path) -> None:
+    data = study({"name": "cheap_talk", "rounds": 4}, "window:2", style="social")
+    play(load_study(data), runs=tmp_path / "calm")
+    for calls in (5, 11, 18, 999):
+        play(load_study({**data, "budget": {"calls": calls}}), runs=tmp_path / "stopped")
+    with open_run("talk", tmp_path / "calm") as calm, open_run("talk", tmp_path / "stopped") as stopped:
+        assert asked(calm) == asked(stopped)
+        assert calm.journal.spent()["calls"] == stopped.journal.spent()["calls"]
+
+
+def test_a_retry_shows_the_error_and_leaves_no_trace(tmp_path: Path) -> None:
+    register("stumbling", lambda request: "[A1]" if "not be taken" in request.messages[-1].content else "Hm.")
+    try:
+        play(load_study(study("repetition", model="scripted/stumbling", style="direct")), runs=tmp_path)
+    finally:
+        unregister("stumbling")
+    with open_run("talk", tmp_path) as run:
+        calls = [row for row in run.rows.calls() if row["player"] == 1 and row["step"] == 2]
+        first, again = (run.journal.prompt(row["id"]) or [] for row in calls)
+    assert [row["part"] for row in calls] == ["try0", "try1"]
+    assert again[:-2] == first and again[-2] == ["assistant", "Hm."]
+    assert "That could not be taken as an answer" in again[-1][1]
+    assert [text for role, text in first if role == "assistant"] == ["[A1]", "[A1]"]
+
+
+@pytest.mark.parametrize(
+    ("agent", "why"),
+    [
+        ({"memory": "sanitized"}, "memory sanitized shows rounds that were never played"),
+        ({"tree": "auto", "params": {"temperature": 0}}, "tree needs conversation: prompt"),
+        ({"conversation": "prompt", "earlier_reasoning": "dropped"}, "needs conversation: dialogue"),
+    ],
+)
+def test_what_has_no_meaning_is_refused_in_one_line(agent: dict[str, Any], why: str) -> None:
+    with pytest.raises(StudyError) as error:
+        StudyPlan(load_study(study("repetition", **agent)))
+    assert why in str(error.value) and "\n" not in str(error.value)
