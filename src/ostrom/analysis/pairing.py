@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from ostrom.analysis.intervals import (
     Bounds,
@@ -26,6 +26,10 @@ from ostrom.analysis.units import (
 )
 
 Units = Mapping[tuple[Any, ...], UnitValue]
+
+
+class _HasColumns(Protocol):
+    def __getitem__(self, column: str, /) -> Any: ...
 
 
 def compared(
@@ -144,21 +148,31 @@ def _shared_columns(
     factor: str,
     by: Sequence[str],
 ) -> tuple[list[str], str]:
-    """The columns in which partners must agree, and a note on those in which the sides never do.
+    """The columns in which partners must agree, and a note on those in which the sides never do."""
+    names = [c for c in dict.fromkeys(("run", *found.factors, *SETTING)) if c in found.columns]
+    names = [name for name in names if name != factor and name not in by]
+    shared, confounded = shared_columns(names, first, second)
+    return shared, f"the sides also differ in {', '.join(confounded)}" if confounded else ""
+
+
+def shared_columns(
+    names: Sequence[str], first: Sequence[_HasColumns], second: Sequence[_HasColumns]
+) -> tuple[list[str], list[str]]:
+    """The columns in which partners must agree, and those that confound the comparison.
 
     A column without a common value either goes with the factor (another name of it), or confounds it.
+
+    >>> shared_columns(["game", "style"], [{"game": "pd", "style": "a"}], [{"game": "pd", "style": "b"}])
+    (['game'], [])
     """
-    names = [c for c in dict.fromkeys(("run", *found.factors, *SETTING)) if c in found.columns]
     shared, confounded = [], []
     for name in names:
-        if name == factor or name in by:
-            continue
         one, two = ({row[name] for row in side} for side in (first, second))
         if one & two:
             shared.append(name)
         elif name != "run" and max(len(one), len(two)) > 1:
             confounded.append(name)
-    return shared, f"the sides also differ in {', '.join(confounded)}" if confounded else ""
+    return shared, confounded
 
 
 def _mean(units: Sequence[UnitValue]) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,11 +20,13 @@ from typing import Any
 
 import orjson
 
+from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import DAMAGE, explain
 from ostrom.engine.manifest import identity
 from ostrom.engine.plan import Unit
 from ostrom.errors import OstromError, RunError
 from ostrom.studies.run import Run, open_run
+from ostrom.terminal import one_line, say
 from ostrom.web.view.index import VERSION, index_path, own_schema, schema_of, schema_text
 from ostrom.web.view.spoken import CallTotals, Speech
 from ostrom.whole_files import refuse_link
@@ -32,6 +35,10 @@ SOME = 100
 """Matches in one transaction."""
 MOST_OPEN = 200
 """Open matches that are looked at in one update."""
+FOLLOWED = 1800
+"""Seconds for which a run that is being played is followed; whoever looks again asks again."""
+PAUSE = 3
+"""Seconds between updates of a run that is being played."""
 LONGEST_STRIP = 2000
 MOST_STRIPS = 64
 
@@ -348,3 +355,30 @@ def _locked(where: Path) -> Iterator[bool]:
         yield True
     finally:
         os.close(handle)
+
+
+def follow(folder: Path, path: Path | None, stop: Callable[[], bool]) -> None:
+    """Bring an index up to date, and again while the run is being played."""
+    until = time.monotonic() + FOLLOWED
+    while not stop():
+        done = update(folder, stop=stop, path=path)
+        if not done or not Folder(folder).being_played or time.monotonic() > until:
+            return
+        for _ in range(PAUSE):
+            time.sleep(0 if stop() else 1)
+
+
+def main(arguments: list[str]) -> None:
+    """Index FOLDER into PATH, as long as the process that asked for it lives."""
+    os.nice(10)
+    parent = os.getppid()
+    folder, path = Path(arguments[0]), Path(arguments[1])
+    try:
+        follow(folder, path, lambda: os.getppid() != parent)
+    except OstromError as error:
+        say(one_line(str(error)))
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

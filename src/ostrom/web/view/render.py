@@ -28,7 +28,7 @@ def environment() -> jinja2.Environment:
     )  # fmt: skip
     made.filters.update(
         number=number, pretty=pretty, short=shortened, duration=duration, size=size, money=money, spark=spark,
-        compact=compact, address=address,
+        compact=compact, address=address, levels=levels,
     )  # fmt: skip
     made.globals.update(version=__version__, query=query)
     return made
@@ -41,6 +41,15 @@ def address(name: str) -> str:
     'a%2Fb%20c'
     """
     return quote(name, safe="")
+
+
+def levels(cell: Any) -> str:
+    """The levels of a cell in words.
+
+    >>> levels({"history_length": 3, "style": "direct"})
+    'history length 3, style direct'
+    """
+    return ", ".join(f"{pretty(str(name))} {pretty(str(level))}" for name, level in cell.items())
 
 
 def query(values: Any, **changes: Any) -> str:

@@ -54,6 +54,7 @@ async def serve_view(
         gatekeeper.hosts.add(known.lower())
         gatekeeper.origins.add(f"http://{known}".lower())
     viewer = Viewer(shelf, gatekeeper, password)
+    viewer.may_act = viewer.may_act or host in LOCAL
     beside = [asyncio.create_task(viewer.watching.look_on()), asyncio.create_task(viewer.watching.check_on())]
     ready()
     try:
@@ -62,4 +63,6 @@ async def serve_view(
         for task in beside:
             task.cancel()
         await asyncio.gather(*beside, return_exceptions=True)
+        viewer.jobs.close()
+        viewer.indexers.close()
         shelf.close()

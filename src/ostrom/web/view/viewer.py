@@ -17,11 +17,13 @@ from ostrom.terminal import one_line
 from ostrom.web.login import Login
 from ostrom.web.security import Gatekeeper, Handler, Refused
 from ostrom.web.static_files import static
+from ostrom.web.view.indexers import Indexers
+from ostrom.web.view.jobs import Jobs
 from ostrom.web.view.render import draw
 from ostrom.web.view.shelf import Shelf
 from ostrom.web.view.watching import Watching
 
-PAGES = ("runs", "run", "matches", "match")
+PAGES = ("runs", "run", "matches", "match", "search", "beside", "acting")
 """Modules of this package; each has ROUTES, and TAB (key, title, end of the address) where a run links to it."""
 
 ViewHandler: TypeAlias = Callable[["Viewer", Request], Response | Awaitable[Response]]
@@ -36,6 +38,10 @@ class Viewer:
         self.shelf, self.gatekeeper = shelf, gatekeeper
         self.login = Login("view", password)
         self.watching = Watching(shelf)
+        self.indexers = Indexers()
+        self.jobs = Jobs()
+        self.may_act = password is not None
+        """Whether commands may be started from a page."""
         self.closing = asyncio.Event()
         self._modules = [import_module(f"ostrom.web.view.{page}") for page in PAGES]
         self.tabs = [module.TAB for module in self._modules if hasattr(module, "TAB")]

@@ -1,0 +1,117 @@
+"""The indexes of all runs that somebody looks at, each brought up to date by a process of its own.
+
+A process, because replaying half a million decisions would hold up the pages; it gives way to others (nice) and ends
+with the server. Where the folder of a run cannot be written to, its index lies in a temporary folder.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ostrom.engine.folder import Folder
+from ostrom.engine.integrity import DAMAGE
+from ostrom.engine.journal import connect_read_only
+from ostrom.errors import RunError
+from ostrom.web.view.index import NAME, RunIndex, index_path
+
+AGAIN = 2.0
+"""Seconds before an indexer that has ended is started once more."""
+
+
+class Indexers:
+    """Starts indexers, and opens what they have made."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._running: dict[Path, subprocess.Popen[bytes]] = {}
+        self._begun: dict[Path, float] = {}
+        self._problems: dict[Path, str] = {}
+        self._spare: tempfile.TemporaryDirectory[str] | None = None
+
+    @contextmanager
+    def index(self, folder: Folder) -> Iterator[RunIndex | None]:
+        """The index of a run as far as it has come; None where there is none yet. It is brought up to date."""
+        where = self.path(folder)
+        made: RunIndex | None = None
+        if where.exists():
+            try:
+                made = RunIndex(where)
+            except RunError:  # another version, or damaged: it is made anew
+                made = None
+        if made is None or made.entries != _entries(folder) or not made.progress.complete:
+            self.start(folder)
+        if made is None:
+            yield None
+            return
+        with made:
+            yield made
+
+    def problem(self, folder: Folder) -> str | None:
+        """Why there is no index, in one line."""
+        return self._problems.get(folder.path)
+
+    def path(self, folder: Folder) -> Path:
+        """Where the index of a run lies."""
+        there = index_path(folder.path)
+        if os.access(there if there.exists() else folder.path, os.W_OK):
+            return there
+        with self._guard:
+            if self._spare is None:
+                self._spare = tempfile.TemporaryDirectory(prefix="ostrom-view-")
+            return Path(self._spare.name) / f"{abs(hash(str(folder.path.resolve()))):x}-{NAME}"
+
+    def start(self, folder: Folder) -> None:
+        """Start the indexer of a run, unless it is under way or has just ended."""
+        where = self.path(folder)
+        with self._guard:
+            child = self._running.get(folder.path)
+            if child is not None and child.poll() is None:
+                return
+            if child is not None:
+                told = b"" if child.stderr is None else child.stderr.read()
+                line = told.decode(errors="replace").strip().rpartition("\n")[2][:500]
+                self._problems.pop(folder.path, None)
+                if child.returncode not in (0, None) and line:
+                    self._problems[folder.path] = line
+                del self._running[folder.path]
+            if time.monotonic() - self._begun.get(folder.path, -AGAIN) < AGAIN:
+                return
+            self._begun[folder.path] = time.monotonic()
+            self._running[folder.path] = subprocess.Popen(
+                [sys.executable, "-m", "ostrom.web.view.indexing", str(folder.path), str(where)],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            )  # fmt: skip
+
+    def close(self) -> None:
+        """End all indexers: what they have made so far is kept."""
+        with self._guard:
+            for child in self._running.values():
+                child.terminate()
+            for child in self._running.values():
+                child.wait()
+                if child.stderr is not None:
+                    child.stderr.close()
+            self._running.clear()
+            if self._spare is not None:
+                self._spare.cleanup()
+
+
+def _entries(folder: Folder) -> int:
+    """How many entries the journal has now."""
+    try:
+        connection = connect_read_only(folder.journal)
+        try:
+            found = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
+        finally:
+            connection.close()
+    except DAMAGE:
+        return -1
+    return int(found[0]) if found is not None and type(found[0]) is int else -1

@@ -1,0 +1,183 @@
+"""Search, side by side and commands from a decision, over real HTTP."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from tests.view.runs import said, talk
+from tests.view.viewed import Viewed, viewed
+
+from ostrom.models.base import Reply, Request, Usage
+from ostrom.studies.attribution import attribute
+from ostrom.studies.branch import branch
+from ostrom.studies.run import open_run
+from ostrom.web.view.index import index_path
+from ostrom.web.view.indexing import update
+
+HOSTILE = (
+    "<script>alert(1)</script><img src=x onerror=alert(1)><svg onload=alert(1)>\x1b[31mred\x1b]52;c;aGk=\x07 "
+    "\u202eevil\u202c {{ 7*7 }} treasure & <b>bold</b>"
+)
+
+
+def until(done: Callable[[], bool], seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < end, "it takes too long"
+        time.sleep(0.1)
+
+
+def hostile(_: Request) -> Reply:
+    return Reply(f"[A0] {HOSTILE}", HOSTILE, "raw", usage=Usage(1, 1))
+
+
+def strategies(runs: Path, name: str = "plain", **changes: Any) -> Path:
+    return talk(runs, name=name, types={"tft": "tit_for_tat", "d": "defector"}, **changes)
+
+
+def test_a_search_makes_its_index_and_finds_words_in_context(tmp_path: Path) -> None:
+    folder = talk(tmp_path)
+    with viewed(tmp_path) as view:
+        first = view.page("/run/talk/search?q=trust")
+        assert "index" in first
+        until(lambda: "being made" not in view.page("/run/talk/search?q=trust"))
+        page = view.page("/run/talk/search?q=trust")
+        assert "<mark>trust</mark>" in page and "/run/talk/match/0?step=0&amp;player=1" in page
+        assert re.search(r"Cell.*Calls", page, re.S) and index_path(folder).exists()
+        assert "No call has these words" in view.page("/run/talk/search?q=zebra")
+        assert "No call has these words" in view.page("/run/talk/search?q=trust&in=reply")
+        for typed in ('"', "a AND (", "reply:x", "\0", "*"):
+            view.page(f"/run/talk/search?q={quote(typed)}")
+        assert view.ask("/run/talk/search?cell=x")[0] == 404
+
+
+def test_hostile_words_are_text_in_hits(tmp_path: Path) -> None:
+    update(talk(tmp_path, hostile))
+    with viewed(tmp_path) as view:
+        page = view.page("/run/talk/search?q=treasure")
+    assert "<mark>treasure</mark>" in page
+    for bad in ("<script>alert", "<img src=x", "<svg onload", "\x1b", "\u202e", "<b>bold"):
+        assert bad not in page
+    assert "&lt;svg onload" in page and "\\x1b[31mred" in page and "\\u202e" in page
+
+
+def test_a_branch_stands_beside_its_parent_with_the_first_difference(tmp_path: Path) -> None:
+    folder = strategies(tmp_path, rounds=6)
+    with open_run(folder) as parent:
+        made = branch(parent, 1, 2, ["strategy=cooperator"], seat=2, name="other", runs=tmp_path)
+        rows = [r for r in parent.rows.matches() if r["match"] == 1]
+    assert made.result.complete and rows
+    for name in ("plain", "other"):
+        update(tmp_path / name)
+    with viewed(tmp_path) as view:
+        assert "Branches and parents" in view.page("/run/plain/beside")
+        page = view.page("/run/plain/beside/other")
+        assert "match 1 of plain and its branch from round 2 on" in page
+        found = re.search(r'href="(/run/other/beside/plain/0/1)"', page)
+        assert found is not None and "action 2" in page
+        assert found[1] in view.page("/run/other/beside/plain")
+        pair = view.page(found[1])
+        assert "The first difference is in round 2" in pair and "first difference</span>" in pair
+        assert view.ask("/run/plain/beside/plain")[0] == 404
+
+
+def test_two_runs_pair_by_number_or_by_seed_and_cell(tmp_path: Path) -> None:
+    talk(tmp_path, name="one")
+    talk(tmp_path, lambda r: Reply("[A1]", said(r).reasoning, "raw", usage=Usage(1, 1)), name="two")
+    talk(tmp_path, name="three", mechanism={"name": "repetition", "rounds": 3, "told_rounds": True})
+    for name in ("one", "two", "three"):
+        update(tmp_path / name)
+    with viewed(tmp_path) as view:
+        page = view.page("/run/one/beside/two")
+        assert "the same study: matches pair by their number" in page and "action 1" in page
+        page = view.page("/run/one/beside/three")
+        assert "matches pair by their seed and by rounds" in page
+        assert page.count("the same") >= 2 and "no partner" not in page
+        pair = view.page("/run/one/beside/two/0/0")
+        assert pair.count("I <mark") + pair.count("I trust") >= 2 or "trust" in pair
+
+
+FORM = {"kind": "branch", "round": "2", "seeds": "2", "budget_calls": "5"}
+
+
+def post(view: Viewed, path: str, form: dict[str, str], **headers: str) -> tuple[int, str, dict[str, str]]:
+    return view.ask(path, "POST", form, **{"origin": view.base, **headers})
+
+
+def test_a_branch_is_started_once_it_is_confirmed_and_makes_a_run(tmp_path: Path) -> None:
+    strategies(tmp_path)
+    with viewed(tmp_path) as view:
+        assert "Attribute" in view.page("/run/plain/match/0/act?round=2&player=1")
+        status, page, _ = post(view, "/run/plain/match/0/act", FORM)
+        assert status == 200 and "--budget-calls 5" in page and "Start this?" in page
+        nonce = re.search(r'name="nonce" value="([^"]+)"', page)
+        assert nonce is not None and len(list(tmp_path.iterdir())) == 1
+        form = {"nonce": nonce[1]}
+        assert post(view, "/run/plain/start", form, origin="http://evil.example")[0] == 403
+        assert view.ask("/run/plain/start", "POST", form)[0] == 403
+        assert post(view, "/run/plain/start", {"nonce": "x"})[0] == 404
+        status, _, headers = post(view, "/run/plain/start", form)
+        assert status == 303 and post(view, "/run/plain/start", form)[0] == 404
+        job = headers["location"]
+        until(lambda: ">running" not in view.page(job))
+        page = view.page(job)
+        assert ">done" in page and "Side by side with plain" in page
+    made = next(path for path in tmp_path.iterdir() if path.name.startswith("branch-plain-m0-r2"))
+    with open_run(made) as run:
+        assert len(run.plan) == 2 and set(run.journal.states().values()) == {"done"}
+
+
+def test_an_attribution_shows_its_strip(tmp_path: Path) -> None:
+    with open_run(strategies(tmp_path, rounds=4)) as run:
+        attribute(run, 1, 3, seat=1, method="flip", name="why", runs=tmp_path)
+    form = {
+        "kind": "attribute",
+        "round": "3",
+        "seat": "1",
+        "method": "drop",
+        "samples": "1",
+        "budget_calls": "5",
+    }
+    with viewed(tmp_path) as view:
+        command = post(view, "/run/plain/match/1/act", form)[1]
+        assert "--round 3 --seat 1 --method drop --samples 1 --budget-calls 5" in command
+        page = view.page("/run/why/strip")
+        assert "What moved the decision" in page and re.search(r"<td class=.n.>[+-]1\.000", page)
+        assert view.ask("/run/plain/strip")[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"budget_calls": ""}, "a budget is missing"),
+        ({"budget_calls": "-3"}, "must be a whole number"),
+        ({"budget_usd": "nan"}, "must be a number above 0"),
+        ({"kind": "rm"}, "allowed: attribute, branch"),
+        ({"changes": "--name=x"}, "one KEY=VALUE a line"),
+        ({"round": "0"}, "round"),
+    ],
+)
+def test_what_cannot_be_asked_for_is_said_in_one_line(
+    tmp_path: Path, change: dict[str, str], told: str
+) -> None:
+    strategies(tmp_path)
+    with viewed(tmp_path) as view:
+        status, page, _ = post(view, "/run/plain/match/0/act", {**FORM, **change})
+        assert status == 200 and told in page and "Start this?" not in page
+
+
+def test_commands_are_only_shown_where_they_may_not_be_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strategies(tmp_path)
+    monkeypatch.setattr("ostrom.web.view.acting.own", lambda _: False)
+    with viewed(tmp_path) as view:
+        page = post(view, "/run/plain/match/0/act", FORM)[1]
+        assert "--budget-calls 5" in page and "nonce" not in page and "belongs to somebody else" in page
+        assert post(view, "/run/plain/start", {"nonce": "x"})[0] == 403
