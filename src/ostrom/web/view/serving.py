@@ -65,4 +65,5 @@ async def serve_view(
         await asyncio.gather(*beside, return_exceptions=True)
         viewer.jobs.close()
         viewer.indexers.close()
+        await viewer.figures.close()
         shelf.close()

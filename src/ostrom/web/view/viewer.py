@@ -17,6 +17,7 @@ from ostrom.terminal import one_line
 from ostrom.web.login import Login
 from ostrom.web.security import Gatekeeper, Handler, Refused
 from ostrom.web.static_files import static
+from ostrom.web.view.asking import FigureProcess
 from ostrom.web.view.indexers import Indexers
 from ostrom.web.view.jobs import Jobs
 from ostrom.web.view.render import draw
@@ -38,6 +39,7 @@ class Viewer:
         self.shelf, self.gatekeeper = shelf, gatekeeper
         self.login = Login("view", password)
         self.watching = Watching(shelf)
+        self.figures = FigureProcess()
         self.indexers = Indexers()
         self.jobs = Jobs()
         self.may_act = password is not None
