@@ -21,8 +21,15 @@ from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 
-WORDS = ("contract", "mediator")
-PAID = re.compile(r"^- If you choose A(\d) and .* chooses A(\d), you receive (\S+) points", re.MULTILINE)
+MECHANISMS = {
+    "repetition": {"name": "repetition", "rounds": 2, "told_continuation": 0.8, "discount": 0.8},
+    "reputation": {"name": "reputation", "order": "first", "rounds": 2, "window": 1, "discount": 0.8},
+    "mediation": {"name": "mediation", "designs": [[1, 0], [1, 0]]},
+    "contracting": {"name": "contracting", "designs": [[0, -10], [0, -10]]},
+}
+"""All mechanisms of the study, with fewer rounds."""
+WORDS = ("contract", "mediator", "meet again and again", "on record")
+PAID = re.compile(r"^- If you choose A(\d) and .* chooses A(\d), you receive (\S+) points?", re.MULTILINE)
 
 
 def _replied(request: Request, cooperates: bool) -> str:
@@ -35,9 +42,16 @@ def _replied(request: Request, cooperates: bool) -> str:
 
 
 def by_incentives(request: Request) -> str:
-    """Cooperates where that pays more against a player who does, and delegates to a mediator who acts for both."""
+    """Cooperates where that pays more against a player who does, and delegates to a mediator who acts for both.
+
+    Where rounds follow and the others learn what was done, defection costs their cooperation from then on.
+    """
     text = request.messages[0].content
     paid = {(own, other): float(points) for own, other, points in PAID.findall(text)}
+    lasts = re.search(r"another one follows with a chance of (\d+) %", text)
+    if lasts is not None and "Nobody ever learns what you choose" not in text:
+        future = int(lasts[1]) / 100
+        paid["1", "0"] = (1 - future) * paid["1", "0"] + future * paid["1", "1"]
     if "so it is in force" in text:
         paid = {(o, p): v - 10 * (o == "1") + 10 * (p == "1") for (o, p), v in paid.items()}
     asked = text.rpartition("Which action")
@@ -49,7 +63,7 @@ def by_incentives(request: Request) -> str:
 
 
 def by_words(request: Request) -> str:
-    """Cooperates wherever somebody speaks of a contract or a mediator."""
+    """Cooperates wherever the rules speak of a contract, a mediator, meeting again or a record."""
     return _replied(request, any(word in request.messages[0].content for word in WORDS))
 
 
@@ -74,8 +88,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         changes=[
             "agent.constrain=never",
             "agent.framing.counterbalance=false",
-            "vary.mechanism={mediation: {mechanism: {name: mediation, designs: [[1, 0], [1, 0]]}}, contracting: "
-            "{mechanism: {name: contracting, designs: [[0, -10], [0, -10]]}}}",
+            f"vary.mechanism={orjson.dumps({name: {'mechanism': m} for name, m in MECHANISMS.items()}).decode()}",
         ],
         seeds=8,
     )
@@ -89,7 +102,7 @@ def data(runs: Path) -> Iterator[RunData]:
         yield found
 
 
-@pytest.mark.parametrize("mechanism", ["mediation", "contracting"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize(
     ("agent", "part"), [("scripted/incentives", "incentives"), ("scripted/words", "words")]
 )
@@ -108,11 +121,17 @@ def test_whoever_follows_one_part_alone_has_no_other(
             assert found.value == 0 and 0 in found, name
 
 
-def test_the_best_response_is_a_script_that_follows_incentives_alone(data: RunData) -> None:
+def test_the_best_response_is_a_script_that_follows_the_incentives_of_one_round(data: RunData) -> None:
     where = {"agent": "best_response", "wording": None}
+    once = {"total": 1, "incentives": 1}
+    # It cooperates in the induced game, but does not see that defection costs points in later rounds.
+    lasting = {"incentives": 1, "interaction": -1}
     for name, weights in EFFECTS.items():
-        for found in combined(data, "cooperation", "control", weights, ["mechanism"], where=where):
-            assert found.value == (1 if name in ("total", "incentives") else 0)
+        found = combined(data, "cooperation", "control", weights, ["mechanism"], where=where)
+        assert {e.key["mechanism"]: e.value for e in found} == {
+            "repetition": lasting.get(name, 0), "reputation": lasting.get(name, 0),
+            "mediation": once.get(name, 0), "contracting": once.get(name, 0),
+        }  # fmt: skip
 
 
 def test_parts_sum_to_the_total_and_a_difference_is_that_of_contrast(data: RunData) -> None:
@@ -143,5 +162,6 @@ def test_the_paper_size_has_every_arm_and_five_wordings_of_four_mechanisms() -> 
     plan = StudyPlan(load_study("mechanisms-controls", models=["openai/some-model"]))
     cells = [plan.unit(index).cell for index in range(len(plan) // plan.study.seeds)]
     arms = {(c["mechanism"], c["control"], c["wording"]) for c in cells}
+    assert {c["mechanism"] for c in cells} == set(MECHANISMS)
     assert len(arms) == 4 * (5 + 4)
     assert {c["control"] for c in cells} == {"mechanism", "none", "length", "sham", "induced"}
