@@ -20,7 +20,7 @@ def test_a_person_is_asked_for_its_strategy_before_the_debriefing(tmp_path: Path
             person.answer(answer)
         assert "State the strategy by which you have played." in person.page
         assert "after a round in which you chose J and" in person.page
-        assert "JSON" not in person.page
+        assert "JSON" not in person.page and "keys" not in person.page
         # First J; J after both chose J, F otherwise: the third round breaks it.
         person.answer(f0="100", f1="100", f2="0", f3="0", f4="0")
         person.answer("continue")

@@ -25,8 +25,6 @@ class Prompt:
     """What is said in the role of the system; empty: nothing."""
     stub: str = ""
     """How the reply begins where its beginning is given; empty: it is not."""
-    record: str = ""
-    """What a JSON answer has to hold, in words; empty: the answer is no JSON."""
 
     @property
     def whole(self) -> str:
@@ -46,7 +44,6 @@ class CachedPrompt:
         "options",
         "order",
         "pieces",
-        "record",
         "setup",
         "stub",
         "system",
@@ -68,7 +65,7 @@ class CachedPrompt:
         self.decision, self.order, self._note, self._extra = decision, order, note, extra
         self.options, self.instruction, self.setup, self.values = options, instruction, setup, values
         self.facts = {"labels": dict(options), "order": list(options.values())} if options else {}
-        self.system = self.stub = self.record = ""
+        self.system = self.stub = ""
         self.uses = 0
         self.pieces: list[str] | None = None
         """The text around its holes, once it is worth keeping."""

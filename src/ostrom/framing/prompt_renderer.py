@@ -16,7 +16,7 @@ from ostrom.framing.config import Framing
 from ostrom.framing.history_renderer import HistoryRenderer
 from ostrom.framing.library import LIVE, Library, mark, put_in, split_marks
 from ostrom.framing.prompt import CachedPrompt, Prompt, options_of, shifted
-from ostrom.framing.rules import TALK_MESSAGES, question_file, record_file, rules_files
+from ostrom.framing.rules import PAGE, TALK_MESSAGES, question_file, record_file, rules_files
 from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.formula import formula_of
 from ostrom.games.game import Game
@@ -91,7 +91,7 @@ class PromptRenderer:
         if page.setup is None:
             return self._live_prompt(page, decision, live, past)
         text = self._text(page, view.round, past)
-        return Prompt(text, page.options, page.instruction, page.facts, page.system, page.stub, page.record)
+        return Prompt(text, page.options, page.instruction, page.facts, page.system, page.stub)
 
     def page_of(
         self, decision: Decision, order: tuple[int, ...], note: str | None, extra: Mapping[str, Any]
@@ -115,7 +115,6 @@ class PromptRenderer:
         )
         page.system = self._system(values)
         page.stub = self.library.fill("answers/stub.txt", {**values, **self._offered(form, options)})
-        page.record = self._record(form, values)
         return page
 
     def _question_alone(self, decision: Decision, extra: Mapping[str, Any]) -> Prompt:
@@ -188,8 +187,7 @@ class PromptRenderer:
 
     def prompt_of(self, page: CachedPrompt, form: Form, values: Mapping[str, Any], text: str) -> Prompt:
         stub = self.library.fill("answers/stub.txt", {**values, **self._offered(form, page.options)})
-        told = (values["instruction"], page.facts, self._system(values), stub, self._record(form, values))
-        return Prompt(text, page.options, *told)
+        return Prompt(text, page.options, values["instruction"], page.facts, self._system(values), stub)
 
     def _text(self, page: CachedPrompt, number: int, past: str | None) -> str:
         """The text of a page in some round. What surrounds the round and the past is made once."""
@@ -277,16 +275,21 @@ class PromptRenderer:
         }
 
     def _instruct(self, form: Form, options: Mapping[str, str], values: Mapping[str, Any], file: str) -> str:
-        more = self._offered(form, options) | {"record": self._record(form, values)}
+        more = self._offered(form, options) | {"record": self._record(form, values, self.framing.wording)}
         return self.library.fill(file, {**values, **more})
 
-    def _record(self, form: Form, values: Mapping[str, Any]) -> str:
+    def fields(self, decision: Decision) -> str:
+        """What the fields of a page have to hold where a person answers a record, in words."""
+        view = self.titled(decision).view
+        values = self._values(view, self.blocks.naming(view.game, view.seat), {})
+        return self._record(decision.form, values, PAGE)
+
+    def _record(self, form: Form, values: Mapping[str, Any], wording: str | None) -> str:
         """What a JSON answer has to hold, in words."""
         if not isinstance(form, Record):
             return ""
         about = {**values, "schema": form.schema, "most_words": self.framing.words}
-        held = record_file(self.library, form.name, self.framing.wording)
-        return self.library.fill(held, about)
+        return self.library.fill(record_file(self.library, form.name, wording), about)
 
     def correction(self, reason: str, instruction: str) -> str:
         """What is said after a reply that could not be read."""
@@ -370,18 +373,8 @@ class PromptRenderer:
         except TypeError:
             return self._render_setup(view, order, values)
         labels = self.labels(view.game)
-        key = (
-            self.framing,
-            self.persona,
-            self.persona_in,
-            id(view.game),
-            view.seat,
-            view.mechanism,
-            view.names,
-            *order,
-            labels,
-            told,
-        )
+        place = (id(view.game), view.seat, view.mechanism, view.names, *order)
+        key = (self.framing, self.persona, self.persona_in, *place, labels, told)
         return self.library.kept(key, view.game, lambda: self._render_setup(view, order, values))
 
     def _render_setup(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:

@@ -26,6 +26,8 @@ class Open:
     decision: Decision
     prompt: Prompt | None = None
     """The words of the situation and the labels of the options, in a match."""
+    fields: str = ""
+    """What the fields of a stated strategy are about; empty for other decisions, whose fields need no explanation."""
     past: Shown | None = None
     """What the person's memory shows of the past."""
     labels: tuple[tuple[str, ...], ...] = ()

@@ -18,7 +18,7 @@ from ostrom.engine.plan import Unit
 from ostrom.errors import RunError, StudyError
 from ostrom.framing import Library
 from ostrom.framing.fingerprint import difference, hashes, in_set
-from ostrom.framing.rules import question_file, record_file, rules_files
+from ostrom.framing.rules import PAGE, question_file, record_file, rules_files
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Shown, memories
 from ostrom.studies.rehearsal import MOST_STEPS, rehearse
@@ -152,6 +152,8 @@ def _question(
     yield answer if library.has(answer) else f"answers/{name}_direct.txt"
     if isinstance(form, Record):
         yield record_file(library, form.name, config.framing.wording)
+        if config.kind == "person":
+            yield record_file(library, form.name, PAGE)
 
 
 def formed(decision: Decision, config: AgentConfig) -> Decision:

@@ -185,14 +185,12 @@ class Pages:
         shown = list(entry.past.rounds) if entry.past is not None and view.facts.get("repeated") else []
         history = [_line(entry, played, w) for played in shown]
         acts = decision.kind == "act" and isinstance(decision.form, Choice)
-        # The fields of a stated strategy mean nothing without what each of them is about.
-        told = prompt.record if decision.kind in ("state", "code") else ""
         return {
             "kind": "match", "title": title if view.facts.get("repeated") else self.host.title, "left": left,
             "payoffs": _payoffs(entry) if two else None,
-            "words": _MARKED.sub("", prompt.whole.replace(prompt.instruction, told)).strip(),
+            "words": _MARKED.sub("", prompt.whole.replace(prompt.instruction, entry.fields)).strip(),
             "messages": _messages(entry, w),
-            "open_words": view.mechanism not in PLAIN or bool(told), "two": two,
+            "open_words": view.mechanism not in PLAIN or bool(entry.fields), "two": two,
             "heads": [w.you, w.other] if two else [w.you, *(w.player.format(number=s + 1) for s in _seats(entry)[1:])],
             "history": history, "last": _last(history, w) if two else "",
             "total": _number(sum(p.payoffs[view.seat] for p in shown)),
