@@ -30,6 +30,8 @@ SORTS = (
     "calls", "errors", "tokens_out", "usd",
 )  # fmt: skip
 """The columns that matches can be sorted by."""
+NUMBERS = tuple(name for name in SORTS if name not in ("cell", "state", "outcome"))
+"""The columns of numbers, which can be bounded."""
 MOST_ROWS = 500
 
 
@@ -67,6 +69,11 @@ class MatchFilters:
     errors: bool = False
     """Only matches with calls that failed."""
     kind: str | None = None
+    game: str | None = None
+    mechanism: str | None = None
+    least: Mapping[str, float] = field(default_factory=dict)
+    """The least value of columns of numbers."""
+    most: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -199,7 +206,7 @@ class RunIndex:
 
     def _where(self, filters: MatchFilters) -> tuple[str, list[Any]]:
         parts, values = ["state IS NOT NULL"], []
-        for column in ("cell", "state", "outcome", "kind"):
+        for column in ("cell", "state", "outcome", "kind", "game", "mechanism"):
             if (wanted := getattr(filters, column)) is not None:
                 parts.append(f"{column}=?")
                 values.append(wanted)
@@ -216,6 +223,12 @@ class RunIndex:
             parts.append("complaints > 0")
         if filters.errors:
             parts.append("errors > 0")
+        for sign, bounds in ((">=", filters.least), ("<=", filters.most)):
+            for column, bound in bounds.items():
+                if column not in NUMBERS:
+                    raise UnknownName("column of numbers", column, NUMBERS)
+                parts.append(f"{column} {sign} ?")
+                values.append(bound)
         return " AND ".join(parts), values
 
     def cells_with(self, levels: Mapping[str, str]) -> list[int]:

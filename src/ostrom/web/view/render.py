@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import groupby
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import jinja2
 
 from ostrom import __version__
-from ostrom.reports.words import number, pretty, shortened
+from ostrom.reports.words import labels, number, pretty, shortened
 from ostrom.terminal import escaped
+
+SQUARES = 60
+"""Rounds up to which a strip has a mark for each; a longer one has a mark for each stretch of the same action."""
 
 
 def draw(template: str, **context: Any) -> str:
@@ -28,9 +32,9 @@ def environment() -> jinja2.Environment:
     )  # fmt: skip
     made.filters.update(
         number=number, pretty=pretty, short=shortened, duration=duration, size=size, money=money, spark=spark,
-        compact=compact, address=address, levels=levels,
+        compact=compact, address=address, lanes=lanes, model=model, levels=levels,
     )  # fmt: skip
-    made.globals.update(version=__version__, query=query)
+    made.globals.update(version=__version__, query=query, without=without)
     return made
 
 
@@ -61,6 +65,15 @@ def query(values: Any, **changes: Any) -> str:
     pairs = [(k, v) for k, v in (values.items() if hasattr(values, "items") else values) if k not in changes]
     pairs += [(name, str(value)) for name, value in changes.items() if value is not None]
     return "?" + urlencode(pairs)
+
+
+def without(values: Any, names: Any) -> str:
+    """The query of an address without some of its values.
+
+    >>> without([("a", "1"), ("b", "2")], ["a"])
+    '?b=2'
+    """
+    return query(values, **dict.fromkeys(names))
 
 
 def duration(seconds: float | None) -> str:
@@ -110,6 +123,15 @@ def compact(count: float) -> str:
     return f"{count / 1e6:.2f} M" if count < 1e9 else f"{count / 1e9:.2f} G"
 
 
+def model(name: Any) -> str:
+    """A model or an agent as pages call it: the address of a server says little.
+
+    >>> model("http://127.0.0.1:8000/v1#llama-8b")
+    'llama-8b'
+    """
+    return labels([name], 44)[name]
+
+
 def money(usd: float | None) -> str:
     """Dollars; small sums keep two digits that say something.
 
@@ -119,6 +141,25 @@ def money(usd: float | None) -> str:
     if usd is None:
         return "–"
     return f"${usd:,.2f}" if usd >= 0.1 or not usd else f"${usd:.2g}"
+
+
+def lanes(strip: str) -> list[tuple[str, str]]:
+    """The path of each kind of action in a strip, one unit per round: full height, low, or in between.
+
+    >>> lanes("CDa")
+    [('c', 'M0 0h.9v10h-.9z'), ('d', 'M1 6h.9v4h-.9z'), ('o', 'M2 3h.9v7h-.9z')]
+    """
+    paths = {"c": "", "d": "", "o": ""}
+    at = 0
+    for sign, group in groupby(strip):
+        length = len(list(group))
+        kind, top = ("c", 0) if sign == "C" else ("d", 6) if sign == "D" else ("o", 3)
+        if sign != "·" and len(strip) <= SQUARES:
+            paths[kind] += "".join(f"M{at + i} {top}h.9v{10 - top}h-.9z" for i in range(length))
+        elif sign != "·":
+            paths[kind] += f"M{at} {top}h{length}v{10 - top}h-{length}z"
+        at += length
+    return [(kind, path) for kind, path in paths.items() if path]
 
 
 def spark(values: Any, width: int = 96, height: int = 24) -> str:

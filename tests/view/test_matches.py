@@ -1,0 +1,97 @@
+"""The list of matches: strips, order, filters and pages that are parts of the address."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.view.runs import said, talk
+from tests.view.viewed import Viewed, viewed
+
+from ostrom.models.base import Reply, Request, Usage
+from ostrom.web.view import matches
+from ostrom.web.view.indexing import update
+
+
+def moody(request: Request) -> Reply:
+    """Defects as soon as there is a past; a third round is never answered."""
+    text = "".join(message.content for message in request.messages)
+    if "R1:" not in text:
+        return said(request)
+    return Reply("[A1]" if "R2:" not in text else "no answer", "I fear them.", "raw", usage=Usage(100, 20))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewed]:
+    runs = tmp_path_factory.mktemp("listed") / "runs"
+    folder = talk(runs, moody)
+    assert update(folder)
+    with viewed(runs) as made:
+        yield made
+
+
+def listed(server: Viewed, query: str = "") -> list[int]:
+    page = server.page(f"/run/talk/matches{query}")
+    return [int(number) for number in re.findall(r'<a class="row" href="/run/talk/match/(\d+)"', page)]
+
+
+def test_a_strip_has_a_mark_for_every_action(server: Viewed) -> None:
+    page = server.page("/run/talk/matches")
+    assert '<path class="c" d="M0 0h.9v10h-.9z"/><path class="d" d="M1 6h.9v4h-.9z"/>' in page
+
+
+def test_filters_are_part_of_the_address(server: Viewed) -> None:
+    assert listed(server) == [
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+    ]  # anna against anna, anna and tft, tft and anna, tft against tft
+    assert listed(server, "?level.rounds=2") == [0, 1, 2, 3]
+    assert listed(server, "?retries=1") == listed(server, "?reading=policy") == [4, 5, 6]
+    assert listed(server, "?reading=policy&level.rounds=2") == []
+    assert listed(server, "?agent=anna&level.rounds=3") == [4, 5, 6] and listed(server, "?agent=nobody") == []
+    assert listed(server, "?bound=first_defection&low=2&high=2") == [0, 1, 2, 4, 5, 6]
+    assert listed(server, "?bound=first_defection&high=1") == []
+    assert listed(server, "?min.complaints=3&max.complaints=99") == [4]
+    assert listed(server, "?sort=cooperation&level.rounds=2") == [0, 1, 2, 3]
+    assert listed(server, "?sort=cooperation&desc=1&level.rounds=2") == [3, 2, 1, 0]
+    page = server.page("/run/talk/matches?level.rounds=2&sort=usd")
+    assert 'href="?sort=usd">rounds: 2' in page
+
+
+def test_pages_follow_each_other_without_a_gap_in_any_order(
+    server: Viewed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matches, "PAGE", 3)
+    for order in ("?sort=match", "?sort=score&desc=1", "?sort=first_defection", "?sort=complaints"):
+        seen: list[int] = []
+        query: str | None = order
+        while query is not None:
+            page = server.page(f"/run/talk/matches{query}", hx_request="true" if seen else "false")
+            found = [int(n) for n in re.findall(r'<a class="row" href="/run/talk/match/(\d+)"', page)]
+            assert len(found) <= 3
+            seen += found
+            more = re.search(r'<tr class="next"><td[^>]*><a href="([^"]+)"', page)
+            query = None if more is None else more[1].replace("&amp;", "&")
+        assert sorted(seen) == list(range(8))
+
+
+@pytest.mark.parametrize(
+    "query", ["?sort=nothing", "?min.usd=x", "?min.reason=1", "?after=nonsense", "?bound=usd&low=inf"]
+)
+def test_a_wrong_address_is_one_line(server: Viewed, query: str) -> None:
+    status, text, _ = server.ask(f"/run/talk/matches{query}")
+    assert status in (404, 500) and "ostrom:" in text and "Traceback" not in text
+
+
+def test_a_page_before_there_is_an_index_says_so(tmp_path: Path) -> None:
+    talk(tmp_path)
+    with viewed(tmp_path) as server:
+        assert "being made" in server.page("/run/talk/matches")
