@@ -9,6 +9,7 @@ import typer
 from ostrom import __version__
 from ostrom.cli import (
     authoring,
+    bundling,
     catalog,
     comparing,
     completing,
@@ -49,11 +50,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 models = typer.Typer(help="Language models: check one, fetch the embedded ones.", no_args_is_help=True)
+view = typer.Typer(
+    help="Runs in a browser, live; `view bundle`: a static copy of one.", cls=bundling.ViewGroup
+)
 
 app.command("run")(running.run)
 app.command("resume")(resuming.resume)
 app.command("serve")(serving.serve)
-app.command("view")(viewing.view)
 app.command("list")(catalog.list_parts)
 app.command("show")(catalog.show)
 app.command("validate")(validating.validate_file)
@@ -84,6 +87,9 @@ app.command("completion")(completing.completion)
 models.command("check")(model_commands.check)
 models.command("fetch")(model_commands.fetch)
 models.command("list")(model_commands.list_models)
+view.command("pages")(viewing.view)
+view.command("bundle")(bundling.bundle)
+app.add_typer(view, name="view")
 app.add_typer(models, name="models")
 app.add_typer(peopling.people, name="people")
 

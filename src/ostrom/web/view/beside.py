@@ -95,10 +95,12 @@ def pair(viewer: Viewer, request: Request) -> Response:
         for at, (name, number) in enumerate(zip(names, numbers, strict=True)):
             with closing(connect_read_only(viewer.shelf.folder(name).journal)) as connection:
                 said[at] = tries_of(connection, number, *wanted)
+    prompts = _prompts(said)
+    same = not any(new for side in prompts for _, marks in side for _, new in marks)
     return viewer.page(
         request, "beside_match", title=f"{names[0]} {numbers[0]} beside {names[1]} {numbers[1]}",
         **viewer.about(names[0]), other=names[1], names=names, sides=sides, rows=rows, first=first, chosen=wanted,
-        said=said, prompts=_prompts(said), marked=marked, here="beside",
+        said=said, prompts=prompts, same=same, marked=marked, here="beside",
     )  # fmt: skip
 
 

@@ -1,0 +1,119 @@
+"""The static copy opened from disk, search and side by side, in a real browser, with hostile replies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.browser.conftest import Axe, Page, Visit, apart, sideways
+from tests.view.runs import said, talk
+from tests.view.test_search_and_actions import HOSTILE, hostile
+from tests.view.viewed import viewed
+
+from ostrom.models.base import Reply, Request, Usage
+from ostrom.web.view.bundle import bundle
+from ostrom.web.view.indexing import update
+
+
+def mixed(request: Request) -> Reply:
+    """Hostile words, and in later rounds others."""
+    text = request.messages[-1].content
+    more = "They betrayed me, 合作 ends." if text.count("\n") % 2 else said(request).reasoning
+    return Reply("[A0]" if len(text) % 2 else "[A1]", f"{more} {HOSTILE}", "raw", usage=Usage(10, 10))
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A bundle of a run."""
+    apart(talk, tmp_path / "runs", mixed, rounds=4, seeds=2)
+    apart(bundle, "talk", tmp_path / "runs", tmp_path / "out")
+    return tmp_path / "out" / "index.html"
+
+
+def shown(page: Page, place: str) -> None:
+    """Wait until a page of the copy is drawn."""
+    page.wait_for_function("where => document.body.dataset.shown === where", arg=place)
+
+
+def harmless(page: Page) -> None:
+    """Nothing that a model wrote became markup."""
+    assert page.locator("main script, main img, main svg[onload], main b:has-text('bold')").count() == 0
+    text = page.inner_text("main")
+    assert "\x1b" not in text and "\u202e" not in text
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_a_copy_on_disk_is_read_and_searched(
+    copied: Path, visit: Visit, axe: Axe, screenshots: Path, width: int, scheme: str
+) -> None:
+    page = visit(copied, width=width, scheme=scheme)
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+    assert "A static copy of the run talk" in page.inner_text("main")
+    assert axe(page) == [] and sideways(page) <= 0
+    page.get_by_role("link", name="Matches").first.click()
+    shown(page, "#/matches/0")
+    assert page.locator(".strip i").count() > 10 and axe(page) == [] and sideways(page) <= 0
+    page.screenshot(path=screenshots / f"bundle-matches-{width}-{scheme}.png", full_page=True)
+    page.locator("a.row").first.click()
+    shown(page, "#/match/0")
+    assert "I trust them" in page.inner_text(".decision") or "betrayed" in page.inner_text(".decision")
+    assert "<script>alert(1)</script>" in page.inner_text(".decision")
+    harmless(page)
+    assert axe(page) == [] and sideways(page) <= 0
+    page.screenshot(path=screenshots / f"bundle-match-{width}-{scheme}.png")
+    before = page.inner_text(".decision h2")
+    page.keyboard.press("j")
+    page.wait_for_function("text => document.querySelector('.decision h2').textContent !== text", arg=before)
+    page.keyboard.press("/")
+    page.wait_for_selector("#q")
+    page.fill("#q", '"betrayed me" treasure')
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".hits mark")
+    assert page.locator(".hit").count() > 0 and "betrayed" in page.inner_text(".hits mark >> nth=0").lower()
+    harmless(page)
+    assert axe(page) == [] and sideways(page) <= 0
+    page.screenshot(path=screenshots / f"bundle-search-{width}-{scheme}.png", full_page=True)
+    page.locator(".hit a").first.click()
+    page.wait_for_selector(".decision")
+    assert "betrayed me" in page.inner_text(".decision") and dialogs == []
+
+
+def test_a_search_in_a_copy_finds_what_the_server_finds(copied: Path, visit: Visit) -> None:
+    from ostrom.web.view.index import RunIndex, index_path
+    from ostrom.web.view.searching import search
+
+    folder = copied.parent.parent / "runs" / "talk"
+    update(folder)
+    page = visit(copied)
+    for typed in ("betrayed", '"trust them"', "合作", "treas*", "trust -betrayed", "zebra", '"', "<script>"):
+        page.evaluate("typed => { location.hash = '#/search/0/' + encodeURIComponent(typed); }", typed)
+        page.wait_for_function(
+            "typed => decodeURIComponent(document.body.dataset.shown || '').endsWith(typed)", arg=typed
+        )
+        links = page.eval_on_selector_all(".hit a", "all => all.map(a => a.hash)")
+        with RunIndex(index_path(folder)) as index:
+            found = search(index, folder / "journal.db", typed, where=["reply", "reasoning"], limit=20).hits
+        wanted = [f"#/match/{hit.match}/{hit.step}/{hit.player + 1}" for hit in found]
+        assert sorted(links) == sorted(wanted) or (len(wanted) == 20 and len(links) == 20), typed
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_search_and_side_by_side_on_the_server(
+    tmp_path: Path, visit: Visit, axe: Axe, screenshots: Path, width: int, scheme: str
+) -> None:
+    apart(talk, tmp_path, mixed, rounds=4)
+    apart(talk, tmp_path, hostile, name="other", rounds=4)
+    update(tmp_path / "talk"), update(tmp_path / "other")
+    with viewed(tmp_path) as view:
+        for place, name in (
+            ("/run/talk/search?q=treasure", "search"),
+            ("/run/talk/beside/other", "beside"),
+            ("/run/talk/beside/other/0/0", "beside-match"),
+            ("/run/talk/match/0/act?round=2&player=1", "act"),
+        ):
+            page = visit(f"{view.base}{place}", width=width, scheme=scheme)
+            assert axe(page) == [], name
+            assert sideways(page) <= 0, name
+            harmless(page)
+            page.screenshot(path=screenshots / f"view-{name}-{width}-{scheme}.png")
