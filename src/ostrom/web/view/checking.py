@@ -10,14 +10,12 @@ import os
 import sys
 from pathlib import Path
 
-import orjson
-
 from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import DAMAGE, check, explain
 from ostrom.engine.journal import connect_read_only
 from ostrom.errors import OstromError
 from ostrom.studies.run import open_run
-from ostrom.terminal import one_line
+from ostrom.terminal import one_line, write_json
 
 
 def checked(path: Path) -> dict[str, int | str]:
@@ -45,4 +43,4 @@ def _tally(journal: Path) -> Path:
 
 if __name__ == "__main__":
     os.nice(10)
-    sys.stdout.buffer.write(orjson.dumps(checked(Path(sys.argv[1]))) + b"\n")
+    write_json(checked(Path(sys.argv[1])))
