@@ -45,7 +45,7 @@ def commands() -> dict[str, Any]:
 def python_name(parameter: Any) -> str:
     said = parameter.name if parameter.param_type_name == "argument" else max(parameter.opts, key=len)
     plain = str(said).lstrip("-").replace("-", "_")
-    return {"as": "as_", "return": "return_"}.get(plain, plain)
+    return {"as": "as_", "from": "from_", "return": "return_"}.get(plain, plain)
 
 
 @pytest.mark.parametrize("name", sorted(commands()))

@@ -210,7 +210,7 @@ def contrast(
     made: list[Estimate] = []
     if not found.rows:
         return made
-    pairs = _pairs(found, factor, levels)
+    pairs = level_pairs(found, factor, levels)
     for key, rows in found.groups(by).items():
         for first, second in pairs:
             sides = [[row for row in rows if row[factor] == side] for side in (first, second)]
@@ -374,7 +374,7 @@ def against_all(levels: str | tuple[Any, Any]) -> bool:
     return isinstance(levels, str) and levels.lstrip().startswith("*")
 
 
-def _pairs(found: Observations, factor: str, wanted: str | tuple[Any, Any]) -> list[tuple[Any, Any]]:
+def level_pairs(found: Observations, factor: str, wanted: str | tuple[Any, Any]) -> list[tuple[Any, Any]]:
     """Pairs of levels from ``a - b`` or ``* - b``; a level may itself contain a hyphen."""
     met = list(dict.fromkeys(row[factor] for row in found.rows))
     known = {str(level): level for level in met}
@@ -413,6 +413,7 @@ __all__ = [
     "estimate",
     "estimated",
     "fixed",
+    "level_pairs",
     "partly_exact_mean",
     "trend",
 ]

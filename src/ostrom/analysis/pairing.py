@@ -32,6 +32,49 @@ class _HasColumns(Protocol):
     def __getitem__(self, column: str, /) -> Any: ...
 
 
+@dataclass(frozen=True)
+class TwoSides:
+    """Two sides that are ready to be compared: which values pair, what is fixed by design, what is exact."""
+
+    first: Sequence[float]
+    second: Sequence[float]
+    pairs: Sequence[tuple[Any, ...]] | None
+    """What the partners of each pair share; None where the sides are independent samples."""
+    units: tuple[Sequence[Sequence[UnitValue]], Sequence[Sequence[UnitValue]]]
+    """The units behind every value."""
+    names: tuple[Sequence[Any], Sequence[Any]]
+    """Which independent unit a value is of, for sides that are not paired."""
+    strata: Sequence[Any] | None
+    """The condition of each pair, where conditions are fixed by the design."""
+    certain: tuple[bool, bool]
+    bounds: Bounds
+    unit: str
+    note: str
+
+    @property
+    def n(self) -> int:
+        """How many pairs, or how many independent units."""
+        return len({*self.names[0], *self.names[1]}) if self.pairs is None else len(self.pairs)
+
+    def inference(self) -> Inference:
+        """The mean of the first side minus that of the second."""
+        one, two, sure = self.first, self.second, self.certain
+        if all(sure):
+            return Exact(_average(one) - _average(two))
+        if any(sure):
+            sign, side = (1.0, 0) if sure[1] else (-1.0, 1)
+            drawn, known = (one, two) if sure[1] else (two, one)
+            how: dict[str, Any] = {"strata": self.strata}
+            if self.pairs is None:
+                how = {"clusters": self.names[side]}
+            made = mean_of(drawn, bounds=self.bounds, unit=self.unit, **how)
+            scaled = tuple(sign * a for a in made.coefficients)
+            return replace(made, coefficients=scaled, offset=-sign * _average(known))
+        if self.pairs is None:
+            return difference_of(one, two, bounds=self.bounds, clusters=self.names, unit=self.unit)
+        return paired_difference_of(one, two, bounds=self.bounds, strata=self.strata, unit=self.unit)
+
+
 def compared(
     found: Observations,
     first: Sequence[Observation],
@@ -39,7 +82,19 @@ def compared(
     factor: str,
     by: Sequence[str],
 ) -> tuple[Inference, int, str, str]:
-    """The mean of one side minus that of the other: inference, number of units, unit, and a note.
+    """The mean of one side minus that of the other: inference, number of units, unit, and a note."""
+    made = comparison(found, first, second, factor, by)
+    return made.inference(), made.n, made.unit, made.note
+
+
+def comparison(
+    found: Observations,
+    first: Sequence[Observation],
+    second: Sequence[Observation],
+    factor: str,
+    by: Sequence[str],
+) -> TwoSides:
+    """What is compared with what.
 
     A pair is two values of the same match, or two matches of the same seed in cells that differ in the factor
     alone; where a measure is about scenarios or people, two means of the same one.
@@ -47,24 +102,23 @@ def compared(
     bounds = bounds_of([*first, *second])
     unit = "match" if found.measure.unit == "decision" else found.measure.unit
     pairs = paired(found, first, second, factor, by)
-    note = pairs.note
     if len(pairs.keys) < 2:
-        return *_unpaired(found, (per_match(first), per_match(second)), bounds, unit), note
-    if pairs.left:
-        note = "; ".join(part for part in (f"{pairs.left} without a partner left out", note) if part)
-    both, one, two = pairs.keys, pairs.first, pairs.second
-    certain = pairs.certain
-    strata = [key[:-1] for key in both] if unit == "match" else None
-    if all(certain):
-        return Exact(_average(one) - _average(two)), len(both), unit, note
-    if any(certain):
-        sign = 1.0 if certain[1] else -1.0
-        drawn, known = (one, two) if certain[1] else (two, one)
-        made = mean_of(drawn, bounds=bounds, strata=strata, unit=unit)
-        scaled = tuple(sign * a for a in made.coefficients)
-        made = replace(made, coefficients=scaled, offset=-sign * _average(known))
-        return made, len(both), unit, "; ".join(p for p in ("one side is deterministic", note) if p)
-    return paired_difference_of(one, two, bounds=bounds, strata=strata, unit=unit), len(both), unit, note
+        sides = [list(per_match(side).values()) for side in (first, second)]
+        values = [[u.value for u in side] for side in sides]
+        names = [[independent(found.measure, u) for u in side] for side in sides]
+        sure = [all(u.exact for u in side) for side in sides]
+        return TwoSides(
+            values[0], values[1], None, ([[u] for u in sides[0]], [[u] for u in sides[1]]), (names[0], names[1]),
+            None, (sure[0], sure[1]), bounds, unit, pairs.note,
+        )  # fmt: skip
+    notes = [f"{pairs.left} without a partner left out"] if pairs.left else []
+    if any(pairs.certain) and not all(pairs.certain):
+        notes = ["one side is deterministic", *notes]
+    strata = [key[:-1] for key in pairs.keys] if unit == "match" else None
+    return TwoSides(
+        pairs.first, pairs.second, pairs.keys, pairs.units, ((), ()), strata, pairs.certain, bounds, unit,
+        "; ".join(filter(None, (*notes, pairs.note))),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -81,6 +135,8 @@ class Pairs:
     """How many values have no partner."""
     note: str
     """In what else the sides differ."""
+    units: tuple[list[list[UnitValue]], list[list[UnitValue]]]
+    """The units of each pair."""
 
 
 def paired(
@@ -100,26 +156,8 @@ def paired(
     one, two = ([_mean(side[key]) for key in both] for side in keyed)
     certain = [all(u.exact for key in both for u in side[key]) for side in keyed]
     left = len(keyed[0]) + len(keyed[1]) - 2 * len(both)
-    return Pairs(both, one, two, (certain[0], certain[1]), left, note)
-
-
-def _unpaired(
-    found: Observations, sides: tuple[Units, Units], bounds: Bounds, unit: str
-) -> tuple[Inference, int, str]:
-    values = [[u.value for u in side.values()] for side in sides]
-    names = [[independent(found.measure, u) for u in side.values()] for side in sides]
-    n = len({*names[0], *names[1]})
-    certain = [all(u.exact for u in side.values()) for side in sides]
-    if all(certain):
-        return Exact(_average(values[0]) - _average(values[1])), n, unit
-    if any(certain):
-        sign = 1.0 if certain[1] else -1.0
-        drawn, known = (0, 1) if certain[1] else (1, 0)
-        made = mean_of(values[drawn], bounds=bounds, clusters=names[drawn], unit=unit)
-        scaled = tuple(sign * a for a in made.coefficients)
-        return replace(made, coefficients=scaled, offset=-sign * _average(values[known])), n, unit
-    made = difference_of(*values, bounds=bounds, clusters=(names[0], names[1]), unit=unit)
-    return made, n, unit
+    units = [[side[key] for key in both] for side in keyed]
+    return Pairs(both, one, two, (certain[0], certain[1]), left, note, (units[0], units[1]))
 
 
 def _keyed(

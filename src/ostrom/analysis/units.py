@@ -179,7 +179,7 @@ def _of_run(run: RunData, measure: Measure, where: Where, mark: str | None) -> I
         value, players = row.get("value"), played.get(row["match"])
         if value is None or players is None:
             continue
-        columns = _joined(row, players)
+        columns = joined(row, players)
         if columns is None or (isinstance(where, Mapping) and not _meets(columns, where)):
             continue
         weight = row.get("weight")
@@ -191,7 +191,7 @@ def _of_run(run: RunData, measure: Measure, where: Where, mark: str | None) -> I
         )
 
 
-def _joined(row: Mapping[str, Any], players: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+def joined(row: Mapping[str, Any], players: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """The columns of a value: those of its player, or of all players where it belongs to the match."""
     own = {name: of for name, of in row.items() if name not in ("match", "value", "weight")}
     if "player" in row:

@@ -26,6 +26,7 @@ from ostrom.cli import (
     peopling,
     piloting,
     playing,
+    powering,
     probing,
     regressing,
     resuming,
@@ -66,6 +67,7 @@ app.command("transcript")(transcribing.transcript)
 app.command("estimate")(estimating.estimate)
 app.command("test")(estimating.test)
 app.command("gate")(gating.gate)
+app.command("power")(powering.power)
 app.command("robustness")(robust.robustness)
 app.command("infer")(inferring.infer)
 app.command("import")(importing.import_files)

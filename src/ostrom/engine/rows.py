@@ -88,18 +88,11 @@ class Rows:
                 readings[who, answer.reading] += 1
                 complaints[who] += complained
             for player, seated in enumerate(unit.players):
-                seat = None if seated.observes else (unit.seat + player) % unit.game.seats
                 yield {
                     **self._head(unit),
                     "state": state,
                     "reason": reason,
-                    "player": player + 1,
-                    "seat": None if seat is None else seat + 1,
-                    "role": "observer" if seat is None else unit.game.roles[seat],
-                    **self._agent(seated),
-                    "opponents": " + ".join(
-                        p.name for i, p in enumerate(unit.players) if i != player and not p.observes
-                    ),
+                    **self._place(unit, player, seated),
                     "rounds_played": len({r.number for r in rounds}),
                     "score": outcome.scores[player] if outcome and player < len(outcome.scores) else None,
                     **_expected(rounds, player),
@@ -166,6 +159,23 @@ class Rows:
             raise ReplayDiffers(f"match {unit.index}: is journaled as done, and the rules now ask for more")
         compare_end(unit.index, "scores", ended[2], list(outcome.scores))
         compare_end(unit.index, "facts", ended[3], dict(outcome.facts))
+
+    def planned(self, unit: Unit) -> Iterator[Row]:
+        """What the table of matches will say of a unit whatever is answered: where it is played and by whom."""
+        for player, seated in enumerate(unit.players):
+            yield {**self._head(unit), **self._place(unit, player, seated)}
+
+    def _place(self, unit: Unit, player: int, seated: Seated) -> Row:
+        seat = None if seated.observes else (unit.seat + player) % unit.game.seats
+        return {
+            "player": player + 1,
+            "seat": None if seat is None else seat + 1,
+            "role": "observer" if seat is None else unit.game.roles[seat],
+            **self._agent(seated),
+            "opponents": " + ".join(
+                p.name for i, p in enumerate(unit.players) if i != player and not p.observes
+            ),
+        }
 
     def _agent(self, seated: Seated) -> Row:
         return {**_agent(seated), **self._attributes, **seated.config.attributes}

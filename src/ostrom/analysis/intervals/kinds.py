@@ -249,6 +249,9 @@ def _conditions(
     if strata is None:
         return [np.arange(size)], ""
     codes = label_codes(strata, size, "strata")[0]
+    counts = np.bincount(codes)
+    if labels is None and counts.min() > 1:
+        return [np.flatnonzero(codes == code) for code in range(counts.size)], ""
     members: dict[int, set[Hashable]] = {}
     for place, code in enumerate(codes.tolist()):
         members.setdefault(code, set()).add(place if labels is None else labels[place])

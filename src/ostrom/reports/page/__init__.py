@@ -8,7 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 import orjson
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from ostrom import __version__
@@ -86,19 +86,9 @@ def render_page(
     card: Sequence[tuple[str, str]], reproduce: Mapping[str, str], findings: Sequence[str] = (),
 ) -> str:  # fmt: skip
     """The whole page as text: what was found first, panels with nothing to show in one line at the end."""
-    folder = files("ostrom.reports.page")
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: escaped(value) if type(value) is str else value,  # not our own Markup
-    )
-    template = environment.from_string(folder.joinpath("index.html.jinja").read_text(encoding="utf-8"))
     study = data.study
-    return template.render(
-        version=__version__,
-        style=Markup(folder.joinpath("style.css").read_text(encoding="utf-8")),
+    return _filled(
+        "index.html.jinja",
         name=data.name,
         title=study.get("title") or pretty(study["name"]),
         about=study.get("about") or "",
@@ -113,3 +103,35 @@ def render_page(
         ).decode(),
         **reproduce,
     )
+
+
+def plain_page(
+    kicker: str,
+    title: str,
+    sections: Sequence[Section],
+    *,
+    about: str = "",
+    findings: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+    card: Sequence[tuple[str, str]] = (),
+    links: Sequence[tuple[str, str]] = (),
+) -> str:
+    """A page in the same style that is not about a single run; ``links`` lead to pages beside it."""
+    return _filled(
+        "plain.html.jinja", kicker=kicker, title=title, sections=sections, about=about, findings=findings,
+        warnings=warnings, card=card, links=links,
+    )  # fmt: skip
+
+
+def _filled(template: str, **values: Any) -> str:
+    folder = files("ostrom.reports.page")
+    environment = Environment(
+        loader=FunctionLoader(lambda name: folder.joinpath(name).read_text(encoding="utf-8")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: escaped(value) if type(value) is str else value,  # not our own Markup
+    )
+    style = Markup(folder.joinpath("style.css").read_text(encoding="utf-8"))
+    return environment.get_template(template).render(version=__version__, style=style, **values)

@@ -1,0 +1,369 @@
+"""How many seeds a study needs: its declared contrast simulated, with what each number of seeds costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ostrom.analysis.determinism import Determinism
+from ostrom.analysis.estimate import Estimate, level_pairs
+from ostrom.analysis.pairing import TwoSides, comparison
+from ostrom.analysis.power import Assumed, SeedLayout, Simulation, excludes_zero, inside, share
+from ostrom.analysis.query import Query
+from ostrom.analysis.rundata import RunData
+from ostrom.analysis.selection import as_text
+from ostrom.analysis.tables import factor_types
+from ostrom.analysis.units import Observation, Observations, joined, observations
+from ostrom.engine.rows import Rows
+from ostrom.errors import UnknownName, UsageError
+from ostrom.studies.forecast import forecast
+from ostrom.studies.plan import StudyPlan
+
+MOST_SEEDS = 10_000
+MOST_MATCHES = 20_000
+"""A single seed may have at most so many matches in the contrast."""
+
+
+@dataclass(frozen=True)
+class PowerAt:
+    """One number of seeds: how often the analysis finds what is there, and what it takes."""
+
+    seeds: int
+    n: int
+    """Pairs, or matches of both sides."""
+    power: Estimate
+    error: Estimate
+    """How often it says the same where the statement is not true."""
+    matches: int
+    calls: int
+    usd: float | None
+    """Likely, before retries; None where a price is not known."""
+    seconds: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        shares = {
+            f"{name}{end}": getattr(of, value)
+            for name, of in (("power", self.power), ("error", self.error))
+            for end, value in (("", "value"), ("_low", "low"), ("_high", "high"))
+        }
+        return {
+            "seeds": self.seeds, "n": self.n, **shares, "matches": self.matches, "calls": self.calls,
+            "usd": self.usd, "seconds": self.seconds,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PowerCurve:
+    """What a study can find, by the number of its seeds."""
+
+    points: tuple[PowerAt, ...]
+    needed: int | None
+    """The smallest number of seeds that reaches the power that was asked for; None where none did."""
+    target: float
+    truth: float
+    """The true difference in the simulated runs."""
+    assumed: Assumed
+    source: str
+    """Where the assumptions come from."""
+    paired: bool
+    found: str
+    """What counts as found, in words."""
+    wrong: str
+    """What counts as an error, in words."""
+
+
+def design_of(plan: StudyPlan, query: Query) -> SeedLayout:
+    """What one seed of a study adds to a contrast."""
+    part = query.part
+    if part.unit not in ("match", "decision"):
+        raise UsageError(
+            f"{part.name}: its unit of analysis is the {part.unit}, and more seeds add no {part.unit}s: power over "
+            "seeds is defined for measures of matches"
+        )
+    if isinstance(query.where, str):
+        raise UsageError(
+            "where: power takes columns with levels, for there is no table yet that SQL could ask"
+        )
+    two = StudyPlan(plan.study.model_copy(update={"seeds": 2}), plan.library, plan.file)
+    found = _planned(two, query)
+    first, second = _sides(found, query)
+    made = comparison(found, first, second, query.pair[0], ())
+    if len(made.first) > 2 * MOST_MATCHES:
+        raise UsageError(f"the contrast has {len(made.first) // 2} values per seed (at most {MOST_MATCHES})")
+    conditions, sizes = [], []
+    for units in made.units:
+        own = [of for of in units if of[0].rows[0]["seed"] == plan.study.seed]
+        conditions.append(tuple(_condition(found, of[0].rows[0], query) for of in own))
+        sizes.append(tuple(len(of) for of in own))
+    return SeedLayout(made, (conditions[0], conditions[1]), (sizes[0], sizes[1]))
+
+
+def _planned(plan: StudyPlan, query: Query) -> Observations:
+    """The observations that a study will give, without their values."""
+    part, stand_in = query.part, Path(plan.name)
+    rows = Rows(plan, None, plan.name)  # type: ignore[arg-type]
+    types = factor_types(rows)
+    levels = {factor.name: [level.label for level in factor.levels] for factor in plan.factors}
+    data = RunData(
+        stand_in,
+        {"study": plan.resolved()},
+        levels=levels,
+        types=types,
+        planned=len(plan),
+        rows={},
+        units=plan.unit,
+    )
+    bounds, exact = part.bounds_of(data), Determinism(plan.unit)
+    wanted = {
+        column: {as_text(level) for level in (given if isinstance(given, list) else [given])}
+        for column, given in dict(query.where).items()  # type: ignore[arg-type]
+    }
+    whole = isinstance(part.values, str) and "player" not in part.values
+    found: list[Observation] = []
+    columns: set[str] = set()
+    for index in range(len(plan)):
+        unit = plan.unit(index)
+        if unit.kind != "match":
+            continue
+        players = [_typed(row, types) for row in rows.planned(unit)]
+        for own in [joined({"match": index}, players)] if whole else players:
+            assert own is not None
+            columns.update(own)
+            for column in wanted:
+                if column not in own:
+                    raise UnknownName("column", column, own)
+            if all(as_text(own[column]) in levels for column, levels in wanted.items()):
+                found.append(Observation(0.0, None, bounds(index), exact(index), own))
+    if not found:
+        raise UsageError(f"no match of {plan.name} meets where: {query.matches}")
+    names = tuple(factor.name for factor in plan.factors)
+    return Observations(part, tuple(found), names, levels, frozenset(columns))
+
+
+def _typed(row: Mapping[str, Any], types: Mapping[str, type]) -> dict[str, Any]:
+    """Labels as the tables hold them."""
+    return {name: types[name](v) if name in types and v is not None else v for name, v in row.items()}
+
+
+def _sides(found: Observations, query: Query) -> tuple[list[Observation], list[Observation]]:
+    factor, levels = query.pair
+    found.need([factor])
+    pairs = level_pairs(found, factor, levels)
+    if len(pairs) != 1:
+        raise UsageError(f"contrast {query.contrast!r}: power is that of two levels, A-B")
+    one, two = ([row for row in found.rows if row[factor] == side] for side in pairs[0])
+    return one, two
+
+
+def _condition(found: Observations, row: Observation, query: Query) -> tuple[str, ...]:
+    return tuple(map(as_text, found.cell(row, [query.pair[0]])))
+
+
+def assumed_from(pilot: RunData, query: Query) -> tuple[Assumed, str]:
+    """Baselines, spread and correlation as a pilot shows them, and the pilot in words."""
+    found = observations(pilot, query.part, query.condition(pilot))
+    if not found.rows:
+        raise UsageError(
+            f"{pilot.name}: no finished match that is asked for has a value of {query.part.name}"
+        )
+    made = comparison(found, *_sides(found, query), query.pair[0], ())
+    low, high = made.bounds
+    values: list[dict[tuple[str, ...], list[float]]] = [{}, {}]
+    for side, units in enumerate(made.units):
+        for of in units:
+            key = _condition(found, of[0].rows[0], query)
+            values[side].setdefault(key, []).extend(unit.value for unit in of)
+    squares, freedom, room = 0.0, 0, 0.0
+    for seen in (of for one in values for of in one.values()):
+        mean = math.fsum(seen) / len(seen)
+        squares += math.fsum((x - mean) ** 2 for x in seen)
+        freedom += len(seen) - 1
+        if low is not None and high is not None:
+            room += (len(seen) - 1) * (mean - low) * (high - mean)
+    if freedom < 2 or squares <= 1e-12:
+        raise UsageError(
+            f"{pilot.name}: shows no spread between matches of one condition; state one with --sd"
+        )
+    second = [x for seen in values[1].values() for x in seen]
+    baseline = math.fsum(second) / len(second)
+    sd = math.sqrt(squares / freedom)
+    if low is not None and high is not None and room > 0:
+        # The share of the largest possible variance is what stays the same where means differ.
+        sd = math.sqrt(min(1.0, squares / room) * (baseline - low) * (high - baseline))
+    conditions = {key: math.fsum(seen) / len(seen) for key, seen in values[1].items()}
+    words = f"run {pilot.name}: {made.n} {'pairs' if made.pairs is not None else 'matches'}"
+    return Assumed(baseline, sd, _correlation(made), conditions), words
+
+
+def _correlation(made: TwoSides) -> float:
+    """Of partners, within conditions."""
+    if made.pairs is None or made.strata is None:
+        return 0.0
+    groups: dict[Any, list[tuple[float, float]]] = {}
+    for key, one, two in zip(made.strata, made.first, made.second, strict=True):
+        groups.setdefault(key, []).append((one, two))
+    both = left = right = 0.0
+    for of in groups.values():
+        a, b = (math.fsum(pair[i] for pair in of) / len(of) for i in (0, 1))
+        both += math.fsum((x - a) * (y - b) for x, y in of)
+        left += math.fsum((x - a) ** 2 for x, _ in of)
+        right += math.fsum((y - b) ** 2 for _, y in of)
+    return 0.0 if left * right <= 1e-18 else round(max(-1.0, min(1.0, both / math.sqrt(left * right))), 6)
+
+
+def assumed_of(
+    design: SeedLayout, baseline: float | None, sd: float | None, correlation: float | None
+) -> Assumed:
+    """Stated assumptions; between two bounds the middle and the spread of a uniform distribution by default."""
+    low, high = design.comparison.bounds
+    if low is None or high is None:
+        if sd is None or baseline is None:
+            raise UsageError(
+                "this measure has no bounds: state --baseline and --sd, or name a pilot with --from RUN"
+            )
+        return Assumed(baseline, sd, correlation or 0.0)
+    middle = (low + high) / 2 if baseline is None else baseline
+    usual = min((high - low) / math.sqrt(12), math.sqrt(max(0.0, (middle - low) * (high - middle))))
+    return Assumed(middle, usual if sd is None else sd, correlation or 0.0)
+
+
+@dataclass(frozen=True)
+class PowerQuestion:
+    """What is simulated."""
+
+    effect: float
+    within: float | None = None
+    level: float = 0.95
+    target: float = 0.8
+    simulations: int = 1000
+    seed: int = 0
+
+
+def power_curve(
+    plan: StudyPlan,
+    query: Query,
+    asked: PowerQuestion,
+    seeds: Sequence[int],
+    assumed: Assumed | None = None,
+    source: str = "stated",
+    *,
+    design: SeedLayout | None = None,
+    prices: Mapping[str, Any] | None = None,
+    seconds_per_call: float | None = None,
+    progress: Callable[[int], None] = lambda seeds: None,  # noqa: ARG005
+) -> PowerCurve:
+    """Power and error for every number of seeds, and the smallest one that reaches the power asked for."""
+    made = design or design_of(plan, query)
+    known = assumed or assumed_of(made, None, None, None)
+    there = Simulation(made, known, asked.effect)
+    # What must not be found: a difference where there is none, or equivalence where the difference is the margin.
+    absent = Simulation(made, known, 0.0 if asked.within is None else asked.within)
+    one = StudyPlan(plan.study.model_copy(update={"seeds": 1}), plan.library, plan.file)
+    cost = forecast(one, prices)
+    powers: dict[int, Estimate] = {}
+
+    def power(n: int) -> Estimate:
+        if n not in powers:
+            progress(n)
+            powers[n] = _found(there, n, asked, asked.seed)
+        return powers[n]
+
+    needed = _smallest(lambda n: power(n).value >= asked.target, sorted(seeds))
+    shown = sorted({*seeds, *([needed] if needed is not None else [])})
+    sizes = [len(of) for of in made.sizes]
+    points = tuple(
+        PowerAt(
+            n, n * (sizes[0] if made.paired else sum(sizes)), power(n), _found(absent, n, asked, asked.seed + 1),
+            n * cost.matches, n * cost.calls, None if cost.likely_usd is None else n * cost.likely_usd,
+            None if seconds_per_call is None else n * cost.calls * seconds_per_call,
+        )
+        for n in shown
+    )  # fmt: skip
+    if asked.within is None:
+        words = (
+            "the interval excludes 0 on the side of the effect",
+            "the interval excludes 0 where nothing differs",
+        )
+    else:
+        words = (
+            f"the interval lies within ±{asked.within:g}",
+            "it does where the true difference is the margin",
+        )
+    return PowerCurve(points, needed, asked.target, there.truth, known, source, made.paired, *words)
+
+
+def _found(simulated: Simulation, seeds: int, asked: PowerQuestion, seed: int) -> Estimate:
+    """How often the analysis of simulated runs says what is looked for."""
+    limits = simulated.limits(seeds, asked.simulations, seed, asked.level)
+    if asked.within is not None:
+        hits = sum(inside(of, asked.within) for of in limits)
+    elif simulated.effect:
+        hits = sum(excludes_zero(of, asked.effect) for of in limits)
+    else:
+        hits = sum(excludes_zero(of, 1.0) or excludes_zero(of, -1.0) for of in limits)
+    return share(hits, asked.simulations)
+
+
+def _smallest(reached: Callable[[int], bool], seeds: Sequence[int]) -> int | None:
+    """The smallest number of seeds that suffices, between the listed ones too."""
+    enough = next((n for n in seeds if reached(n)), None)
+    if enough is None:
+        return None
+    below = max((n for n in seeds if n < enough), default=0)
+    while enough - below > 1:
+        middle = (below + enough) // 2
+        if reached(middle):
+            enough = middle
+        else:
+            below = middle
+    return enough
+
+
+def pace_of(pilot: RunData) -> float | None:
+    """Seconds per call of a run: the time in which any call was under way, over the number of calls."""
+    rows = pilot.records(
+        'SELECT "at", latency FROM calls WHERE error IS NULL AND "at" IS NOT NULL ORDER BY "at"'
+    )
+    busy, until = 0.0, -math.inf
+    for row in rows:
+        begun, ended = float(row["at"]), float(row["at"]) + float(row["latency"] or 0.0)
+        busy += max(0.0, ended - max(begun, until))
+        until = max(until, ended)
+    return busy / len(rows) if rows else None
+
+
+def write_chart(made: PowerCurve, path: Path, study: str, query: Query) -> None:
+    """The curve as SVG, PNG or a page."""
+    from ostrom.reports.marks import curves, series_colours
+    from ostrom.reports.panel import Figure, Table
+    from ostrom.reports.single import write_chart_file
+
+    names = ("power", "error")
+    rows = [
+        {"x": point.seeds, "mean": of.value, "low": of.low, "high": of.high, "series": name, "facet": ""}
+        for name, of in zip(names, zip(*((p.power, p.error) for p in made.points), strict=True), strict=True)
+        for point, of in zip(made.points, of, strict=True)
+    ]
+    chart = curves(
+        rows, x="seeds", y="share of simulated runs", facets=[""], series=series_colours(names), legend=None
+    )
+    needed = "none that was tried" if made.needed is None else str(made.needed)
+    caption = (
+        f"Power: {made.found}. Error: {made.wrong}. Bands are Monte Carlo intervals (95 %). True difference "
+        f"{made.truth:.3g}; assumed ({made.source}): {made.assumed.words}. Fewest seeds for {made.target:g}: {needed}."
+    )
+    values = "; ".join(
+        f"{p.seeds} seeds: power {p.power.value:.2f}, error {p.error.value:.2f}" for p in made.points
+    )
+    columns = list(made.points[0].as_dict())
+    table = Table(
+        "power", columns, [list(point.as_dict().values()) for point in made.points], "Every figure."
+    )
+    write_chart_file(
+        path, Figure("power", chart, caption, f"Power over seeds. {values}."), table,
+        kicker=f"Study {study}", title=f"Power: {query.words}", about=query.matches,
+    )  # fmt: skip

@@ -1,0 +1,168 @@
+"""`ostrom power`: the declared analysis on simulated values, what it costs, and wrong use in one line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.in_process import Call, caller
+
+import ostrom
+from ostrom.analysis.estimate import contrast
+
+STUDY = """\
+name: s
+game: prisoners_dilemma
+mechanism: {name: repetition, rounds: 8}
+types: {a: "random:0.5"}
+vary:
+  game: [prisoners_dilemma, stag_hunt]
+  p: {low: {types.a: "random:0.5"}, high: {types.a: "random:0.62"}}
+seeds: 60
+"""
+ASK = ("--measure", "cooperation", "--contrast", "p=high-low")
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("power")
+    (folder / "s.yaml").write_text(STUDY)
+    with pytest.MonkeyPatch.context() as patch:
+        assert caller(patch, folder)("run", "s.yaml").code == 0
+    yield folder
+
+
+@pytest.fixture
+def call(played: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
+    return caller(monkeypatch, played)
+
+
+def told(call: Call, *more: str, study: str = "s.yaml") -> dict[str, Any]:
+    done = call("power", study, *ASK, "--simulations", "150", "--json", *more)
+    assert done.code == 0, done.err
+    found: dict[str, Any] = json.loads(done.out)
+    return found
+
+
+def test_power_from_a_pilot_is_what_real_runs_of_that_size_find(call: Call) -> None:
+    """60 seeds are cut into 20 studies of 3; their contrasts exclude zero as often as the simulation says."""
+    found = told(call, "--from", "s", "--effect", "0.12", "--seeds", "3", "--simulations", "300")
+    (point,) = [one for one in found["points"] if one["seeds"] == 3]
+    run = ostrom.open_run("s")
+    hits = 0
+    with run.data() as data:
+        for first in range(0, 60, 3):
+            (one,) = contrast(
+                data, "cooperation", "p", "high - low", where={"seed": list(range(first, first + 3))}
+            )
+            hits += one.low is not None and one.low > 0
+            assert one.n == point["n"] == 6
+    # 20 studies: the standard error of the share is at most .11.
+    assert abs(hits / 20 - point["power"]) < 0.33, (hits, point)
+    assert found["assumed"]["baseline"] == pytest.approx(0.5, abs=0.03)
+    assert found["assumed"]["sd"] == pytest.approx((0.25 / 16) ** 0.5, abs=0.02)
+    assert abs(found["assumed"]["correlation"]) < 0.25 and "run s: 120 pairs" in found["assumed"]["source"]
+
+
+def test_more_seeds_find_more_and_the_error_stays(call: Call) -> None:
+    asked = (
+        "--baseline",
+        "0.6",
+        "--sd",
+        "0.2",
+        "--seeds",
+        "3,10,24",
+        "--effect",
+        "0.15",
+        "--simulations",
+        "100",
+    )
+    found = told(call, *asked)
+    powers = [one["power"] for one in found["points"]]
+    assert powers == sorted(powers) and powers[-1] > 0.9
+    assert all(
+        one["error"] < 0.1 and one["error_low"] <= one["error"] <= one["error_high"]
+        for one in found["points"]
+    )
+    needed = found["needed"]
+    assert 3 < needed <= 24 and any(one["seeds"] == needed and one["power"] >= 0.8 for one in found["points"])
+    assert found == told(call, *asked)
+    assert found["points"][1] != told(call, *asked, "--seed", "7", "--seeds", "10")["points"][0]
+
+
+def test_pairs_that_go_together_need_fewer_seeds(call: Call) -> None:
+    tied, free, apart = (
+        told(call, "--sd", "0.25", "--seeds", "10", f"--correlation={rho}")["points"][-1]["power"]
+        for rho in ("0.9", "0", "-0.9")
+    )
+    assert tied > free + 0.2 and free > apart
+
+
+def test_equivalence_has_a_power_of_its_own_and_an_error_at_the_margin(call: Call) -> None:
+    found = told(call, "--within", "0.1", "--sd", "0.08", "--seeds", "2,12,20")
+    first, *_, last = found["points"]
+    assert (
+        first["power"] < 0.3 and last["power"] > 0.9 and all(one["error"] < 0.06 for one in found["points"])
+    )
+    assert found["effect"] == 0 and "within ±0.1" in found["found"]
+
+
+def test_cost_grows_with_the_seeds_and_time_comes_from_the_pace(call: Call) -> None:
+    asked = (
+        "--model",
+        "openai/gpt-4o-mini",
+        "--seeds",
+        "2,4",
+        "--seconds-per-call",
+        "0.5",
+        "--where",
+        "game=stag_hunt",
+    )
+    (Path.cwd() / "m.yaml").write_text(
+        STUDY.replace('types: {a: "random:0.5"}', "types: {a: openai/gpt-4o-mini}")
+        .replace('{low: {types.a: "random:0.5"}, high: {types.a: "random:0.62"}}',
+                 "{low: {agent.memory: {name: window, k: 1}}, high: {agent.memory: {name: window, k: 2}}}")
+    )  # fmt: skip
+    found = told(call, *asked, "--where", "game=stag_hunt", study="m.yaml")
+    two, four = found["points"][:2]
+    assert (two["matches"], four["matches"]) == (8, 16) and (two["n"], four["n"]) == (2, 4)
+    assert four["calls"] == 2 * two["calls"] == 256 and four["seconds"] == 128
+    assert four["usd"] == pytest.approx(2 * two["usd"]) and two["usd"] > 0
+
+
+@pytest.mark.parametrize("kind", ["svg", "html"])
+def test_the_curve_is_a_bar_chart_in_the_terminal_and_a_file(call: Call, kind: str) -> None:
+    done = call("power", "s.yaml", *ASK, "--seeds", "5,20", "--simulations", "100", "--chart", f"c.{kind}")
+    assert done.code == 0 and "assumed (stated): baseline 0.5, sd between matches 0.2887" in done.out
+    assert "█" in done.out and "seeds" in done.out
+    head = Path(f"c.{kind}").read_bytes()
+    assert head[:9] in (b"<!doctype", b"<svg xmln", b"\x89PNG\r\n\x1a\n\x00"), head[:20]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("--measure cooperatoin --contrast p=high-low", "did you mean cooperation"),
+        ("--measure cooperation --contrast p=high-lo", "did you mean 'low'?"),
+        ("--measure cooperation --contrast q=a-b", "column"),
+        ("--measure cooperation --contrast p", "must be FACTOR=A-B"),
+        ("--measure cooperation --contrast p=high-low --where agnt=a", "did you mean agent"),
+        ("--measure cooperation --contrast p=high-low --where agent=b", "no match of s meets where"),
+        ("--measure cooperation --contrast p=high-low --seeds 0", "--seeds must be"),
+        ("--measure cooperation --contrast p=high-low --effect 0", "--effect must not be 0"),
+        ("--measure cooperation --contrast p=high-low --sd 0.6", "at most 0.5"),
+        ("--measure cooperation --contrast p=high-low --baseline 2", "beyond the bound 1"),
+        ("--measure cooperation --contrast p=high-low --within 0.1 --effect 0.2", "within the margin"),
+        ("--measure nash_rate --contrast p=high-low", "unit of analysis is the scenario"),
+        ("--measure cooperation --contrast p=high-low --chart x.pdf", "must end in .svg"),
+        ("--measure cooperation --contrast p=high-low --from nothing", "there is no such run"),
+        ("--measure latency --contrast p=high-low", "state --baseline and --sd"),
+    ],
+)
+def test_what_is_wrong_is_one_line(call: Call, arguments: str, words: str) -> None:
+    done = call("power", "s.yaml", *arguments.split(), "--json", "--simulations", "100")
+    assert done.code == 2 and not done.out and done.err.count("\n") == 1, done
+    assert words in done.err, done.err
