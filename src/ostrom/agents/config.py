@@ -130,6 +130,8 @@ class AgentConfig(BaseModel):
         dumped = self.model_dump(mode="json", exclude=later)
         if self.framing.wording is None:
             del dumped["framing"]["wording"]
+        if self.framing.language == "en":
+            del dumped["framing"]["language"]
         data = orjson.dumps(dumped, option=orjson.OPT_SORT_KEYS)
         return hashlib.blake2b(data, digest_size=6).hexdigest()
 

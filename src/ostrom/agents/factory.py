@@ -84,7 +84,7 @@ def renderer_of(
     """The words of a configuration, with what is drawn for a match where it is one."""
     return PromptRenderer(
         config.framing,
-        library.of(config.prompts),
+        library_for(config, library),
         config.style,
         config.persona,
         draw_labels,
@@ -92,6 +92,11 @@ def renderer_of(
         system=config.system,
         persona_in=config.persona_in,
     )
+
+
+def library_for(config: AgentConfig, library: Library) -> Library:
+    """The prompt files that a configuration is told in: its prompt set, in its language."""
+    return library.of(config.prompts).spoken(config.framing.language)
 
 
 def check_told(config: AgentConfig, library: Library) -> None:

@@ -1,4 +1,7 @@
-"""Reasons not to take the only named option for the answer. English; works on one sentence of bounded length.
+"""Reasons not to take the only named option for the answer. Works on one sentence of bounded length.
+
+English is looked at closely. In German, Spanish, Chinese and Arabic, the languages of prompts, a word that negates or
+supposes is a doubt wherever it stands.
 
 A sentence may name an option in order to refuse it, to suppose it, or to tell what somebody else does.
 Reading such a sentence as an answer would be a wrong number, so all of these are doubts, and a doubt is no
@@ -34,6 +37,15 @@ _BETWEEN = words(
     " were likely probably just the action option with for on my a an"
 )
 
+_ELSEWHERE = re.compile(
+    r"\b(?:nicht|kein(?:e[mnrs]?)?|niemals|weder|statt|anstatt|wenn|sofern)\b"
+    r"|\b(?:nunca|jamás|tampoco|ningún|ninguna|en lugar de|en vez de|si (?:elijo|eligiera|escojo|elige))\b"
+    r"|[不没若]|拒绝|如果|假如|是否|而非"
+    r"|(?<!\w)(?:لا|لن|لم|ليس|ليست|بدلا|بدلًا|إذا|لو|غير)(?!\w)",
+    re.IGNORECASE,
+)
+"""Negations and suppositions in other languages than English."""
+
 
 def doubt(sentence: str, found: list[Mention]) -> str | None:
     """Why the sentence does not settle on the option that it names, or None.
@@ -46,10 +58,12 @@ def doubt(sentence: str, found: list[Mention]) -> str | None:
     'the last sentence is negated'
     >>> why("I do not trust them, so my action is [A1].")
     """
-    if sentence.rstrip("\"'”’)]}*_` ").endswith(("?", "？")):
+    if sentence.rstrip("\"'”’)]}*_` ").endswith(("?", "？", "؟")):
         return "the last sentence is a question"
     if _negated(sentence, found[-1]):
         return "the last sentence is negated"
+    if _ELSEWHERE.search(sentence):
+        return "the last sentence may refuse or suppose the option"
     reasons = [_doubt_at(sentence, mention) for mention in found if mention.named]
     return None if None in reasons else reasons[0]
 

@@ -16,7 +16,7 @@ SENTENCE = 2000
 """Most characters of a sentence: a longer one is no sentence, and so the work on it is bounded."""
 
 _BREAKS = ("\r\n", "\r", "\v", "\f", "\x85", "\u2028", "\u2029")
-_STOPS = ".!?…。！？"
+_STOPS = ".!?…。！？؟"
 _WIDE_STOPS = "。！？"
 _CLOSERS = "\"'”’)]}*_`»」』】］）>"
 _ABBREVIATIONS = ("e.g", "i.e", "vs", "cf", "approx")

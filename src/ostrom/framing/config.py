@@ -37,6 +37,11 @@ class Framing(BaseModel):
         default="given", description="order in which actions are named; shuffled is drawn for every decision"
     )
     units: str = Field(default="points", description="what payoffs are called")
+    language: str = Field(
+        default="en",
+        pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$",
+        description="the language of the prompts: a folder in languages/; en, de, es, zh, ar",
+    )
     story: str = Field(default="neutral", description="cover story: a file in stories/")
     payoffs: str | None = Field(
         default="sentences", description="presentation of the payoffs: a file in payoffs/; null hides them"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.metadata import entry_points
@@ -12,6 +11,8 @@ from typing import Any
 from jinja2 import Template, TemplateError, TemplateNotFound, UndefinedError, nodes
 
 from ostrom.errors import StudyError, UnknownName
+from ostrom.framing.marks import mark, put_in, split_marks
+from ostrom.framing.reasons import Reason, read_reasons, translated
 from ostrom.framing.sandbox import Sandbox
 from ostrom.framing.stories import CoverStory, split
 from ostrom.framing.templates import (
@@ -25,6 +26,13 @@ from ostrom.framing.templates import (
 )
 
 OWN = Path(__file__).parent / "prompts"
+ENGLISH = "en"
+REASONS = "answers/reasons.txt"
+WORDLESS = frozenset(
+    "prompt.txt system.txt setup.txt turn.txt _opening.txt _aims.txt dialogue/turn.txt layouts/payoffs_first.txt"
+    " layouts/horizon_first.txt personas/role.txt".split()
+)
+"""Files without a word of their own: all languages share them."""
 LIVE = ("round", "span", "gaps", "note")
 """What a prompt may speak of that changes from one round to the next."""
 # Expressions in templates can raise more kinds of errors than Jinja declares.
@@ -43,18 +51,21 @@ TEMPLATE_TROUBLE = (
 )
 
 
-_MARKS = re.compile("\ue000(\\w+)\ue001")
-
-
 class Library:
     """All prompt files that a run can use. A file in ``folder`` hides the package's file of the same path.
 
     ``home`` is the folder of the study file: a prompt set (``agent.prompts``) is a folder in it, whose files
-    hide all others of the same path.
+    hide all others of the same path. In another ``language`` than English files are those below
+    ``languages/LANGUAGE`` in every folder: what is not there is refused, and English never takes its place.
     """
 
     def __init__(
-        self, folder: str | Path | None = None, *, home: str | Path | None = None, top: Path | None = None
+        self,
+        folder: str | Path | None = None,
+        *,
+        home: str | Path | None = None,
+        top: Path | None = None,
+        language: str = ENGLISH,
     ) -> None:
         folders = [OWN, *_foreign()]
         mine = [Path(path) for path in (top, folder) if path is not None]
@@ -66,11 +77,16 @@ class Library:
         self.folder = None if folder is None else str(folder)
         self.home = Path() if home is None else Path(home)
         self.top = top
+        self.language = language
+        if language != ENGLISH:
+            folders, mine = _spoken(folders, language), _spoken(mine, language)
         self.folders = folders
         self._mine = tuple(mine)
         self._sets: dict[str, Library] = {}
+        self._languages: dict[str, Library] = {}
         self._asked: dict[str, frozenset[str] | None] = {}
-        self._loader = TemplateLoader(folders, self._mine)
+        wordless = {} if language == ENGLISH else {name: OWN / name for name in WORDLESS}
+        self._loader = TemplateLoader(folders, self._mine, wordless)
         self._env = Sandbox(self._loader)
         self._stories: dict[str, CoverStory] = {}
         self._known: dict[str, bool] = {}
@@ -79,6 +95,7 @@ class Library:
         self._plain: dict[tuple[str, frozenset[str]], bool] = {}
         self._shelves: dict[tuple[Any, ...], tuple[object, dict[tuple[Any, ...], list[str]]]] = {}
         self._setups: dict[tuple[Any, ...], tuple[object, str]] = {}
+        self._reasons: list[Reason] | None = None
 
     @staticmethod
     def _check_overrides(mine: Path, folders: list[Path]) -> None:
@@ -122,6 +139,49 @@ class Library:
             raise StudyError("leads out of the folder of the study file", key="agent.prompts", found=name)
         return path
 
+    def spoken(self, language: str) -> Library:
+        """This library in a language; refused where no folder has prompts in it."""
+        if language == self.language:
+            return self
+        if language not in self._languages:
+            known = sorted({p.name for f in self.folders for p in (f / "languages").glob("*") if p.is_dir()})
+            if language not in known:
+                raise StudyError(
+                    f"there are no prompts in {language}, only in {', '.join([ENGLISH, *known])}",
+                    key="agent.framing.language",
+                )
+            self._languages[language] = Library(self.folder, home=self.home, top=self.top, language=language)
+        return self._languages[language]
+
+    def path_of(self, path: str) -> str:
+        """Where a file of this language lies in a folder of prompts."""
+        return path if self.language == ENGLISH or path in WORDLESS else f"languages/{self.language}/{path}"
+
+    def need_file(self, path: str) -> None:
+        """Refuse a file that is not there, or not translated."""
+        if not self.has(path):
+            raise self.missing(path)
+
+    def missing(self, path: str) -> StudyError:
+        if self.language == ENGLISH:
+            return StudyError("there is no such prompt file", file=path)
+        kind, _, name = path.rpartition("/")
+        what = {"mechanisms": "mechanism", "turns": "question", "answers": "answer"}.get(kind, "prompt file")
+        return StudyError(
+            f"{what} {name.removesuffix('.txt')} is not translated into {self.language} "
+            f"(translated: {', '.join(self.names(kind)) or 'none'})",
+            file=path, key="agent.framing.language", found=self.language,
+        )  # fmt: skip
+
+    def reason(self, reason: str) -> str:
+        """Why a reply could not be read, in the language of the prompts (``answers/reasons.txt``)."""
+        if self.language == ENGLISH:
+            return reason
+        if self._reasons is None:
+            path = next(f / REASONS for f in self.folders if _is_file(f / REASONS))
+            self._reasons = read_reasons(text_of(path, self._holder(path)), str(path))
+        return translated(reason, self._reasons)
+
     @property
     def sets(self) -> Mapping[str, Library]:
         """The prompt sets that were asked for."""
@@ -137,7 +197,9 @@ class Library:
 
     def names(self, kind: str) -> list[str]:
         """The files of one kind (``stories``, ``payoffs``, ...), without their ending."""
-        return sorted({p.stem for f in self.folders for p in (f / kind).glob("*.txt")})
+        found = {p.stem for f in self.folders for p in (f / kind).glob("*.txt")}
+        shared = () if self.language == ENGLISH else WORDLESS
+        return sorted(found | {PurePath(file).stem for file in shared if file.startswith(f"{kind}/")})
 
     def need(self, kind: str, name: str) -> None:
         """Refuse a name for which there is no file."""
@@ -149,7 +211,7 @@ class Library:
         try:
             return self._env.get_template(path)
         except TemplateNotFound:
-            raise StudyError("there is no such prompt file", file=path) from None
+            raise self.missing(path) from None
         except TEMPLATE_TROUBLE as error:
             raise StudyError(f"is not a valid template: {error}", file=self._where(path)) from None
 
@@ -163,14 +225,19 @@ class Library:
 
     def _where(self, path: str) -> str:
         """The whole path of a prompt file, for messages."""
-        return next((str(f / path) for f in self.folders if _is_file(f / path)), path)
+        return str(self.find(path) or path)
 
     def has(self, path: str) -> bool:
         """Whether some folder holds this file."""
         known = self._known.get(path)
         if known is None:
-            known = self._known[path] = any(_is_file(f / path) for f in self.folders)
+            known = self._known[path] = self.find(path) is not None
         return known
+
+    def find(self, path: str) -> Path | None:
+        """The file that a relative path means here."""
+        shared = [OWN] if self.language != ENGLISH and path in WORDLESS else []
+        return next((f / path for f in (*self.folders, *shared) if _is_file(f / path)), None)
 
     def fill(self, path: str, values: Mapping[str, Any]) -> str:
         """A template filled in, without blank lines at its ends.
@@ -290,7 +357,8 @@ class Library:
             path = next(
                 f / "stories" / f"{name}.txt" for f in self.folders if (f / f"stories/{name}.txt").exists()
             )
-            words = dict(split(OWN / "stories" / "neutral.txt", text_of(OWN / "stories/neutral.txt"))[0])
+            neutral = OWN / self.path_of("stories/neutral.txt")
+            words = dict(split(neutral, text_of(neutral))[0])
             own_words, opening = split(path, text_of(path, self._holder(path)))
             unknown = sorted(set(own_words) - set(words))
             if unknown:
@@ -322,32 +390,12 @@ def _is_file(path: Path) -> bool:
         return False
 
 
+def _spoken(folders: list[Path], language: str) -> list[Path]:
+    return [own for folder in folders if (own := folder / "languages" / language).is_dir()]
+
+
 def _is_kind(path: Path) -> bool:
     return path.is_dir() and any(path.glob("*.txt"))
-
-
-def mark(name: str) -> str:
-    """Stands for a value that is put in later; its first and last characters are in no text of ours."""
-    return f"\ue000{name}\ue001"
-
-
-def split_marks(text: str) -> list[str]:
-    """The pieces of a text with marks: what is said, and in between (every second one) the names of holes."""
-    return _MARKS.split(text)
-
-
-def put_in(pieces: list[str], holes: Mapping[str, Any]) -> str:
-    """The pieces with values in their holes; a text that is put in is never looked at again.
-
-    >>> put_in(["Round ", "round", "."], {"round": 7})
-    'Round 7.'
-    """
-    if len(pieces) == 1:
-        return pieces[0]
-    filled = pieces.copy()
-    for place in range(1, len(pieces), 2):
-        filled[place] = str(holes[pieces[place]])
-    return "".join(filled).strip("\n")
 
 
 def _same(path: str, given: Mapping[str, Any]) -> tuple[Any, ...] | None:

@@ -14,7 +14,8 @@ from ostrom.errors import StudyError
 from ostrom.framing.blocks import Blocks
 from ostrom.framing.config import Framing
 from ostrom.framing.history_renderer import HistoryRenderer
-from ostrom.framing.library import LIVE, Library, mark, put_in, split_marks
+from ostrom.framing.library import LIVE, Library
+from ostrom.framing.marks import mark, put_in, split_marks
 from ostrom.framing.prompt import CachedPrompt, Prompt, options_of, shifted
 from ostrom.framing.rules import PAGE, TALK_MESSAGES, question_file, record_file, rules_files
 from ostrom.games.equilibria.continuation import least_continuation
@@ -293,7 +294,8 @@ class PromptRenderer:
 
     def correction(self, reason: str, instruction: str) -> str:
         """What is said after a reply that could not be read."""
-        return self.library.fill("answers/correction.txt", {"reason": reason, "instruction": instruction})
+        told = {"reason": self.library.reason(reason), "instruction": instruction}
+        return self.library.fill("answers/correction.txt", told)
 
     def nothing(self) -> str:
         """What a reply without any text is quoted as when it is asked for again."""

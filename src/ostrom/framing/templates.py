@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
@@ -47,8 +47,12 @@ class TemplateLoader(BaseLoader):
     Files of installed packages are trusted to lie where they are; those of a ``foreign`` folder must lie in it.
     """
 
-    def __init__(self, folders: Sequence[Path], foreign: Sequence[Path]) -> None:
+    def __init__(
+        self, folders: Sequence[Path], foreign: Sequence[Path], otherwise: Mapping[str, Path] | None = None
+    ) -> None:
         self._folders, self._foreign = folders, foreign
+        self._otherwise = otherwise or {}
+        """Files to take by name where no folder has them."""
         self.trees: dict[str, nodes.Template] = {}
 
     def get_source(
@@ -62,6 +66,8 @@ class TemplateLoader(BaseLoader):
             path = folder.joinpath(*parts)
             if path.exists() and not path.is_dir():
                 return text_of(path, folder if folder in self._foreign else None), str(path), lambda: True
+        if template in self._otherwise:
+            return text_of(self._otherwise[template]), str(self._otherwise[template]), lambda: True
         raise TemplateNotFound(template)
 
     def load(

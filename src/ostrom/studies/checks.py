@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ostrom.agents.config import AgentConfig
-from ostrom.agents.factory import check_told
+from ostrom.agents.factory import check_told, library_for
 from ostrom.agents.strategies import strategies
 from ostrom.engine.plan import Seated
 from ostrom.errors import StudyError, UnknownName, UsageError, unknown_key
 from ostrom.framing import Library
+from ostrom.framing.library import ENGLISH
 from ostrom.games.game import Game
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.protocol import View
@@ -138,11 +139,12 @@ def check_strategy_name(spec: str | Mapping[str, Any], file: str | None) -> None
 def library_of(config: AgentConfig, library: Library, file: str | None) -> Library:
     """The prompts that a configuration is told in; refused where its prompt set is no folder beside the study."""
     try:
-        return library.of(config.prompts)
+        return library_for(config, library)
     except StudyError as error:
-        if error.key != "agent.prompts":
+        if error.key not in ("agent.prompts", "agent.framing.language"):
             raise
-        raise StudyError(error.problem, file=file, key=error.key, found=config.prompts) from None
+        found = config.prompts if error.key == "agent.prompts" else config.framing.language
+        raise StudyError(error.problem, file=file, key=error.key, found=found) from None
 
 
 def check_prompts(config: AgentConfig, library: Library, file: str | None) -> None:
@@ -161,7 +163,15 @@ def check_prompts(config: AgentConfig, library: Library, file: str | None) -> No
             try:
                 library.need(kind, name)
             except UnknownName as error:
+                if framing.language != ENGLISH:
+                    raise library.missing(f"{kind}/{name}.txt") from None
                 raise error.at(file, f"agent.framing.{key}") from None
+    if framing.language != ENGLISH and (framing.meanings or framing.names == "titles"):
+        key = "meanings" if framing.meanings else "names"
+        raise StudyError(
+            f"the words that games carry are not translated into {framing.language}",
+            file=file, key=f"agent.framing.{key}", found=getattr(framing, key),
+        )  # fmt: skip
     library.story(framing.story)
     try:
         check_told(config, library)

@@ -11,13 +11,14 @@ import numpy as np
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.explained import explained
-from ostrom.agents.factory import renderer_of
+from ostrom.agents.factory import library_for, renderer_of
 from ostrom.agents.style import styles
 from ostrom.answers import Choice, Form, Mixture, Record
 from ostrom.engine.plan import Unit
 from ostrom.errors import RunError, StudyError
 from ostrom.framing import Library
 from ostrom.framing.fingerprint import difference, hashes, in_set
+from ostrom.framing.library import ENGLISH
 from ostrom.framing.rules import PAGE, question_file, record_file, rules_files
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Shown, memories
@@ -44,25 +45,20 @@ def prompts_of(plan: Asking) -> dict[str, str]:
     A file that no question of the study leads to has no part in it: adding or changing it changes nothing.
     """
     files: dict[str | None, set[str]] = {}
+    """By prompt set: paths in its folder."""
     for unit, configs in plan.asked():
         speaking = [config for config in configs if config.kind in ("model", "person")]
         if not speaking:
             continue
         decisions = _decisions(plan, unit)
         for config in speaking:
-            library = plan.library.of(config.prompts)
+            library = library_for(config, plan.library)
             used = set(_files(library, config, unit.mechanism.name, decisions))
             if unit.mechanism.missing is not None:
                 used.add("history/missed.txt")
-            files[config.prompts] = files.get(config.prompts, set()) | used
-    return hashes(
-        plan.library,
-        [
-            in_set(name, file)
-            for name, used in files.items()
-            for file in _with_included(plan.library.of(name), used)
-        ],
-    )
+            paths = {library.path_of(file) for file in _with_included(library, used)}
+            files[config.prompts] = files.get(config.prompts, set()) | paths
+    return hashes(plan.library, [in_set(name, file) for name, used in files.items() for file in used])
 
 
 def try_prompts(plan: Asking) -> None:
@@ -74,6 +70,10 @@ def try_prompts(plan: Asking) -> None:
         decisions = _decisions(plan, unit)
         for config in speaking:
             renderer = renderer_of(config, plan.library)
+            if config.framing.language != ENGLISH:
+                library = library_for(config, plan.library)
+                for file in sorted(_files(library, config, unit.mechanism.name, decisions)):
+                    library.need_file(file)
             for decision in decisions:
                 renderer.prompt(formed(decision, config), _shown(config, decision), None, config.facts)
             renderer.correction("no answer", "")
@@ -123,6 +123,8 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
         yield f"personas/{config.persona}.txt"
     if config.system is not None and library.has(f"systems/{config.system}.txt"):
         yield f"systems/{config.system}.txt"
+    if framing.language != ENGLISH:
+        yield "answers/reasons.txt"
     if config.conversation == "dialogue":
         yield from (f"dialogue/{name}.txt" for name in ("turn", "past", "results", "no_answer"))
         yield "names/seat.txt"
@@ -180,7 +182,7 @@ def _with_included(library: Library, files: Iterable[str]) -> set[str]:
         if file in found:
             continue
         found.add(file)
-        path = next((f / file for f in library.folders if (f / file).is_file()), None)
+        path = library.find(file)
         if path is None:
             continue
         try:
