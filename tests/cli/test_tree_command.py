@@ -208,7 +208,7 @@ def test_a_void_round_is_none_of_the_tree() -> None:
     def decision(*rounds: Round) -> Decision:
         past = History(list(rounds), gaps=any(r.void for r in rounds))
         return Decision(
-            0, "act", View(game, 0, "repetition", len(rounds) + 1, past, told), Choice(game.actions[0])
+            0, "act", View(game, 0, "repetition", len(rounds) + 1, past, told), Choice(game.named_actions(0))
         )
 
     context: Any = None

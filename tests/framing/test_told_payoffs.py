@@ -26,7 +26,7 @@ def prompt(game: Game, seat: int, framing: Framing, rounds: Sequence[Round] = ()
     facts = {"repeated": True, "rounds": 10}
     view = View(game, seat, "repetition", len(rounds) + 1, History(list(rounds)), facts)
     speaker = PromptRenderer(framing, LIBRARY, "direct", draw_labels=Streams(1, draw).at(0))
-    decision = Decision(seat, "act", view, Choice(game.actions[seat]))
+    decision = Decision(seat, "act", view, Choice(game.named_actions(seat)))
     return speaker.prompt(decision, Shown(list(rounds)), Streams(2, draw).at(0), {}).text
 
 
@@ -111,7 +111,9 @@ def test_outcomes_in_words_rank_them_as_the_payoffs_do(seat: int) -> None:
 def test_an_observer_is_told_all_payoffs_by_name() -> None:
     game = build_game("ordinal_2x2:5")
     facts = {"repeated": True, "target": 1, "observer": True}
-    decision = Decision(2, "predict", View(game, 1, "repetition", 1, facts=facts), Choice(game.actions[1]))
+    decision = Decision(
+        2, "predict", View(game, 1, "repetition", 1, facts=facts), Choice(game.named_actions(1))
+    )
     text = PromptRenderer(Framing(labels="JF"), LIBRARY, "direct").prompt(decision, Shown(), None, {}).text
     found = {
         ("JF".index(a), "JF".index(b)): (float(x), float(y))

@@ -10,15 +10,18 @@ import numpy as np
 import pytest
 
 from ostrom.games import Game, build_game
+from ostrom.games.tensor import TensorGame, table_of
 from ostrom.testing import check_game
 
-PD = build_game("prisoners_dilemma")
+PD = table_of(build_game("prisoners_dilemma"))
 
 
-def build(reward: float = 3) -> Game:
+def build(reward: float = 3) -> TensorGame:
     """A game that takes a ``reward``."""
     payoffs = np.array([[[reward, reward], [0, 5]], [[5, 0], [1, 1]]])
-    return Game("mine", (("c", "d"), ("c", "d")), payoffs, (0, 0), citation="own", params={"reward": reward})
+    return TensorGame(
+        "mine", (("c", "d"), ("c", "d")), payoffs, (0, 0), citation="own", params={"reward": reward}
+    )
 
 
 def undocumented(reward: float = 3) -> Game:
@@ -60,7 +63,7 @@ def test_a_good_factory_and_a_good_game_pass() -> None:
         (replace(PD, cooperative=(1, 1), defective=(0, 0)), "in sum no more than"),
         (replace(PD, defective=(0, 0)), "cooperates and defects with one action"),
         (replace(PD, cooperative=(None, None), defective=(1, 1)), "can defect but not cooperate"),
-        (replace(build_game("trust"), roles=("player", "player")), "not interchangeable"),
+        (replace(table_of(build_game("trust")), roles=("player", "player")), "not interchangeable"),
         (replace(PD, cooperative=(0, 1), defective=(None, None)), "not the cooperative action"),
     ],
 )
@@ -69,7 +72,7 @@ def test_faults_are_named(wrong: Any, says: str) -> None:
         check_game(wrong)
 
 
-class Miscounting(Game):
+class Miscounting(TensorGame):
     """Scores something else than its tensor says."""
 
     def payoff(self, profile: Any) -> tuple[float, ...]:

@@ -11,6 +11,7 @@ from ostrom.errors import GameError
 from ostrom.games import Game, build_game, games
 from ostrom.games.describe import describe, describe_counts
 from ostrom.games.payoff_table import payoff_table
+from ostrom.games.tensor import TensorGame
 
 EVERY = [
     *games.names(),
@@ -73,7 +74,7 @@ def anonymous_games(draw: st.DrawFn) -> Game:
     payoffs = np.empty((2,) * n + (n,))
     for profile in np.ndindex(*(2,) * n):
         payoffs[profile] = [paid[a][profile.count(0) - (a == 0)] for a in profile]
-    return Game("g", (("a", "b"),) * n, payoffs)
+    return TensorGame("g", (("a", "b"),) * n, payoffs)
 
 
 @given(anonymous_games())
@@ -93,8 +94,8 @@ def test_the_short_description_equals_the_scoring(game: Game) -> None:
 def test_there_is_no_short_description_where_it_matters_who_does_what() -> None:
     payoffs = np.zeros((2, 2, 2, 3))
     payoffs[0, 0, 1] = (1, 0, 0)
-    assert describe_counts(Game("g", (("a", "b"),) * 3, payoffs), 0) is None
-    assert describe_counts(Game("g", (("a", "b"),), np.zeros((2, 1))), 0) is None
+    assert describe_counts(TensorGame("g", (("a", "b"),) * 3, payoffs), 0) is None
+    assert describe_counts(TensorGame("g", (("a", "b"),), np.zeros((2, 1))), 0) is None
 
 
 def test_a_seat_that_does_not_exist_is_refused() -> None:

@@ -27,6 +27,7 @@ from ostrom.games.equilibria import (
     pure_equilibria,
     social_optimum,
 )
+from ostrom.games.tensor import TensorGame
 
 AB = ("a", "b")
 
@@ -38,12 +39,12 @@ def small_games(draw: st.DrawFn, *, low: int = -3, high: int = 3) -> Game:
     size = int(np.prod(shape)) * len(shape)
     values = draw(st.lists(st.integers(low, high), min_size=size, max_size=size))
     actions = tuple(tuple("abc"[:n]) for n in shape)
-    return Game("g", actions, np.array(values, dtype=float).reshape(*shape, len(shape)))
+    return TensorGame("g", actions, np.array(values, dtype=float).reshape(*shape, len(shape)))
 
 
 def two_by_two(low: int, high: int) -> st.SearchStrategy[Game]:
     cells = st.lists(st.integers(low, high), min_size=8, max_size=8)
-    return cells.map(lambda v: Game("g", (AB, AB), np.array(v, dtype=float).reshape(2, 2, 2)))
+    return cells.map(lambda v: TensorGame("g", (AB, AB), np.array(v, dtype=float).reshape(2, 2, 2)))
 
 
 def deviations(game: Game, profile: tuple[int, ...], seat: int) -> list[float]:
@@ -227,13 +228,13 @@ def test_every_game_has_an_equilibrium_and_pieces_are_as_large_as_can_be(game: G
 
 
 def test_degenerate_games_are_described_openly() -> None:
-    nothing_matters = mixed_equilibria_2x2(Game("g", (AB, AB), np.zeros((2, 2, 2))))
+    nothing_matters = mixed_equilibria_2x2(TensorGame("g", (AB, AB), np.zeros((2, 2, 2))))
     assert [piece.kind for piece in nothing_matters.pieces] == ["square"] and nothing_matters.degenerate
     assert len(nothing_matters.extreme) == 4
-    one_indifferent = Game("g", (AB, AB), np.array([[[1.0, 1], [1, 0]], [[1, 1], [1, 0]]]))
+    one_indifferent = TensorGame("g", (AB, AB), np.array([[[1.0, 1], [1, 0]], [[1, 1], [1, 0]]]))
     found = mixed_equilibria_2x2(one_indifferent)
     assert [(p.kind, p.first, p.second) for p in found.pieces] == [("edge", (0, 1), (1, 1))]
-    both_ways = Game("g", (AB, AB), np.array([[[1.0, 1], [0, 0]], [[0, 0], [0, 0]]]))
+    both_ways = TensorGame("g", (AB, AB), np.array([[[1.0, 1], [0, 0]], [[0, 0], [0, 0]]]))
     assert [p.kind for p in mixed_equilibria_2x2(both_ways).pieces] == ["point", "point"]
     assert mixed_equilibria_2x2(both_ways).degenerate
     assert [e.strict for e in pure_equilibria(both_ways)] == [True, False]
@@ -242,7 +243,7 @@ def test_degenerate_games_are_described_openly() -> None:
 def test_rounding_in_payoffs_does_not_break_ties() -> None:
     summed, plain = 0.1 + 0.2, 0.3
     assert summed != plain
-    game = Game(
+    game = TensorGame(
         "g", (AB, AB), np.array([[[summed, plain], [plain, summed]], [[plain, summed], [summed, plain]]])
     )
     assert len(pure_equilibria(game)) == 4 and not any(e.strict for e in pure_equilibria(game))

@@ -14,6 +14,7 @@ from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.games.formula import Formula, Term, formula_of
 from ostrom.games.game import Game
+from ostrom.games.tensor import table_of
 from ostrom.mechanisms.base import act
 from ostrom.memory import memories
 from ostrom.testing.check_memory import draws, view_after
@@ -68,7 +69,7 @@ def test_a_prompt_grows_linearly_with_the_players() -> None:
 def test_a_formula_that_is_not_scored_is_refused() -> None:
     game = build_game("public_goods")
     with pytest.raises(GameError, match="the formula does not give the payoffs"):
-        replace(game, formula=Formula(0, (Term(0, 1.6, 3), Term(1, 1.5, 3))))
+        replace(table_of(game), formula=Formula(0, (Term(0, 1.6, 3), Term(1, 1.5, 3))))
 
 
 @pytest.mark.parametrize("name", ["travelers_dilemma", "trust"])
@@ -106,4 +107,4 @@ def test_the_printed_trust_game_pays_as_the_symmetric_one_and_tells_the_printed_
         )
     assert "Player 2 receives 20 points" in prompt(plain, 0, payoffs="sentences")
     with pytest.raises(GameError, match="seat 1 must be told its own payoffs"):
-        replace(plain, told=np.stack([plain.payoffs * 2, plain.payoffs]))
+        replace(table_of(plain), told=np.stack([plain.payoffs * 2, plain.payoffs]))

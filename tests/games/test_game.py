@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ostrom.errors import GameError
-from ostrom.games import Game, build_game
+from ostrom.games import build_game
+from ostrom.games.tensor import TensorGame
 
 AB = ("a", "b")
 
@@ -14,13 +15,13 @@ AB = ("a", "b")
 def test_seats_are_players_only_where_they_are_interchangeable() -> None:
     assert build_game("prisoners_dilemma").roles == ("player", "player")
     assert build_game("public_goods:4").roles == ("player",) * 4
-    assert Game("g", (AB, AB), np.arange(8.0).reshape(2, 2, 2)).roles == ("player_1", "player_2")
-    assert Game("g", (AB, ("c", "d")), np.zeros((2, 2, 2))).roles == ("player_1", "player_2")
+    assert TensorGame("g", (AB, AB), np.arange(8.0).reshape(2, 2, 2)).roles == ("player_1", "player_2")
+    assert TensorGame("g", (AB, ("c", "d")), np.zeros((2, 2, 2))).roles == ("player_1", "player_2")
 
 
 def test_payoffs_cannot_be_changed_and_do_not_follow_the_array_they_came_from() -> None:
     source = np.zeros((2, 2, 2))
-    game = Game("g", (AB, AB), source)
+    game = TensorGame("g", (AB, AB), source)
     source[0, 0] = 7
     assert game.payoff((0, 0)) == (0, 0)
     with pytest.raises(ValueError, match="read-only"):
@@ -35,7 +36,7 @@ def test_expected_payoffs_are_exact() -> None:
 def refused(says: str, **parts: object) -> None:
     good: dict[str, object] = {"name": "g", "actions": (AB, AB), "payoffs": np.zeros((2, 2, 2))}
     with pytest.raises(GameError, match=says):
-        Game(**(good | parts))  # type: ignore[arg-type]
+        TensorGame(**(good | parts))  # type: ignore[arg-type]
 
 
 def test_badly_formed_games_are_refused() -> None:

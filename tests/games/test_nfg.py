@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ostrom.errors import OstromError, StudyError
 from ostrom.games import Game, build_game, games
 from ostrom.games.nfg import parse_nfg, write_nfg
+from ostrom.games.tensor import TensorGame
 
 PAYOFFS = """NFG 1 R "Three by two"
 { "Ann" "Bob" } { 3 2 }
@@ -64,7 +65,7 @@ def test_three_players_fractions_and_decimals() -> None:
 
 def test_quotes_and_backslashes_in_names_survive() -> None:
     names = ('say "hi"', "back\\slash", "ends\\", '\\"', "two\nlines")
-    game = Game("g", (names, ("only",)), np.arange(10.0).reshape(5, 1, 2), title='a "title" \\')
+    game = TensorGame("g", (names, ("only",)), np.arange(10.0).reshape(5, 1, 2), title='a "title" \\')
     back = parse_nfg(write_nfg(game))
     assert (back.actions, back.title) == (game.actions, game.title)
 
@@ -77,7 +78,7 @@ def any_games(draw: st.DrawFn) -> Game:
     values = draw(st.lists(numbers, min_size=size, max_size=size))
     names = st.text(min_size=1, max_size=6).filter(str.strip)
     actions = tuple(tuple(draw(st.lists(names, min_size=n, max_size=n, unique=True))) for n in shape)
-    return Game("g", actions, np.array(values).reshape(*shape, len(shape)), title=draw(names))
+    return TensorGame("g", actions, np.array(values).reshape(*shape, len(shape)), title=draw(names))
 
 
 @given(any_games())

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ostrom.errors import OstromError, StudyError
 from ostrom.games import Game, build_game
 from ostrom.games.difference import differences
+from ostrom.games.tensor import TensorGame
 from ostrom.games.yaml_file import parse_yaml, write_yaml
 
 DILEMMA = """
@@ -38,7 +39,7 @@ def any_games(draw: st.DrawFn) -> Game:
     marked = tuple(draw(st.none() | st.integers(0, n - 1)) for n in shape)
     roles = tuple(f"role_{i}" for i in range(len(shape)))
     payoffs = np.array(values).reshape(*shape, len(shape))
-    return Game("g", actions, payoffs, marked, roles=roles, title=draw(names), citation=draw(names))
+    return TensorGame("g", actions, payoffs, marked, roles=roles, title=draw(names), citation=draw(names))
 
 
 @settings(max_examples=60)
@@ -48,9 +49,9 @@ def test_every_game_survives_the_round_trip(game: Game) -> None:
 
 
 def test_rare_line_breaks_survive_and_plain_unicode_stays_readable() -> None:
-    game = Game("g", (("a\x85b", "\u2028c"),), np.zeros((2, 1)), title="\ufefft")
+    game = TensorGame("g", (("a\x85b", "\u2028c"),), np.zeros((2, 1)), title="\ufefft")
     assert differences(game, parse_yaml(write_yaml(game))) == []
-    assert "Hörsaal" in write_yaml(Game("g", (("Hörsaal",),), np.zeros((1, 1))))
+    assert "Hörsaal" in write_yaml(TensorGame("g", (("Hörsaal",),), np.zeros((1, 1))))
 
 
 def test_outcomes_by_name_with_fractions_and_exponents() -> None:

@@ -16,6 +16,7 @@ from ostrom.answers.schema import fitted
 from ostrom.errors import GameError, StudyError
 from ostrom.games import build_game
 from ostrom.games.game import Game
+from ostrom.games.tensor import TensorGame
 from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.mechanisms.base import act, profile_of
 from ostrom.mechanisms.protocol import Outcome, Play, Round, View
@@ -130,9 +131,9 @@ def test_a_wrong_parameter_is_named(spec: dict[str, Any], words: str) -> None:
 
 
 def test_a_game_without_a_meaning_is_refused_before_play() -> None:
-    uneven = Game("uneven", (("a", "b"), ("a", "b", "c")), np.zeros((2, 3, 2)))
-    alone = Game("alone", (("a", "b"),), np.zeros((2, 1)))
-    taken = Game("taken", (("delegate", "b"),) * 2, np.zeros((2, 2, 2)))
+    uneven = TensorGame("uneven", (("a", "b"), ("a", "b", "c")), np.zeros((2, 3, 2)))
+    alone = TensorGame("alone", (("a", "b"),), np.zeros((2, 1)))
+    taken = TensorGame("taken", (("delegate", "b"),) * 2, np.zeros((2, 2, 2)))
     for name, game in (
         ("mediation", uneven), ("contracting", uneven), ("contracting", alone), ("mediation", taken),
         ("punishment", alone),

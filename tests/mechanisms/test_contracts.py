@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostrom.games import build_game
-from ostrom.games.game import Game
+from ostrom.games.tensor import TensorGame
 from ostrom.mechanisms.contracts import contracted_game, contracted_payoffs, default_bound, transfers
 
 CONTRACTS = st.lists(st.integers(-(10**6), 10**6), min_size=2, max_size=5)
@@ -73,7 +73,7 @@ def test_a_contract_leaves_the_sum_of_payoffs_as_it_was(spec: str) -> None:
 @given(st.lists(st.floats(-100, 100), min_size=8, max_size=8), st.integers(-50, 50), st.integers(-50, 50))
 @settings(max_examples=60)
 def test_awkward_payoffs_lose_less_than_a_double_can_show(values: list[float], c: int, d: int) -> None:
-    game = Game("awkward", (("a", "b"), ("a", "b")), np.reshape(values, (2, 2, 2)))
+    game = TensorGame("awkward", (("a", "b"), ("a", "b")), np.reshape(values, (2, 2, 2)))
     for profile in game.profiles():
         before, after = game.payoff(profile), contracted_payoffs(game, [c, d], profile)
         gap = sum(map(Fraction, after), Fraction()) - sum(map(Fraction, before), Fraction())
@@ -88,4 +88,4 @@ def test_the_contracted_game_pays_what_the_contract_says() -> None:
 def test_the_bound_is_ten_ranges_of_the_payoffs() -> None:
     assert default_bound(build_game("trust")) == 200
     assert default_bound(build_game("public_goods")) == 15
-    assert default_bound(Game("flat", (("a",), ("a",)), np.zeros((1, 1, 2)))) == 1
+    assert default_bound(TensorGame("flat", (("a",), ("a",)), np.zeros((1, 1, 2)))) == 1

@@ -15,6 +15,7 @@ from ostrom.answers import Answer, Invalid, read
 from ostrom.errors import GameError
 from ostrom.games import build_game
 from ostrom.games.game import Game
+from ostrom.games.tensor import TensorGame, table_of
 from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.mechanisms.catalog.contracting import Contracting
 from ostrom.mechanisms.catalog.mediation import Mediation
@@ -291,6 +292,6 @@ def test_a_defector_refuses_to_sign() -> None:
 
 def test_a_gain_within_the_tolerance_is_none() -> None:
     less = np.array([[[0, 0], [0, -1 + 1e-10]], [[-1 + 1e-10, 0], [0, 0]]])
-    near = Game("near", PD.actions, PD.payoffs + less, (0, 0))
+    near = TensorGame("near", table_of(PD).actions, PD.payoffs + less, (0, 0))
     assert quality(Contracting(), near, [0, 0]).equilibrium
     assert not quality(Contracting(), near, [0, 0], tolerance=1e-12).equilibrium

@@ -15,6 +15,7 @@ from ostrom.answers import Answer
 from ostrom.errors import GameError, StudyError
 from ostrom.games import build_game
 from ostrom.games.game import Game
+from ostrom.games.tensor import TensorGame
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.catalog.society import Society
 from ostrom.mechanisms.networks import Links, networks, pairs_of
@@ -35,7 +36,7 @@ def ring(members: int, degree: int) -> Links:
 
 def donation(benefit: float, cost: float) -> Game:
     both = benefit - cost
-    return Game(
+    return TensorGame(
         "donation", (("give", "keep"),) * 2, np.array([[[both, both], [-cost, benefit]], [[benefit, -cost], [0, 0]]]),
         (0, 0), (1, 1),
     )  # fmt: skip

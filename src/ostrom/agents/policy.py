@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ostrom.answers import Answer, Choice, Form, Mixture, Record
+from ostrom.answers import Answer, Choice, Form, Mixture, Number, Record
 from ostrom.errors import InvalidAnswers, OstromError, StudyError, nearest
 
 POLICIES = ("fail", "skip-match", "uniform", "default:<action>")
@@ -51,6 +51,8 @@ def apply_policy(
     wanted = policy.partition(":")[2]
     if isinstance(form, Choice) and wanted in form.options:
         return Answer(wanted, reading, None, note)
+    if isinstance(form, Number) and wanted in form.amounts:
+        return Answer(form.amounts.value(form.amounts.index(wanted)), reading, None, note)
     if isinstance(form, Mixture) and wanted in form.options:
         return Answer({o: 100 * (o == wanted) for o in form.options}, reading, None, note)
     raise InvalidAnswers(f"{said}; and the policy {policy} gives none for this question")
@@ -60,6 +62,8 @@ def _random_value(form: Form, rng: np.random.Generator) -> Any:
     """A value drawn evenly among the valid ones, as far as a form lists them."""
     if isinstance(form, Mixture):
         return _even_mixture(form)
+    if isinstance(form, Number):
+        return form.amounts.value(int(rng.integers(form.amounts.levels)))
     if isinstance(form, Record):
         return _random_record(form.schema, rng)
     return ""

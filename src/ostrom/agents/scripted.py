@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ostrom.agents.base import DecisionContext
 from ostrom.agents.conduct import CONDUCT, Conduct, shared_past
+from ostrom.agents.past import Past
 from ostrom.agents.percentages import whole_percentages
 from ostrom.agents.strategy import Strategy
-from ostrom.answers import Answer, Choice, Form, Mixture, Record
+from ostrom.answers import Answer, Choice, Form, Mixture, Number, Record, Text
 from ostrom.answers.schema import Misfit, fitted
 from ostrom.errors import StudyError
+from ostrom.games.function import FunctionGame
 from ostrom.mechanisms.protocol import Decision, Round, View
 from ostrom.memory.base import Memory
 
@@ -62,6 +64,8 @@ class ScriptedAgent:
         view, form = decision.view, decision.form
         if decision.kind != "act":
             return self._say(decision.kind, view, form)
+        if isinstance(view.game, FunctionGame):
+            return self._by_rule(view, form, draw, rounds)
         if "records" in view.facts:
             rounds = shared_past(view, rounds)
         if rounds is not None and rounds is not view.history:
@@ -70,6 +74,29 @@ class ScriptedAgent:
             return self._act(view, form, draw, rounds)
         odds = self.strategy.odds(view, rounds)
         return self._certain.get(odds) or self._choose(view, form, odds, draw)
+
+    def _by_rule(self, view: View, form: Form, draw: Draw, rounds: Sequence[Round] | None) -> Answer:
+        """A move in a game whose payoffs follow from a rule: amounts are not listed, so only likely ones are named."""
+        chosen = self.strategy.choose(Past(view, rounds, self.strategy.tolerance), form)
+        if isinstance(form, Mixture | Record | Text):
+            raise StudyError(
+                f"strategy {self.strategy.name} cannot act by filling in a {type(form).__name__}"
+            )
+        options: Sequence[str] = form.amounts if isinstance(form, Number) else form.options
+        if chosen is None:
+            at = min(int(draw() * len(options)), len(options) - 1)
+            even = {o: 1 / len(options) for o in options} if isinstance(form, Choice) else None
+            return Answer(_plain_value(form, options[at]), "scripted", even)
+        likely = {v: p for v, p in chosen.items() if p > 0} if isinstance(chosen, Mapping) else {chosen: 1.0}
+        for value in likely:
+            if value not in options:
+                raise StudyError(
+                    f"strategy {self.strategy.name} wants to play {value!r} in game {view.game.name}, "
+                    f"which is not an option here ({options!r})"
+                )
+        odds = {str(v): p for v, p in likely.items()}
+        drawn = next(iter(odds)) if len(odds) == 1 else _drawn(odds, draw())
+        return Answer(_plain_value(form, drawn), "scripted", odds)
 
     def _act(self, view: View, form: Form, draw: Draw, rounds: Sequence[Round] | None) -> Answer:
         names = view.game.actions[view.seat]
@@ -146,6 +173,11 @@ class ScriptedAgent:
                     found=value,
                 ) from None
         return Answer(value, "scripted")
+
+
+def _plain_value(form: Form, name: str) -> Any:
+    """An option as an answer gives it: an amount as a number."""
+    return form.amounts.value(form.amounts.index(name)) if isinstance(form, Number) else name
 
 
 def _drawn(chances: Mapping[str, float], u: float) -> str:

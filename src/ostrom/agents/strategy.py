@@ -7,12 +7,15 @@ on the past it is shown and on nothing else. Whoever seats it draws from the odd
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import ClassVar, Generic, TypeVar
 
 from ostrom.agents.automaton import Automaton, explore, remember
 from ostrom.agents.past import Past
+from ostrom.answers import Form, Number
 from ostrom.errors import StudyError
+from ostrom.games.amounts import Value
+from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import History, Round, View
 
@@ -69,6 +72,21 @@ class Strategy(ABC):
         if not 0.0 < p < 1.0:
             raise StudyError(f"strategy {self.name} states a chance of cooperating outside 0 to 1", found=p)
         return self._cd_odds(past.game, past.seat, p)
+
+    def choose(self, past: Past, form: Form) -> Value | Mapping[Value, float] | None:
+        """What to do in a game whose payoffs follow from a rule: an amount or an option, odds, or None for even odds.
+
+        By default the cooperative or the defective action, where the game defines them. Override it for a rule about
+        amounts or stages (``past.view.facts["stage"]``).
+        """
+        game, seat = past.game, past.seat
+        good, bad = game.cooperative[seat], game.defective[seat]
+        if good is None or bad is None or not isinstance(game, FunctionGame):
+            raise StudyError(
+                f"strategy {self.name} speaks of cooperation, and game {game.name} defines none for seat {seat + 1}"
+            )
+        p = self.move(past)
+        return {within(form, game.value(seat, good)): p, within(form, game.value(seat, bad)): 1.0 - p}
 
     _past: Past | None = None
     _fitted: Past | None = None
@@ -133,6 +151,13 @@ class Reciprocator(Strategy):
         if not isinstance(tolerance, int) or isinstance(tolerance, bool) or tolerance < 0:
             raise ValueError(f"tolerance must be a whole number of at least 0, found {tolerance!r}")
         self.tolerance = tolerance
+
+
+def within(form: Form, value: Value) -> Value:
+    """An amount as it can be given here: the nearest one that the form allows; an option as it is."""
+    if isinstance(form, Number) and not isinstance(value, str):
+        return form.amounts.nearest(value)
+    return value
 
 
 S = TypeVar("S", bound=Hashable)

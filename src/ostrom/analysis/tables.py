@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from ostrom.analysis.spreadsheet import safe_rows
-from ostrom.engine.rows import Row, Rows, attributes_of
+from ostrom.engine.rows import RULE_COLUMNS, Row, Rows, attributes_of
 from ostrom.errors import OstromError, RunError, UsageError
 from ostrom.whole_files import draft_of
 
@@ -36,6 +36,7 @@ TYPES: Mapping[str, type] = {
         "score expected_score cooperation payoff expected p_cooperate usd latency at".split(), float
     ),
     **dict.fromkeys("cooperative invalid missed copied".split(), bool),
+    **RULE_COLUMNS,
 }
 """Columns that are no text. Factors take the type of their levels."""
 

@@ -2,11 +2,12 @@
 
 from ostrom.answers.choice import read_choice
 from ostrom.answers.constraint import constraint_of
-from ostrom.answers.forms import Choice, Form, Mixture, Record, Text
+from ostrom.answers.forms import Choice, Form, Mixture, Number, Record, Text
 from ostrom.answers.jsonobject import last_object
 from ostrom.answers.labels import check_labels
 from ostrom.answers.logprob import read_logprobs
 from ostrom.answers.mixture import read_mixture
+from ostrom.answers.number import read_number
 from ostrom.answers.read import read
 from ostrom.answers.reading import Answer, Invalid, Reading
 from ostrom.answers.record import read_record
@@ -19,6 +20,7 @@ __all__ = [
     "Form",
     "Invalid",
     "Mixture",
+    "Number",
     "Reading",
     "Record",
     "Text",
@@ -30,6 +32,7 @@ __all__ = [
     "read_choice",
     "read_logprobs",
     "read_mixture",
+    "read_number",
     "read_record",
     "read_text",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ostrom.answers.forms import Choice, Form, Mixture, Record, Text
+from ostrom.answers.forms import Choice, Form, Mixture, Number, Record, Text
 from ostrom.answers.labels import prepared
 from ostrom.answers.mixture import checked_caps
 from ostrom.answers.schema import relabelled
@@ -14,7 +14,7 @@ from ostrom.errors import UsageError
 
 def labels_of(form: Form, labels: Mapping[str, str] | None) -> dict[str, str]:
     """The labels that concern a form, in the order of its options; without labels, the keys themselves."""
-    if isinstance(form, Text):
+    if isinstance(form, Text | Number):
         return {}
     if isinstance(form, Record):
         return dict(labels or {})
@@ -33,7 +33,7 @@ def labels_of(form: Form, labels: Mapping[str, str] | None) -> dict[str, str]:
 def constraint_of(form: Form, labels: Mapping[str, str] | None = None) -> dict[str, Any]:
     """The constraint of a form as plain data: ``choices``, or ``schema`` and ``name``; empty for free text.
 
-    A schema cannot say that percentages sum to 100, so a constrained reply is still read.
+    A schema cannot say that percentages sum to 100 or that amounts come in steps, so a constrained reply is still read.
 
     >>> constraint_of(Choice(("C", "D")), {"C": "A0", "D": "A1"})
     {'choices': ('[A0]', '[A1]')}
@@ -59,5 +59,17 @@ def constraint_of(form: Form, labels: Mapping[str, str] | None = None) -> dict[s
             }
         case Record(name=name, schema=schema):
             return {"schema": relabelled(schema, shown), "name": name}
+        case Number(low=low, high=high, step=step):
+            kind = "integer" if isinstance(low, int) and isinstance(step, int) else "number"
+            amount = {"type": kind, "minimum": low, "maximum": high}
+            return {
+                "schema": {
+                    "type": "object",
+                    "properties": {"amount": amount},
+                    "required": ["amount"],
+                    "additionalProperties": False,
+                },
+                "name": "amount",
+            }
         case Text():
             return {}

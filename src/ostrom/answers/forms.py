@@ -1,12 +1,14 @@
-"""The four forms of an answer. A form says what is valid; parsers and instructions live beside it."""
+"""The forms of an answer. A form says what is valid; parsers and instructions live beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from ostrom.answers.schema import check_record_schema
+from ostrom.games.amounts import Amounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,30 @@ class Mixture:
 
     options: tuple[str, ...]
     caps: Mapping[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An amount from ``low`` to ``high`` in steps of ``step``; ``few`` are those that a mixed strategy may weigh.
+
+    >>> Number(0, 1, 0.5).amounts.value(1)
+    0.5
+    """
+
+    low: float
+    high: float
+    step: float = 1
+    few: tuple[float, ...] = ()
+
+    @property
+    def amounts(self) -> Amounts:
+        """The amounts themselves."""
+        return _amounts(self)
+
+
+@lru_cache(maxsize=1024)
+def _amounts(form: Number) -> Amounts:
+    return Amounts(form.low, form.high, form.step, form.few)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,4 +74,4 @@ class Text:
     characters: int = 4000
 
 
-Form: TypeAlias = Choice | Mixture | Record | Text
+Form: TypeAlias = Choice | Mixture | Number | Record | Text

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from ostrom.answers.choice import read_choice
 from ostrom.answers.constraint import labels_of
-from ostrom.answers.forms import Choice, Form, Mixture, Record, Text
+from ostrom.answers.forms import Choice, Form, Mixture, Number, Record, Text
 from ostrom.answers.mixture import read_mixture
+from ostrom.answers.number import read_number
 from ostrom.answers.reading import Answer, Invalid
 from ostrom.answers.record import read_record
 from ostrom.answers.text import read_text
@@ -40,6 +41,8 @@ def read(
             result = read_choice(text, shown, strict=strict, cut=cut)
         case Mixture(caps=caps):
             result = read_mixture(text, shown, caps, strict=strict, cut=cut)
+        case Number():
+            result = read_number(text, form.amounts, strict=strict, cut=cut)
         case Record(schema=schema):
             result = read_record(text, schema, shown, strict=strict, cut=cut)
         case Text():

@@ -8,10 +8,11 @@ calls, which are read from the journal as they are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Protocol
 
+from ostrom.answers import Number
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.entries import Journaled, Place, dump
 from ostrom.engine.journal import Journal
@@ -19,9 +20,16 @@ from ostrom.engine.match import replay
 from ostrom.engine.plan import Plan, Seated, Unit
 from ostrom.engine.questions import ReplayDiffers, compare_end
 from ostrom.errors import RunError
+from ostrom.games.function import FunctionGame
+from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Decision, Outcome, Round
 
 Row = dict[str, Any]
+RULE_COLUMNS: Mapping[str, type] = {
+    "stage": str, "amount": float, "least": float, "most": float, "theory": float, "as_theory": bool,
+}  # fmt: skip
+"""Columns of decisions in a study that has games by a rule: the stage of a round, the amount and its bounds, the amount
+that theory says, and whether it was taken (an option, where there is no amount)."""
 FEW = 24
 """Up to so many players have the facts of their match in every row; of more, only the first one has."""
 
@@ -50,6 +58,14 @@ class Rows:
         """What people add to the tables; None for a study without people."""
         make: Callable[[Rows], PeopleColumns] | None = getattr(self.plan, "people_tables", None)
         return None if make is None else make(self)
+
+    @cached_property
+    def ruled(self) -> bool:
+        """Whether some game of the plan is one by a rule; only then the tables have ``RULE_COLUMNS``."""
+        games: Iterable[Game] | None = getattr(self.plan, "games", None)
+        if games is None:  # a plan about few matches of another one
+            games = (self.plan.unit(index).game for index in range(min(len(self.plan), FEW)))
+        return any(isinstance(game, FunctionGame) for game in games)
 
     def visits(self) -> Iterator[Row]:
         """One row per person who came."""
@@ -116,10 +132,14 @@ class Rows:
             for step, player, part in answers:
                 if part:
                     parts.setdefault((step, player), []).append(part)
+            last = _last_moves(unit, steps)
             for step, decisions in enumerate(steps, unit.first):
                 for decision in decisions:
                     if (step, decision.player, "") in answers:
-                        yield self._decision(unit, head, who, step, decision, "", answers, played)
+                        row = self._decision(unit, head, who, step, decision, "", answers, played)
+                        if last is not None and step < last.get((decision.view.round, decision.player), 0):
+                            row["payoff"] = None  # it is paid at the player's last move of the round
+                        yield row
                     for part in parts.get((step, decision.player), ()):
                         yield self._decision(unit, head, who, step, decision, part, answers, played)
 
@@ -233,6 +253,8 @@ class Rows:
             "rationale": (answer.facts or {}).get("rationale"),
             "copied": bool((answer.facts or {}).get("copied")),
         }
+        if self.ruled:
+            row |= dict.fromkeys(RULE_COLUMNS)
         for name in getattr(self.plan, "round_columns", ()):
             row[name] = (facts.get("columns") or {}).get(name)
         if self.people is not None:
@@ -244,6 +266,9 @@ class Rows:
 
     def _act(self, row: Row, unit: Unit, decision: Decision, answer: Any, round_: Round | None) -> None:
         game, seat = unit.game, decision.view.seat
+        if isinstance(game, FunctionGame):
+            self._move(row, game, decision, answer, round_)
+            return
         labels = (answer.facts or {}).get("labels", {})
         row["label"] = labels.get(answer.value) if isinstance(answer.value, str) else None
         cooperative = game.cooperative[seat]
@@ -259,6 +284,41 @@ class Rows:
                 row["cooperative"] = game.cooperates(seat, action)
             row["payoff"] = round_.payoffs[at]
             row["expected"] = None if round_.expected is None else round_.expected[at]
+
+    @staticmethod
+    def _move(row: Row, game: FunctionGame, decision: Decision, answer: Any, round_: Round | None) -> None:
+        """A move in a game by a rule: what was done at this stage, and what theory says of it."""
+        view, value = decision.view, answer.value
+        row["stage"] = view.facts["stage"]
+        if round_ is not None and answer.reading == "missed" and not round_.void:
+            value = next(
+                (m["value"] for m in round_.facts["moves"]
+                 if m["seat"] == view.seat and m["stage"] == row["stage"]), None,
+            )  # fmt: skip
+        if value is not None:
+            row["action"] = str(value)
+            row["amount"] = None if isinstance(value, str) else float(value)
+            index = game.index(view.seat, value)
+            row["cooperative"] = game.cooperates(view.seat, index)
+        said = None if game.theory is None else game.theory(view.seat, row["stage"], view.facts)
+        row["theory"] = None if said is None or isinstance(said, str) else float(said)
+        row["as_theory"] = None if said is None or value is None else said == value
+        if isinstance(decision.form, Number):
+            row["least"], row["most"] = float(decision.form.low), float(decision.form.high)
+        if round_ is not None:
+            row["payoff"] = round_.payoffs[view.seat]
+
+
+def _last_moves(unit: Unit, steps: list[list[Decision]]) -> dict[tuple[int, int], int] | None:
+    """The step of every player's last move in every round of a game by a rule; None for other games."""
+    if not isinstance(unit.game, FunctionGame):
+        return None
+    return {
+        (decision.view.round, decision.player): step
+        for step, decisions in enumerate(steps, unit.first)
+        for decision in decisions
+        if decision.kind == "act"
+    }
 
 
 def attributes_of(plan: Plan) -> dict[str, list[Any]]:

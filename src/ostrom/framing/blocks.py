@@ -14,8 +14,10 @@ from ostrom.framing.history_renderer import HistoryRenderer, Labels
 from ostrom.framing.library import Library
 from ostrom.framing.outcomes import by_payoff, cells
 from ostrom.framing.own_payoffs import OwnPayoffs
+from ostrom.framing.own_words import game_file
 from ostrom.framing.rules import rules_text
 from ostrom.games.equilibria import pure_equilibria
+from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import View
 
@@ -41,6 +43,8 @@ class Blocks:
         """The pieces that the fixed part of a prompt is put together from."""
         framing, library = self.framing, self.library
         labels = self.labels(view.game)
+        if isinstance(view.game, FunctionGame):
+            return self._of_rule(view.game, view, values)
         return {
             "story": self.opening(values),
             "persona": self.introduction(values) if self._introduces else None,
@@ -55,6 +59,22 @@ class Blocks:
             "chances": framing.chances,
             "rules": rules_text(library, view, framing.wording, values),
             "hint": library.fill(f"hints/{framing.hint}.txt", values) if framing.hint else "",
+            "goal": library.fill(f"goals/{framing.goal}.txt", values) if framing.goal else "",
+        }
+
+    def _of_rule(self, game: FunctionGame, view: View, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The same for a game by a rule, which is told in words of its own: no list of actions, no table of payoffs."""
+        framing, library = self.framing, self.library
+        return {
+            "story": library.fill(game_file(game), {**values, "params": game.params}),
+            "persona": self.introduction(values) if self._introduces else None,
+            "meanings": [],
+            "same_options": True,
+            "other_seats": [],
+            "payoffs": "",
+            "chances": False,
+            "rules": rules_text(library, view, None, values),
+            "hint": "",
             "goal": library.fill(f"goals/{framing.goal}.txt", values) if framing.goal else "",
         }
 

@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from ostrom.framing.config import Framing
 from ostrom.framing.filters import number
 from ostrom.framing.library import Library
 from ostrom.framing.outcomes import standing
+from ostrom.framing.own_words import past_file
 from ostrom.framing.sandbox import callable_in_templates
+from ostrom.games.amounts import Options
+from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.games.parameters import shown as shown_exactly
 from ostrom.mechanisms.protocol import Decision, Round, View
 from ostrom.memory import Count, Shown
 
-Labels = tuple[tuple[str, ...], ...]
+Labels: TypeAlias = tuple[Options, ...]
 """What every seat's actions are called."""
 
 
@@ -102,6 +105,9 @@ class HistoryRenderer:
 
     def _told(self, view: View, played: Round, labels: Labels) -> str:
         """What was played, as one line."""
+        if isinstance(view.game, FunctionGame):
+            values = {**self._line_values(view, played, labels), **self._moves(view, played)}
+            return self.library.fill(past_file(view.game), values).strip()
         file = f"history/{self.framing.history}.txt"
         return self.library.fill_around(
             self._shelf(view.game, labels),
@@ -118,6 +124,22 @@ class HistoryRenderer:
             partial(self._line_values, view, played, labels),
         )
 
+    def _moves(self, view: View, played: Round) -> dict[str, Any]:
+        """What was done in a round of a game by a rule, move by move, and what everybody learned of it."""
+        view = replace(view, names=_names(view, played))
+        observer = bool(view.facts.get("observer"))
+        you = self.library.fill("names/you.txt", {"words": self.words})
+        moves = [
+            {
+                **move,
+                "you": (own := move["seat"] == view.seat and not observer),
+                "name": you if own else self.name(view, move["seat"]),
+                "short": you[:1].upper() + you[1:] if own else self.short(view, move["seat"]),
+            }
+            for move in played.facts["moves"]
+        ]
+        return {"moves": moves, "facts": played.facts, "seat": view.seat, "params": view.game.params}
+
     def _shelf(self, game: Game, labels: Labels) -> dict[tuple[Any, ...], list[str]]:
         """Where texts are kept that all matches of a game share, if its actions have the same labels there."""
         if self._game is not game:
@@ -131,7 +153,7 @@ class HistoryRenderer:
 
     def paid(self, game: Game, seat: int, payoff: float) -> dict[str, Any]:
         """What a seat is paid, in all the ways in which a prompt may say it."""
-        better, of = standing(game, seat, payoff)
+        better, of = (0, 1) if isinstance(game, FunctionGame) else standing(game, seat, payoff)
         return {
             "value": float(payoff),
             "payoff": shown_exactly(float(payoff)),

@@ -13,13 +13,15 @@ from ostrom.answers import Choice, Form, Mixture, Record, Text
 from ostrom.errors import StudyError
 from ostrom.framing.blocks import Blocks
 from ostrom.framing.config import Framing
-from ostrom.framing.history_renderer import HistoryRenderer
+from ostrom.framing.history_renderer import HistoryRenderer, Labels
 from ostrom.framing.library import LIVE, Library
 from ostrom.framing.marks import mark, put_in, split_marks
+from ostrom.framing.own_words import answer_file, lacks_meaning, named_options, number_range, stage_file
 from ostrom.framing.prompt import CachedPrompt, Prompt, options_of, shifted
 from ostrom.framing.rules import PAGE, TALK_MESSAGES, question_file, record_file, rules_files
 from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.formula import formula_of
+from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Decision, Round, View
 from ostrom.memory import Shown
@@ -50,7 +52,7 @@ class PromptRenderer:
             framing, library, persona, self.history_renderer, self.labels, draw_rows, persona_in == "user"
         )
         self._draw_labels = draw_labels
-        self._labels: dict[int, tuple[tuple[str, ...], ...]] = {}
+        self._labels: dict[int, Labels] = {}
         self._setup: tuple[tuple[Any, ...], Mapping[str, Any], str] | None = None
         self._fixed: dict[tuple[Any, ...], dict[str, Any]] = {}
         self._instructions: dict[tuple[Any, ...], str] = {}
@@ -100,11 +102,7 @@ class PromptRenderer:
         view, form = decision.view, decision.form
         labels = self.labels(view.game)
         asked = int(view.facts.get("target", view.seat))  # a prediction names another seat's options
-        names = view.game.actions[asked]
-        named = {
-            names[i]: labels[asked][i] for i in (order if len(names) == len(order) else range(len(names)))
-        }
-        options = options_of(form, named)
+        options = options_of(form, named_options(view.game, asked, order, labels))
         target = self.history_renderer.name(view, asked)
         values = self._values(view, order, {**extra, "kind": decision.kind, "target": target})
         if not self._lasting(view, form):
@@ -229,13 +227,16 @@ class PromptRenderer:
         pieces = split_marks(self._joined(page.setup or "", put_in(split_marks(turn), holes)))
         return pieces if set(pieces[1::2]) <= {"round", "past"} else None
 
-    def labels(self, game: Game) -> tuple[tuple[str, ...], ...]:
+    def labels(self, game: Game) -> Labels:
         """The labels of every seat's actions."""
         known = self._labels.get(id(game))
+        if known is None and isinstance(game, FunctionGame):
+            known = self._labels[id(game)] = game.actions
         if known is None:
             drawn = self.framing.drawn_labels([len(names) for names in game.actions], self._draw_labels)
             known = drawn or tuple(
-                self.framing.labels_for(names, self.style == "logprob") for names in game.actions
+                self.framing.labels_for(game.named_actions(s), self.style == "logprob")
+                for s in range(game.seats)
             )
             if self.framing.counterbalance and self._draw_labels is not None:
                 shuffled = {n: self._draw_labels.permutation(n) for n in sorted({len(k) for k in known})}
@@ -257,9 +258,7 @@ class PromptRenderer:
         return text
 
     def _answer_file(self, form: Form) -> str:
-        name = type(form).__name__.lower()
-        own = f"answers/{name}_{self.style}.txt"
-        return own if self.library.has(own) else f"answers/{name}_direct.txt"
+        return answer_file(self.library, form, self.style)
 
     def _offered(self, form: Form, options: Mapping[str, str]) -> dict[str, Any]:
         """What may be said about the answer itself."""
@@ -273,6 +272,7 @@ class PromptRenderer:
             "caps": [{"label": options[key], "most": cap} for key, cap in caps.items()],
             "record": "",
             "text_words": form.words if isinstance(form, Text) else 0,
+            "range": number_range(form),
         }
 
     def _instruct(self, form: Form, options: Mapping[str, str], values: Mapping[str, Any], file: str) -> str:
@@ -303,6 +303,8 @@ class PromptRenderer:
 
     def order_of(self, game: Game, seat: int, rng: np.random.Generator | None) -> tuple[int, ...]:
         """The places of a seat's actions in the order of naming, drawn where it is shuffled."""
+        if isinstance(game, FunctionGame):
+            return ()
         if self.framing.order == "shuffled" and rng is not None:
             return tuple(int(i) for i in rng.permutation(len(game.actions[seat])))
         return self.blocks.naming(game, seat)
@@ -332,7 +334,7 @@ class PromptRenderer:
             "others": [name for s, name in enumerate(names) if s != view.seat],
             "options": [labels[view.seat][i] for i in order],
             "labels": labels,
-            "common": self._common(names, labels),
+            "common": [] if isinstance(view.game, FunctionGame) else self._common(names, labels),
             "amount": self.history_renderer.amount,
             "names": names,
             "observer": bool(view.facts.get("observer")),
@@ -355,6 +357,8 @@ class PromptRenderer:
 
     def _question_file(self, decision: Decision) -> str:
         view, wording = decision.view, self.framing.wording
+        if (own := stage_file(decision)) is not None:
+            return own
         return question_file(
             self.library, view.mechanism, decision.kind, wording, bool(view.facts.get("sham"))
         )
@@ -367,7 +371,7 @@ class PromptRenderer:
 
     def _shared_setup(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
         """The fixed part, made once for all matches in which a seat is told the same."""
-        if self.framing.rows == "shuffled":
+        if self.framing.rows == "shuffled" or isinstance(view.game, FunctionGame):
             return self._render_setup(view, order, values)
         varying = {name: v for name, v in values.items() if name not in self._fixed_names and name != "round"}
         try:
@@ -385,6 +389,8 @@ class PromptRenderer:
     def lacks(self, game: Game) -> str | None:
         """What the framing wants to tell and the game has no words for, in words."""
         words = game.words
+        if isinstance(game, FunctionGame):
+            return lacks_meaning(self.framing, self.style, self.library, game)
         if self.framing.names == "titles" and not words.titles:
             return "names: titles needs a game that carries titles"
         if self.framing.names == "other" and game.seats != 2:
@@ -397,7 +403,7 @@ class PromptRenderer:
             )
         for seat in range(game.seats):
             view = self.titled(
-                Decision(seat, "act", View(game, seat, "none"), Choice(game.actions[seat]))
+                Decision(seat, "act", View(game, seat, "none"), Choice(game.named_actions(seat)))
             ).view
             values = self._values(view, range(len(game.actions[seat])), {})
             try:

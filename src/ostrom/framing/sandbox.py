@@ -26,7 +26,9 @@ from ostrom.framing.filters import FILTERS, TESTS, joined, metered, replaced, su
 from ostrom.framing.guard import Guarding
 from ostrom.framing.meter import MOST_BITS, Meter
 from ostrom.framing.own_payoffs import OwnPayoffs
+from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
+from ostrom.games.tensor import TensorGame
 from ostrom.games.words import Words
 
 _TEXT = frozenset(
@@ -40,9 +42,11 @@ _LOOP = frozenset(
     "cycle changed depth depth0 first index index0 last length nextitem previtem revindex revindex0".split()
 )
 _METHODS: set[object] = {
-    Game.payoff,
+    TensorGame.payoff,
+    FunctionGame.payoff,
     Game.cooperates,
     Game.index,
+    FunctionGame.index,
     OwnPayoffs.rows,
     OwnPayoffs.responses,
     OwnPayoffs.matrices,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ostrom.games.game import Game
+from ostrom.games.tensor import TensorGame
 
 Matrix = Sequence[Sequence[tuple[float, float]]]
 
@@ -21,7 +22,7 @@ def bimatrix(
     >>> game.payoff((1, 0))
     (5.0, 6.0)
     """
-    return Game(name, actions, np.array(matrix, dtype=np.float64), **facts)
+    return TensorGame(name, actions, np.array(matrix, dtype=np.float64), **facts)
 
 
 def symmetric_2x2(

@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostrom.errors import GameError, StudyError
-from ostrom.games.game import Game, check_size
+from ostrom.games.game import Game
 from ostrom.games.rationals import rational
 from ostrom.games.symmetry import interchangeable
+from ostrom.games.tensor import TensorGame, check_size
 from ostrom.games.text_file import read_text
 
 _TOKEN = re.compile(r'\s*(?:(?P<text>"(?:[^"\\]|\\.)*")|(?P<mark>[{},])|(?P<word>[^\s{},"]+))', re.DOTALL)
@@ -99,7 +100,7 @@ class _Parser:
             if self.token.kind != "end":
                 self._fail("nothing after the last payoff")
             roles = _roles(players, actions, payoffs)
-            return Game(self.name, actions, payoffs, roles=roles, title=title)
+            return TensorGame(self.name, actions, payoffs, roles=roles, title=title)
         except GameError as error:
             raise StudyError(str(error), file=self.file) from None
 

@@ -33,8 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostrom.errors import GameError, StudyError
-from ostrom.games.game import MAX_SEATS, Game, check_size
+from ostrom.games.game import Game
 from ostrom.games.rationals import rational
+from ostrom.games.tensor import MAX_SEATS, TensorGame, check_size
 from ostrom.games.text_file import read_text
 from ostrom.games.words import Words
 
@@ -91,7 +92,7 @@ def game_from_mapping(
     try:
         actions = reader.actions(data)
         check_size(given, [len(names) for names in actions])
-        return Game(
+        return TensorGame(
             given,
             actions,
             reader.payoffs(data["payoffs"], actions),

@@ -17,6 +17,7 @@ from ostrom.agents.past import Past
 from ostrom.agents.strategy import UNBOUNDED, Strategy
 from ostrom.errors import GameError, StudyError, UsageError
 from ostrom.games.game import Game
+from ostrom.games.tensor import TensorGame
 from ostrom.games.yaml_file import game_to_mapping
 from ostrom.mechanisms.base import Mechanism
 from ostrom.models.providers import python as python_models
@@ -52,7 +53,7 @@ def game(
                 )
             good[seat] = known.index(cooperative)
     try:
-        return Game(name, tuple(map(tuple, names)), tensor, cooperative=tuple(good), title=title)
+        return TensorGame(name, tuple(map(tuple, names)), tensor, cooperative=tuple(good), title=title)
     except GameError as error:
         raise UsageError(str(error)) from None
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from ostrom.answers import Answer, Choice
 from ostrom.errors import GameError
+from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.mechanisms.arrays import ArrayRules
 from ostrom.mechanisms.missing import Missing
@@ -67,6 +68,17 @@ class Mechanism(ABC):
     def sized(self, players: int) -> Mechanism:  # noqa: ARG002
         """This mechanism for so many players; only societies care."""
         return self
+
+    any_game: ClassVar[bool] = False
+    """Whether the rules can hold any game, also one whose payoffs follow from a rule (``FunctionGame``)."""
+
+    def fit(self, game: Game) -> None:
+        """Refuse a game that these rules cannot hold, or have no meaning in, before anything is played."""
+        if isinstance(game, FunctionGame) and not self.any_game:
+            raise GameError(
+                f"mechanism {self.name}: needs a table of payoffs, and those of game {game.name} follow from a rule"
+            )
+        self.check(game)
 
     def check(self, game: Game) -> None:
         """Refuse a game that these rules have no meaning in (GameError), before anything is played."""
@@ -131,7 +143,7 @@ class Mechanism(ABC):
 def act(view: View, player: int | None = None) -> Decision:
     """The plain question: which action?"""
     seat = view.seat
-    return Decision(seat if player is None else player, "act", view, choice_of(view.game.actions[seat]))
+    return Decision(seat if player is None else player, "act", view, choice_of(view.game.named_actions(seat)))
 
 
 @lru_cache(maxsize=1024)

@@ -20,6 +20,7 @@ from math import floor, ulp
 import numpy as np
 
 from ostrom.games.game import Game
+from ostrom.games.tensor import TensorGame, table_of
 
 RANGES = 10
 """The default bound of an amount, in ranges of the game's payoffs. Two contracts without bound among 972
@@ -86,7 +87,7 @@ def _contracted(game: Game, contract: tuple[int, ...]) -> Game:
     payoffs = np.empty_like(game.payoffs)
     for profile in game.profiles():
         payoffs[profile] = contracted_payoffs(game, contract, profile)
-    return Game(
-        f"{game.name}_contracted", game.actions, payoffs, game.cooperative, game.defective, game.roles,
+    return TensorGame(
+        f"{game.name}_contracted", table_of(game).actions, payoffs, game.cooperative, game.defective, game.roles,
         game.title,
     )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ostrom.games.game import Game
+from ostrom.games.tensor import TensorGame, table_of
 from ostrom.mechanisms.protocol import History, Round
 from ostrom.streams import Streams
 
@@ -33,8 +34,14 @@ def lasting_game(game: Game, continuation: float | None) -> Game | None:
             continue
         both = zip(game.payoff(profile), game.payoff(bad), strict=True)
         paid[profile] = [round((1 - continuation) * once + continuation * then, 10) for once, then in both]
-    return Game(
-        f"{game.name}_lasting", game.actions, paid, game.cooperative, game.defective, game.roles, game.title
+    return TensorGame(
+        f"{game.name}_lasting",
+        table_of(game).actions,
+        paid,
+        game.cooperative,
+        game.defective,
+        game.roles,
+        game.title,
     )
 
 

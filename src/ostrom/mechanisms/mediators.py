@@ -13,6 +13,7 @@ from itertools import product
 import numpy as np
 
 from ostrom.games.game import Game
+from ostrom.games.tensor import TensorGame
 
 DELEGATE = "delegate"
 
@@ -47,6 +48,6 @@ def _mediated(game: Game, mediator: tuple[int, ...]) -> Game:
     payoffs = np.empty((*(len(names) for names in actions), game.seats))
     for profile in product(*(range(len(names)) for names in actions)):
         payoffs[profile] = game.payoff(realised(game, mediator, profile))
-    return Game(
+    return TensorGame(
         f"{game.name}_mediated", actions, payoffs, game.cooperative, game.defective, game.roles, game.title
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ostrom.answers import Choice, Form, Invalid, Mixture, Record, Text
+from ostrom.answers import Choice, Form, Invalid, Mixture, Number, Record, Text, read_number
 from ostrom.answers.schema import Misfit, fitted, relabelled, unlabelled
 from ostrom.people.questions import Question, Questionnaire
 
@@ -27,6 +27,7 @@ class Field:
     low: float | None = None
     high: float | None = None
     longest: int | None = None
+    step: float = 1
     required: bool = True
 
 
@@ -52,6 +53,8 @@ def fields_of(form: Form, labels: Mapping[str, str]) -> tuple[Field, ...]:
                 Field(f"f{i}", f"{labels[o]} (%)", "number", low=0, high=caps.get(o, 100))
                 for i, o in enumerate(form.options)
             )
+        case Number():
+            return (Field("answer", "", "number", low=form.low, high=form.high, step=form.step),)
         case Text():
             return (Field("answer", "", "text", longest=form.characters),)
         case Record():
@@ -85,6 +88,9 @@ def read_decision(form: Form, labels: Mapping[str, str], sent: Sent) -> Read | I
             return Read(keys[0]) if keys else Invalid("choose one of the options")
         case Mixture():
             return _mixture(form, labels, sent)
+        case Number():
+            found = read_number(sent.get("answer", ""), form.amounts, strict=True)
+            return found if isinstance(found, Invalid) else Read(found.value)
         case Text():
             return _text(sent.get("answer", ""), form)
         case Record():

@@ -9,6 +9,7 @@ from typing import Any
 
 from ostrom.answers import Answer
 from ostrom.framing import Prompt
+from ostrom.games.amounts import Options
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Shown
 
@@ -30,7 +31,7 @@ class Open:
     """What the fields of a stated strategy are about; empty for other decisions, whose fields need no explanation."""
     past: Shown | None = None
     """What the person's memory shows of the past."""
-    labels: tuple[tuple[str, ...], ...] = ()
+    labels: tuple[Options, ...] = ()
     """Labels of every seat's actions, in a match."""
     due: float = 0.0
     """From when on it may be shown, on the loop's clock."""

@@ -6,6 +6,8 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
+from ostrom.games.amounts import Options
+
 
 @dataclass(slots=True, eq=False)
 class LiveVisit:
@@ -47,7 +49,7 @@ class LiveVisit:
     """The result of the last match, shown once."""
     step: int = 0
     """The step of the visit, from 0."""
-    labels: tuple[tuple[str, ...], ...] = ()
+    labels: tuple[Options, ...] = ()
     """The labels of the actions in the current match."""
     streams: int = 0
     """Number of open event streams of this participant."""

@@ -8,6 +8,7 @@ from typing import Any
 from ostrom.engine.journal import Journal
 from ostrom.engine.match import replay
 from ostrom.engine.plan import Unit
+from ostrom.games.amounts import Options
 from ostrom.mechanisms.protocol import Round
 
 
@@ -21,7 +22,7 @@ class MatchResult:
     player: int
     last: Round | None = None
 
-    def shown(self, labels: tuple[tuple[str, ...], ...]) -> dict[str, Any]:
+    def shown(self, labels: tuple[Options, ...]) -> dict[str, Any]:
         """What the next page says about it; ``labels`` are what the person saw for the actions."""
         told: dict[str, Any] = {"points": self.points, "whole": self.ended == "done"}
         if self.last is not None and len(self.last.actions) == 2 and len(labels) == 2 and self.player < 2:

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.factory import check_told, library_for
+from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
+from ostrom.agents.strategy import Strategy
+from ostrom.answers import Answer, Number
 from ostrom.engine.plan import Seated
 from ostrom.errors import StudyError, UnknownName, UsageError, unknown_key
 from ostrom.framing import Library
 from ostrom.framing.library import ENGLISH
+from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.mechanisms import Mechanism
-from ostrom.mechanisms.protocol import View
+from ostrom.mechanisms.protocol import EMPTY, View
+from ostrom.mechanisms.rounds import play_round
 from ostrom.memory import memories
 from ostrom.models import params_of
 from ostrom.models.guess import full_name
 from ostrom.registry import parse_spec
+from ostrom.streams import Streams
 from ostrom.studies.factors import RESERVED, Factor
 
 RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
@@ -181,9 +188,11 @@ def check_prompts(config: AgentConfig, library: Library, file: str | None) -> No
 
 def check_framing_labels(config: AgentConfig, game: Game, file: str | None) -> None:
     """Refuse labels that do not fit the actions of a game."""
-    for names in game.actions:
+    if isinstance(game, FunctionGame):
+        return
+    for seat in range(game.seats):
         try:
-            config.framing.labels_for(names)
+            config.framing.labels_for(game.named_actions(seat))
         except ValueError as error:
             raise StudyError(f"game {game.name}: {error}", file=file, key="agent.framing.labels") from None
 
@@ -232,9 +241,29 @@ def check_strategies(
         if getattr(strategy, "seed", 0) is None:
             continue  # one that draws by the seed of its match
         try:
-            strategy.odds(View(game, seat, mechanism.name))
+            if isinstance(game, FunctionGame):
+                _try_move(strategy, game, seat, mechanism)
+            else:
+                strategy.odds(View(game, seat, mechanism.name))
         except StudyError as error:
             raise StudyError(str(error), file=file, key="strategy", found=spec) from None
+
+
+def _try_move(strategy: Strategy, game: FunctionGame, seat: int, mechanism: Mechanism) -> None:
+    """Ask a strategy for its first move in a game by a rule, all others doing the first thing that they may do."""
+    moves = play_round(game, mechanism.name, 1, EMPTY, {}, Streams(0, 0))
+    due = next(moves)
+    with suppress(StopIteration):
+        while True:
+            done = []
+            for decision in due:
+                if decision.player == seat:
+                    ScriptedAgent(strategy).decide(decision, lambda: 0.5)
+                    return
+                form = decision.form
+                first = form.low if isinstance(form, Number) else getattr(form, "options", ("",))[0]
+                done.append(Answer(first))
+            due = moves.send(done)
 
 
 def _are_texts(value: object) -> bool:

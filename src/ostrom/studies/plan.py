@@ -85,6 +85,11 @@ class StudyPlan:
         self._settings.setdefault(model, dict(settings))
         self.models = tuple(self._settings)
 
+    @cached_property
+    def games(self) -> tuple[Game, ...]:
+        """The games that are played."""
+        return tuple({id(cell.game): cell.game for _, cell in self._sample()}.values())
+
     def tables(self) -> Iterator[Cell]:
         """Everything that is played: a cell, or one for each of several games in it."""
         return (self._cell(number) for number in range(self.cells))
@@ -263,7 +268,7 @@ class StudyPlan:
                     f"game {game.name} has seats 1 to {game.seats}", file=self.file, key=f"seats.{seat}"
                 )
         try:
-            mechanism.check(game)
+            mechanism.fit(game)
         except GameError as error:
             raise StudyError(str(error), file=self.file, key="mechanism") from None
         cell = Cell(labels, game, mechanism, types, seats, ())

@@ -19,7 +19,9 @@ from ostrom.errors import RunError, StudyError
 from ostrom.framing import Library
 from ostrom.framing.fingerprint import difference, hashes, in_set
 from ostrom.framing.library import ENGLISH
+from ostrom.framing.own_words import answer_file, game_file, past_file, stage_file
 from ostrom.framing.rules import PAGE, question_file, record_file, rules_files
+from ostrom.games.function import FunctionGame
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Shown, memories
 from ostrom.studies.rehearsal import MOST_STEPS, rehearse
@@ -103,6 +105,7 @@ def _decisions(plan: Asking, unit: Unit) -> list[Decision]:
                 getattr(form, "name", None),
                 bool(decision.view.facts.get("observer")),
                 bool(decision.view.history),
+                decision.view.facts.get("stage"),
             )
             found.setdefault(key, decision)
     return list(found.values())
@@ -135,23 +138,27 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
     for decision in decisions:
         view = decision.view
         yield from rules_files(view, framing.wording)
-        if framing.payoffs is not None:
+        rule = isinstance(view.game, FunctionGame)
+        if isinstance(view.game, FunctionGame):
+            yield from (game_file(view.game), past_file(view.game), "games/_round.txt")
+        if framing.payoffs is not None and not rule:
             yield f"payoffs/{framing.payoffs}.txt"
         if view.facts.get("repeated"):
             yield from ("past.txt", f"history/{framing.history}.txt")
             if _shown(config, decision).counts is not None:
                 yield from ("count.txt", "counts.txt")
         form, sham = formed(decision, config).form, bool(view.facts.get("sham"))
-        yield from _question(library, config, view.mechanism, decision.kind, form, sham)
+        if (own := stage_file(decision)) is not None:
+            yield from (own, answer_file(library, form, config.style))
+        else:
+            yield from _question(library, config, view.mechanism, decision.kind, form, sham)
 
 
 def _question(
     library: Library, config: AgentConfig, mechanism: str, kind: str, form: Form, sham: bool = False
 ) -> Iterator[str]:
     yield question_file(library, mechanism, kind, config.framing.wording, sham)
-    name = type(form).__name__.lower()
-    answer = f"answers/{name}_{config.style}.txt"
-    yield answer if library.has(answer) else f"answers/{name}_direct.txt"
+    yield answer_file(library, form, config.style)
     if isinstance(form, Record):
         yield record_file(library, form.name, config.framing.wording)
         if config.kind == "person":

@@ -18,12 +18,13 @@ import numpy as np
 
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
-from ostrom.answers import Answer, Choice, Mixture, read
+from ostrom.answers import Answer, Choice, Mixture, Number, read
 from ostrom.answers.schema import check_schema
 from ostrom.errors import GameError
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.games.game import Game
+from ostrom.games.tensor import TensorGame
 from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.mechanisms.missing import Missing
 from ostrom.mechanisms.protocol import Decision, Outcome
@@ -64,7 +65,7 @@ def check_mechanism(
     for spec in games:
         game = spec if isinstance(spec, Game) else build_game(spec)
         try:
-            rules.check(game)
+            rules.fit(game)
         except GameError:
             continue
         accepted += 1
@@ -181,7 +182,9 @@ def _check_decisions(rules: Mechanism, game: Game, match: Playing, players: int)
             if schema := getattr(decision.form, "schema", None):
                 check_schema(schema)
             if decision.kind == "act":
-                assert isinstance(decision.form, Choice | Mixture), f"{where}: an act is no {decision.form}"
+                assert isinstance(decision.form, Choice | Mixture | Number), (
+                    f"{where}: an act is no {decision.form}"
+                )
         shown = match.decisions[step]
         assert shown == [_plain(d) for d in decisions], f"{where}: what was shown has changed since"
 
@@ -247,7 +250,7 @@ def _check_outcome(rules: Mechanism, game: Game, outcome: Outcome, players: int,
         _check_plain_data(dict(played.facts), f"{where}: the facts of a round")
         sat = played.players or tuple(range(game.seats))
         assert len(set(sat)) == seats and set(sat) <= set(range(players)), f"{where}: players {sat}"
-        if rules.one_shot and len(outcome.rounds) == 1 and not played.missed:
+        if rules.one_shot and isinstance(game, TensorGame) and len(outcome.rounds) == 1 and not played.missed:
             assert played.expected is not None, f"{where}: all odds are known, but no expected payoffs"
 
 
@@ -280,6 +283,8 @@ def _said(decision: Decision, answer: Answer, labels: Mapping[str, str]) -> str:
     """A valid answer as a model would write it, in the labels that it was shown."""
     if isinstance(decision.form, Choice):
         return f"[{labels[answer.value]}]"
+    if isinstance(decision.form, Number):
+        return f"[{answer.value}]"
     if isinstance(answer.value, str):
         return answer.value
     return json.dumps(_labelled(answer.value, labels))

@@ -18,15 +18,16 @@ from ostrom.agents.strategies import strategies
 from ostrom.agents.strategy import Strategy
 from ostrom.errors import StudyError
 from ostrom.games.game import Game, Profile
+from ostrom.games.tensor import TensorGame
 from ostrom.mechanisms.protocol import History, Round, View
 
 Make = Callable[[], Strategy]
 _CD = ("cooperate", "defect")
 
-PRISONERS_DILEMMA = Game(
+PRISONERS_DILEMMA = TensorGame(
     "prisoners_dilemma", (_CD, _CD), np.array([[[3, 3], [0, 5]], [[5, 0], [1, 1]]]), (0, 0)
 )
-THREE_PLAYERS = Game(
+THREE_PLAYERS = TensorGame(
     "public_goods",
     (_CD, _CD, _CD),
     np.array(
@@ -34,7 +35,7 @@ THREE_PLAYERS = Game(
     ),
     (0, 0, 0),
 )
-NO_COOPERATION = Game(
+NO_COOPERATION = TensorGame(
     "battle_of_the_sexes", (("J", "F"), ("J", "F")), np.array([[[10, 7], [0, 0]], [[0, 0], [7, 10]]])
 )
 GAMES = (PRISONERS_DILEMMA, THREE_PLAYERS, NO_COOPERATION)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ostrom.answers import Answer, Choice, Form, Mixture, Record, Text
+from ostrom.answers import Answer, Choice, Form, Mixture, Number, Record, Text
 
 WORDS = ("yes", "no", "Über", 'a "quote"', "</messages>", "{\\n}", "```", "line\nbreak", "\u2028", "42")
 """Pieces of text that careless prompts stumble over."""
@@ -27,6 +27,11 @@ def random_answer(form: Form, rng: np.random.Generator) -> Answer:
         case Mixture():
             shares = _mixture(form, rng)
             return Answer(shares, "exact", {o: n / 100 for o, n in shares.items()})
+        case Number():
+            # Bounds themselves are drawn often: that is where rules break.
+            last = form.amounts.levels - 1
+            at = [0, last, int(rng.integers(last + 1))][int(rng.integers(3))]
+            return Answer(form.amounts.value(at), "exact")
         case Record(schema=schema):
             return Answer(_value(schema, rng), "exact")
         case Text(characters=characters):

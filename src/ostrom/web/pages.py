@@ -12,6 +12,7 @@ from typing import Any
 import jinja2
 
 from ostrom.answers import Choice
+from ostrom.games.tensor import TensorGame
 from ostrom.mechanisms.protocol import Round
 from ostrom.people.forms import fields_of, sheet_fields
 from ostrom.people.host import Host
@@ -187,7 +188,7 @@ class Pages:
         acts = decision.kind == "act" and isinstance(decision.form, Choice)
         return {
             "kind": "match", "title": title if view.facts.get("repeated") else self.host.title, "left": left,
-            "payoffs": _payoffs(entry) if two else None,
+            "payoffs": _payoffs(entry) if two and isinstance(view.game, TensorGame) else None,
             "words": _MARKED.sub("", prompt.whole.replace(prompt.instruction, entry.fields)).strip(),
             "messages": _messages(entry, w),
             "open_words": view.mechanism not in PLAIN or bool(entry.fields), "two": two,

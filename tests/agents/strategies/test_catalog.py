@@ -14,6 +14,7 @@ from ostrom.agents.strategies.zd_extortion import ZDExtortion
 from ostrom.agents.strategy import Strategy
 from ostrom.errors import StudyError
 from ostrom.games.game import Game, Profile
+from ostrom.games.tensor import TensorGame
 from ostrom.testing.check_strategy import (
     NO_COOPERATION,
     PRISONERS_DILEMMA,
@@ -126,12 +127,12 @@ def test_best_response_follows_the_others_last_action() -> None:
 
 
 def test_best_response_cooperates_when_indifferent() -> None:
-    flat = Game("flat", (("d", "c"), ("d", "c")), np.zeros((2, 2, 2)), (1, 1))
+    flat = TensorGame("flat", (("d", "c"), ("d", "c")), np.zeros((2, 2, 2)), (1, 1))
     assert list(strategies.build("best_response").odds(view_of(flat, [(0, 0)]))) == [0.0, 1.0]
 
 
 def test_random_without_chance_plays_every_action_alike() -> None:
-    wide = Game("wide", (("a", "b", "c", "d"),) * 2, np.zeros((4, 4, 2)))
+    wide = TensorGame("wide", (("a", "b", "c", "d"),) * 2, np.zeros((4, 4, 2)))
     assert list(strategies.build("random").odds(view_of(wide, []))) == [0.25] * 4
 
 
@@ -171,13 +172,15 @@ def test_states_the_odds_of_its_definition(spec: str, first: float, after: tuple
 
 
 def test_generosity_follows_from_the_payoffs() -> None:
-    pd = Game("pd", (("C", "D"),) * 2, np.array([[[8, 8], [0, 10]], [[10, 0], [5, 5]]]), (0, 0))
+    pd = TensorGame("pd", (("C", "D"),) * 2, np.array([[[8, 8], [0, 10]], [[10, 0], [5, 5]]]), (0, 0))
     assert strategies.build("generous_tit_for_tat").odds(view_of(pd, [(0, 1)]))[0] == pytest.approx(0.6)
     assert strategies.build("generous_tit_for_tat:0.1").odds(view_of(pd, [(0, 1)]))[0] == 0.1
 
 
 def test_generosity_is_refused_before_the_first_move_where_the_game_is_no_dilemma() -> None:
-    stag_hunt = Game("stag_hunt", (("C", "D"),) * 2, np.array([[[5, 5], [0, 3]], [[3, 0], [3, 3]]]), (0, 0))
+    stag_hunt = TensorGame(
+        "stag_hunt", (("C", "D"),) * 2, np.array([[[5, 5], [0, 3]], [[3, 0], [3, 3]]]), (0, 0)
+    )
     with pytest.raises(StudyError, match="game stag_hunt is no dilemma"):
         strategies.build("generous_tit_for_tat").odds(view_of(stag_hunt, []))
 
@@ -229,7 +232,7 @@ def test_unknown_actions_are_named() -> None:
 
 
 def test_names_of_actions_go_before_indices() -> None:
-    claims = Game("claims", (("2", "3", "4", "5"),) * 2, np.zeros((4, 4, 2)))
+    claims = TensorGame("claims", (("2", "3", "4", "5"),) * 2, np.zeros((4, 4, 2)))
     assert list(strategies.build("constant:2").odds(view_of(claims, []))) == [1.0, 0.0, 0.0, 0.0]
 
 

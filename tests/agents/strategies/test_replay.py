@@ -19,10 +19,13 @@ from ostrom.agents.replay import Mismatch, replay
 from ostrom.agents.strategies import strategies
 from ostrom.errors import StudyError
 from ostrom.games.game import Game
+from ostrom.games.tensor import TensorGame
 from ostrom.testing.check_strategy import PRISONERS_DILEMMA, THREE_PLAYERS
 
-PD = Game("prisoners_dilemma", (("J", "F"),) * 2, np.array([[[8, 8], [0, 10]], [[10, 0], [5, 5]]]), (0, 0))
-BOS = Game("battle_of_the_sexes", (("J", "F"),) * 2, np.array([[[10, 7], [0, 0]], [[0, 0], [7, 10]]]))
+PD = TensorGame(
+    "prisoners_dilemma", (("J", "F"),) * 2, np.array([[[8, 8], [0, 10]], [[10, 0], [5, 5]]]), (0, 0)
+)
+BOS = TensorGame("battle_of_the_sexes", (("J", "F"),) * 2, np.array([[[10, 7], [0, 0]], [[0, 0], [7, 10]]]))
 DATA = Path(os.environ.get("OSTROM_DATA", Path(__file__).parents[4] / "shared" / "data")) / "repeated-games"
 
 SCRIPTED = {

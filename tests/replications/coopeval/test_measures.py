@@ -16,7 +16,7 @@ from ostrom.analysis.estimate import estimate
 from ostrom.analysis.intervals import mean_of, share_of
 from ostrom.analysis.rundata import RunData, run_data
 from ostrom.games import build_game
-from ostrom.games.game import Game
+from ostrom.games.tensor import TensorGame
 from ostrom.replications.coopeval.actions import action_shares
 from ostrom.replications.coopeval.conduct import conduct_rates, tallies
 from ostrom.replications.coopeval.outliers import outliers
@@ -53,9 +53,11 @@ def test_the_benchmarks_are_computed_from_the_game(game: str, low: float, high: 
 def test_games_without_a_scale_say_why() -> None:
     assert scale_of(build_game("matching_pennies")) == "game matching_pennies defines no cooperative action"
     actions = (("c", "d"),) * 2
-    harmony = Game("harmony", actions, np.array([[[3, 3], [2, 1]], [[1, 2], [0, 0]]]), cooperative=(0, 0))
+    harmony = TensorGame(
+        "harmony", actions, np.array([[[3, 3], [2, 1]], [[1, 2], [0, 0]]]), cooperative=(0, 0)
+    )
     assert scale_of(harmony) == "in game harmony it is no equilibrium that all defect"
-    flat = Game("flat", actions, np.array([[[1, 1], [0, 1]], [[1, 0], [1, 1]]]), cooperative=(0, 0))
+    flat = TensorGame("flat", actions, np.array([[[1, 1], [0, 1]], [[1, 0], [1, 1]]]), cooperative=(0, 0))
     assert "no more and no less" in str(scale_of(flat))
 
 

@@ -17,6 +17,7 @@ from ostrom.analysis.statistics import StatisticsError
 from ostrom.errors import OstromError
 from ostrom.games import Game, build_game
 from ostrom.games.scenarios import scenarios
+from ostrom.games.tensor import TensorGame
 from ostrom.replications.personas.effects import CELLS, effects, effects_of_counts, logistic
 from ostrom.replications.personas.profiles import Played, describe, of_type, types_in
 from ostrom.replications.personas.rates import rates, role_shares
@@ -37,7 +38,9 @@ def games(draw: st.DrawFn) -> Game:
     size = int(np.prod(shape)) * len(shape)
     payoffs = draw(st.lists(st.integers(-3, 3), min_size=size, max_size=size))
     actions = tuple(tuple(f"a{i}" for i in range(n)) for n in shape)
-    return Game("g", actions, np.reshape(np.array(payoffs, float), (*shape, len(shape))), (0,) * len(shape))
+    return TensorGame(
+        "g", actions, np.reshape(np.array(payoffs, float), (*shape, len(shape))), (0,) * len(shape)
+    )
 
 
 @settings(max_examples=60)

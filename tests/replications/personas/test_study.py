@@ -27,6 +27,7 @@ from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import Game, build_game
 from ostrom.games.equilibria import best_responses
 from ostrom.games.scenarios import families, scenarios, shipped_cast, shipped_scenario
+from ostrom.games.tensor import TensorGame
 from ostrom.mechanisms.base import act
 from ostrom.mechanisms.protocol import View
 from ostrom.memory import Shown
@@ -55,7 +56,7 @@ def prompt(game: Game, seat: int, framing: Framing, persona: str | None = None, 
     renderer = PromptRenderer(
         framing, LIBRARY, "direct", persona, draw_rows=lambda s: np.random.default_rng([rows, s])
     )
-    decision = replace(act(View(game, seat, "none")), form=explained(Choice(game.actions[seat]), 60))
+    decision = replace(act(View(game, seat, "none")), form=explained(Choice(game.named_actions(seat)), 60))
     return renderer.prompt(decision, Shown(), None, {}).text
 
 
@@ -178,7 +179,7 @@ def test_any_number_of_roles_and_actions_can_be_shown(presentation: str) -> None
     for shape in [(2, 2), (3, 2, 4), (2, 3, 2, 2, 2)]:
         payoffs = rng.integers(-900, 900, size=(*shape, len(shape))) / 8 + 1e-7
         actions = tuple(tuple(f"S{s}X{a}" for a in range(n)) for s, n in enumerate(shape))
-        game = Game("many", actions, payoffs)
+        game = TensorGame("many", actions, payoffs)
         for seat in range(len(shape)):
             names = [f"Player {s + 1}" for s in range(len(shape)) if s != seat]
             text = prompt(game, seat, Framing(labels="actions", payoffs=presentation))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, ClassVar
 
@@ -11,8 +11,11 @@ from ostrom.agents.past import Past
 from ostrom.agents.strategies._actions import action_index, pure
 from ostrom.agents.strategies._by_action import ByAction
 from ostrom.agents.strategies._foresight import rational_payoffs
-from ostrom.answers import Form, Record
+from ostrom.agents.strategies._search import best_move
+from ostrom.answers import Choice, Form, Number, Record
 from ostrom.errors import StudyError
+from ostrom.games.amounts import Value
+from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.mechanisms.contracts import contracted_game
 from ostrom.mechanisms.mediators import mediated_game
@@ -71,6 +74,21 @@ class BestResponse(ByAction):
         best = [a for a in own if paid[a] >= top - 1e-9 * max(1.0, abs(top))]
         cooperative = game.cooperative[seat]
         return cooperative if cooperative in best and cooperative is not None else best[0]
+
+    def choose(self, past: Past, form: Form) -> Value | Mapping[Value, float] | None:
+        """The same in a game by a rule, found by search; theory is expected of those who decide later."""
+        game, seat = past.game, past.seat
+        if self.first is not None and not past:
+            return self.first
+        if self.belief is not None or not isinstance(game, FunctionGame):
+            raise StudyError(
+                f"strategy {self.name}: a belief lists odds of actions, and game {game.name} has no list"
+            )
+        good = game.cooperative[seat]
+        options = (
+            form.amounts if isinstance(form, Number) else form.options if isinstance(form, Choice) else ()
+        )
+        return best_move(past, options, None if good is None else game.value(seat, good))
 
     def delegate(self, view: View, form: Form) -> bool:  # noqa: ARG002
         """Whether delegating pays more than every action."""

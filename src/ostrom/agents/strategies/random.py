@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from ostrom.agents.past import Past
 from ostrom.agents.strategies._dilemma import chance
 from ostrom.agents.strategy import Strategy
+from ostrom.answers import Form
+from ostrom.games.amounts import Value
 
 
 class Random(Strategy):
@@ -34,6 +36,10 @@ class Random(Strategy):
             return super().mix(past)
         actions = len(past.game.actions[past.seat])
         return (1 / actions,) * actions
+
+    def choose(self, past: Past, form: Form) -> Value | Mapping[Value, float] | None:
+        """The same in games by a rule."""
+        return None if self.p is None else super().choose(past, form)
 
 
 STRATEGY = Random

@@ -30,7 +30,7 @@ class ComputedFirst(Style):
         if decision.kind != "act":
             return await agent.ask(decision, context)
         view = decision.view
-        question = Decision(decision.player, self.name, view, Choice(view.game.actions[view.seat]))
+        question = Decision(decision.player, self.name, view, Choice(view.game.named_actions(view.seat)))
 
         async def compute() -> Answer:
             return await agent.ask(question, context, part=f"{self.name}.")

@@ -45,7 +45,7 @@ class Social(Style):
     ) -> Answer:
         view = decision.view
         asked = replace(view, facts={**view.facts, "target": seat})
-        question = Decision(decision.player, "predict", asked, Choice(view.game.actions[seat]))
+        question = Decision(decision.player, "predict", asked, Choice(view.game.named_actions(seat)))
 
         async def ask() -> Answer:
             answer = await agent.ask(question, context, part=f"{part}.")

@@ -10,6 +10,7 @@ from typing import Any
 from ostrom.analysis.rundata import RunData, quoted
 from ostrom.errors import UsageError
 from ostrom.games.game import Game
+from ostrom.games.tensor import table_of
 from ostrom.mechanisms.protocol import NOTHING, Round
 
 ACTS = "kind = 'act' AND unit = 'match' AND state = 'done' AND seat IS NOT NULL"
@@ -120,7 +121,7 @@ def by_actions(game: Game) -> Game:
     if known is None or known[0] is not game:
         if len(_CODED) > 1000:
             _CODED.clear()
-        known = _CODED[id(game)] = (game, replace(game, cooperative=(0, 0), defective=(1, 1)))
+        known = _CODED[id(game)] = (game, replace(table_of(game), cooperative=(0, 0), defective=(1, 1)))
     return known[1]
 
 

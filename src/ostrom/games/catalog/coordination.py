@@ -8,6 +8,7 @@ import numpy as np
 
 from ostrom.games.game import Game
 from ostrom.games.parameters import number, require, shown, switch, whole
+from ostrom.games.tensor import TensorGame
 
 
 def build(left: Any = 1, right: Any = 1, miss: Any = 0, n: Any = 2, *, strict: bool = True) -> Game:
@@ -30,7 +31,7 @@ def build(left: Any = 1, right: Any = 1, miss: Any = 0, n: Any = 2, *, strict: b
     payoffs = np.full((2,) * seats + (seats,), apart)
     payoffs[(0,) * seats] = at_left
     payoffs[(1,) * seats] = at_right
-    return Game(
+    return TensorGame(
         name,
         (("left", "right"),) * seats,
         payoffs,

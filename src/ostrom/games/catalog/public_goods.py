@@ -10,6 +10,7 @@ import numpy as np
 from ostrom.games.formula import Formula, Term
 from ostrom.games.game import Game
 from ostrom.games.parameters import number, require, shown, switch, whole
+from ostrom.games.tensor import TensorGame
 
 
 def build(n: Any = 3, multiplier: Any = 1.5, endowment: Any = 1, *, strict: bool = True) -> Game:
@@ -33,7 +34,7 @@ def build(n: Any = 3, multiplier: Any = 1.5, endowment: Any = 1, *, strict: bool
     for profile in product((0, 1), repeat=seats):
         share = stake * (factor * profile.count(0) / seats)
         payoffs[profile] = [share + stake * action for action in profile]
-    return Game(
+    return TensorGame(
         name,
         (("contribute", "free_ride"),) * seats,
         payoffs,

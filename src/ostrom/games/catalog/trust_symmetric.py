@@ -10,6 +10,7 @@ import numpy as np
 from ostrom.games.bimatrix import symmetric_2x2
 from ostrom.games.game import Game
 from ostrom.games.parameters import number, require, shown, switch
+from ostrom.games.tensor import table_of
 
 
 def build(
@@ -57,7 +58,7 @@ def build(
     read = np.stack([game.payoffs, game.payoffs])
     read[0, 1, 0, 1], read[0, 0, 1, 1] = told
     read[1, 0, 1, 0], read[1, 1, 0, 0] = told
-    return replace(game, told=read)
+    return replace(table_of(game), told=read)
 
 
 GAME = build

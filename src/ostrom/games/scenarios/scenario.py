@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostrom.games.game import Game
+from ostrom.games.tensor import TensorGame
 from ostrom.games.words import Words
 
 Profile: TypeAlias = tuple[str, ...]
@@ -105,7 +106,7 @@ class Scenario:
 
     def game(self) -> Game:
         """The scenario as a game that carries its story; the canonical profiles define cooperating."""
-        return Game(
+        return TensorGame(
             name=self.name,
             actions=tuple(role.action_keys for role in self.roles),
             payoffs=self.payoff_tensor(),

@@ -103,7 +103,7 @@ def cap_form(low: int, high: int) -> Record:
 
 def capped_form(game: Game, seat: int, caps: Caps) -> Mixture:
     """A mixed strategy within a seat's caps."""
-    names = game.actions[seat]
+    names = game.named_actions(seat)
     return Mixture(names, {name: cap for name, cap in zip(names, caps[seat], strict=True) if cap < 100})
 
 

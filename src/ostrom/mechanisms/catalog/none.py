@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import ClassVar
 
+from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, profile_of
 from ostrom.mechanisms.missing import missed_by, missing_of, void_round
-from ostrom.mechanisms.protocol import Outcome, Play, Round, View
+from ostrom.mechanisms.protocol import EMPTY, Outcome, Play, Round, View
+from ostrom.mechanisms.rounds import hidden_facts, play_round
 from ostrom.streams import Streams
 
 
@@ -21,12 +23,15 @@ class NoMechanism(Mechanism):
     name: ClassVar[str] = "none"
     one_shot: ClassVar[bool] = True
     may_miss: ClassVar[bool] = True
+    any_game: ClassVar[bool] = True
 
     def __init__(self, missed: str | None = None) -> None:
         self.missing = missing_of(missed)
 
-    def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
-        """Ask every seat once."""
+    def play(self, game: Game, streams: Streams) -> Play:
+        """Ask every seat once, or as the game says."""
+        if isinstance(game, FunctionGame):
+            return (yield from self._rule(game, streams))
         answers = yield [act(View(game, seat, self.name)) for seat in range(game.seats)]
         late, missing = missed_by(answers), self.missing
         if missing is not None and late:
@@ -41,9 +46,15 @@ class NoMechanism(Mechanism):
         payoffs = game.payoff(profile)
         return Outcome([Round(1, profile, payoffs, expected=expected_payoffs(game, answers))], payoffs)
 
+    def _rule(self, game: FunctionGame, streams: Streams) -> Play:
+        """One round of a game that says itself who decides when."""
+        round_, end = yield from play_round(game, self.name, 1, EMPTY, {}, streams, self.missing)
+        facts = self.missing.ends(Counter(), round_.missed) if self.missing is not None else {}
+        return Outcome([round_], round_.payoffs, {**facts, **hidden_facts([end])})
+
     def most_decisions(self, game: Game) -> int:
-        """One decision per seat."""
-        return game.seats
+        """One decision per seat, or as many as the game has turns."""
+        return game.turns if isinstance(game, FunctionGame) else game.seats
 
 
 MECHANISM = NoMechanism

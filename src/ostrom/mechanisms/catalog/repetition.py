@@ -10,12 +10,14 @@ from typing import Any, ClassVar, TypeAlias
 
 from ostrom.answers import Answer, Choice
 from ostrom.errors import GameError
+from ostrom.games.function import End, FunctionGame
 from ostrom.games.game import Game
 from ostrom.mechanisms.arrays import ArrayRules
 from ostrom.mechanisms.base import Mechanism, choice_of, profile_of
 from ostrom.mechanisms.lasting import drawn_history, lasting_game
 from ostrom.mechanisms.missing import missed_by, missing_of, void_round
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
+from ostrom.mechanisms.rounds import hidden_facts, play_round
 from ostrom.mechanisms.scoring import match_score
 from ostrom.mechanisms.stating import FORMS, check_stating, statement_form, table_form, times_of
 from ostrom.streams import Streams
@@ -44,6 +46,7 @@ class Repetition(Mechanism):
 
     name: ClassVar[str] = "repetition"
     may_miss: ClassVar[bool] = True
+    any_game: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -106,6 +109,11 @@ class Repetition(Mechanism):
     def check(self, game: Game) -> None:
         """An observer can only watch a seat that is there, a player only predict others."""
         super().check(game)
+        if isinstance(game, FunctionGame) and (self.noise or self.predict or self.state or self.sham):
+            raise GameError(
+                f"mechanism {self.name}: noise, predict, state and a sham need a game with a table of payoffs, and "
+                f"those of {game.name} follow from a rule"
+            )
         if self.watched is not None and self.watched > game.seats:
             raise GameError(f"watched seat {self.watched}: game {game.name} has {game.seats} seats")
         if self.predict == "players" and game.seats < 2:
@@ -118,6 +126,8 @@ class Repetition(Mechanism):
 
     def induced_game(self, game: Game) -> Game | None:
         """The game between those who cooperate as long as all do, and all others; see ``lasting_game``."""
+        if isinstance(game, FunctionGame):
+            return None
         return lasting_game(game, 0.0 if "rounds" in self.told else self.continuation)
 
     def powerless(self) -> Repetition:
@@ -127,11 +137,13 @@ class Repetition(Mechanism):
         return sham
 
     def play(self, game: Game, streams: Streams) -> Play:
-        """Ask all seats at the same time, round after round."""
+        """Ask all seats at the same time, round after round, or in each round as the game says."""
+        if isinstance(game, FunctionGame):
+            return (yield from self._rule(game, streams))
         rounds: list[Round] = []
         # What stays the same is looked up once: with scripts the rules take as long as the players.
         name, told, noise, by_chance = self.name, self.told, self.noise, self.stopping == "geometric"
-        seats = [(seat, choice_of(actions)) for seat, actions in enumerate(game.actions)]
+        seats = [(seat, choice_of(game.named_actions(seat))) for seat in range(game.seats)]
         missing, times, facts, gaps = self.missing, Counter[int](), dict[str, Any](), False
         for number in range(1, self.rounds + 1):
             history = History(rounds, gaps=gaps)
@@ -169,6 +181,38 @@ class Repetition(Mechanism):
         )
         return Outcome(rounds, scores, facts)
 
+    def _rule(self, game: FunctionGame, streams: Streams) -> Play:
+        """Rounds of a game that says itself who decides when; each begins with what the one before left behind.
+
+        Where nothing is left to play for (``End.over``) rounds that would follow are not played and pay nothing. They
+        count in the score, so that an early end is never worth more than a late one.
+        """
+        rounds: list[Round] = []
+        ends: list[End | None] = []
+        times, facts, gaps, unplayed = Counter[int](), dict[str, Any](), False, 0
+        for number in range(1, self.rounds + 1):
+            if "over" in facts:
+                unplayed += 1
+            else:
+                history = History(rounds, gaps=gaps)
+                played, end = yield from play_round(
+                    game, self.name, number, history, self.told, streams, self.missing
+                )
+                rounds.append(played)
+                ends.append(end)
+                gaps = gaps or played.void
+                if self.missing is not None and (facts := self.missing.ends(times, played.missed)):
+                    break
+                if end is not None and end.over is not None:
+                    facts = {"over": end.over, "over_round": number}
+            if self.stopping == "geometric" and self._ends(number, streams):
+                break
+        scores = tuple(
+            match_score([*(r.payoffs[seat] for r in rounds), *[0.0] * unplayed], self.discount)
+            for seat in range(game.seats)
+        )
+        return Outcome(rounds, scores, {**facts, **hidden_facts(ends)})
+
     def _statements(self, game: Game, number: int, history: History, when: str) -> Questions:
         """What every seat states at the same time; words are then put into a table by whoever said them."""
         told = {**self.told, "when": when, "aside": True}
@@ -201,7 +245,7 @@ class Repetition(Mechanism):
     ) -> Decision:
         facts = self.told | {"target": target} | ({"observer": True} if player == game.seats else {})
         view = View(game, seat, self.name, number, history, facts)
-        return Decision(player, "predict", view, Choice(game.actions[target]))
+        return Decision(player, "predict", view, Choice(game.named_actions(target)))
 
     def _tremble(
         self, game: Game, intended: tuple[int, ...], number: int, streams: Streams
@@ -221,16 +265,18 @@ class Repetition(Mechanism):
         players = game.seats + self.observers
         return sum(self.decisions_of(game, player, players) for player in range(players))
 
-    def decisions_of(self, game: Game, player: int, players: int) -> int:  # noqa: ARG002
+    def decisions_of(self, game: Game, player: int, players: int) -> int:
         """What one player is asked in a whole match at most."""
+        if isinstance(game, FunctionGame):
+            return self.rounds * -(-game.turns // players)
         if player == game.seats:
             return self.rounds * (game.seats if self.watched is None else 1)
         stated = len(self.state) * (2 if self.state_as == "words" else 1)
         return self.rounds * (game.seats if self.predict == "players" else 1) + stated
 
-    def array_rules(self, game: Game) -> ArrayRules | None:  # noqa: ARG002
+    def array_rules(self, game: Game) -> ArrayRules | None:
         """Plain repetition as it is, unless somebody predicts."""
-        if self.predict is not None or self.sham or self.state:
+        if self.predict is not None or self.sham or self.state or isinstance(game, FunctionGame):
             return None
         continuation = self.continuation if self.stopping == "geometric" else None
         return ArrayRules(self.rounds, self.noise, continuation, self.discount)

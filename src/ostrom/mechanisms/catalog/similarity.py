@@ -12,6 +12,7 @@ import numpy as np
 from ostrom.answers import Choice
 from ostrom.errors import GameError
 from ostrom.games.game import Game
+from ostrom.games.tensor import TensorGame
 from ostrom.mechanisms.base import Mechanism, odds_of
 from ostrom.mechanisms.parameters import share
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
@@ -117,7 +118,7 @@ def compared_game(game: Game, error: float) -> Game:
             chance = error ** sum(wrong) * (1 - error) ** (len(wrong) - sum(wrong))
             total += chance * np.array(game.payoff(realised(game, picked, found)))
         payoffs[picked] = total
-    return Game(f"{game.name}_compared", actions, payoffs)
+    return TensorGame(f"{game.name}_compared", actions, payoffs)
 
 
 MECHANISM = Similarity

@@ -1,0 +1,177 @@
+"""The best response in a game whose payoffs follow from a rule, found by trying out moves.
+
+Others who decide at the same time are expected to repeat their last move at that stage, or else to play every option
+with equal chance. Those who decide later are expected to do what theory says, or else what is best for themselves
+by the same search (backward induction).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import fsum, prod
+
+from ostrom.agents.past import Past
+from ostrom.errors import StudyError
+from ostrom.games.amounts import Amounts, Options, Value
+from ostrom.games.function import End, FunctionGame, Now, Turn
+from ostrom.streams import Streams
+
+MOST_TRIES = 400_000
+"""Rounds that one decision may try out."""
+ALL_BELIEFS = 1024
+"""Up to so many combinations of what others may do at the same time are all tried; beyond, as many are drawn."""
+ALL_AMOUNTS = 2001
+"""Up to so many own amounts are all tried; beyond, so many in even steps, and then those around the best."""
+
+Moves = tuple[tuple[Value, ...], ...]
+"""What was done in a round so far: step by step, in the order of the turns."""
+
+
+def best_move(past: Past, options: Options, cooperative: Value | None = None) -> Value:
+    """What pays a seat most at the stage it is asked for; among equals the cooperative option, or else the first."""
+    return _Search(past).best(options, cooperative)
+
+
+class _Search:
+    """One decision's search: the situation that is known, and a count of what was tried."""
+
+    def __init__(self, past: Past) -> None:
+        game = past.game
+        assert isinstance(game, FunctionGame)
+        self.game, self.seat, self.past, self.tries = game, past.seat, past, 0
+        facts = past.view.facts
+        known = {
+            (past.seat, name): value for name, value in facts.items() if isinstance(value, int | float | str)
+        }
+        rounds = past.view.history
+        state = rounds[-1].facts.get("state", {}) if rounds else {}
+        self.now = Now(past.view.round, state, known=known)
+        self.before = self._steps(facts.get("moves", ()))
+
+    def _steps(self, moves: Sequence[dict[str, Value]]) -> Moves:
+        """The moves of the round so far, step by step as the rule asked for them."""
+        steps: list[tuple[Value, ...]] = []
+        left = [move["value"] for move in moves]
+        while left:
+            due = self._due(tuple(steps))
+            assert not isinstance(due, End)
+            steps.append(tuple(left[: len(due)]))
+            left = left[len(due) :]
+        return tuple(steps)
+
+    def best(self, options: Options, cooperative: Value | None) -> Value:
+        due = self._due(self.before)
+        assert not isinstance(due, End)
+        place = next(i for i, turn in enumerate(due) if turn.seat == self.seat)
+        return self._best_of(self.before, due, place, options, cooperative)
+
+    def _best_of(
+        self,
+        before: Moves,
+        due: Sequence[Turn],
+        place: int,
+        options: Options,
+        cooperative: Value | None = None,
+    ) -> Value:
+        """The best option of one of those who decide now, given beliefs about the others."""
+        beliefs = list(self._beliefs(due, place))
+        seat = due[place].seat
+
+        def worth(own: Value) -> float:
+            return fsum(self._paid((*before, (*b[:place], own, *b[place:])), seat) for b in beliefs) / len(
+                beliefs
+            )
+
+        found: dict[Value, float] = {own: worth(own) for own in _candidates(options)}
+        if isinstance(options, Amounts) and len(found) < options.levels:
+            top = max(found, key=lambda own: found[own])
+            reach = 2 * options.levels // ALL_AMOUNTS
+            middle = options.index(top)
+            for at in range(max(0, middle - reach), min(options.levels, middle + reach + 1)):
+                own = options.value(at)
+                found.setdefault(own, worth(own))
+        most = max(found.values())
+        best = [own for own, paid in found.items() if paid >= most - 1e-9 * max(1.0, abs(most))]
+        if cooperative is not None and cooperative in best:
+            return cooperative
+        return min(best, key=options.index)
+
+    def _beliefs(self, due: Sequence[Turn], place: int) -> Iterator[tuple[Value, ...]]:
+        """What the others who decide at the same time may do, by place, all equally likely."""
+        sets: list[Sequence[Value]] = []
+        for turn in (turn for i, turn in enumerate(due) if i != place):
+            last = self._last(turn)
+            sets.append([last] if last is not None else _Values(turn.options))
+        if prod(len(values) for values in sets) <= ALL_BELIEFS:
+            yield from product(*sets)
+            return
+        streams = Streams(0, 0)
+        for number in range(ALL_BELIEFS):
+            yield tuple(
+                values[int(streams.chance(number, i, "belief") * len(values))]
+                for i, values in enumerate(sets)
+            )
+
+    def _last(self, turn: Turn) -> Value | None:
+        """The last move of a seat at a stage, where it is still possible."""
+        for played in reversed(self.past.rounds):
+            for move in played.facts.get("moves", ()):
+                if move["seat"] == turn.seat and move["stage"] == turn.stage:
+                    value: Value = move["value"]
+                    if isinstance(turn.options, Amounts) and not isinstance(value, str):
+                        return turn.options.nearest(value)
+                    return value if value in turn.options else None
+        return None
+
+    def _paid(self, moves: Moves, seat: int) -> float:
+        """What a seat is paid after these moves, if all who decide later do what is best for them."""
+        while not isinstance(due := self._due(moves), End):
+            done = []
+            for place, turn in enumerate(due):
+                said = (
+                    None if self.game.theory is None else self.game.theory(turn.seat, turn.stage, turn.facts)
+                )
+                if said is None or said not in turn.options:
+                    said = self._best_of(moves, due, place, turn.options)
+                done.append(said)
+            moves = (*moves, tuple(done))
+        return float(due.payoffs[seat])
+
+    def _due(self, moves: Moves) -> Sequence[Turn] | End:
+        """The turns that are due after these moves, or how the round ended."""
+        self.tries += 1
+        if self.tries > MOST_TRIES:
+            raise StudyError(
+                f"strategy best_response: game {self.game.name} has more courses of play than can be tried "
+                f"({MOST_TRIES} rounds)"
+            )
+        stages = self.game.begin(self.now)
+        due = next(stages)
+        try:
+            for done in moves:
+                due = stages.send(done)
+        except StopIteration as stop:
+            end: End = stop.value
+            return end
+        return due
+
+
+class _Values(Sequence[Value]):
+    """The values of options, named but never listed."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def __len__(self) -> int:
+        return self.options.levels if isinstance(self.options, Amounts) else len(self.options)
+
+    def __getitem__(self, at: int) -> Value:  # type: ignore[override]
+        return self.options.value(at) if isinstance(self.options, Amounts) else self.options[at]
+
+
+def _candidates(options: Options) -> Sequence[Value]:
+    values = _Values(options)
+    if len(values) <= ALL_AMOUNTS:
+        return values
+    return [values[at * (len(values) - 1) // (ALL_AMOUNTS - 1)] for at in range(ALL_AMOUNTS)]

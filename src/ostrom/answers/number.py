@@ -1,0 +1,131 @@
+"""Reading an amount: one number, alone on the last line of a reply or as the JSON object {"amount": 40}. Never guesses.
+
+A number is written in plain digits, with a point before decimals. ``exact``: the last line that says anything is the
+number alone, in any of its marks (brackets, quotes, emphasis, a final stop), or the reply ends with the JSON object.
+``loose``: the line is "Answer:" or "Amount:" and the number. Units, thousands separators, "about", ranges and exponents
+are refused, as are digits of other scripts: each of them could mean another amount. More decimals than the step has are
+refused from three on, since 1.000 is a thousand in half of the world. Amounts of the table: 0 to 5000 in steps of 1.
+
+    reply                          | reading | amount
+    40                             | exact   | 40
+    [40]                           | exact   | 40
+    **[40].**                      | exact   | 40
+    40.0                           | exact   | 40
+    I share.↵[40]                  | exact   | 40
+    {"amount": 40}                 | exact   | 40
+    Answer: 40                     | loose   | 40
+    Amount: [40]                   | loose   | 40
+    I give 40                      | invalid |
+    40 coins                       | invalid |
+    $40                            | invalid |
+    40%                            | invalid |
+    about 40                       | invalid |
+    ~40                            | invalid |
+    30-40                          | invalid |
+    30 or 40                       | invalid |
+    [30]↵[40]                      | invalid |
+    1,000                          | invalid |
+    1.000                          | invalid |
+    1 000                          | invalid |
+    1e3                            | invalid |
+    +40                            | invalid |
+    -0                             | invalid |
+    007                            | invalid |
+    ４０                           | invalid |
+    NaN                            | invalid |
+    40.5                           | invalid |
+    99999999999999999999           | invalid |
+    forty                          | invalid |
+    {"amount": "40"}               | invalid |
+    {"amount": 40, "why": 1}       | invalid |
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ostrom.answers.ending import clipped, final_part, last_lines
+from ostrom.answers.jsonobject import last_object
+from ostrom.answers.naming import PAIRS
+from ostrom.answers.reading import Answer, Invalid
+from ostrom.games.amounts import Amounts
+
+_LONGEST = 80
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,9})?", re.ASCII)
+_LEAD = re.compile(r"(?:(?:my|the|final)\s+)*(?:answer|amount)\s*(?::|=|\bis\b)\s*", re.ASCII | re.IGNORECASE)
+_SPEAKS = re.compile(r"[^\W_]")
+
+
+def read_number(text: str, amounts: Amounts, *, strict: bool = False, cut: bool = False) -> Answer | Invalid:
+    """The amount that the reply ends with.
+
+    >>> read_number("They gave much. [40]".replace(". ", ".\\n"), Amounts(0, 100)).value
+    40
+    >>> read_number("about 40", Amounts(0, 100)).reason
+    "the last line must be one number alone, from 0 to 100, found 'about 40'"
+    """
+    part = final_part(text, cut=cut)
+    if isinstance(part, Invalid):
+        return part
+    if part.rstrip("`\n ").endswith("}"):
+        return _from_object(part, amounts)
+    lines = last_lines(part, 2, lambda line: bool(_SPEAKS.search(line)))
+    if not lines:
+        return Invalid("the reply says nothing")
+    bare = _bare(lines[0])
+    led = None if bare is not None or strict else _LEAD.match(lines[0])
+    found = bare if led is None else _bare(lines[0][led.end() :])
+    if found is None:
+        return Invalid(
+            f"the last line must be one number alone, {_range(amounts)}, found {clipped(lines[0])}"
+        )
+    before = _bare(lines[1]) if len(lines) > 1 else None
+    if before is not None and before != found:
+        return Invalid(f"the reply ends with two numbers, {before} and {found}; give only one")
+    decimals = len(found.partition(".")[2])
+    if found.startswith("-0") and not float(found):
+        return Invalid("write 0 without a sign")
+    if decimals > max(2, amounts.decimals):
+        return Invalid(f"{found} has {decimals} decimals; write the number without thousands separators")
+    return _on_grid(float(found) if decimals else int(found), found, amounts, "loose" if led else "exact")
+
+
+def _bare(line: str) -> str | None:
+    """The number that is all that a line says, marks aside."""
+    if len(line) > _LONGEST:
+        return None
+    rest = line.strip()
+    while rest:
+        if _NUMBER.fullmatch(rest):
+            return rest
+        if len(rest) > 2 and rest[0] != ">" and PAIRS.get(rest[0]) == rest[-1]:
+            rest = rest[1:-1].strip()
+        elif rest[-1] == ".":
+            rest = rest[:-1].rstrip()
+        else:
+            return None
+    return None
+
+
+def _from_object(part: str, amounts: Amounts) -> Answer | Invalid:
+    found = last_object(part)
+    if isinstance(found, Invalid):
+        return found
+    if set(found.value) != {"amount"}:
+        return Invalid('the JSON object must have the key "amount" and no other')
+    amount: Any = found.value["amount"]
+    if isinstance(amount, bool) or not isinstance(amount, int | float):
+        return Invalid(f"the amount must be a number, {_range(amounts)}")
+    return _on_grid(amount, clipped(str(amount)), amounts, "exact")
+
+
+def _on_grid(amount: float, written: str, amounts: Amounts, reading: Any) -> Answer | Invalid:
+    if not amounts.has(amount):
+        return Invalid(f"the number must be {_range(amounts)}, found {written}")
+    return Answer(amounts.value(amounts.place(amount)), reading)
+
+
+def _range(amounts: Amounts) -> str:
+    steps = "" if amounts.step == 1 else f" in steps of {amounts.step}"
+    return f"from {amounts.low} to {amounts.high}{steps}"

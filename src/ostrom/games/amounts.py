@@ -1,0 +1,173 @@
+"""A set of amounts: every number from low to high in equal steps, named but never listed.
+
+Actions stay indices, as everywhere: amount number i is low + i x step. The numbers are kept as whole multiples of a
+power of ten, so names and values are exact, whatever the step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any, overload
+
+from ostrom.errors import GameError
+
+MOST_DECIMALS = 9
+MOST_AMOUNTS = 10**9
+"""More amounts than this are a typing error."""
+IDLE = "no_move"
+"""The action of a seat that had nothing to decide in a round."""
+
+Value = int | float | str
+"""What a player did: an amount, or the name of an option."""
+
+
+class Amounts(Sequence[str]):
+    """The amounts from ``low`` to ``high`` in steps of ``step``, as a sequence of their names.
+
+    ``few`` are the amounts among which a mixed strategy may be asked for. ``also`` are named options that follow the
+    amounts, for a seat that does more than name an amount.
+
+    >>> shares = Amounts(0, 1, 0.25)
+    >>> len(shares), shares[1], shares.value(1), shares.index("0.75"), 0.3 in shares
+    (5, '0.25', 0.25, 3, False)
+    >>> Amounts(0, 100)
+    Amounts(0, 100, 1)
+    """
+
+    __slots__ = ("_decimals", "_first", "_last", "_levels", "_step", "also", "few", "high", "low", "step")
+
+    def __init__(
+        self, low: float, high: float, step: float = 1, few: Iterable[float] = (), also: Sequence[str] = ()
+    ) -> None:
+        numbers = [_decimal(name, x) for name, x in (("low", low), ("high", high), ("step", step))]
+        self._decimals = max(0, *(-int(n.normalize().as_tuple().exponent) for n in numbers))
+        if self._decimals > MOST_DECIMALS:
+            raise GameError(f"amounts have at most {MOST_DECIMALS} decimals (found step {step!r})")
+        self._first, self._last, self._step = (int(n.scaleb(self._decimals)) for n in numbers)
+        if self._step <= 0 or self._last < self._first or (self._last - self._first) % self._step:
+            raise GameError(
+                "amounts need a step above 0 that leads from low to high "
+                f"(found low {low!r}, high {high!r}, step {step!r})"
+            )
+        self._levels = (self._last - self._first) // self._step + 1
+        if self._levels > MOST_AMOUNTS:
+            raise GameError(f"{self._levels} amounts are more than {MOST_AMOUNTS}")
+        self.low, self.high, self.step = (self._plain(n) for n in (self._first, self._last, self._step))
+        self.also = tuple(also)
+        self.few = tuple(self.value(self.place(x)) for x in few)
+
+    @property
+    def levels(self) -> int:
+        """How many amounts there are, named options not counted."""
+        return self._levels
+
+    @property
+    def decimals(self) -> int:
+        """How many decimals an amount may have."""
+        return self._decimals
+
+    def value(self, index: int) -> int | float:
+        """The amount at an index."""
+        if not 0 <= index < self._levels:
+            raise IndexError("no such amount")
+        return self._plain(self._first + index * self._step)
+
+    def has(self, amount: float) -> bool:
+        """Whether an amount is in the set."""
+        return self._at(amount) is not None
+
+    def place(self, amount: float) -> int:
+        """The index of an amount; one that is not in the set is refused."""
+        at = self._at(amount)
+        if at is None:
+            raise GameError(
+                f"{amount!r} is not an amount from {self.low} to {self.high} in steps of {self.step}"
+            )
+        return at
+
+    def nearest(self, amount: float) -> int | float:
+        """The amount of the set that is nearest to a number, the lower one of two.
+
+        >>> Amounts(0, 10, 2).nearest(5), Amounts(0, 10).nearest(-3)
+        (4, 0)
+        """
+        scaled = Decimal(repr(float(amount))).scaleb(self._decimals) - self._first
+        steps, rest = divmod(scaled, self._step)
+        return self.value(min(max(int(steps) + (2 * rest > self._step), 0), self._levels - 1))
+
+    def _at(self, amount: object) -> int | None:
+        if isinstance(amount, bool) or not isinstance(amount, int | float | str):
+            return None
+        try:
+            scaled = Decimal(amount if isinstance(amount, str) else repr(amount)).scaleb(self._decimals)
+            steps, rest = divmod(scaled - self._first, self._step)
+        except (InvalidOperation, ValueError):
+            return None
+        if rest or not 0 <= steps < self._levels:
+            return None
+        at = int(steps)
+        return at if not isinstance(amount, str) or amount == str(self.value(at)) else None
+
+    def _plain(self, scaled: int) -> int | float:
+        if not self._decimals:
+            return scaled
+        found = float(Decimal(scaled).scaleb(-self._decimals))
+        return int(found) if found.is_integer() else found
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        if isinstance(index, slice):
+            return tuple(self[i] for i in range(*index.indices(len(self))))
+        if index < 0:
+            index += len(self)
+        if index >= self._levels:
+            return self.also[index - self._levels]
+        return str(self.value(index))
+
+    def __len__(self) -> int:
+        return self._levels + len(self.also)
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.also or self._at(name) is not None
+
+    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:  # noqa: ARG002
+        """The index of an amount or of a named option."""
+        if value in self.also:
+            return self._levels + self.also.index(value)
+        at = self._at(value)
+        if at is None:
+            raise ValueError(f"{value!r} is not in {self!r}")
+        return at
+
+    def __repr__(self) -> str:
+        more = "".join(f", {name}={part!r}" for name in ("few", "also") if (part := getattr(self, name)))
+        return f"Amounts({self.low}, {self.high}, {self.step}{more})"
+
+    def _key(self) -> tuple[Any, ...]:
+        return (self.low, self.high, self.step, self.few, self.also)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Amounts) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+
+Options = tuple[str, ...] | Amounts
+"""What a seat may do: one of some named options, or an amount."""
+
+
+def _decimal(name: str, number: object) -> Decimal:
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise GameError(f"amounts: {name} must be a number (found {number!r})")
+    exact = Decimal(repr(number))
+    if not exact.is_finite():
+        raise GameError(f"amounts: {name} must be a finite number (found {number!r})")
+    return exact

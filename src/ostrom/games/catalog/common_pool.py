@@ -1,0 +1,61 @@
+"""A common pool: several harvest one stock that regrows, until it collapses."""
+
+from __future__ import annotations
+
+from math import floor, fsum
+from typing import Any
+
+from ostrom.errors import GameError
+from ostrom.games.amounts import Amounts
+from ostrom.games.function import End, FunctionGame, Now, Stages, Turn
+from ostrom.games.game import Game
+from ostrom.games.parameters import number, whole
+
+NAME = "common_pool"
+
+
+def build(n: Any = 5, capacity: Any = 100, regrowth: Any = 2, collapse: Any = 5) -> Game:
+    """``n`` harvesters take whole units from a stock of ``capacity``; what is left is multiplied by ``regrowth``.
+
+    The stock never grows above the capacity. Below ``collapse`` units left, it is gone and the match is over.
+    Wishes beyond the stock are cut in proportion. Theory: with a known last round or a short horizon everybody
+    takes what can be had, so the stock is gone in the first round; the benchmark of a round is the whole stock.
+    The most that a round yields for ever is capacity x (1 - 1 / regrowth), shared equally.
+    """
+    seats = whole(NAME, "n", n, least=1, most=1000)
+    full = whole(NAME, "capacity", capacity, least=1, most=10**6)
+    grows, least = number(NAME, "regrowth", regrowth), number(NAME, "collapse", collapse)
+    if grows < 1 or not 0 <= least <= full:
+        raise GameError(f"game {NAME}: regrowth must be at least 1, and collapse between 0 and the capacity")
+
+    def play(now: Now) -> Stages:
+        stock = int(now.state.get("stock", full))
+        wanted = yield [Turn(seat, "harvest", Amounts(0, stock), {"stock": stock}) for seat in range(seats)]
+        asked = fsum(map(float, wanted))
+        cut = min(1.0, stock / asked) if asked else 1.0
+        taken = [float(w) * cut for w in wanted]
+        left = max(0, stock - floor(asked)) if asked <= stock else 0
+        gone = left < least or left == 0
+        grown = 0 if gone else min(full, floor(left * grows + 1e-9))
+        return End(
+            taken,
+            {"stock": stock, "left": left, "collapsed": gone},
+            {"stock": grown},
+            over="collapse" if gone else None,
+        )
+
+    return FunctionGame(
+        NAME,
+        (Amounts(0, full),) * seats,
+        play,
+        stages=("harvest",),
+        stateful=True,
+        theory=lambda seat, stage, facts: facts["stock"],  # noqa: ARG005
+        best_total=full * (1 - 1 / grows),
+        title="Common pool",
+        citation="Gordon (1954); Ostrom, Gardner and Walker (1994); regrowth by doubling as in Piatti et al. (2024)",
+        params={"n": seats, "capacity": full, "regrowth": grows, "collapse": least},
+    )
+
+
+GAME = build

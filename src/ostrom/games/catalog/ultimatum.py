@@ -1,0 +1,55 @@
+"""The ultimatum game: take it or leave it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ostrom.games.amounts import Amounts, Value
+from ostrom.games.function import End, FunctionGame, Now, Stages, Turn
+from ostrom.games.game import Game
+from ostrom.games.parameters import number, switch
+
+NAME = "ultimatum"
+
+
+def build(stake: Any = 100, step: Any = 1, strategy_method: Any = False) -> Game:
+    """Seat 1 offers a part of the ``stake`` in steps of ``step``; seat 2 accepts it, or both get nothing.
+
+    With ``strategy_method`` seat 2 names the smallest offer that it accepts, before it knows the offer.
+    Theory (subgame perfect): every offer is accepted, so the smallest one is made.
+    """
+    s, by = number(NAME, "stake", stake), number(NAME, "step", step)
+    blind = switch(NAME, "strategy_method", strategy_method)
+    parts = Amounts(0, s, by)
+
+    def play(now: Now) -> Stages:  # noqa: ARG001
+        if blind:
+            offer, least = yield [Turn(0, "offer", parts), Turn(1, "least", parts)]
+            accepted = float(offer) >= float(least)
+        else:
+            (offer,) = yield [Turn(0, "offer", parts)]
+            (reply,) = yield [Turn(1, "reply", ("accept", "reject"), {"offer": offer})]
+            accepted = reply == "accept"
+        given = float(offer)
+        return End((s - given, given) if accepted else (0.0, 0.0), {"accepted": accepted})
+
+    def theory(seat: int, stage: str, facts: Mapping[str, Any]) -> Value | None:  # noqa: ARG001
+        return "accept" if stage == "reply" else 0
+
+    return FunctionGame(
+        NAME,
+        (parts, parts if blind else ("accept", "reject")),
+        play,
+        stages=("offer", "least") if blind else ("offer", "reply"),
+        theory=theory,
+        theory_payoffs=(s, 0.0),
+        best_total=s,
+        roles=("proposer", "responder"),
+        title="Ultimatum",
+        citation="Güth, Schmittberger and Schwarze (1982)",
+        params={"stake": s, "step": by, "strategy_method": blind},
+    )
+
+
+GAME = build

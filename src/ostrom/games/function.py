@@ -1,0 +1,207 @@
+"""A game whose payoffs follow from a rule: amounts, decisions in turn, and stocks that rounds leave behind.
+
+The rule plays one round. It is a generator, as a mechanism is: it yields the turns that are due at the same time,
+receives what was done (amounts as numbers, options by name), and returns how the round ended. So nothing is ever
+enumerated, and a round takes the memory of its own moves.
+
+    def play(now):                                        # the ultimatum game
+        (offer,) = yield [Turn(0, "offer", Amounts(0, 100))]
+        (reply,) = yield [Turn(1, "reply", ("accept", "reject"), {"offer": offer})]
+        return End((100 - offer, offer) if reply == "accept" else (0, 0))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, TypeAlias
+
+from ostrom.errors import GameError
+from ostrom.games.amounts import IDLE, Amounts, Options, Value
+from ostrom.games.formula import Formula
+from ostrom.games.game import Game, Profile
+from ostrom.games.words import Words
+
+NOTHING: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A decision that is due: whose, at which stage of the round, among which options, and what the seat is told."""
+
+    seat: int
+    stage: str
+    options: Options
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What this seat alone is told beside the rules: plain data for ``games/NAME_STAGE.txt``."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a round ended: what every seat is paid, what everybody learns of it, and what it leaves behind."""
+
+    payoffs: Sequence[float]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What everybody learns beside the moves: plain data for ``games/NAME_past.txt``."""
+    state: Mapping[str, Any] = field(default_factory=dict)
+    """What the next round begins with: plain data."""
+    over: str | None = None
+    """Why no further round can follow, in one word; None: the game can go on."""
+    hidden: Mapping[str, Any] = field(default_factory=dict)
+    """What nobody is told and analysis wants to know (the values of bidders): in the facts of the match."""
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """Where a round begins: its number, what the round before left behind, and chance."""
+
+    round: int = 1
+    state: Mapping[str, Any] = field(default_factory=dict)
+    chance: Callable[[int, str], float] = lambda seat, purpose: 0.5  # noqa: ARG005
+    """A number in [0, 1) for a seat and a purpose; always the same in the same round of the same match."""
+    known: Mapping[tuple[int, str], Value] = field(default_factory=dict)
+    """What was drawn, where that is known already: by seat and purpose."""
+
+    def draw(self, seat: int, purpose: str, amounts: Amounts) -> Value:
+        """One of these amounts by chance, each alike. Tell it to a seat under the name of its purpose."""
+        known = self.known.get((seat, purpose))
+        return amounts.value(int(self.chance(seat, purpose) * amounts.levels)) if known is None else known
+
+
+Stages: TypeAlias = Generator[Sequence[Turn], Sequence[Value], End]
+Theory: TypeAlias = Callable[[int, str, Mapping[str, Any]], Value | None]
+"""What theory says that a seat does at a stage, given what it is told; None where it says nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionGame(Game):
+    """A game by a rule. ``actions`` is all that a seat may ever do: what its last move of a round is named after.
+
+    >>> def play(now):
+    ...     (kept,) = yield [Turn(0, "keep", Amounts(0, 10))]
+    ...     return End((kept, 10 - kept))
+    >>> game = FunctionGame("split", (Amounts(0, 10), (IDLE,)), play, stages=("keep",))
+    >>> game.payoff((7, 0))
+    (7.0, 3.0)
+    """
+
+    name: str
+    actions: tuple[Options, ...]
+    play: Callable[[Now], Stages]
+    """Plays one round; pure."""
+    stages: tuple[str, ...] = ()
+    """The stages of a round, in the order in which they first come."""
+    turns: int = 0
+    """The most decisions of one round; 0: one per seat that has something to decide."""
+    stateful: bool = False
+    """Whether a round leaves something behind for the next one."""
+    theory: Theory | None = None
+    """The benchmark: what rational players who care for their own payoff do; subgame perfect where moves are seen."""
+    theory_payoffs: tuple[float, ...] = ()
+    """What each seat is paid in a round that is played so, where that does not depend on chance or on the past."""
+    best_total: float | None = None
+    """The most that all seats together can be paid, round after round, where that does not depend on chance."""
+    cooperative: tuple[int | None, ...] = ()
+    defective: tuple[int | None, ...] = ()
+    roles: tuple[str, ...] = ()
+    title: str = ""
+    citation: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    words: Words = field(default_factory=Words)
+    formula: Formula | None = None
+
+    def __post_init__(self) -> None:
+        seats = len(self.actions)
+        if seats == 0 or any(len(options) == 0 for options in self.actions):
+            raise GameError(
+                f"game {self.name}: every seat needs at least one action ({IDLE!r} if it never decides)"
+            )
+        set_ = object.__setattr__
+        set_(self, "cooperative", self._indices("cooperative", self.cooperative))
+        set_(self, "defective", self._indices("defective", self.defective))
+        set_(self, "roles", tuple(self.roles) or ("player",) * seats)
+        set_(self, "title", self.title or self.name.replace("_", " ").capitalize())
+        set_(self, "turns", self.turns or sum(tuple(options) != (IDLE,) for options in self.actions if len(options) < 2)
+             + sum(len(options) > 1 for options in self.actions))  # fmt: skip
+        if len(self.roles) != seats:
+            raise GameError(f"game {self.name}: {len(self.roles)} roles for {seats} seats")
+
+    def begin(self, now: Now | None = None) -> Stages:
+        """Start a round."""
+        return self.play(Now() if now is None else now)
+
+    def index(self, seat: int, action: Value) -> int:
+        """The index of what a seat did: an amount, or an option by name."""
+        try:
+            return self.actions[seat].index(action)
+        except ValueError:
+            raise GameError(f"game {self.name}: seat {seat + 1} has no action {action!r}") from None
+
+    def value(self, seat: int, action: int) -> Value:
+        """What an action stands for: an amount, or the name of an option."""
+        options = self.actions[seat]
+        if isinstance(options, Amounts) and action < options.levels:
+            return options.value(action)
+        return options[action]
+
+    def payoff(self, profile: Sequence[int]) -> tuple[float, ...]:
+        """What each seat is paid in a first round in which every decision of a seat is its action in the profile."""
+        stages = self.begin()
+        due = next(stages)
+        while True:
+            done = [self.value(turn.seat, profile[turn.seat]) for turn in due]
+            for turn, value in zip(due, done, strict=True):
+                if value not in turn.options:
+                    raise GameError(f"game {self.name}: {value!r} is no answer at the stage {turn.stage!r}")
+            try:
+                due = stages.send(done)
+            except StopIteration as stop:
+                return tuple(float(x) for x in stop.value.payoffs)
+
+    def payoff_told(self, reader: int, profile: Sequence[int]) -> tuple[float, ...]:  # noqa: ARG002
+        """What is paid."""
+        return self.payoff(profile)
+
+    def index_of(self, seat: int) -> Mapping[str, int]:
+        """Refused for amounts, which are not listed."""
+        if isinstance(self.actions[seat], Amounts):
+            self._refuse()
+        return super().index_of(seat)
+
+    def profiles(self) -> Iterator[Profile]:
+        """Refused: profiles are never enumerated."""
+        self._refuse()
+
+    def expected(self, mixtures: Sequence[Sequence[float]]) -> tuple[float, ...]:  # noqa: ARG002
+        """Refused: profiles are never enumerated."""
+        self._refuse()
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "payoffs":
+            self._refuse()
+        raise AttributeError(name)
+
+    def _refuse(self) -> NoReturn:
+        raise GameError(
+            f"game {self.name}: its payoffs follow from a rule and are in no table, which is needed here"
+        )
+
+
+def at_once(
+    stage: str,
+    options: Sequence[Options],
+    pay: Callable[[Sequence[Any]], Sequence[float]],
+) -> Callable[[Now], Stages]:
+    """The rule of a round in which all seats decide once, at the same time; ``pay`` gets what they did, by seat.
+
+    >>> play = at_once("guess", (Amounts(0, 9),) * 2, lambda guesses: [float(g == max(guesses)) for g in guesses])
+    >>> FunctionGame("most", (Amounts(0, 9),) * 2, play, stages=("guess",)).payoff((3, 8))
+    (0.0, 1.0)
+    """
+    turns = [Turn(seat, stage, allowed) for seat, allowed in enumerate(options)]
+
+    def play(now: Now) -> Stages:  # noqa: ARG001
+        done = yield turns
+        return End(pay(done))
+
+    return play

@@ -1,0 +1,154 @@
+"""A game in normal form: the payoffs of named actions as a tensor, with what studies want to know about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostrom.errors import GameError
+from ostrom.games.formula import Formula
+from ostrom.games.game import Game, Profile
+from ostrom.games.symmetry import symmetric
+from ostrom.games.words import Words
+
+MAX_SEATS = 30
+"""More dimensions than this, and numpy gives up."""
+MAX_PROFILES = 1_000_000
+"""A tensor larger than this is a typing error, not a game that people or models can be told about."""
+
+
+def check_size(name: str, counts: Sequence[int]) -> None:
+    """Refuse a game that is too large before anything of that size is built."""
+    if len(counts) > MAX_SEATS:
+        raise GameError(f"game {name}: {len(counts)} seats are more than {MAX_SEATS}")
+    if prod(counts) > MAX_PROFILES:
+        raise GameError(f"game {name}: {prod(counts)} profiles are more than {MAX_PROFILES}")
+
+
+def table_of(game: Game) -> TensorGame:
+    """The game as one with a table of payoffs; refused where it has none."""
+    if not isinstance(game, TensorGame):
+        raise GameError(f"game {game.name}: its payoffs are in no table, which is needed here")
+    return game
+
+
+@dataclass(frozen=True, eq=False)
+class TensorGame(Game):
+    """Payoffs as a tensor of shape (actions of seat 1, ..., actions of seat n, n); actions are named.
+
+    >>> import numpy as np
+    >>> payoffs = np.array([[[2, 2], [0, 3]], [[3, 0], [1, 1]]])
+    >>> pd = TensorGame("pd", (("cooperate", "defect"),) * 2, payoffs, cooperative=(0, 0))
+    >>> pd.payoff((0, 1))
+    (0.0, 3.0)
+    """
+
+    name: str
+    actions: tuple[tuple[str, ...], ...]
+    payoffs: NDArray[np.float64]
+    cooperative: tuple[int | None, ...] = ()
+    """Index of the cooperative action of each seat, or None where the game defines none."""
+    defective: tuple[int | None, ...] = ()
+    """What strategies play when they defect; by default the other action of a two-action seat."""
+    roles: tuple[str, ...] = ()
+    """What each seat is called; equal names mean interchangeable seats. By default every seat is a "player"
+    where all seats are interchangeable, otherwise they are "player_1", "player_2" and so on."""
+    title: str = ""
+    citation: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    words: Words = field(default_factory=Words)
+    """The story around the game, for framings that tell it."""
+    formula: Formula | None = None
+    """The payoffs of every seat as a formula, where the game supplies one; checked against the payoffs."""
+    told: NDArray[np.float64] | None = None
+    """Where players are told other payoffs of the others than are scored: told[reader] is what a seat reads."""
+
+    def __post_init__(self) -> None:
+        seats = len(self.actions)
+        if seats == 0 or any(len(names) == 0 for names in self.actions):
+            raise GameError(f"game {self.name}: every seat needs at least one action")
+        check_size(self.name, [len(names) for names in self.actions])
+        object.__setattr__(self, "actions", tuple(tuple(names) for names in self.actions))
+        for seat, names in enumerate(self.actions, 1):
+            if any(not isinstance(name, str) or not name.strip() for name in names):
+                raise GameError(f"game {self.name}: seat {seat} has an action without a name: {names}")
+            if len(set(names)) != len(names):
+                raise GameError(f"game {self.name}: seat {seat} names an action twice: {', '.join(names)}")
+        try:
+            payoffs = np.array(self.payoffs, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise GameError(f"game {self.name}: payoffs must be a full tensor of numbers") from None
+        shape = (*(len(names) for names in self.actions), seats)
+        if payoffs.shape != shape:
+            raise GameError(f"game {self.name}: payoffs have shape {payoffs.shape}, the actions need {shape}")
+        if not np.isfinite(payoffs).all():
+            raise GameError(f"game {self.name}: every payoff must be a finite number")
+        payoffs.flags.writeable = False
+        object.__setattr__(self, "payoffs", payoffs)
+        object.__setattr__(self, "cooperative", self._indices("cooperative", self.cooperative))
+        defective = self.defective or tuple(
+            1 - c if c is not None and len(names) == 2 else None
+            for c, names in zip(self.cooperative, self.actions, strict=True)
+        )
+        object.__setattr__(self, "defective", self._indices("defective", defective))
+        object.__setattr__(self, "roles", tuple(self.roles) or self._default_roles())
+        object.__setattr__(self, "title", self.title or self.name.replace("_", " ").capitalize())
+        if len(self.roles) != seats:
+            raise GameError(f"game {self.name}: {len(self.roles)} roles for {seats} seats")
+        self.words.check(self.name, self.actions)
+        if self.told is not None:
+            object.__setattr__(self, "told", self._checked_told(np.array(self.told, dtype=np.float64)))
+        if self.formula is not None and not all(self.formula.fits(self, seat) for seat in range(seats)):
+            raise GameError(f"game {self.name}: the formula does not give the payoffs")
+
+    def _checked_told(self, told: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What seats are told: finite, and never wrong about the reader's own payoffs."""
+        if told.shape != (self.seats, *self.payoffs.shape) or not np.isfinite(told).all():
+            raise GameError(
+                f"game {self.name}: told must hold a full tensor of finite payoffs for every seat"
+            )
+        for seat in range(self.seats):
+            if not np.array_equal(told[seat][..., seat], self.payoffs[..., seat]):
+                raise GameError(
+                    f"game {self.name}: seat {seat + 1} must be told its own payoffs as they are scored"
+                )
+        told.flags.writeable = False
+        return told
+
+    def _default_roles(self) -> tuple[str, ...]:
+        if symmetric(self.actions, self.payoffs):
+            return ("player",) * len(self.actions)
+        return tuple(f"player_{seat}" for seat in range(1, len(self.actions) + 1))
+
+    @cached_property
+    def _table(self) -> dict[Profile, tuple[float, ...]]:
+        # Scoring is on the hot path of every round: a dictionary beats indexing an array by far.
+        return {p: tuple(float(x) for x in self.payoffs[p]) for p in self.profiles()}
+
+    def profiles(self) -> Iterator[Profile]:
+        """Every combination of actions, in order."""
+        return product(*(range(len(names)) for names in self.actions))
+
+    def payoff(self, profile: Sequence[int]) -> tuple[float, ...]:
+        """What each seat is paid at a profile of action indices."""
+        return self._table[tuple(profile)]
+
+    def payoff_told(self, reader: int, profile: Sequence[int]) -> tuple[float, ...]:
+        """What a seat is told that each is paid at a profile; nearly always what is paid."""
+        if self.told is None:
+            return self.payoff(profile)
+        return tuple(float(x) for x in self.told[reader][tuple(profile)])
+
+    def expected(self, mixtures: Sequence[Sequence[float]]) -> tuple[float, ...]:
+        """Exact expected payoffs under independent mixed strategies, one per seat."""
+        value: NDArray[np.float64] = self.payoffs
+        for mixture in mixtures:
+            value = np.tensordot(np.asarray(mixture, dtype=np.float64), value, axes=(0, 0))
+        return tuple(float(x) for x in value)

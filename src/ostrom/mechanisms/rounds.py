@@ -1,0 +1,104 @@
+"""Playing one round of a game that says itself who decides when: the bridge from its turns to decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from ostrom.answers import Answer, Choice, Form, Number
+from ostrom.games.amounts import IDLE, Amounts, Options
+from ostrom.games.function import End, FunctionGame, Now, Turn
+from ostrom.mechanisms.missing import Missing, void_round
+from ostrom.mechanisms.protocol import Decision, History, Round, View
+from ostrom.streams import Streams
+
+RoundPlay: TypeAlias = Generator[list[Decision], Sequence[Answer], tuple[Round, End | None]]
+
+
+@lru_cache(maxsize=1024)
+def form_of(options: Options) -> Form:
+    """The form of an answer among these options: the same object every time, as it is asked for in every turn."""
+    if isinstance(options, Amounts):
+        return Number(options.low, options.high, options.step, options.few)
+    return Choice(options)
+
+
+def play_round(
+    game: FunctionGame,
+    mechanism: str,
+    number: int,
+    history: History,
+    told: Mapping[str, Any],
+    streams: Streams,
+    missing: Missing | None = None,
+) -> RoundPlay:
+    """Play a round: its decisions are of the kind ``act`` and carry their ``stage``; what was done is in the facts.
+
+    A round that somebody misses is void where the rules say so, and leaves behind what the one before did.
+    """
+    state = history[-1].facts.get("state", {}) if history else {}
+    stages = game.begin(Now(number, state, lambda seat, purpose: streams.chance(number, seat, purpose)))
+    moves: list[dict[str, Any]] = []
+    late: list[int] = []
+    due = next(stages)
+    while True:
+        answers = yield [_decision(game, mechanism, number, history, told, turn, moves) for turn in due]
+        missed = [turn.seat for turn, answer in zip(due, answers, strict=True) if answer.reading == "missed"]
+        late += missed
+        if missed and (missing is None or missing.voids):
+            facts = {"state": dict(state)} if state else {}
+            return void_round(game, number, tuple(sorted(set(late))), facts=facts), None
+        done = [
+            _value(missing.default if missing is not None and a.reading == "missed" else a.value, turn)
+            for turn, a in zip(due, answers, strict=True)
+        ]
+        moves = moves + [
+            {"seat": turn.seat, "stage": turn.stage, "value": value}
+            for turn, value in zip(due, done, strict=True)
+        ]
+        try:
+            due = stages.send(done)
+        except StopIteration as stop:
+            return _round(game, number, moves, stop.value, tuple(sorted(set(late)))), stop.value
+
+
+def hidden_facts(ends: Sequence[End | None]) -> dict[str, Any]:
+    """What the rounds of a match keep from everybody, for the facts of its outcome: nothing, where there is nothing."""
+    kept = [dict(end.hidden) if end is not None else {} for end in ends]
+    return {"hidden": kept} if any(kept) else {}
+
+
+def _decision(
+    game: FunctionGame,
+    mechanism: str,
+    number: int,
+    history: History,
+    told: Mapping[str, Any],
+    turn: Turn,
+    moves: list[dict[str, Any]],
+) -> Decision:
+    facts = {**told, **turn.facts, "stage": turn.stage, "moves": moves}
+    return Decision(
+        turn.seat, "act", View(game, turn.seat, mechanism, number, history, facts), form_of(turn.options)
+    )
+
+
+def _value(answer: Any, turn: Turn) -> Any:
+    """An answer as the game reads it: an amount of the turn, or the name of an option."""
+    options = turn.options
+    if isinstance(options, Amounts):
+        return options.value(options.index(answer))
+    return options[options.index(answer)]
+
+
+def _round(
+    game: FunctionGame, number: int, moves: list[dict[str, Any]], end: End, missed: tuple[int, ...]
+) -> Round:
+    """The round as the past holds it: the last move of every seat as its action, and every move among the facts."""
+    last: dict[int, Any] = {move["seat"]: move["value"] for move in moves}
+    actions = tuple(game.index(seat, last.get(seat, IDLE)) for seat in range(game.seats))
+    facts: dict[str, Any] = {"moves": moves, **end.facts}
+    if end.state:
+        facts["state"] = dict(end.state)
+    return Round(number, actions, tuple(float(x) for x in end.payoffs), facts=facts, missed=missed)
