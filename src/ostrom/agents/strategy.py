@@ -38,6 +38,8 @@ class Strategy(ABC):
     """Whether the rule speaks of cooperation, so that the game must define a cooperative action."""
     games_of_two: ClassVar[bool] = False
     """Whether the rule has no meaning with more than one co-player."""
+    about_amounts: ClassVar[bool] = False
+    """Whether the rule is about amounts, so that it plays no game of named actions alone."""
     tolerance: int = 0
 
     def __init_subclass__(cls) -> None:

@@ -260,9 +260,21 @@ def _part(registry: Any, name: str) -> dict[str, Any]:
     return {"name": bare, "what": what, "parameters": parameters_of(registry, bare)}
 
 
+def _listed(value: Any) -> Any:
+    """Plain data of a game by a rule as people read it."""
+    if isinstance(value, dict):
+        return ", ".join(f"{k} {_listed(v)}" for k, v in value.items() if v not in ([], None))
+    if isinstance(value, list):
+        told = [str(_listed(v)) for v in value]
+        same = len(set(told)) == 1 and len(told) > 1
+        return f"{told[0]} (each of {len(told)})" if same else "; ".join(told)
+    return value
+
+
 def _show_game(name: str, json: bool) -> None:
     from ostrom.cli.telling import game_in_words
     from ostrom.games import build_game
+    from ostrom.games.function import FunctionGame
     from ostrom.games.payoff_table import payoff_table
     from ostrom.games.summary import summary
 
@@ -270,6 +282,9 @@ def _show_game(name: str, json: bool) -> None:
     facts = summary(game)
     if json:
         print_json(facts)
+        return
+    if isinstance(game, FunctionGame):
+        print_record({key: _listed(value) for key, value in facts.items()})
         return
     rows = payoff_table(game)
     print_table(f"{game.title}: payoffs", list(rows[0]), [list(r) for r in rows[1:]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ostrom.games.amounts import Amounts
 from ostrom.games.equilibria import (
     dominated_actions,
     iterated_elimination,
@@ -15,6 +16,7 @@ from ostrom.games.equilibria import (
     social_optimum,
 )
 from ostrom.games.equilibria.continuation import least_continuation
+from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game, Profile
 from ostrom.games.ordinal import classify
 from ostrom.games.symmetry import symmetric
@@ -31,6 +33,8 @@ def summary(game: Game) -> dict[str, Any]:
     >>> facts["equilibria"]["pure"], facts["ordinal"]["family"]
     ([{'profile': ['defect', 'defect'], 'payoffs': [1.0, 1.0], 'strict': True}], 'pd-family')
     """
+    if isinstance(game, FunctionGame):
+        return rule_summary(game)
     best = social_optimum(game)
     small = game.payoffs[..., 0].size <= PARETO_LIMIT
     return {
@@ -74,6 +78,30 @@ def summary(game: Game) -> dict[str, Any]:
         "least_continuation": least_continuation(game),
         "ordinal": _ordinal(game),
         "left_out": [] if small else [f"pareto: the game has more than {PARETO_LIMIT} profiles"],
+    }
+
+
+def rule_summary(game: FunctionGame) -> dict[str, Any]:
+    """A game by a rule as JSON-able data: what each seat may do, and what theory says."""
+    return {
+        "name": game.name,
+        "title": game.title,
+        "citation": game.citation,
+        "params": dict(game.params),
+        "seats": game.seats,
+        "roles": list(game.roles),
+        "actions": [
+            {"low": options.low, "high": options.high, "step": options.step, "also": list(options.also)}
+            if isinstance(options, Amounts)
+            else list(options)
+            for options in game.actions
+        ],
+        "stages": list(game.stages),
+        "most_decisions": game.turns,
+        "stateful": game.stateful,
+        "theory_payoffs": list(game.theory_payoffs) or None,
+        "best_total": game.best_total,
+        "left_out": ["payoffs, equilibria: the payoffs follow from a rule and are in no table"],
     }
 
 

@@ -20,6 +20,7 @@ from ostrom.errors import StudyError
 from ostrom.games.game import Game, Profile
 from ostrom.games.tensor import TensorGame
 from ostrom.mechanisms.protocol import History, Round, View
+from ostrom.testing.check_amounts import check_amounts
 
 Make = Callable[[], Strategy]
 _CD = ("cooperate", "defect")
@@ -73,6 +74,11 @@ def check_strategy(
     else:
         make = strategy
     check_metadata(make())
+    if make().about_amounts:
+        for game in games:
+            check_refusal(make(), game)
+        check_amounts(make)
+        return
     rng = np.random.default_rng(seed)
     playable = [game for game in games if _plays(make(), game)]
     for game in games:

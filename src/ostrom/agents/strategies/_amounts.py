@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from typing import ClassVar
 
 from ostrom.agents.past import Past
 from ostrom.agents.strategy import Strategy
@@ -16,7 +17,7 @@ class ByAmount(Strategy):
     """A strategy that names an amount, and has nothing to say among named options."""
 
     needs_cooperation = False
-    about_amounts = True
+    about_amounts: ClassVar[bool] = True
 
     @abstractmethod
     def amount(self, past: Past, form: Number) -> Value | Mapping[Value, float] | None:
