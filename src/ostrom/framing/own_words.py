@@ -1,4 +1,6 @@
-"""The words of games by a rule: their own files in games/, in place of lists of actions and tables of payoffs.
+"""What depends on the kind of a game when it is put into words.
+
+Games by a rule have files of their own in games/, in place of lists of actions and tables of payoffs:
 
 ``games/NAME.txt`` tells the rules, ``games/NAME_STAGE.txt`` asks at a stage of a round, ``games/NAME_past.txt`` tells a
 round of the past.
@@ -55,11 +57,36 @@ def named_options(
     return {names[i]: labels[seat][i] for i in (order if len(names) == len(order) else range(len(names)))}
 
 
+def common_names(
+    library: Library, game: Game, names: Sequence[str], labels: Sequence[Sequence[str]]
+) -> list[str]:
+    """What the k-th action of every seat is called, for rules that speak of all seats at once."""
+    named: list[str] = []
+    if isinstance(game, FunctionGame):
+        return named
+    for same in zip(*labels, strict=False):
+        if len(set(same)) == 1:
+            named.append(same[0])
+        else:
+            each = [{"label": label, "name": names[s]} for s, label in enumerate(same)]
+            named.append(library.fill("common.txt", {"players": each}))
+    return named
+
+
 def number_range(form: Form) -> dict[str, Any] | None:
     """The bounds of an amount, for the instruction that asks for it."""
     if not isinstance(form, Number):
         return None
     return {"low": form.low, "high": form.high, "step": form.step, "decimals": form.amounts.decimals}
+
+
+def lacks_names(framing: Framing, game: Game) -> str | None:
+    """What a framing calls the seats of a game, and the game has no words for; None: nothing."""
+    if framing.names == "titles" and not game.words.titles:
+        return "names: titles needs a game that carries titles"
+    if framing.names == "other" and game.seats != 2:
+        return f"names: other needs a game of two seats, this one has {game.seats}"
+    return None
 
 
 def lacks_meaning(framing: Framing, style: str, library: Library, game: FunctionGame) -> str | None:
@@ -70,10 +97,6 @@ def lacks_meaning(framing: Framing, style: str, library: Library, game: Function
             return f"{part} has no meaning here: the game is told in words of its own (games/{game.name}.txt)"
     if style not in ("direct", "reasoned"):
         return f"style {style} needs a list of named actions, which the game does not have"
-    if framing.names == "other" and game.seats != 2:
-        return f"names: other needs a game of two seats, this one has {game.seats}"
-    if framing.names == "titles" and not game.words.titles:
-        return "names: titles needs a game that carries titles"
     for file in (game_file(game), past_file(game), *(f"games/{game.name}_{s}.txt" for s in game.stages)):
         if not library.has(file):
             return f"the prompts have no file {file}, which tells the game to a model"

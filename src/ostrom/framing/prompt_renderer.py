@@ -16,7 +16,15 @@ from ostrom.framing.config import Framing
 from ostrom.framing.history_renderer import HistoryRenderer, Labels
 from ostrom.framing.library import LIVE, Library
 from ostrom.framing.marks import mark, put_in, split_marks
-from ostrom.framing.own_words import answer_file, lacks_meaning, named_options, number_range, stage_file
+from ostrom.framing.own_words import (
+    answer_file,
+    common_names,
+    lacks_meaning,
+    lacks_names,
+    named_options,
+    number_range,
+    stage_file,
+)
 from ostrom.framing.prompt import CachedPrompt, Prompt, options_of, shifted
 from ostrom.framing.rules import PAGE, TALK_MESSAGES, question_file, record_file, rules_files
 from ostrom.games.equilibria.continuation import least_continuation
@@ -334,7 +342,7 @@ class PromptRenderer:
             "others": [name for s, name in enumerate(names) if s != view.seat],
             "options": [labels[view.seat][i] for i in order],
             "labels": labels,
-            "common": [] if isinstance(view.game, FunctionGame) else self._common(names, labels),
+            "common": common_names(self.library, view.game, names, labels),
             "amount": self.history_renderer.amount,
             "names": names,
             "observer": bool(view.facts.get("observer")),
@@ -388,14 +396,11 @@ class PromptRenderer:
 
     def lacks(self, game: Game) -> str | None:
         """What the framing wants to tell and the game has no words for, in words."""
-        words = game.words
+        if (names := lacks_names(self.framing, game)) is not None:
+            return names
         if isinstance(game, FunctionGame):
             return lacks_meaning(self.framing, self.style, self.library, game)
-        if self.framing.names == "titles" and not words.titles:
-            return "names: titles needs a game that carries titles"
-        if self.framing.names == "other" and game.seats != 2:
-            return f"names: other needs a game of two seats, this one has {game.seats}"
-        if self.framing.meanings and not words.actions:
+        if self.framing.meanings and not game.words.actions:
             return "meanings needs a game that says what its actions mean"
         if self.framing.payoffs == "formula" and any(formula_of(game, s) is None for s in range(game.seats)):
             return (
@@ -432,17 +437,6 @@ class PromptRenderer:
             self.library.fill("names/title.txt", {"title": title}) for title in view.game.words.titles
         )
         return replace(decision, view=replace(view, names=titles))
-
-    def _common(self, names: Sequence[str], labels: Sequence[Sequence[str]]) -> list[str]:
-        """What the k-th action of every seat is called, for rules that speak of all seats at once."""
-        named = []
-        for same in zip(*labels, strict=False):
-            if len(set(same)) == 1:
-                named.append(same[0])
-            else:
-                each = [{"label": label, "name": names[s]} for s, label in enumerate(same)]
-                named.append(self.library.fill("common.txt", {"players": each}))
-        return named
 
     def line(self, view: View, played: Round) -> str:
         """One round of the past as this seat reads it."""

@@ -5,8 +5,8 @@ receives what was done (amounts as numbers, options by name), and returns how th
 enumerated, and a round takes the memory of its own moves.
 
     def play(now):                                        # the ultimatum game
-        (offer,) = yield [Turn(0, "offer", Amounts(0, 100))]
-        (reply,) = yield [Turn(1, "reply", ("accept", "reject"), {"offer": offer})]
+        (offer,) = yield [Due(0, "offer", Amounts(0, 100))]
+        (reply,) = yield [Due(1, "reply", ("accept", "reject"), {"offer": offer})]
         return End((100 - offer, offer) if reply == "accept" else (0, 0))
 """
 
@@ -26,7 +26,7 @@ NOTHING: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class Due:
     """A decision that is due: whose, at which stage of the round, among which options, and what the seat is told."""
 
     seat: int
@@ -68,7 +68,7 @@ class Now:
         return amounts.value(int(self.chance(seat, purpose) * amounts.levels)) if known is None else known
 
 
-Stages: TypeAlias = Generator[Sequence[Turn], Sequence[Value], End]
+Stages: TypeAlias = Generator[Sequence[Due], Sequence[Value], End]
 Theory: TypeAlias = Callable[[int, str, Mapping[str, Any]], Value | None]
 """What theory says that a seat does at a stage, given what it is told; None where it says nothing."""
 
@@ -78,7 +78,7 @@ class FunctionGame(Game):
     """A game by a rule. ``actions`` is all that a seat may ever do: what its last move of a round is named after.
 
     >>> def play(now):
-    ...     (kept,) = yield [Turn(0, "keep", Amounts(0, 10))]
+    ...     (kept,) = yield [Due(0, "keep", Amounts(0, 10))]
     ...     return End((kept, 10 - kept))
     >>> game = FunctionGame("split", (Amounts(0, 10), (IDLE,)), play, stages=("keep",))
     >>> game.payoff((7, 0))
@@ -198,7 +198,7 @@ def at_once(
     >>> FunctionGame("most", (Amounts(0, 9),) * 2, play, stages=("guess",)).payoff((3, 8))
     (0.0, 1.0)
     """
-    turns = [Turn(seat, stage, allowed) for seat, allowed in enumerate(options)]
+    turns = [Due(seat, stage, allowed) for seat, allowed in enumerate(options)]
 
     def play(now: Now) -> Stages:  # noqa: ARG001
         done = yield turns

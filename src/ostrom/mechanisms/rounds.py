@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from ostrom.answers import Answer, Choice, Form, Number
 from ostrom.games.amounts import IDLE, Amounts, Options
-from ostrom.games.function import End, FunctionGame, Now, Turn
+from ostrom.games.function import Due, End, FunctionGame, Now
 from ostrom.mechanisms.missing import Missing, void_round
 from ostrom.mechanisms.protocol import Decision, History, Round, View
 from ostrom.streams import Streams
@@ -75,7 +75,7 @@ def _decision(
     number: int,
     history: History,
     told: Mapping[str, Any],
-    turn: Turn,
+    turn: Due,
     moves: list[dict[str, Any]],
 ) -> Decision:
     facts = {**told, **turn.facts, "stage": turn.stage, "moves": moves}
@@ -84,7 +84,7 @@ def _decision(
     )
 
 
-def _value(answer: Any, turn: Turn) -> Any:
+def _value(answer: Any, turn: Due) -> Any:
     """An answer as the game reads it: an amount of the turn, or the name of an option."""
     options = turn.options
     if isinstance(options, Amounts):

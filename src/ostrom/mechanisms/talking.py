@@ -34,6 +34,7 @@ class Talking(Mechanism):
         self.rules, self.talk = rules, talk
         self.name, self.one_shot = rules.name, rules.one_shot  # type: ignore[misc]
         self.society, self.may_miss = rules.society, rules.may_miss  # type: ignore[misc]
+        self.any_game = rules.any_game  # type: ignore[misc]
         self.observers, self.spreads = rules.observers, rules.spreads
         self.missing, self.told = rules.missing, getattr(rules, "told", {})
 

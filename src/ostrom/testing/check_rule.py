@@ -8,7 +8,7 @@ from math import fsum, isfinite
 from typing import Any
 
 from ostrom.games.amounts import Amounts, Value
-from ostrom.games.function import End, FunctionGame, Now, Turn
+from ostrom.games.function import Due, End, FunctionGame, Now
 from ostrom.streams import Streams
 
 ROUNDS = 4
@@ -37,13 +37,13 @@ def check_rule(game: FunctionGame) -> None:
     _check_theory(game)
 
 
-def played(game: FunctionGame, seed: int) -> list[tuple[list[tuple[Turn, Value]], End]]:
+def played(game: FunctionGame, seed: int) -> list[tuple[list[tuple[Due, Value]], End]]:
     """Some rounds of random moves: the moves and how each round ended. What breaks the contract is raised."""
     streams, state, rounds = Streams(seed, 0), dict[str, Any](), []
     for number in range(1, ROUNDS + 1):
         now = Now(number, state, lambda seat, purpose, number=number: streams.chance(number, seat, purpose))  # type: ignore[misc]
 
-        def random(turn: Turn, step: int, number: int = number) -> Value:
+        def random(turn: Due, step: int, number: int = number) -> Value:
             return _any(turn, streams.chance(100 * number + step, turn.seat, "move"))
 
         moves, end = one_round(game, now, random)
@@ -54,10 +54,10 @@ def played(game: FunctionGame, seed: int) -> list[tuple[list[tuple[Turn, Value]]
     return rounds
 
 
-def one_round(game: FunctionGame, now: Now, choose: Any) -> tuple[list[tuple[Turn, Value]], End]:
+def one_round(game: FunctionGame, now: Now, choose: Any) -> tuple[list[tuple[Due, Value]], End]:
     """One round by a function that chooses; every turn and the end are held against the contract."""
     where, stages = f"{game.name}, round {now.round}", game.begin(now)
-    moves: list[tuple[Turn, Value]] = []
+    moves: list[tuple[Due, Value]] = []
     due, step = next(stages), 0
     while True:
         assert due, f"{where}: nobody is asked anything"
@@ -75,7 +75,7 @@ def one_round(game: FunctionGame, now: Now, choose: Any) -> tuple[list[tuple[Tur
         step += 1
 
 
-def _check_turn(game: FunctionGame, turn: Turn, where: str) -> None:
+def _check_turn(game: FunctionGame, turn: Due, where: str) -> None:
     where = f"{where}, stage {turn.stage}"
     assert 0 <= turn.seat < game.seats, f"{where}: there is no seat {turn.seat}"
     assert turn.stage in game.stages, f"{where}: is not among the stages {game.stages}"
@@ -105,7 +105,7 @@ def _check_theory(game: FunctionGame) -> None:
         return
     theory = game.theory
 
-    def rational(turn: Turn, step: int) -> Value:  # noqa: ARG001
+    def rational(turn: Due, step: int) -> Value:  # noqa: ARG001
         said = theory(turn.seat, turn.stage, turn.facts)
         assert said is None or said in turn.options, (
             f"{game.name}: theory says {said!r} at the stage {turn.stage}, which is no option"
@@ -120,7 +120,7 @@ def _check_theory(game: FunctionGame) -> None:
         )
 
 
-def _any(turn: Turn, chance: float) -> Value:
+def _any(turn: Due, chance: float) -> Value:
     options = turn.options
     if isinstance(options, Amounts):
         # Bounds themselves are drawn often: that is where rules break.

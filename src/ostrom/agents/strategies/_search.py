@@ -14,7 +14,7 @@ from math import fsum, prod
 from ostrom.agents.past import Past
 from ostrom.errors import StudyError
 from ostrom.games.amounts import Amounts, Options, Value
-from ostrom.games.function import End, FunctionGame, Now, Turn
+from ostrom.games.function import Due, End, FunctionGame, Now
 from ostrom.streams import Streams
 
 MOST_TRIES = 400_000
@@ -69,7 +69,7 @@ class _Search:
     def _best_of(
         self,
         before: Moves,
-        due: Sequence[Turn],
+        due: Sequence[Due],
         place: int,
         options: Options,
         cooperative: Value | None = None,
@@ -97,7 +97,7 @@ class _Search:
             return cooperative
         return min(best, key=options.index)
 
-    def _beliefs(self, due: Sequence[Turn], place: int) -> Iterator[tuple[Value, ...]]:
+    def _beliefs(self, due: Sequence[Due], place: int) -> Iterator[tuple[Value, ...]]:
         """What the others who decide at the same time may do, by place, all equally likely."""
         sets: list[Sequence[Value]] = []
         for turn in (turn for i, turn in enumerate(due) if i != place):
@@ -113,7 +113,7 @@ class _Search:
                 for i, values in enumerate(sets)
             )
 
-    def _last(self, turn: Turn) -> Value | None:
+    def _last(self, turn: Due) -> Value | None:
         """The last move of a seat at a stage, where it is still possible."""
         for played in reversed(self.past.rounds):
             for move in played.facts.get("moves", ()):
@@ -138,7 +138,7 @@ class _Search:
             moves = (*moves, tuple(done))
         return float(due.payoffs[seat])
 
-    def _due(self, moves: Moves) -> Sequence[Turn] | End:
+    def _due(self, moves: Moves) -> Sequence[Due] | End:
         """The turns that are due after these moves, or how the round ended."""
         self.tries += 1
         if self.tries > MOST_TRIES:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ostrom.errors import GameError
 from ostrom.games.amounts import Amounts
-from ostrom.games.function import End, FunctionGame, Now, Stages, Turn
+from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.games.game import Game
 from ostrom.games.parameters import number, whole
 
@@ -30,7 +30,7 @@ def build(n: Any = 5, capacity: Any = 100, regrowth: Any = 2, collapse: Any = 5)
 
     def play(now: Now) -> Stages:
         stock = int(now.state.get("stock", full))
-        wanted = yield [Turn(seat, "harvest", Amounts(0, stock), {"stock": stock}) for seat in range(seats)]
+        wanted = yield [Due(seat, "harvest", Amounts(0, stock), {"stock": stock}) for seat in range(seats)]
         asked = fsum(map(float, wanted))
         cut = min(1.0, stock / asked) if asked else 1.0
         taken = [float(w) * cut for w in wanted]

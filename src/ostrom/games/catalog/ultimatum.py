@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ostrom.games.amounts import Amounts, Value
-from ostrom.games.function import End, FunctionGame, Now, Stages, Turn
+from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.games.game import Game
 from ostrom.games.parameters import number, switch
 
@@ -25,11 +25,11 @@ def build(stake: Any = 100, step: Any = 1, strategy_method: Any = False) -> Game
 
     def play(now: Now) -> Stages:  # noqa: ARG001
         if blind:
-            offer, least = yield [Turn(0, "offer", parts), Turn(1, "least", parts)]
+            offer, least = yield [Due(0, "offer", parts), Due(1, "least", parts)]
             accepted = float(offer) >= float(least)
         else:
-            (offer,) = yield [Turn(0, "offer", parts)]
-            (reply,) = yield [Turn(1, "reply", ("accept", "reject"), {"offer": offer})]
+            (offer,) = yield [Due(0, "offer", parts)]
+            (reply,) = yield [Due(1, "reply", ("accept", "reject"), {"offer": offer})]
             accepted = reply == "accept"
         given = float(offer)
         return End((s - given, given) if accepted else (0.0, 0.0), {"accepted": accepted})
