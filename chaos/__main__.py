@@ -17,6 +17,7 @@ from chaos.finding import Finding
 PARTS = {
     "kills": "kill -9 at random moments of every study",
     "faults": "a server that fails up to half of its calls",
+    "batch": "batch endpoints that fail a fifth of the time, and kill -9 in between",
     "disk": "a disk that is full, and one that cannot be written to",
     "clock": "a clock that jumps",
     "two": "two processes that open one run",

@@ -10,6 +10,7 @@ from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from typing import Any
 
+from ostrom.engine.batching.pace import Pace
 from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.runner import Options
 from ostrom.errors import OstromError
@@ -26,11 +27,14 @@ def processes() -> ForkServerContext:
     return context
 
 
-def run_study(study: dict[str, Any], runs: str, jumps: bool = False) -> None:
+def run_study(study: dict[str, Any], runs: str, jumps: bool = False, batch: bool = False) -> None:
     """Play a study into ``runs/run``; exit 0 when complete, 1 with one line when refused."""
     if jumps:
         _jumping_clock()
-    options = Options(max_connections=4, retry=RetryPolicy(tries=30, first=0.001, longest=0.02))
+    retry = RetryPolicy(tries=30, first=0.001, longest=0.02)
+    options = Options(max_connections=4, retry=retry)
+    if batch:
+        options = Options(retry=retry, batch=Pace(first=0.01, longest=0.05))
     try:
         result = play(load_study(study), name="run", runs=runs, options=options)
     except OstromError as error:
@@ -52,10 +56,10 @@ def _jumping_clock() -> None:
 
 
 def start(
-    context: ForkServerContext, study: dict[str, Any], runs: Path, jumps: bool = False
+    context: ForkServerContext, study: dict[str, Any], runs: Path, jumps: bool = False, batch: bool = False
 ) -> ForkServerProcess:
     """Start playing in a process of its own."""
-    process = context.Process(target=run_study, args=(study, str(runs), jumps))
+    process = context.Process(target=run_study, args=(study, str(runs), jumps, batch))
     process.start()
     return process
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -29,8 +28,8 @@ SETTLE = 0.05
 """Seconds without a new call after which a wave in which every match waits is sealed."""
 QUIET = 10.0
 """Seconds without a new call after which a wave is sealed although some match does something else."""
-LOOKS, LATELY = 3, 300.0
-"""A batch that was planned so many seconds ago may be in the making still: it is looked for so many times."""
+LOOKS = 3
+"""How often a batch of an earlier session is looked for: its service may still be making it."""
 OVERHEAD = 256
 """Bytes of a request in a file beside its body."""
 
@@ -96,8 +95,7 @@ class Desk:
         """Find out whether a planned batch exists; if not, its calls are free to be asked again."""
         batch = opened.batch
         service = self.services.get(batch.model)
-        recent = 0 <= time.time() - batch.at < LATELY
-        looks = 0 if batch.how == "planned" or service is None else LOOKS if recent else 1
+        looks = 0 if batch.how == "planned" or service is None else LOOKS
         for look in range(looks):
             assert service is not None
             if look:
