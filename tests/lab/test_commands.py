@@ -19,7 +19,7 @@ LATER = {"runs", "json"}
 """Where runs lie is part of an opened run; JSON is what functions give."""
 OTHER: dict[str, dict[str, str | None]] = {
     "run": {"model": "models", "executor": None, "ray_address": None, "workers": None, "allow_key": None,
-            "dry_run": None},
+            "dry_run": None, "from_": None},
     "branch": {"budget_usd": None, "budget_calls": None, "budget_tokens": None, "max_connections": None, "prices": None,
                "cache": None, "allow_key": None},
 }  # fmt: skip

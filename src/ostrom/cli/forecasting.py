@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from ostrom.studies.forecast import Forecast
 
 
-def print_forecast(name: str, counted: Mapping[str, int], bound: Forecast, budget: Budget) -> None:
+def print_forecast(
+    name: str, counted: Mapping[str, int], bound: Forecast, budget: Budget, *, batch: bool = False
+) -> None:
     """A table of one line (what is counted, then calls, tokens and money), and a line for each bound."""
     from ostrom.studies.forecast import verdicts
 
@@ -35,12 +37,24 @@ def print_forecast(name: str, counted: Mapping[str, int], bound: Forecast, budge
         say(f"no price known for {', '.join(bound.unpriced)}: give one with --prices FILE")
     if bound.unbounded:
         say(f"nothing bounds the replies of {', '.join(bound.unbounded)}: set agent.params.max_tokens")
-    for verdict in verdicts(bound, budget):
+    if bound.measured is not None:
+        say(f"likely: as in {bound.measured}")
+    if bound.waves is not None:
+        say(f"with --batch: {_batch_price(bound)}{bound.waves}")
+    for verdict in verdicts(bound, budget, batch=batch):
         say(str(verdict))
 
 
-def forecast_data(bound: Forecast, budget: Budget) -> dict[str, Any]:
+def _batch_price(bound: Forecast) -> str:
+    if bound.likely_batch_usd is None:
+        return ""
+    most = "no bound" if bound.batch_usd is None else f"at most {bound.batch_usd:.2f}"
+    return f"{bound.likely_batch_usd:.2f} USD likely, {most}; "
+
+
+def forecast_data(bound: Forecast, budget: Budget, *, batch: bool = False) -> dict[str, Any]:
     """The same as plain data."""
     from ostrom.studies.forecast import verdicts
 
-    return {**bound.as_dict(), "budget": [asdict(verdict) for verdict in verdicts(bound, budget)]}
+    told = [asdict(verdict) for verdict in verdicts(bound, budget, batch=batch)]
+    return {**bound.as_dict(), "budget": told}

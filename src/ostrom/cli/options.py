@@ -45,6 +45,16 @@ Batch = Annotated[
         show_default=False,
     ),
 ]
+BatchWaves = Annotated[
+    int | None,
+    typer.Option(help="With --batch: wait for at most so many batches, one after another.", min=1),
+]
+From = Annotated[
+    str | None,
+    typer.Option(
+        "--from", metavar="RUN", help="With --dry-run: expect replies as long as those of this run."
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
 
 

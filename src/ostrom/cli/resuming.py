@@ -12,18 +12,20 @@ from ostrom.cli.data import RUNS
 from ostrom.cli.options import (
     AllowKey,
     Batch,
+    BatchWaves,
     BudgetCalls,
     BudgetTokens,
     BudgetUsd,
     Cache,
     DryRun,
+    From,
     MaxConnections,
     Prices,
     Prompts,
     Seeds,
     say_allowed,
 )
-from ostrom.cli.running import cluster_of, forecast_plan, play_and_tell
+from ostrom.cli.running import cluster_of, forecast_plan, play_and_tell, refuse_unused
 from ostrom.cli.validating import budget_of
 
 
@@ -40,8 +42,10 @@ def resume(
     prices: Prices = None,
     cache: Cache = None,
     batch: Batch = None,
+    batch_waves: BatchWaves = None,
     allow_key: AllowKey = None,
     dry_run: DryRun = False,
+    from_: From = None,
     report: Annotated[bool, typer.Option(help="Write the HTML report at the end.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -54,6 +58,7 @@ def resume(
     from ostrom.engine.runner import Options
     from ostrom.studies.resolve import resolve_run
     from ostrom.studies.session import RunOptions
+    from ostrom.studies.waves import check_batch
 
     say_allowed(allow_key)
     given = RunOptions.of(
@@ -68,8 +73,11 @@ def resume(
     )
     session = found.session
     if dry_run:
-        forecast_plan(found.plan, found.prices, json)
+        forecast_plan(found.plan, found.prices, json, batch=bool(session.batch), like=from_, runs=runs)
         return
+    refuse_unused(session.batch, batch_waves, from_)
+    if batch:  # what was begun in batches goes on in them
+        check_batch(found.plan, batch_waves)
     options = Options(
         max_connections=session.max_connections,
         limit=limit,

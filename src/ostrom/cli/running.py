@@ -14,11 +14,13 @@ from ostrom.cli.ending import counted, leave, say_trouble, spent, spent_data
 from ostrom.cli.options import (
     AllowKey,
     Batch,
+    BatchWaves,
     BudgetCalls,
     BudgetTokens,
     BudgetUsd,
     Cache,
     DryRun,
+    From,
     MaxConnections,
     Models,
     Presets,
@@ -68,8 +70,10 @@ def run(
         int | None, typer.Option(help="How many Ray workers (default: one per processor).", min=1)
     ] = None,
     batch: Batch = None,
+    batch_waves: BatchWaves = None,
     allow_key: AllowKey = None,
     dry_run: DryRun = False,
+    from_: From = None,
     report: Annotated[bool, typer.Option(help="Write the HTML report at the end.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -83,6 +87,7 @@ def run(
     from ostrom.errors import UsageError
     from ostrom.studies.resolve import resolve
     from ostrom.studies.session import RunOptions
+    from ostrom.studies.waves import check_batch
 
     say_allowed(allow_key, model, set_)
     cluster = cluster_of(executor, ray_address, workers)
@@ -99,8 +104,11 @@ def run(
     if found.plan.study.people is not None:
         raise UsageError(f"{study}: is a study with people; `ostrom serve {study}` serves it")
     if dry_run:
-        forecast_plan(found.plan, found.prices, json)
+        forecast_plan(found.plan, found.prices, json, batch=bool(batch), like=from_, runs=runs)
         return
+    refuse_unused(batch, batch_waves, from_)
+    if batch:
+        check_batch(found.plan, batch_waves)
     options = Options(
         max_connections=max_connections, limit=limit, cache=cache, prices=found.prices, cluster=cluster,
         batch=Pace() if batch else None,
@@ -165,19 +173,40 @@ def cluster_of(executor: str, address: str | None, workers: int | None) -> Clust
     return None
 
 
-def forecast_plan(plan: StudyPlan, prices: Any, json: bool) -> None:
-    """Say what a plan takes and whether its budget suffices."""
+def refuse_unused(batch: bool | None, waves: int | None, like: str | None) -> None:
+    """Refuse options that would do nothing."""
+    from ostrom.errors import UsageError
+
+    if like is not None:
+        raise UsageError("--from: says what to expect, and needs --dry-run")
+    if waves is not None and not batch:
+        raise UsageError("--batch-waves: needs --batch")
+
+
+def forecast_plan(
+    plan: StudyPlan,
+    prices: Any,
+    json: bool,
+    *,
+    batch: bool | None = None,
+    like: str | None = None,
+    runs: Path = Path("runs"),
+) -> None:
+    """Say what a plan takes, directly and in batches, and whether its budget suffices."""
     from ostrom.cli.forecasting import forecast_data, print_forecast
     from ostrom.studies.forecast import forecast
+    from ostrom.studies.measured import measure
 
-    bound = forecast(plan, prices)
+    bound = forecast(plan, prices, None if like is None else measure(like, runs))
+    if batch is None:  # the command knows no batches
+        bound.waves = bound.batch_usd = bound.likely_batch_usd = None
     if json:
-        print_json({"study": plan.name, **forecast_data(bound, plan.budget)})
+        print_json({"study": plan.name, **forecast_data(bound, plan.budget, batch=bool(batch))})
         return
     units = {"cells": bound.cells, "matches": bound.matches}
     if bound.designs:
         units["designs"] = bound.designs
-    print_forecast(plan.name, {**units, "decisions": bound.decisions}, bound, plan.budget)
+    print_forecast(plan.name, {**units, "decisions": bound.decisions}, bound, plan.budget, batch=bool(batch))
 
 
 def _finish(result: Result, folder: Path, json: bool) -> None:

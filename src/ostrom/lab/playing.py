@@ -19,6 +19,7 @@ from ostrom.lab.stating import study as stated
 from ostrom.lab.threads import in_a_thread, inside_a_loop
 from ostrom.studies.run import play_plan, play_plan_async
 from ostrom.studies.session import RunOptions, save_session
+from ostrom.studies.waves import check_batch
 
 BUDGETS = ("budget_usd", "budget_calls", "budget_tokens")
 """What may be given to ``play`` beside a study that was stated already."""
@@ -33,6 +34,7 @@ def play(
     max_connections: int | None = None,
     cache: str | Path | None = None,
     batch: bool = False,
+    batch_waves: int | None = None,
     report: bool = False,
     progress: bool = True,
     **options: Any,
@@ -42,10 +44,12 @@ def play(
     ``options`` are those of ``ostrom.study`` (models, preset, budget_usd, ...) where a name, a file or a mapping is
     given; beside a study that was stated already, a budget. Works inside a running event loop too, as in a notebook. An
     interrupt stops cleanly: calls under way are kept, and the same call goes on. ``batch`` asks through the batch
-    endpoints of the models, at their lower price.
+    endpoints of the models, at their lower price (``batch_waves``: how many may follow one another).
     """
     ready = _ready(study, options)
     given = _arguments(ready, name, runs, limit, max_connections, cache, batch)
+    if batch:
+        check_batch(ready.plan, batch_waves)
     if inside_a_loop():
         watch = watch_with(signals=False, quiet=not progress)
         result = in_a_thread(lambda: loop.run(play_plan_async(**given, watch=watch)), stop_in)
@@ -64,6 +68,7 @@ async def play_async(
     max_connections: int | None = None,
     cache: str | Path | None = None,
     batch: bool = False,
+    batch_waves: int | None = None,
     report: bool = False,
     progress: bool = True,
     **options: Any,
@@ -71,6 +76,8 @@ async def play_async(
     """As ``play``, on the event loop that is running."""
     ready = _ready(study, options)
     given = _arguments(ready, name, runs, limit, max_connections, cache, batch)
+    if batch:
+        check_batch(ready.plan, batch_waves)
     watch = watch_with(signals=False) if progress else None
     return _ended(given, await play_plan_async(**given, watch=watch), report)
 

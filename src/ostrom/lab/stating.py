@@ -15,6 +15,7 @@ from ostrom.errors import UsageError
 from ostrom.lab.objects import model_name, plain
 from ostrom.models.prices import Rates
 from ostrom.studies.forecast import Forecast, forecast
+from ostrom.studies.measured import measure
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.resolve import resolve
 
@@ -40,9 +41,9 @@ class Study:
         """What varies, and its levels."""
         return {factor.name: [level.label for level in factor.levels] for factor in self.plan.factors}
 
-    def forecast(self) -> Forecast:
-        """What it takes to play: matches, calls, tokens, money."""
-        return forecast(self.plan, self.prices)
+    def forecast(self, like: str | Path | None = None, runs: str | Path = "runs") -> Forecast:
+        """What it takes to play: matches, calls, tokens, money; ``like`` is a run with replies of that length."""
+        return forecast(self.plan, self.prices, None if like is None else measure(like, runs))
 
     def __repr__(self) -> str:
         varied = ", ".join(f"{name} ({len(levels)})" for name, levels in self.factors.items()) or "nothing"

@@ -16,6 +16,7 @@ import orjson
 from ostrom.errors import MalformedReply, ModelError, UsageError
 from ostrom.models.base import Reply, Request
 from ostrom.models.connection import Route
+from ostrom.models.services import SERVICES
 from ostrom.models.transport import Transport
 
 LARGEST_RESULTS = 1 << 30
@@ -241,6 +242,15 @@ def is_identifier(text: str) -> bool:
         and all(c.isascii() and (c.isalnum() or c in "-_.:") for c in text)
         and ".." not in text
     )
+
+
+def may_batch(model: str) -> bool:
+    """Whether the service of a model may have a batch endpoint, by its name alone.
+
+    >>> may_batch("openai/gpt-4o-mini"), may_batch("embedded/smollm2-135m")
+    (True, False)
+    """
+    return model.startswith(("http://", "https://")) or model.partition("/")[0] in {"anthropic", *SERVICES}
 
 
 def no_endpoint(who: str, error: ModelError) -> UsageError:

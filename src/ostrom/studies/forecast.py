@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from ostrom.agents.config import AgentConfig
@@ -15,10 +15,13 @@ from ostrom.answers.length import TOKENS_PER_WORD, answer_tokens
 from ostrom.engine.plan import Budget, Seated, Unit
 from ostrom.memory import Shown, memories
 from ostrom.models.base import Usage
-from ostrom.models.prices import price_of
+from ostrom.models.batches import may_batch
+from ostrom.models.prices import batch_share, price_of, rates_of
+from ostrom.studies.measured import Measured
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import formed
 from ostrom.studies.rehearsal import rehearse
+from ostrom.studies.waves import HOURS, Chains, Waves
 
 CHARACTERS_PER_TOKEN = 3.5
 """Rather few, so that the bound holds for the tokenisers in use."""
@@ -56,14 +59,29 @@ class Forecast:
     unbounded: tuple[str, ...] = ()
     """Models whose replies nothing bounds: their params set no max_tokens."""
     retries_per_decision: int = 0
+    likely_calls: int = 0
+    """Calls with those that are asked again, where an earlier run tells how many."""
+    likely_tokens_in: int = 0
+    batch_usd: float | None = None
+    """What the same takes at most in batches; None where a model has no batch endpoint, price or bound."""
+    likely_batch_usd: float | None = None
+    waves: Waves | None = None
+    """How often matches wait for a batch; None where they cannot be played in batches."""
+    measured: str | None = None
+    """The earlier run that the likely figures are from; None: what the styles usually take."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
         return asdict(self)
 
 
-def forecast(plan: StudyPlan, prices: Mapping[str, Any] | None = None) -> Forecast:
-    """Bound a study without playing it: one unit of each seating is looked at, seeds multiply."""
+def forecast(
+    plan: StudyPlan, prices: Mapping[str, Any] | None = None, measured: Measured | None = None
+) -> Forecast:
+    """Bound a study without playing it: one unit of each seating is looked at, seeds multiply.
+
+    What is likely comes from the replies of an earlier run where one was measured.
+    """
     total = Forecast(
         cells=plan.cells,
         matches=plan.matches,
@@ -80,9 +98,25 @@ def forecast(plan: StudyPlan, prices: Mapping[str, Any] | None = None) -> Foreca
         key = (told, unit.kind, unit.game.name, id(seated.config), alike, len(unit.players), unit.seat)
         if key not in known:
             known[key] = _per_call(plan, unit, seated, player)
+            reply = None if measured is None else measured.reply(seated.config)
+            if reply is not None:
+                known[key] = replace(known[key], likely_out=reply)
         return known[key]
 
-    return add_up(total, units, per_call, prices, times=plan.study.seeds)
+    chains = Chains(plan) if plan.models and all(may_batch(model) for model in plan.models) else None
+    found = add_up(total, _seen(units, chains), per_call, prices, times=plan.study.seeds, measured=measured)
+    if chains is None:
+        found.batch_usd = found.likely_batch_usd = None
+    else:
+        found.waves = chains.waves((measured and measured.hours) or HOURS)
+    return found
+
+
+def _seen(units: Iterable[Unit], chains: Chains | None) -> Iterator[Unit]:
+    for unit in units:
+        if chains is not None:
+            chains.add(unit)
+        yield unit
 
 
 def playing(unit: Unit) -> Sequence[Seated]:
@@ -99,11 +133,16 @@ def add_up(
     per_call: Callable[[Unit, Seated, int], PerCall],
     prices: Mapping[str, Any] | None = None,
     times: int = 1,
+    measured: Measured | None = None,
 ) -> Forecast:
     """Add what units take, each so many times; ``per_call`` of a unit, a player and its number is one call."""
+    again = 1.0 if measured is None else measured.again
+    dense = 1.0
+    if measured is not None and measured.characters is not None:
+        dense = CHARACTERS_PER_TOKEN / measured.characters
     unpriced: dict[str, None] = {}
     unbounded: dict[str, None] = {}
-    usd, likely_usd, tokens_out = 0.0, 0.0, 0
+    usd, likely_usd, batch_usd, likely_batch_usd, tokens_out = 0.0, 0.0, 0.0, 0.0, 0
     for unit in units:
         decisions = unit.mechanism.most_decisions(unit.game)
         total.decisions += decisions * times
@@ -115,26 +154,36 @@ def add_up(
             notes = memories.build(seated.config.memory).most_notes(unit.mechanism.longest_history(unit.game))
             asked = unit.mechanism.decisions_of(unit.game, player, len(unit.players))
             calls = asked * styles.build(seated.config.style).calls + notes
-            tokens_in, likely = calls * call.tokens_in, calls * call.likely_out
+            tokens_in, likely = calls * call.tokens_in, calls * call.likely_out * again
+            likely_in = tokens_in * dense * again
             total.calls += round(calls * times)
             total.tokens_in += round(tokens_in * times)
             total.likely_tokens_out += round(likely * times)
+            total.likely_tokens_in += round(likely_in * times)
+            total.likely_calls += round(calls * again * times)
             if call.most_out is None:
                 unbounded[model] = None
             most = calls * (call.likely_out if call.most_out is None else call.most_out)
             tokens_out += round(most * times)
             prices_of = [
-                price_of(model, Usage(round(tokens_in), round(out)), prices) for out in (most, likely)
+                price_of(model, Usage(round(into), round(out)), prices)
+                for into, out in ((tokens_in, most), (likely_in, likely))
             ]
             if prices_of[0] is None or prices_of[1] is None:
                 unpriced[model] = None
             else:
+                share = batch_share(model, rates_of(model, prices))
                 usd += prices_of[0] * times
                 likely_usd += prices_of[1] * times
+                batch_usd += prices_of[0] * times * share
+                likely_batch_usd += prices_of[1] * times * share
     total.unpriced, total.unbounded = tuple(unpriced), tuple(unbounded)
     total.tokens_out = None if unbounded else tokens_out
     total.usd = None if unpriced or unbounded else usd
     total.likely_usd = None if unpriced else likely_usd
+    total.batch_usd = None if unpriced or unbounded else batch_usd
+    total.likely_batch_usd = None if unpriced else likely_batch_usd
+    total.measured = None if measured is None else str(measured)
     return total
 
 
@@ -193,13 +242,13 @@ class BudgetForecast:
         return f"budget of {self.budget:g} {unit}: {self.verdict} ({needed})"
 
 
-def verdicts(bound: Forecast, budget: Budget) -> list[BudgetForecast]:
-    """What a forecast says about every bound of a budget."""
+def verdicts(bound: Forecast, budget: Budget, *, batch: bool = False) -> list[BudgetForecast]:
+    """What a forecast says about every bound of a budget, at the prices of batches where they are used."""
     most_tokens = None if bound.tokens_out is None else bound.tokens_in + bound.tokens_out
     needs: dict[str, tuple[float | None, float | None]] = {
-        "usd": (bound.likely_usd, bound.usd),
-        "calls": (bound.calls, bound.calls),
-        "tokens": (bound.tokens_in + bound.likely_tokens_out, most_tokens),
+        "usd": (bound.likely_batch_usd, bound.batch_usd) if batch else (bound.likely_usd, bound.usd),
+        "calls": (bound.likely_calls or bound.calls, max(bound.calls, bound.likely_calls)),
+        "tokens": ((bound.likely_tokens_in or bound.tokens_in) + bound.likely_tokens_out, most_tokens),
     }
     found = []
     for of, (likely, most) in needs.items():

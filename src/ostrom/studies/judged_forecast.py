@@ -31,7 +31,9 @@ def forecast_judging(
         text = renderer.prompt(question, Shown(), None, config.facts).text
         return PerCall(len(text) / CHARACTERS_PER_TOKEN, *reply_of(config, question.form))
 
-    return add_up(total, map(plan.unit, left), per_call, prices)
+    found = add_up(total, map(plan.unit, left), per_call, prices)
+    found.batch_usd = found.likely_batch_usd = None  # judges are asked directly
+    return found
 
 
 def _ended(plan: JudgePlan) -> set[int]:

@@ -39,6 +39,14 @@ def rehearse(plan: HasUnits, unit: Unit, enough: int) -> dict[int, list[Decision
     return {player: known[:enough] for player, known in asked.items()}
 
 
+def every_step(plan: HasUnits, unit: Unit) -> Iterator[list[Decision]]:
+    """What is asked in each step when all play at random, at most so many steps."""
+    for step, decisions in enumerate(_steps(unit, _prepared(plan, unit))):
+        if isinstance(decisions, Outcome) or step == MOST_STEPS:
+            return
+        yield decisions
+
+
 def _prepared(plan: HasUnits, unit: Unit) -> Mechanism:
     """The rules of a unit, given what its preparations come to when scripts make them."""
     if not unit.needs:

@@ -1,0 +1,145 @@
+"""How many waves a study takes in batches: the longest chain of calls that wait for each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ostrom.agents.style import styles
+from ostrom.engine.plan import Unit
+from ostrom.errors import UsageError
+from ostrom.mechanisms.protocol import Decision
+from ostrom.memory import memories
+from ostrom.models.batches import may_batch
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.rehearsal import every_step
+
+AT_ONCE = 20_000
+"""Matches that are in play at once."""
+MOST_WAVES = 48
+"""Waves that are played without a word of the user: two days, if each takes an hour."""
+HOURS, MOST_HOURS = 1.0, 24.0
+"""What services say about one batch: most end within an hour, and all within a day."""
+REHEARSED = 200
+"""Different matches that are rehearsed; others count by the most that a player can be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waves:
+    """How many waves, and how long they take; unreadable and failed replies come on top."""
+
+    count: int
+    hours: float
+    most_hours: float
+
+    def __str__(self) -> str:
+        return f"{self.count} waves, about {_span(self.hours)}, at most {_span(self.most_hours)} (before retries)"
+
+
+def check_batch(plan: StudyPlan, most: int | None) -> None:
+    """Refuse models without batches, and matches that would wait for them more often than is allowed."""
+    for model in plan.models:
+        if not may_batch(model):
+            raise UsageError(
+                f"--batch: {model} has no batch endpoint (OpenAI's, Anthropic's or a compatible one)"
+            )
+    chains = Chains(plan)
+    for index in range(len(plan) // plan.study.seeds):
+        chains.add(plan.unit(index))
+    found = chains.waves()
+    allowed = MOST_WAVES if most is None else most
+    if found.count > allowed:
+        raise UsageError(
+            f"--batch: {plan.name} takes {found}, and {allowed} waves are allowed: play it without --batch, "
+            f"or allow that with --batch-waves {found.count}"
+        )
+
+
+class Chains:
+    """The longest chain of each match, with the chains of the preparations that it waits for."""
+
+    def __init__(self, plan: StudyPlan) -> None:
+        self.plan = plan
+        self._known: dict[tuple[Any, ...], int] = {}
+        self._whole: dict[int, int] = {}
+
+    def waves(self, hours: float = HOURS) -> Waves:
+        """The waves of the units that were added, for all seeds; each is expected to take so many hours."""
+        chains = self._whole.values()
+        count = max(max(chains, default=0), -(-sum(chains) * self.plan.study.seeds // AT_ONCE))
+        return Waves(count, count * hours, count * MOST_HOURS)
+
+    def add(self, unit: Unit) -> None:
+        """Add a unit, and what it needs."""
+        waiting = [unit]
+        while waiting:
+            last = waiting[-1]
+            missing = [need for need in last.needs if need not in self._whole]
+            if missing:
+                waiting += [self.plan.unit(need) for need in missing]
+                continue
+            before = max((self._whole[need] for need in last.needs), default=0)
+            self._whole[waiting.pop().index] = before + self._chain(last)
+
+    def _chain(self, unit: Unit) -> int:
+        told = tuple((name, str(level)) for name, level in unit.cell.items() if name != "generation")
+        models = tuple(
+            (s.config.model is not None, s.config.style, str(s.config.memory)) for s in unit.players
+        )
+        key = (told, unit.kind, unit.game.name, models)
+        if key not in self._known:
+            rehearsed = len(self._known) < REHEARSED and not unit.mechanism.society
+            self._known[key] = self._rehearsed(unit) if rehearsed else self._bound(unit)
+        return self._known[key]
+
+    def _calls(self, unit: Unit, player: int) -> int:
+        """Calls one after another for one decision of a player; 0 for one that asks no model."""
+        config = unit.players[player].config
+        if config.model is None or config.tree is not None:
+            return 0
+        return styles.build(config.style).calls
+
+    def _bound(self, unit: Unit) -> int:
+        rules, game = unit.mechanism, unit.game
+        return max(
+            (
+                rules.decisions_of(game, player, len(unit.players)) * self._calls(unit, player)
+                + self._notes(unit, player)
+                for player in range(len(unit.players))
+            ),
+            default=0,
+        )
+
+    def _notes(self, unit: Unit, player: int) -> int:
+        if not self._calls(unit, player):
+            return 0
+        memory = memories.build(unit.players[player].config.memory)
+        return memory.most_notes(unit.mechanism.longest_history(unit.game))
+
+    def _rehearsed(self, unit: Unit) -> int:
+        """The steps in which a model is asked, in a match that scripts play, stretched to the longest match."""
+        chain = decisions = 0
+        for asked in every_step(self.plan, unit):
+            chain += max((self._calls(unit, _who(unit, decision)) for decision in asked), default=0)
+            decisions += len(asked)
+        if chain == 0:
+            return 0
+        longest = max(decisions, unit.mechanism.most_decisions(unit.game))
+        return -(-chain * longest // decisions) + max(self._notes(unit, p) for p in range(len(unit.players)))
+
+
+def _who(unit: Unit, decision: Decision) -> int:
+    if decision.agent is not None and unit.players[decision.agent].observes:
+        return decision.agent
+    return decision.player
+
+
+def _span(hours: float) -> str:
+    """A duration in words.
+
+    >>> _span(0.25), _span(6), _span(48)
+    ('15 min', '6 h', '2 days')
+    """
+    if hours < 1:
+        return f"{max(1, round(hours * 60))} min"
+    return f"{hours:.0f} h" if hours < 48 else f"{hours / 24:.0f} days"

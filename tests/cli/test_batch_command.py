@@ -1,0 +1,98 @@
+"""`--batch` on the command line: playing, resuming, refusals and what a dry run says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.in_process import Call, caller
+
+from ostrom.testing.server import LoopbackServer
+
+STUDY = """
+name: own
+game: prisoners_dilemma
+mechanism: {{name: repetition, rounds: {rounds}}}
+agent: {{style: direct, params: {{max_tokens: 50}}}}
+types:
+  model: {{model: "{model}"}}
+  tft: {{strategy: tit_for_tat}}
+seating: ordered
+seeds: 1
+"""
+
+
+@pytest.fixture
+def ostrom(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
+    return caller(monkeypatch, tmp_path)
+
+
+def write(folder: Path, model: str, rounds: int = 2) -> str:
+    file = folder / "own.yaml"
+    file.write_text(STUDY.format(model=model, rounds=rounds))
+    return str(file)
+
+
+def test_it_plays_in_batches_and_resumes_in_them(tmp_path: Path, ostrom: Call) -> None:
+    with LoopbackServer() as server:
+        file = write(tmp_path, server.model)
+        first = ostrom("run", file, "--runs", str(tmp_path / "runs"), "--batch", "--limit", "1")
+        assert first.code == 1, first
+        again = ostrom("resume", "own", "--runs", str(tmp_path / "runs"), "--json")
+        assert again.code == 0 and json.loads(again.out)["complete"], again
+        assert server.batches.stats()["billed"] == server.batches.billed.total() > 0
+        assert not any(r.path.endswith("/completions") for r in server.requests)
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "line"),
+    [
+        ("embedded/smollm2-135m", ["--batch"], "embedded/smollm2-135m has no batch endpoint"),
+        ("openai/gpt-test", ["--batch", "--executor", "ray"], "not from a cluster"),
+        ("openai/gpt-test", ["--batch-waves", "9"], "--batch-waves: needs --batch"),
+        ("openai/gpt-test", ["--from", "own"], "--from: says what to expect, and needs --dry-run"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_one_line(
+    model: str, options: list[str], line: str, tmp_path: Path, ostrom: Call
+) -> None:
+    done = ostrom("run", write(tmp_path, model), "--runs", str(tmp_path / "runs"), *options)
+    assert done.code == 2 and line in done.err and done.err.count("\n") == 1, done
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_server_without_the_endpoint_is_refused_before_anything_is_written(
+    tmp_path: Path, ostrom: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ostrom.testing.batches.ServedBatches.takes", lambda *_: False)
+    with LoopbackServer() as server:
+        done = ostrom("run", write(tmp_path, server.model), "--runs", str(tmp_path / "runs"), "--batch")
+    assert done.code == 2 and "has no batch endpoint (404): run without --batch" in done.err, done
+    assert not (tmp_path / "runs").exists()
+
+
+def test_many_waves_need_a_word(tmp_path: Path, ostrom: Call) -> None:
+    file = write(tmp_path, "openai/gpt-test", rounds=100)
+    done = ostrom("run", file, "--runs", str(tmp_path / "runs"), "--batch")
+    assert done.code == 2 and "--batch-waves 100" in done.err and done.err.count("\n") == 1, done
+
+
+def test_a_dry_run_tells_both_prices_the_waves_and_what_a_run_lets_expect(
+    tmp_path: Path, ostrom: Call
+) -> None:
+    runs = str(tmp_path / "runs")
+    with LoopbackServer() as server:
+        ostrom("run", write(tmp_path, server.model), "--runs", runs)
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("openai/gpt-test: {input: 100, output: 100, batch: 0.5}\n")
+    file = write(tmp_path, "openai/gpt-test", rounds=30)
+    given = ["run", file, "--dry-run", "--prices", str(prices), "--runs", runs, "--budget-usd", "1"]
+    plain, told = ostrom(*given), json.loads(ostrom(*given, "--json", "--from", "own", "--batch").out)
+    assert "with --batch: " in plain.err and "30 waves, about 30 h, at most 30 days" in plain.err, plain
+    assert "USD likely, at most" in plain.err
+    figures: dict[str, Any] = told
+    assert figures["waves"]["count"] == 30 and figures["measured"].startswith("8 calls of own")
+    assert figures["batch_usd"] == pytest.approx(figures["usd"] / 2)
+    assert figures["budget"][0]["most"] == pytest.approx(figures["batch_usd"])

@@ -1,0 +1,120 @@
+"""What a dry run says about batches: how many waves, at what price, and what an earlier run makes of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostrom.engine.batching.ledger import read_batches
+from ostrom.engine.batching.pace import Pace
+from ostrom.engine.plan import Budget
+from ostrom.engine.runner import Options
+from ostrom.errors import UsageError
+from ostrom.studies.forecast import forecast, verdicts
+from ostrom.studies.load import load_study
+from ostrom.studies.measured import measure
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import open_run, play
+from ostrom.studies.waves import Chains, check_batch
+from ostrom.testing.server import LoopbackServer
+
+PRICES = {"openai/gpt-test": {"input": 1, "output": 2, "batch": 0.25}}
+
+
+def study(model: str = "openai/gpt-test", **changes: Any) -> StudyPlan:
+    data: dict[str, Any] = {
+        "name": "waves",
+        "game": "prisoners_dilemma",
+        "mechanism": {"name": "repetition", "rounds": 5},
+        "agent": {"style": "direct", "params": {"max_tokens": 100}},
+        "types": {"model": {"model": model}, "tft": "tit_for_tat"},
+        "seating": "ordered",
+        "seeds": 2,
+    }
+    return StudyPlan(load_study({**data, **changes}))
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        {"name": "none"},
+        {"name": "repetition", "rounds": 5},
+        {"name": "cheap_talk", "rounds": 2},
+    ],
+    ids=lambda mechanism: mechanism["name"],
+)
+def test_as_many_waves_as_are_forecast(mechanism: dict[str, Any], tmp_path: Path) -> None:
+    with LoopbackServer() as server:
+        types = {
+            "model": {"model": server.model, "settings": {"abilities": ["schema"]}},
+            "tft": "tit_for_tat",
+        }
+        plan = study(mechanism=mechanism, types=types)
+        told = forecast(plan).waves
+        assert told is not None
+        options = Options(batch=Pace(first=0.01, longest=0.02))
+        assert play(plan.study, runs=tmp_path, options=options).complete
+        with open_run(tmp_path / "waves") as run:
+            assert len(read_batches(run.journal)) == told.count
+
+
+def test_both_prices_and_the_budget_against_the_one_in_use() -> None:
+    found = forecast(study(), PRICES)
+    assert found.usd is not None and found.batch_usd == pytest.approx(found.usd / 4)
+    assert found.likely_usd is not None and found.likely_batch_usd == pytest.approx(found.likely_usd / 4)
+    budget = Budget(usd=found.usd / 2)
+    assert [v.verdict for v in verdicts(found, budget, batch=True)] == ["suffices"]
+    assert [v.verdict for v in verdicts(found, budget)] != ["suffices"]
+
+
+def test_a_model_without_batches_has_neither_price_nor_waves() -> None:
+    found = forecast(study("embedded/smollm2-135m"))
+    assert (found.batch_usd, found.likely_batch_usd, found.waves) == (None, None, None)
+
+
+def test_many_waves_are_refused_unless_allowed() -> None:
+    plan = study(mechanism={"name": "repetition", "rounds": 60})
+    with pytest.raises(UsageError, match=r"60 waves, .* or allow that with --batch-waves 60"):
+        check_batch(plan, None)
+    check_batch(plan, 60)
+    check_batch(study(), None)
+
+
+def test_a_chain_counts_what_it_waits_for() -> None:
+    plan = StudyPlan(load_study("mechanisms", preset="smoke", models=["openai/gpt-test"]))
+    chains = Chains(plan)
+    needy = next(unit for unit in plan.units() if unit.needs)
+    chains.add(needy)
+    alone = Chains(plan)
+    for need in needy.needs:
+        alone.add(plan.unit(need))
+    assert chains.waves().count > alone.waves().count >= 1
+
+
+def test_what_is_likely_follows_an_earlier_run(tmp_path: Path) -> None:
+    long = {"n": 0}
+
+    def wordy(body: dict[str, Any]) -> str:
+        long["n"] += 1
+        label = str(body["messages"][-1]["content"]).rpartition("[")[2].partition("]")[0]
+        return "no answer" if long["n"] % 5 == 0 else f"{'word ' * 39}[{label}]"
+
+    with LoopbackServer(wordy) as server:
+        plan = study(server.model, invalid={"retries": 5, "policy": "fail"})
+        play(plan.study, runs=tmp_path)
+        found = measure("waves", tmp_path)
+    usual, told = forecast(study()), forecast(study(), measured=found)
+    assert found.again == pytest.approx(1.25, abs=0.05)
+    assert found.reply(plan.agents[0]) == pytest.approx(0.8 * 40 + 0.2 * 2, abs=1.5)
+    assert told.likely_calls == pytest.approx(usual.calls * found.again, abs=1)
+    assert told.likely_tokens_out > 3 * usual.likely_tokens_out
+    assert told.tokens_out == usual.tokens_out, "the bound stays"
+    assert told.measured is not None and "waves" in told.measured
+
+
+def test_a_run_without_replies_says_nothing(tmp_path: Path) -> None:
+    play(study(types={"tft": "tit_for_tat", "chance": "random"}).study, runs=tmp_path)
+    with pytest.raises(UsageError, match="has no replies"):
+        measure("waves", tmp_path)
