@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,11 @@ from typing import Any
 import pytest
 from tests.cli.in_process import Call, caller
 
+from ostrom.engine.batching.pace import Pace
+from ostrom.engine.runner import Options, Runner
+from ostrom.studies.load import load_study
+from ostrom.studies.run import play
+from ostrom.testing.batches import BatchFaults
 from ostrom.testing.server import LoopbackServer
 
 STUDY = """
@@ -96,3 +102,33 @@ def test_a_dry_run_tells_both_prices_the_waves_and_what_a_run_lets_expect(
     assert figures["waves"]["count"] == 30 and figures["measured"].startswith("8 calls of own")
     assert figures["batch_usd"] == pytest.approx(figures["usd"] / 2)
     assert figures["budget"][0]["most"] == pytest.approx(figures["batch_usd"])
+
+
+def test_batches_are_listed_asked_for_cancelled_and_given_up(tmp_path: Path, ostrom: Call) -> None:
+    runs = ["--runs", str(tmp_path / "runs")]
+    with LoopbackServer(batch_faults=BatchFaults(seconds=60)) as server:
+        file = write(tmp_path, server.model)
+        folder = tmp_path / "runs"
+        study = load_study(file)
+        play(study, runs=folder, options=Options(batch=Pace()), watch=stop_when(server))
+        (listed,) = json.loads(ostrom("batches", "own", *runs, "--json").out)
+        assert listed["requests"] == 4 and listed["state"] == "in_progress" and not listed["settled"]
+        asked = json.loads(ostrom("batches", "own", *runs, "--ask", "--json").out)
+        assert asked[0]["service"] == "in_progress, 0 of 4 run"
+        done = ostrom("batches", "own", *runs, "--cancel")
+        assert done.code == 0 and "1 batches, 1 under way; `ostrom resume own`" in done.err, done
+        assert server.batches.stats()["batches"] == {"cancelled": 1}
+        refused = ostrom("resume", "own", *runs, "--no-batch")
+        assert refused.code == 1 and "go on with --batch" in refused.err, refused
+        assert ostrom("batches", "own", *runs, "--forget").code == 0
+        again = ostrom("resume", "own", *runs, "--no-batch")
+        assert again.code == 0, again
+
+
+def stop_when(server: LoopbackServer) -> Any:
+    async def watch(runner: Runner) -> None:
+        while not server.batches.batches:
+            await asyncio.sleep(0.01)
+        runner.stop("interrupted", interrupted=True)
+
+    return watch

@@ -9,6 +9,7 @@ import typer
 from ostrom import __version__
 from ostrom.cli import (
     authoring,
+    batching,
     bundling,
     catalog,
     comparing,
@@ -57,6 +58,7 @@ view = typer.Typer(
 
 app.command("run")(running.run)
 app.command("resume")(resuming.resume)
+app.command("batches")(batching.batches)
 app.command("serve")(serving.serve)
 app.command("list")(catalog.list_parts)
 app.command("show")(catalog.show)

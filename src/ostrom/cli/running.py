@@ -229,6 +229,7 @@ def _finish(result: Result, folder: Path, json: bool) -> None:
                 "refusals": tally.refused,
                 "failed_tries": tally.retries,
                 "lost_workers": tally.lost_workers,
+                "batches_left": tally.batches_left,
                 "cells": [cell.as_dict() for cell in cells],
             }
         )
@@ -259,5 +260,10 @@ def say_end(result: Result, folder: Path) -> None:
             else ""
         )
     )
+    if tally.batches_left:
+        say(
+            f"{tally.batches_left} batches go on at their service: `ostrom resume {folder}` collects their replies, "
+            f"`ostrom batches {folder}` lists them"
+        )
     say_trouble(result, again=f"`ostrom resume {folder}` or the same command")
     say(f"run: {folder}    report: ostrom report {folder}")

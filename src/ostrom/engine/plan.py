@@ -156,7 +156,9 @@ class Tally:
     """Until when (monotonic clock) a server asked to be left alone."""
     cached: int = 0
     batches: int = 0
-    """Batches that are under way at a service."""
+    """Batches that are waited for."""
+    batches_left: int = 0
+    """Batches that a stopped session leaves to their services."""
     lost_workers: int = 0
     """Workers of a cluster that died; what they had under way was handed to others."""
     failures: list[str] = field(default_factory=list)

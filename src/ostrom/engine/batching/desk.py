@@ -195,6 +195,7 @@ class Desk:
     def stop(self) -> None:
         """Send nothing more; batches that exist are left to their service."""
         self._stopping = True
+        self.tally.batches_left = len(self._opened)
         self._refuse_queued(Stopped("stopped"))
         for opened in list(self._opened.values()):
             if opened.batch.id is not None:
