@@ -19,16 +19,21 @@ from ostrom.games.summary import summary
 from ostrom.testing.check_game import check_game
 
 CATALOG = [
+    "alternating_offers",
     "battle_of_the_sexes",
+    "beauty_contest",
     "chicken",
     "common_pool",
     "coordination",
+    "dictator",
+    "first_price_auction",
     "matching_pennies",
     "ordinal_2x2",
     "prisoners_dilemma",
     "public_goods",
     "public_goods_amounts",
     "scenario",
+    "second_price_auction",
     "stag_hunt",
     "travelers_dilemma",
     "trust",

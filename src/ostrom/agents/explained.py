@@ -3,31 +3,81 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
-from ostrom.answers import Answer, Choice, Form, Record
+from ostrom.answers import Answer, Choice, Form, Mixture, Number, Record
+from ostrom.errors import StudyError
 
 NAME = "explained"
+MOST_LISTED = 500
 CHARACTERS_PER_WORD = 10
 """Generous: a rationale of the wanted number of words always fits, one that never ends does not."""
 
 
-def explained(form: Choice, words: int) -> Record:
+def explained(form: Choice | Number, words: int) -> Record:
     """The record that asks for one of the options and for reasons of about so many words.
 
     >>> explained(Choice(("C", "D")), 60).schema["properties"]["action"]["enum"]
     ['C', 'D']
+    >>> explained(Number(0, 100), 60).schema["properties"]["action"]
+    {'type': 'integer', 'minimum': 0, 'maximum': 100}
     """
+    action: dict[str, Any]
+    if isinstance(form, Choice):
+        action, options = {"type": "string", "enum": list(form.options)}, form.options
+    else:
+        action, options = _amount(form), ()
     schema = {
         "type": "object",
         "properties": {
-            "action": {"type": "string", "enum": list(form.options)},
+            "action": action,
             "rationale": {"type": "string", "maxLength": CHARACTERS_PER_WORD * words},
         },
         "required": ["action", "rationale"],
         "additionalProperties": False,
     }
-    return Record(NAME, schema, form.options)
+    return Record(NAME, schema, options)
+
+
+def _amount(form: Number) -> dict[str, Any]:
+    """An amount in a schema, which has no word for steps: where they are not 1, every amount is listed."""
+    if form.step == 1 and form.amounts.decimals == 0:
+        return {"type": "integer", "minimum": form.low, "maximum": form.high}
+    if form.amounts.levels > MOST_LISTED:
+        raise StudyError(
+            f"answer: explained lists amounts, and {form.amounts.levels} in steps of {form.step} are more than "
+            f"{MOST_LISTED}",
+            key="agent.answer",
+        )
+    return {"type": "number", "enum": [form.amounts.value(i) for i in range(form.amounts.levels)]}
+
+
+def bare(form: Record) -> Choice | Number:
+    """The form of the action alone in a record of action and rationale."""
+    action = form.schema["properties"]["action"]
+    if action["type"] == "string":
+        return Choice(form.options)
+    if "enum" in action:
+        first, second = (*action["enum"], action["enum"][0] + 1)[:2]
+        return Number(first, action["enum"][-1], float(f"{second - first:.9f}"))
+    return Number(action["minimum"], action["maximum"])
+
+
+def mixed(form: Choice | Number) -> Mixture:
+    """The form that asks for a mixed strategy: over all options, or over the few amounts that the game declares.
+
+    >>> mixed(Number(0, 10, few=(0, 10))).options
+    ('0', '10')
+    """
+    if isinstance(form, Choice):
+        return Mixture(form.options)
+    if not form.few:
+        raise StudyError(
+            "a mixed strategy is over named actions, or over a few amounts that the game declares; this game "
+            "declares none",
+            key="agent.answer", found="mixture",
+        )  # fmt: skip
+    return Mixture(tuple(map(str, form.few)))
 
 
 def is_explained(form: Form) -> TypeGuard[Record]:

@@ -9,10 +9,10 @@ from typing import Any
 from ostrom.agents.base import DecisionContext
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.dialogue import Chat
-from ostrom.agents.explained import explained, is_explained, taken
+from ostrom.agents.explained import bare, explained, is_explained, mixed, taken
 from ostrom.agents.policy import Declined, apply_policy
 from ostrom.agents.style import Style, styles
-from ostrom.answers import Answer, Choice, Form, Invalid, Mixture, constraint_of, read
+from ostrom.answers import Answer, Choice, Form, Invalid, Number, constraint_of, read
 from ostrom.errors import StudyError
 from ostrom.framing import Prompt, PromptRenderer
 from ostrom.mechanisms.protocol import Decision
@@ -58,12 +58,14 @@ class LanguageAgent:
         """Ask the model in the agent's style; a mixed strategy is drawn from."""
         if self._takes_notes and (due := self.memory.due(decision.view, self._notes(context))) is not None:
             await self._renew_note(due, decision, context)
-        if self.config.answer == "mixture" and isinstance(decision.form, Choice):
-            mixed = await self.style.answer(
-                self, replace(decision, form=Mixture(decision.form.options)), context
-            )
-            return self._drawn(mixed, context)
-        if self.config.answer == "explained" and isinstance(decision.form, Choice):
+        if self.config.answer == "mixture" and isinstance(decision.form, Choice | Number):
+            weighed = await self.style.answer(self, replace(decision, form=mixed(decision.form)), context)
+            drawn = self._drawn(weighed, context)
+            if isinstance(decision.form, Number):
+                amounts = decision.form.amounts
+                return replace(drawn, value=amounts.value(amounts.index(drawn.value)))
+            return drawn
+        if self.config.answer == "explained" and isinstance(decision.form, Choice | Number):
             question = replace(decision, form=explained(decision.form, self.config.framing.words))
             return taken(await self.style.answer(self, question, context))
         return await self.style.answer(self, decision, context)
@@ -220,8 +222,8 @@ class LanguageAgent:
         policy = self.invalidity.refused if refused else self.invalidity.policy
         if is_explained(decision.form):
             # A policy gives an action without a rationale.
-            choice = Choice(decision.form.options)
-            answer = apply_policy(policy, choice, reason, context.draw("policy"), refused=refused)
+            alone = bare(decision.form)
+            answer = apply_policy(policy, alone, reason, context.draw("policy"), refused=refused)
             return replace(answer, value={"action": answer.value, "rationale": ""})
         return apply_policy(policy, decision.form, reason, context.draw("policy"), refused=refused)
 

@@ -6,7 +6,7 @@ import asyncio
 
 from ostrom.agents.base import DecisionContext
 from ostrom.agents.config import AgentConfig
-from ostrom.answers import Answer, Choice, Invalid, read
+from ostrom.answers import Answer, Choice, Invalid, Number, read
 from ostrom.errors import UsageError
 from ostrom.framing import PromptRenderer
 from ostrom.mechanisms.protocol import Decision
@@ -48,7 +48,7 @@ class Person:
 
     def _news(self, decision: Decision) -> str:
         view = decision.view
-        if not view.history or not isinstance(decision.form, Choice):
+        if not view.history or not isinstance(decision.form, Choice | Number):
             return f"Your turn ({decision.kind})."
         return f"\n{self.renderer.line(view, view.history[-1])}\nRound {view.round}."
 

@@ -35,7 +35,8 @@ def play_round(
 ) -> RoundPlay:
     """Play a round: its decisions are of the kind ``act`` and carry their ``stage``; what was done is in the facts.
 
-    A round that somebody misses is void where the rules say so, and leaves behind what the one before did.
+    A round that somebody misses is void where the rules say so, or where what they play instead is no option at that
+    stage. It leaves behind what the round before did.
     """
     state = history[-1].facts.get("state", {}) if history else {}
     stages = game.begin(Now(number, state, lambda seat, purpose: streams.chance(number, seat, purpose)))
@@ -44,13 +45,14 @@ def play_round(
     due = next(stages)
     while True:
         answers = yield [_decision(game, mechanism, number, history, told, turn, moves) for turn in due]
-        missed = [turn.seat for turn, answer in zip(due, answers, strict=True) if answer.reading == "missed"]
-        late += missed
-        if missed and (missing is None or missing.voids):
+        missed = [turn for turn, answer in zip(due, answers, strict=True) if answer.reading == "missed"]
+        late += [turn.seat for turn in missed]
+        default = None if missing is None else missing.default
+        if any(default not in turn.options for turn in missed):
             facts = {"state": dict(state)} if state else {}
             return void_round(game, number, tuple(sorted(set(late))), facts=facts), None
         done = [
-            _value(missing.default if missing is not None and a.reading == "missed" else a.value, turn)
+            _value(default if a.reading == "missed" else a.value, turn)
             for turn, a in zip(due, answers, strict=True)
         ]
         moves = moves + [

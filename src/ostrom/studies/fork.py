@@ -18,6 +18,7 @@ from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.folder import Folder
 from ostrom.engine.plan import Budget, Unit
 from ostrom.errors import UsageError
+from ostrom.games.game import Game
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.protocol import Decision
 from ostrom.studies.clients import clients_of
@@ -101,6 +102,11 @@ class ForkPlan(StudyPlan):
         self.budget = budget or Budget()
         self._count_of_units = self.preparations = 0
         self.__dict__.pop("prompts", None)  # a fork's agents may be told other words
+
+    @property
+    def games(self) -> tuple[Game, ...]:
+        """The game of the match that it is a fork of."""
+        return (self.parent.game,)
 
     def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
         """The questions of the match that it is a fork of, to the players of the fork."""

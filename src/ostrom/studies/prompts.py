@@ -10,10 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from ostrom.agents.config import AgentConfig
-from ostrom.agents.explained import explained
+from ostrom.agents.explained import explained, mixed
 from ostrom.agents.factory import library_for, renderer_of
 from ostrom.agents.style import styles
-from ostrom.answers import Choice, Form, Mixture, Record
+from ostrom.answers import Choice, Form, Number, Record
 from ostrom.engine.plan import Unit
 from ostrom.errors import RunError, StudyError
 from ostrom.framing import Library
@@ -167,9 +167,9 @@ def _question(
 
 def formed(decision: Decision, config: AgentConfig) -> Decision:
     """The decision in the form in which an agent is asked for it."""
-    if isinstance(decision.form, Choice) and config.kind == "model":
+    if isinstance(decision.form, Choice | Number) and config.kind == "model":
         if config.answer == "mixture":
-            return replace(decision, form=Mixture(decision.form.options))
+            return replace(decision, form=mixed(decision.form))
         if config.answer == "explained":
             return replace(decision, form=explained(decision.form, config.framing.words))
     return decision

@@ -6,11 +6,13 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
+from ostrom.agents.automaton import Automaton
 from ostrom.agents.past import Past
 from ostrom.agents.strategy import Strategy
 from ostrom.answers import Form, Number
 from ostrom.errors import StudyError
 from ostrom.games.amounts import Value
+from ostrom.games.game import Game
 
 
 class ByAmount(Strategy):
@@ -30,6 +32,10 @@ class ByAmount(Strategy):
                 f"strategy {self.name} names an amount; game {past.game.name} asks for one of some options"
             )
         return self.amount(past, form)
+
+    def automaton(self, game: Game, seat: int = 0) -> Automaton | None:  # noqa: ARG002
+        """None: amounts are no states."""
+        return None
 
     def move(self, past: Past) -> float:
         """Refused: the rule is about amounts."""

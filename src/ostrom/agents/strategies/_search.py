@@ -19,8 +19,10 @@ from ostrom.streams import Streams
 
 MOST_TRIES = 400_000
 """Rounds that one decision may try out."""
-ALL_BELIEFS = 1024
+ALL_BELIEFS = 256
 """Up to so many combinations of what others may do at the same time are all tried; beyond, as many are drawn."""
+CHANCES = (0.25, 0.75)
+"""What chance may bring (who of two wins a tie, say): what a move pays is the mean over these."""
 ALL_AMOUNTS = 2001
 """Up to so many own amounts are all tried; beyond, so many in even steps, and then those around the best."""
 
@@ -46,7 +48,8 @@ class _Search:
         }
         rounds = past.view.history
         state = rounds[-1].facts.get("state", {}) if rounds else {}
-        self.now = Now(past.view.round, state, known=known)
+        self.chance, self.drawn = CHANCES[0], False
+        self.now = Now(past.view.round, state, self._chance, known)
         self.before = self._steps(facts.get("moves", ()))
 
     def _steps(self, moves: Sequence[dict[str, Value]]) -> Moves:
@@ -124,7 +127,22 @@ class _Search:
                     return value if value in turn.options else None
         return None
 
+    def _chance(self, seat: int, purpose: str) -> float:  # noqa: ARG002
+        self.drawn = True
+        return self.chance
+
     def _paid(self, moves: Moves, seat: int) -> float:
+        """What a seat is paid after these moves on average over chance, where there is any."""
+        self.drawn, found = False, []
+        for chance in CHANCES:
+            self.chance = chance
+            found.append(self._paid_once(moves, seat))
+            if not self.drawn:
+                break
+        self.chance = CHANCES[0]
+        return fsum(found) / len(found)
+
+    def _paid_once(self, moves: Moves, seat: int) -> float:
         """What a seat is paid after these moves, if all who decide later do what is best for them."""
         while not isinstance(due := self._due(moves), End):
             done = []

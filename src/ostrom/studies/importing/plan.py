@@ -126,6 +126,9 @@ class ImportedPlan(StudyPlan):
         self.factors = _factors(units, (imported or {}).get("framings") or ())
         self.cells = len({orjson.dumps(u.cell, option=orjson.OPT_SORT_KEYS) for u in units})
 
+    games = ()
+    """None that follows from a rule: imported games have tables."""
+
     def __len__(self) -> int:
         return len(self._units)
 

@@ -1,0 +1,58 @@
+"""Sealed-bid auctions of one good to bidders with private values: what first and second price have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ostrom.games.amounts import Amounts, Value
+from ostrom.games.function import Due, End, FunctionGame, Now, Stages
+from ostrom.games.parameters import number, whole
+
+
+def auction(
+    name: str,
+    n: Any,
+    high: Any,
+    step: Any,
+    price: Callable[[list[float]], float],
+    bid: Callable[[float, int, Amounts], Value],
+    title: str,
+    citation: str,
+) -> FunctionGame:
+    """An auction among ``n`` bidders whose values are drawn from 0 to ``high`` in steps of ``step``, each alike.
+
+    The highest bid wins and pays the ``price`` (of the bids, highest first); equal bids are settled by chance. ``bid``
+    is what theory says that a bidder with a value bids.
+    """
+    seats = whole(name, "n", n, least=2, most=1000)
+    top, by = number(name, "high", high), number(name, "step", step)
+    amounts = Amounts(0, top, by)
+
+    def play(now: Now) -> Stages:
+        values = [float(now.draw(seat, "value", amounts)) for seat in range(seats)]
+        bids = yield [
+            Due(seat, "bid", amounts, {"value": amounts.value(amounts.place(values[seat]))})
+            for seat in range(seats)
+        ]
+        offered = [float(b) for b in bids]
+        first = [seat for seat in range(seats) if offered[seat] == max(offered)]
+        winner = first[int(now.chance(0, "tie") * len(first))]
+        paid = price(sorted(offered, reverse=True))
+        payoffs = [values[s] - paid if s == winner else 0.0 for s in range(seats)]
+        return End(payoffs, {"winner": winner, "price": paid}, hidden={"values": values, "bids": offered})
+
+    def theory(seat: int, stage: str, facts: Mapping[str, Any]) -> Value | None:  # noqa: ARG001
+        return bid(float(facts["value"]), seats, amounts)
+
+    return FunctionGame(
+        name,
+        (amounts,) * seats,
+        play,
+        stages=("bid",),
+        theory=theory,
+        roles=("bidder",) * seats,
+        title=title,
+        citation=citation,
+        params={"n": seats, "high": top, "step": by},
+    )

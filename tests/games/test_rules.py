@@ -1,0 +1,169 @@
+"""Games by a rule: closed forms, recurrences and best responses that theory gives, and no limit of profiles."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from ostrom.errors import GameError, StudyError
+from ostrom.games import build_game
+from ostrom.games.equilibria import pure_equilibria
+from ostrom.games.function import FunctionGame
+from ostrom.mechanisms import mechanisms
+from ostrom.mechanisms.protocol import Outcome
+from ostrom.streams import Streams
+from ostrom.testing.check_mechanism import drive, played_by
+
+
+def match(game: Any, types: Sequence[Any], rules: Any = "none", seed: int = 0) -> Outcome:
+    streams = Streams(seed, 1)
+    return drive(mechanisms.build(rules), build_game(game), streams, played_by(types, streams)).outcome
+
+
+@pytest.mark.parametrize("given", [0, 1, 37, 100])
+def test_a_dictator_keeps_what_it_does_not_give(given: int) -> None:
+    assert match("dictator", [f"constant:{given}", "random"]).scores == (100 - given, given)
+
+
+@pytest.mark.parametrize("blind", [False, True])
+@pytest.mark.parametrize(
+    ("offer", "least", "paid"), [(40, 30, (60, 40)), (30, 30, (70, 30)), (29, 30, (0, 0))]
+)
+def test_an_ultimatum_pays_what_is_accepted(
+    offer: int, least: int, paid: tuple[int, int], blind: bool
+) -> None:
+    game = {"name": "ultimatum", "strategy_method": blind}
+    assert match(game, [f"constant:{offer}", f"threshold:{least}"]).scores == paid
+
+
+def test_best_responses_play_the_subgame_perfect_ultimatum() -> None:
+    assert match("ultimatum", ["best_response", "best_response"]).scores == (100, 0)
+    assert match("dictator", ["best_response", "random"]).scores == (100, 0)
+
+
+@pytest.mark.parametrize(("share", "months"), [(0.1, 12), (0.11, 12), (0.16, 4), (0.19, 2), (0.2, 1)])
+def test_a_commons_collapses_in_the_month_that_the_recurrence_gives(share: float, months: int) -> None:
+    stock, month, each = 100, 0, []
+    while month < 12:  # the recurrence by itself: take, then double up to the capacity
+        month += 1
+        take = min(int(share * stock + 0.5 - 1e-9), stock)
+        each.append(take)
+        left = stock - 5 * take
+        if left < 5:
+            break
+        stock = min(100, 2 * left)
+    outcome = match(
+        "common_pool", [{"name": "proportional", "share": share}] * 5, {"name": "repetition", "rounds": 12}
+    )
+    assert len(outcome.rounds) == month == months
+    assert outcome.scores == pytest.approx([sum(each) / 12] * 5)
+    assert outcome.facts.get("over_round") == (months if months < 12 else None)
+
+
+def test_wishes_beyond_the_stock_are_cut_in_proportion() -> None:
+    outcome = match("common_pool:2", ["constant:100", "constant:50"])
+    assert outcome.scores == pytest.approx((200 / 3, 100 / 3)) and outcome.rounds[0].facts["collapsed"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_best_response_in_a_second_price_auction_is_the_own_value(seed: int) -> None:
+    outcome = match("second_price_auction:2", ["best_response"] * 2, seed=seed)
+    (hidden,) = outcome.facts["hidden"]
+    assert hidden["bids"] == hidden["values"]
+
+
+def test_the_best_response_in_a_first_price_auction_shades_the_bid() -> None:
+    outcome = match("first_price_auction:2", ["best_response"] * 2, seed=2)
+    (hidden,) = outcome.facts["hidden"]
+    assert all(abs(b - v / 2) <= 1 for b, v in zip(hidden["bids"], hidden["values"], strict=True))
+
+
+def test_auctions_keep_values_to_the_bidder_and_pay_the_price() -> None:
+    for name, place in (("first_price_auction", 0), ("second_price_auction", 1)):
+        outcome = match({"name": name, "n": 3}, ["random"] * 3, seed=5)
+        (played,), (hidden,) = outcome.rounds, outcome.facts["hidden"]
+        price = sorted(hidden["bids"], reverse=True)[place]
+        winner = played.facts["winner"]
+        assert "values" not in played.facts
+        assert played.payoffs[winner] == hidden["values"][winner] - price == sum(played.payoffs)
+
+
+@pytest.mark.parametrize(("offers", "paid"), [(1, (100, 0)), (2, (50, 50)), (3, (75, 25))])
+def test_bargaining_follows_backward_induction(offers: int, paid: tuple[int, int]) -> None:
+    game = {"name": "alternating_offers", "discount": 0.5, "offers": offers}
+    assert match(game, ["best_response"] * 2).scores == paid
+    built = build_game(game)
+    assert isinstance(built, FunctionGame) and built.theory_payoffs == paid
+
+
+def test_a_rejected_offer_shrinks_what_is_left() -> None:
+    types = [
+        {"name": "constant", "action": {"offer": 10, "reply": "accept"}},
+        {"name": "threshold", "least": 50, "names": 40},
+    ]
+    outcome = match("alternating_offers", types)
+    assert outcome.scores == pytest.approx((36, 54)) and outcome.rounds[0].facts["agreed"] == 2
+
+
+def test_a_beauty_contest_pays_the_nearest() -> None:
+    assert match("beauty_contest:3", ["constant:0", "constant:30", "constant:60"]).scores == (0, 100, 0)
+    assert match("beauty_contest:2", ["constant:10", "constant:10"]).scores == (50, 50)
+
+
+def test_public_goods_pay_the_share_and_what_was_kept() -> None:
+    scores = match(
+        "public_goods_amounts:4", ["constant:20", "constant:10", "constant:0", "constant:5"]
+    ).scores
+    assert scores == pytest.approx((14, 24, 34, 29))
+
+
+def test_ten_seats_with_101_amounts_play_in_memory_that_does_not_grow_with_profiles() -> None:
+    game = build_game({"name": "public_goods_amounts", "n": 10, "endowment": 100})
+    tracemalloc.start()
+    outcome = match(
+        game,
+        ["best_response", "conditional_cooperator", *["random"] * 8],
+        {"name": "repetition", "rounds": 3},
+    )
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(outcome.rounds) == 3 and most < 20_000_000
+    with pytest.raises(GameError, match="in no table"):
+        pure_equilibria(game)
+
+
+def test_rules_that_need_a_table_refuse_in_one_line() -> None:
+    game = build_game("ultimatum")
+    for name in (
+        "mediation",
+        "contracting",
+        "disarmament",
+        "punishment",
+        "society",
+        "reputation",
+        "similarity",
+    ):
+        with pytest.raises(GameError, match="needs a table of payoffs"):
+            mechanisms.build(name).fit(game)
+    with pytest.raises(GameError, match="noise, predict, state"):
+        mechanisms.build({"name": "repetition", "noise": 0.1}).fit(game)
+
+
+@pytest.mark.parametrize(
+    ("game", "types", "says"),
+    [
+        ("ultimatum", ["tit_for_tat", "random"], "speaks of cooperation"),
+        ("ultimatum", ["proportional", "proportional"], "names an amount"),
+        ("ultimatum", ["constant:140", "random"], "not an option here"),
+        ("common_pool", ["threshold", "threshold"] + ["random"] * 3, None),
+    ],
+)
+def test_a_strategy_that_has_no_rule_says_so(game: str, types: list[str], says: str | None) -> None:
+    if says is None:
+        assert match(game, types).rounds
+    else:
+        with pytest.raises(StudyError, match=says):
+            match(game, types)
