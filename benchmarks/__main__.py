@@ -23,6 +23,7 @@ ALL = (
     "texts",
     "growth",
     "people",
+    "view",
     "lexicons",
     "ray_scaling",
     "embedded",
