@@ -29,7 +29,7 @@ from ostrom.engine.entries import CallRecord, call_rows
 from ostrom.models.base import Reply, Usage
 
 GROUP = "ostrom view, a run of 850,500 decisions"
-REASONING = 700
+REASONING = 1000
 """Characters of reasoning in each reply."""
 PLAYED = """
 import sys, time

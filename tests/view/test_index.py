@@ -49,8 +49,10 @@ def test_every_match_says_the_same_as_the_tables(tmp_path: Path) -> None:
 
 
 def test_pages_by_any_column_hold_every_match_once(tmp_path: Path) -> None:
-    folder = talk(tmp_path, seeds=3)
+    folder = talk(tmp_path, seeds=3, types={"tft": "tit_for_tat", "d": "defector"})
     with indexed(folder) as index:
+        firsts = {row["first_defection"] for row in index.matches().rows}
+        assert None in firsts and len(firsts) > 1
         everything = [row["match"] for row in index.matches().rows]
         for sort in ("match", "cell", "first_defection", "cooperation", "outcome", "usd"):
             for descending in (False, True):
@@ -119,6 +121,13 @@ def test_an_index_of_another_journal_or_from_elsewhere_is_made_anew(tmp_path: Pa
     (folder / "journal.db.tally").write_bytes((other / "journal.db.tally").read_bytes())
     indexed(folder).connection.close()
     assert hits(folder, "war") and not hits(folder, "trust")
+    fewer = sqlite3.connect(folder / "journal.db")
+    fewer.execute("DELETE FROM units WHERE unit=0")
+    fewer.execute("UPDATE meta SET value=value-1 WHERE key='entries'")
+    fewer.commit()
+    fewer.close()
+    with indexed(folder) as index:
+        assert index.match(0)["state"] == "open"  # type: ignore[index]
     index_path(folder).write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
     with pytest.raises(RunError, match="cannot be read"):
         RunIndex(index_path(folder))
