@@ -210,7 +210,7 @@ def test_nothing_that_is_typed_is_an_error(tmp_path_factory: pytest.TempPathFact
 
 def test_search_by_where_agent_cell_phrase_and_prefix(tmp_path: Path) -> None:
     def script(request: Request) -> Reply:
-        return Reply("[A0] für 合作 immer", said(request).reasoning, "raw", usage=Usage(1, 1))
+        return Reply("[A0] für 合作 immer\0later", said(request).reasoning, "raw", usage=Usage(1, 1))
 
     folder = talk(tmp_path, script)
     with indexed(folder) as index:
@@ -223,7 +223,7 @@ def test_search_by_where_agent_cell_phrase_and_prefix(tmp_path: Path) -> None:
             == every.by_cell[cell]
             == len(search(index, folder / "journal.db", "trust", cell=cell, limit=100).hits)
         )
-        for typed in ("FUR", "für", "合作", "合", '"a0 fur"', "imm*"):
+        for typed in ("FUR", "für", "合作", "合", '"a0 fur"', "imm*", "later"):
             assert counts(index, typed, where=["reply"]).total == every.total, typed
         for typed in ('"fur a0"', "作合", "imm", "trust -immer"):
             assert counts(index, typed, where=["reply"]).total == 0, typed

@@ -12,6 +12,10 @@ from ostrom.web.view.index import RunIndex
 from ostrom.web.view.searching import MOST_TYPED, WHERE, counts, search, terms_of
 from ostrom.web.view.viewer import Routes, Viewer
 
+COUNTED_AT_ONCE = 200_000
+"""Calls of a run up to which hits are counted with the page; in a larger one the counts come after it."""
+WHICH = ("where", "agent", "cell")
+
 
 def page(viewer: Viewer, request: Request) -> Response:
     """Hits in their context, and how many there are by cell."""
@@ -19,9 +23,15 @@ def page(viewer: Viewer, request: Request) -> Response:
     folder = viewer.shelf.folder(name)
     asked = asked_of(request)
     with viewer.indexers.index(folder) as index:
-        found = {} if index is None else found_of(index, folder.journal, asked)
         progress = None if index is None else index.progress
-    part = "_hits" if request.headers.get("hx-target") == "hits" else "search"
+        found = {} if index is None else found_of(index, folder.journal, asked)
+        if (
+            index is not None
+            and asked["after"] is None
+            and (asked["count"] or index.progress.calls < COUNTED_AT_ONCE)
+        ):
+            found["counts"] = counts(index, asked["q"], **{name: asked[name] for name in WHICH})
+    part = "_counts" if request.headers.get("hx-target") == "counts" else "search"
     return viewer.page(
         request, part, title=f"Search in {name}", **viewer.about(name), asked=asked, progress=progress, here="search",
         problem=viewer.indexers.problem(folder), where=WHERE, query_values=list(request.query_params.multi_items()),
@@ -39,15 +49,15 @@ def asked_of(request: Request) -> dict[str, Any]:
         "agent": values.get("agent") or None,
         "cell": _number(values.get("cell"), "cell"),
         "after": _number(values.get("after"), "after"),
+        "count": values.get("count") == "1",
     }
 
 
 def found_of(index: RunIndex, journal: Any, asked: dict[str, Any]) -> dict[str, Any]:
     """What the index says about it."""
-    which = {name: asked[name] for name in ("where", "agent", "cell")}
+    which = {name: asked[name] for name in WHICH}
     return {
         "page": search(index, journal, asked["q"], after=asked["after"], **which),
-        "counts": counts(index, asked["q"], **which) if asked["after"] is None else None,
         "cells": index.cells(),
         "agents": index.agents(),
         "terms": [term for term in terms_of(asked["q"]) if not term.without],

@@ -19,11 +19,13 @@ from ostrom.engine.integrity import DAMAGE, explain
 from ostrom.engine.journal import connect_read_only
 from ostrom.errors import RunError
 from ostrom.web.view.index import RunIndex
-from ostrom.web.view.spoken import LONGEST, opened, spaced, text_of
+from ostrom.web.view.spoken import LONGEST, beginning, decoded, opened, spaced, text_of
 
 WHERE = ("prompt", "reply", "reasoning")
 MOST_TYPED = 500
 MOST_TERMS = 16
+SHORTEST_START = 2
+"""Letters of a beginning (``word*``): fewer begin half of all words, and joining their lists takes seconds."""
 PAGE = 25
 AROUND = 90
 """Characters shown on each side of a hit."""
@@ -85,9 +87,10 @@ def terms_of(typed: str) -> list[SearchTerm]:
     found = []
     for minus, phrase, other_minus, word in _TERM.findall(typed[:MOST_TYPED]):
         text = word or phrase
-        words = tuple(plain(w) for w in _WORD.findall(spaced(text)))
+        words = tuple(plain(w) for w in _WORD.findall(spaced(text) or ""))
         if words:
-            found.append(SearchTerm(words, word.endswith("*"), bool(minus or other_minus)))
+            prefix = word.endswith("*") and len(words[-1]) >= SHORTEST_START
+            found.append(SearchTerm(words, prefix, bool(minus or other_minus)))
     return found[:MOST_TERMS]
 
 
@@ -143,12 +146,19 @@ def search(
         [query, after or 0, *values, limit + 1],
     )
     wanted = [term for term in terms if not term.without]
+    packages: dict[int, list[Any]] = {}
     try:
         connection = connect_read_only(journal)
         try:
             hits = [
                 SearchHit(
-                    call, match, step, player, name, of, list(_excerpts(connection, call, wanted, where))
+                    call,
+                    match,
+                    step,
+                    player,
+                    name,
+                    of,
+                    list(_excerpts(connection, call, wanted, where, packages)),
                 )
                 for call, match, step, player, name, of in rows[:limit]
             ]
@@ -220,24 +230,29 @@ def _asked(index: RunIndex, query: str, values: Sequence[Any]) -> list[tuple[Any
 
 
 def _excerpts(
-    connection: sqlite3.Connection, call: int, terms: Sequence[SearchTerm], where: Sequence[str]
+    connection: sqlite3.Connection,
+    call: int,
+    terms: Sequence[SearchTerm],
+    where: Sequence[str],
+    packages: dict[int, list[Any]],
 ) -> Iterator[tuple[str, list[tuple[str, bool]]]]:
+    """The texts of a call around the words; ``packages`` keeps the prompts that were unpacked last."""
     row = connection.execute(
-        "SELECT substr(reply, 1, ?1), substr(reasoning, 1, ?1), prompt, nth FROM calls WHERE id=?2",
-        (LONGEST, call),
+        f"SELECT {beginning('reply')}, {beginning('reasoning')}, prompt, nth FROM calls WHERE id=?", (call,)
     ).fetchone()
     if row is None:
         return
+    reply, reasoning, package, nth = row
     for name in (n for n in ("reply", "reasoning", "prompt") if n in where):
-        text = row[0] if name == "reply" else row[1] if name == "reasoning" else _prompt(connection, *row[2:])
+        if name == "prompt" and package not in packages:
+            packages.clear()
+            found = connection.execute("SELECT texts FROM prompts WHERE id=?", (package,)).fetchone()
+            packages[package] = [] if found is None else opened(found[0])
+        prompts = packages.get(package, [])
+        prompt = text_of(prompts[nth])[:LONGEST] if 0 <= nth < len(prompts) else ""
+        text = prompt if name == "prompt" else decoded(reply if name == "reply" else reasoning)
         for pieces in excerpts(text or "", terms):
             yield name, pieces
-
-
-def _prompt(connection: sqlite3.Connection, package: int, nth: int) -> str:
-    row = connection.execute("SELECT texts FROM prompts WHERE id=?", (package,)).fetchone()
-    prompts = [] if row is None else opened(row[0])
-    return text_of(prompts[nth])[:LONGEST] if 0 <= nth < len(prompts) else ""
 
 
 def excerpts(
@@ -273,7 +288,7 @@ def found_in(text: str, terms: Sequence[SearchTerm], most: int = 200) -> list[tu
     longest = max((len(term.words) for term in terms), default=1)
     for match in _WORD.finditer(text):
         pieces = [(match.start(), match.end())]
-        if not match[0].isascii() and len(inside := spaced(match[0]).split()) > 1:
+        if not match[0].isascii() and len(inside := (spaced(match[0]) or "").split()) > 1:
             at, pieces = match.start(), []
             for piece in inside:
                 pieces.append((at, at + len(piece)))

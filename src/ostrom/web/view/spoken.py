@@ -74,11 +74,11 @@ class Speech:
     def some(self, through: int, totals: dict[int, CallTotals]) -> int:
         """Index the next calls; the last one's number."""
         query = (
-            "SELECT id, unit, step, player, prompt, nth, substr(reply, 1, ?1), substr(reasoning, 1, ?1), error, "
-            "finish, tokens_in, tokens_out, usd, seal FROM journal.calls WHERE id > ?2 ORDER BY id LIMIT ?3"
+            f"SELECT id, unit, step, player, prompt, nth, {beginning('reply')}, {beginning('reasoning')}, error, "
+            "finish, tokens_in, tokens_out, usd, seal FROM journal.calls WHERE id > ? ORDER BY id LIMIT ?"
         )
         size, places, texts = 0, [], []
-        cursor = self.connection.execute(query, (LONGEST, through, TOGETHER))
+        cursor = self.connection.execute(query, (through, TOGETHER))
         for row in cursor:
             (
                 number,
@@ -108,11 +108,11 @@ class Speech:
             total.usd += usd or 0.0
             total.unpriced += error is None and usd is None
             prompt = self._news(number, unit, player, package, nth)
-            texts.append((number, _spaced(prompt), _spaced(reply), _spaced(reasoning)))
+            texts.append((number, spaced(prompt), spaced(decoded(reply)), spaced(decoded(reasoning))))
             cell, agents = who
             voice = self._voice(cell, agents[player] if 0 <= player < len(agents) else "")
             places.append((number, unit, step, player, voice))
-            size += len(prompt) + len(reply or "") + len(reasoning or "")
+            size += len(prompt) + len(reply or b"") + len(reasoning or b"")
             if size > MOST_BYTES:
                 break
         cursor.close()
@@ -192,17 +192,23 @@ def text_of(prompt: Any) -> str:
         return ""
 
 
-def _spaced(text: str | None) -> str | None:
-    return text if text is None or text.isascii() else _UNSPACED.sub(r" \1 ", text)
-
-
-def spaced(text: str) -> str:
+def spaced(text: str | None) -> str | None:
     """A text as it is indexed: with spaces around every character of a script that has none.
 
     >>> spaced("wir 合作 oft")
     'wir  合  作  oft'
     """
-    return _spaced(text) or ""
+    return text if text is None or text.isascii() else _UNSPACED.sub(r" \1 ", text)
+
+
+def beginning(column: str) -> str:
+    """SQL for the beginning of a text, as bytes: a text in SQLite ends at its first NUL."""
+    return f"substr(CAST({column} AS BLOB), 1, {LONGEST})"
+
+
+def decoded(raw: bytes | None) -> str | None:
+    """Bytes of a text; what is no UTF-8 is replaced."""
+    return None if raw is None else raw.decode("utf-8", "replace").replace("\0", " ")
 
 
 def _keep(store: OrderedDict[Any, Any], key: Any, value: Any, most: int = REMEMBERED) -> None:
