@@ -22,6 +22,7 @@ ALL = (
     "tables",
     "texts",
     "growth",
+    "prompt_cache",
     "people",
     "view",
     "lexicons",

@@ -17,6 +17,7 @@ from ostrom.mechanisms import mechanisms
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.counterfactuals import remembered
+from ostrom.studies.forecast import CHARACTERS_PER_TOKEN, forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import Run, open_run, play
@@ -197,3 +198,16 @@ def test_what_has_no_meaning_is_refused_in_one_line(agent: dict[str, Any], why: 
     with pytest.raises(StudyError) as error:
         StudyPlan(load_study(study("repetition", **agent)))
     assert why in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("memory", ["full", "window:3"])
+@pytest.mark.parametrize(
+    "mechanism", [{"name": "repetition", "rounds": 20}, {"name": "cheap_talk", "rounds": 8}]
+)
+def test_a_forecast_counts_the_growing_chat(mechanism: Any, memory: str, tmp_path: Path) -> None:
+    data = study(mechanism, memory, params={"max_tokens": 40, "temperature": 0}, framing={"words": 5})
+    bound = forecast(StudyPlan(load_study(data)))
+    play(load_study(data), runs=tmp_path)
+    with open_run("talk", tmp_path) as run:
+        sent = sum(len(text) for row in run.rows.calls() for _, text in run.journal.prompt(row["id"]) or [])
+    assert 0.9 < bound.tokens_in / (sent / CHARACTERS_PER_TOKEN) < 2.5

@@ -81,7 +81,7 @@ def test_the_whole_prompt_is_counted() -> None:
         "cache_creation_input_tokens": 3,
         "output_tokens": 7,
     }
-    assert got([], usage=usage).usage == Usage(input=28, output=7, cached=20)
+    assert got([], usage=usage).usage == Usage(input=28, output=7, cached=20, kept=3)
 
 
 def test_a_seed_that_was_not_used_is_on_record() -> None:

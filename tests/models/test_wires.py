@@ -99,7 +99,7 @@ def test_tokens_on_the_openai_wire(usage: Any, counted: Usage) -> None:
     [
         ({"input_tokens": 5, "output_tokens": 2}, Usage(5, 2)),
         ({"input_tokens": 5, "output_tokens": 2, "cache_read_input_tokens": 20}, Usage(25, 2, 20)),
-        ({"input_tokens": 5, "output_tokens": 2, "cache_creation_input_tokens": 3}, Usage(8, 2)),
+        ({"input_tokens": 5, "output_tokens": 2, "cache_creation_input_tokens": 3}, Usage(8, 2, kept=3)),
         ({"output_tokens": 2, "cache_read_input_tokens": 20}, Usage(None, 2, 20)),
         ({"input_tokens": -5, "output_tokens": True}, Usage()),
         ("many", Usage()),

@@ -43,6 +43,13 @@ class Chat:
                 kept = agent.config.earlier_reasoning == "kept"
                 self.messages.append(Message("assistant", turn.said if kept else turn.answer))
 
+    @property
+    def lasting(self) -> int:
+        """How many of the messages begin the next chat too."""
+        if self.agent.memory.grows or not self.decision.view.facts.get("repeated"):
+            return len(self.messages) - (self.prompt.text != self._stays)
+        return len(self.messages[:1]) if self.prompt.system else 0
+
     def _turns(self, shown: Shown) -> list[tuple[list[Round], Answer | None]]:
         """Every turn that stays, after the rounds that are told before it; the last one is the question itself.
 

@@ -85,12 +85,12 @@ class LanguageAgent:
         chat = self.chat(decision, context) if shown is None else None
         prompt = self.prompt(decision, context, shown) if chat is None else chat.prompt
         asked = self.opening(prompt) if chat is None else chat.messages
-        messages = asked
+        messages, lasting = asked, 0 if chat is None else chat.lasting
         text = reason = ""
         for attempt in range(self.invalidity.retries + 1):
             try:
                 text, result = await self._once(
-                    messages, prompt, decision.form, context, think, f"{part}try{attempt}"
+                    messages, prompt, decision.form, context, think, f"{part}try{attempt}", lasting
                 )
             except Declined as refusal:
                 refused = self.give_up(decision, context, str(refusal), refused=True)
@@ -116,14 +116,16 @@ class LanguageAgent:
         context: DecisionContext,
         think: bool,
         part: str,
+        lasting: int,
     ) -> tuple[str, Answer | Invalid]:
         """One reading: a call, and where the end may be forced, a second one that finishes the first."""
         bound = self._constraint(form, prompt.labels)
         params = self.params(context, part)
         if bound is not None and not think:
-            reply = await self.call(context, Request(tuple(messages), params, constraint=bound), part)
+            request = Request(tuple(messages), params, constraint=bound, lasting=lasting)
+            reply = await self.call(context, request, part)
             return reply.text, self._read(reply, prompt, form, constrained=True)
-        reply = await self.call(context, Request(tuple(messages), params), part)
+        reply = await self.call(context, Request(tuple(messages), params, lasting=lasting), part)
         result = self._read(reply, prompt, form)
         if isinstance(result, Answer) and result.reading == "exact":
             return reply.text, result

@@ -26,14 +26,17 @@ def counted(units: Counted, what: str) -> str:
 def spent(tally: Tally) -> str:
     """Calls, tokens and money in words."""
     money = "unknown price" if tally.unpriced else f"{tally.usd:.4f} USD"
-    return f"{tally.calls} calls, {tally.tokens_in + tally.tokens_out} tokens, {money}"
+    cached = ""
+    if tally.tokens_cached and tally.tokens_in:
+        cached = f" ({tally.tokens_cached / tally.tokens_in:.0%} of the prompts cached)"
+    return f"{tally.calls} calls, {tally.tokens_in + tally.tokens_out} tokens{cached}, {money}"
 
 
 def spent_data(tally: Tally) -> dict[str, Any]:
     """The same as plain data, with the replies that could not be read."""
     return {
         "calls": tally.calls,
-        "tokens": {"in": tally.tokens_in, "out": tally.tokens_out},
+        "tokens": {"in": tally.tokens_in, "out": tally.tokens_out, "cached": tally.tokens_cached},
         "usd": None if tally.unpriced else tally.usd,
         "unreadable_replies": tally.invalid,
     }

@@ -94,7 +94,7 @@ def _call_row(record: CallRecord, package: int, nth: int) -> Row:
         record.key,
         package,
         nth,
-        dump(record.params),
+        dump({**record.params, "kept_in_cache": usage.kept} if usage.kept else record.params),
         reply.text if reply else None,
         reply.reasoning if reply else None,
         reply.reasoning_kind if reply else None,

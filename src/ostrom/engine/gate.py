@@ -132,6 +132,7 @@ class RunGate:
         tally.calls += 1
         tally.tokens_in += usage.input or 0
         tally.tokens_out += usage.output or 0
+        tally.tokens_cached += usage.cached or 0
         if usd is None:
             tally.unpriced += 1
         else:

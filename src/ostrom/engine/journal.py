@@ -392,10 +392,13 @@ class Journal:
                 "SELECT count(*), coalesce(sum(tokens_in),0), coalesce(sum(tokens_out),0), coalesce(sum(usd),0), "
                 "coalesce(sum(error IS NOT NULL AND finish IS NULL),0), "
                 "coalesce(sum(error IS NULL AND usd IS NULL),0), coalesce(sum(source='cache'),0), "
-                "coalesce(sum(finish='filter'),0) FROM calls"
+                "coalesce(sum(finish='filter'),0), coalesce(sum(tokens_cached),0) FROM calls"
             )
         )
-        names = ("calls", "tokens_in", "tokens_out", "usd", "failed_tries", "unpriced", "cached", "refused")
+        names = (
+            "calls", "tokens_in", "tokens_out", "usd", "failed_tries", "unpriced", "cached", "refused",
+            "tokens_cached",
+        )  # fmt: skip
         totals = dict(zip(names, row, strict=True))
         answers = next(
             self._rows(

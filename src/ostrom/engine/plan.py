@@ -142,6 +142,8 @@ class Tally:
     in_flight: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    tokens_cached: int = 0
+    """Tokens of prompts that servers had in their caches."""
     usd: float = 0.0
     unpriced: int = 0
     """Calls whose price is not known; never counted as free."""

@@ -196,6 +196,7 @@ class Runner:
             tally.prepared.update(s for index, s in ended if self.plan.unit(index).kind == "preparation")
         tally.calls, tally.usd = int(spent["calls"]), float(spent["usd"])
         tally.tokens_in, tally.tokens_out = int(spent["tokens_in"]), int(spent["tokens_out"])
+        tally.tokens_cached = int(spent["tokens_cached"])
         tally.unpriced, tally.cached = int(spent["unpriced"]), int(spent["cached"])
         tally.retries = int(spent["failed_tries"])
         tally.invalid, tally.policies = int(spent["complaints"]), int(spent["policies"])

@@ -103,6 +103,11 @@ class Memory(ABC):
         return type(self).due is not Memory.due
 
     @property
+    def grows(self) -> bool:
+        """Whether all that it has shown stays, and what is new comes after it: a dialogue then only grows."""
+        return False
+
+    @property
     def invents(self) -> bool:
         """Whether it shows rounds that were never played: no turn of a dialogue can stand for them."""
         return False

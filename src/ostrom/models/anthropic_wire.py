@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from ostrom.errors import MalformedReply, RequestRefused
-from ostrom.models.base import Abilities, Finish, ReasoningKind, Reply, Request, Usage
+from ostrom.models.base import Abilities, Finish, Message, ReasoningKind, Reply, Request, Usage
 from ostrom.models.failures import from_error_object, one_line
 from ostrom.models.numbers import token_count
 
@@ -26,6 +26,9 @@ _EARLY = re.compile(r"claude-(?:[123](?:-|\.|$)|instant|(?:opus|sonnet|haiku)-4(
 _STRUCTURED = re.compile(
     r"claude-(?:(?:sonnet|haiku)-4-[5-9]|opus-4-[1-9](?:-|$)|(?:opus|sonnet|haiku)-[5-9])"
 )
+_LONG_CACHED = re.compile(r"claude-(?:opus-4-[5-9]|haiku-4-[5-9]|(?:opus|haiku)-[5-9])")
+CHARACTERS_PER_TOKEN = 4
+"""Rather many, so that no prompt is marked that is too short to be cached."""
 
 
 def abilities_of(model: str) -> Abilities:
@@ -52,6 +55,9 @@ def encode(request: Request, model: str) -> bytes:
     body: dict[str, Any] = {"model": model, "max_tokens": DEFAULT_MAX_TOKENS, "messages": messages}
     if system:
         body["system"] = "\n\n".join(system)
+    lasting = request.lasting - len(system)
+    if 0 < lasting <= len(messages) and _pays(request, model):
+        body["messages"] = [*messages[: lasting - 1], _marked(messages[lasting - 1]), *messages[lasting:]]
     for name, value in request.params.items():
         if name in ("temperature", "top_p", "max_tokens"):
             body[name] = value
@@ -68,6 +74,29 @@ def encode(request: Request, model: str) -> bytes:
         return orjson.dumps(body)
     except (TypeError, ValueError) as error:
         raise RequestRefused(f"the request cannot be written as JSON: {one_line(str(error))}") from None
+
+
+def _pays(request: Request, model: str) -> bool:
+    """Whether what lasts of a prompt is long enough for the cache, which takes no shorter one."""
+    characters = sum(len(message.content) for message in request.messages[: request.lasting])
+    return characters >= CHARACTERS_PER_TOKEN * _least_cached(model)
+
+
+def _least_cached(model: str) -> int:
+    """The tokens that a prompt must have to be cached.
+
+    >>> [_least_cached(m) for m in ("claude-sonnet-4-5", "claude-3-5-haiku-latest", "claude-opus-4-6")]
+    [1024, 2048, 4096]
+    """
+    if _LONG_CACHED.search(model):
+        return 4096
+    return 2048 if "haiku" in model else 1024
+
+
+def _marked(message: Message) -> dict[str, Any]:
+    """A message after which the prompt is kept in the cache."""
+    block = {"type": "text", "text": message.content, "cache_control": {"type": "ephemeral"}}
+    return {"role": message.role, "content": [block]}
 
 
 def decode(data: bytes, request: Request, *, who: str, secrets: tuple[str, ...] = ()) -> Reply:
@@ -129,4 +158,5 @@ def _usage(usage: object) -> Usage:
         input=None if fresh is None else fresh + (cached or 0) + (written or 0),
         output=output,
         cached=cached,
+        kept=written,
     )

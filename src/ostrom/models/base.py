@@ -39,20 +39,24 @@ class Request:
     constraint: Constraint | None = None
     top_logprobs: int = 0
     """How many alternatives of the first token to report (0: none)."""
+    lasting: int = 0
+    """So many of the first messages are likely to begin a later request too: a wire may mark them for a cache."""
 
 
 @value
 class Usage:
     """Tokens of one call; None where the server does not say.
 
-    ``input`` counts the whole prompt, ``cached`` the part of it that the server had in its cache;
-    ``output`` counts everything written, ``reasoning`` the part of it that was reasoning.
+    ``input`` counts the whole prompt, ``cached`` the part of it that the server had in its cache, ``kept`` the
+    part that it wrote into its cache for a price; ``output`` counts everything written, ``reasoning`` the part
+    of it that was reasoning.
     """
 
     input: int | None = None
     output: int | None = None
     cached: int | None = None
     reasoning: int | None = None
+    kept: int | None = None
 
 
 @value

@@ -24,13 +24,15 @@ _THEIR_NAMES = {"moonshot": "moonshotai", "xai": "x-ai"}
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """US dollars per million tokens. Without a rate of their own, cached tokens cost what others cost."""
+    """US dollars per million tokens. Without rates of their own, cached and kept tokens cost what others cost."""
 
     input: float
     output: float
     cached: float | None = None
     batch: float | None = None
     """What a call in a batch costs, as a share of the price; None: what its service is known to take."""
+    kept: float | None = None
+    """Tokens of a prompt that the server writes into its cache."""
 
     def cost(self, usage: Usage) -> float | None:
         """The price of one call, or None if its tokens are not known.
@@ -41,8 +43,11 @@ class Rates:
         if usage.input is None or usage.output is None:
             return None if self != NOTHING else 0.0
         cached = min(usage.cached or 0, usage.input)
+        kept = min(usage.kept or 0, usage.input - cached)
         cheap = self.input if self.cached is None else self.cached
-        return ((usage.input - cached) * self.input + cached * cheap + usage.output * self.output) / MILLION
+        dear = self.input if self.kept is None else self.kept
+        fresh = usage.input - cached - kept
+        return (fresh * self.input + cached * cheap + kept * dear + usage.output * self.output) / MILLION
 
 
 NOTHING = Rates(0.0, 0.0, 0.0)
@@ -84,8 +89,8 @@ def rates_of(model: str, table: Table | None = None) -> Rates | None:
 
 
 def read_rates(entry: object, *, model: str, file: str | None = None) -> Rates:
-    """One line of a price table: ``{input: 0.15, output: 0.6, cached: 0.075}``, in USD per million tokens."""
-    allowed = ("input", "output", "cached", "batch")
+    """One line of a price table: ``{input: 3, output: 15, cached: 0.3, kept: 3.75}``, in USD per million tokens."""
+    allowed = ("input", "output", "cached", "kept", "batch")
     if not isinstance(entry, Mapping):
         raise StudyError("a price is a mapping", file=file, key=model, found=entry, allowed=allowed)
     for key, value in entry.items():
@@ -122,14 +127,15 @@ def _known(model: str) -> Rates | None:
     if model.partition("/")[0] in FREE:
         return NOTHING
     price = getattr(_published(model, Usage(1, 1)), "model_price", None)
-    flat = [getattr(price, f"{name}_mtok", None) for name in ("input", "output", "cache_read")]
+    flat = [getattr(price, f"{name}_mtok", None) for name in ("input", "output", "cache_read", "cache_write")]
     if (
         flat[0] is None
         or flat[1] is None
         or not all(rate is None or isinstance(rate, Decimal) for rate in flat)
     ):
         return None
-    return Rates(float(flat[0]), float(flat[1]), None if flat[2] is None else float(flat[2]))
+    cached, kept = (None if rate is None else float(rate) for rate in flat[2:])
+    return Rates(float(flat[0]), float(flat[1]), cached, kept=kept)
 
 
 def _tiered(model: str, usage: Usage) -> float | None:
@@ -152,7 +158,12 @@ def _published(model: str, usage: Usage) -> Any:
     except ImportError:
         return None
     provider, _, rest = model.removeprefix("inspect/").partition("/")
-    tokens = Tokens(input_tokens=usage.input, output_tokens=usage.output, cache_read_tokens=usage.cached or 0)
+    tokens = Tokens(
+        input_tokens=usage.input,
+        output_tokens=usage.output,
+        cache_read_tokens=usage.cached or 0,
+        cache_write_tokens=usage.kept or 0,
+    )
     try:
         return calc_price(tokens, rest, provider_id=_THEIR_NAMES.get(provider, provider))
     except LookupError:

@@ -25,6 +25,8 @@ from ostrom.studies.waves import HOURS, Chains, Waves
 
 CHARACTERS_PER_TOKEN = 3.5
 """Rather few, so that the bound holds for the tokenisers in use."""
+QUESTION = 60
+"""Characters of a question without its instruction, in a later turn of a dialogue."""
 QUESTIONS = 3
 """So many questions to a player are looked at for the length of its prompts."""
 
@@ -36,6 +38,8 @@ class PerCall:
     tokens_in: float
     likely_out: float
     most_out: float | None
+    likely_in: float | None = None
+    """The prompt with replies of the usual length in it, where it holds earlier replies (a dialogue)."""
 
 
 @dataclass(slots=True)
@@ -155,7 +159,8 @@ def add_up(
             asked = unit.mechanism.decisions_of(unit.game, player, len(unit.players))
             calls = asked * styles.build(seated.config.style).calls + notes
             tokens_in, likely = calls * call.tokens_in, calls * call.likely_out * again
-            likely_in = tokens_in * dense * again
+            usual = call.tokens_in if call.likely_in is None else call.likely_in
+            likely_in = calls * usual * dense * again
             total.calls += round(calls * times)
             total.tokens_in += round(tokens_in * times)
             total.likely_tokens_out += round(likely * times)
@@ -205,11 +210,32 @@ def _per_call(plan: StudyPlan, unit: Unit, seated: Seated, player: int) -> PerCa
     tokens_in = (sum(map(len, texts)) / len(texts) + lines * line) / CHARACTERS_PER_TOKEN
     replies = [reply_of(config, formed(decision, config).form) for decision in questions]
     bounds = [most for _, most in replies if most is not None]
-    return PerCall(
+    found = PerCall(
         tokens_in,
         sum(likely for likely, _ in replies) / len(replies),
         sum(bounds) / len(replies) if len(bounds) == len(replies) else None,
     )
+    if config.conversation == "prompt":
+        return found
+    calls = (
+        unit.mechanism.decisions_of(unit.game, player, len(unit.players)) * styles.build(config.style).calls
+    )
+    told = sum(len(prompt.instruction) for prompt in prompts) / len(prompts) + QUESTION
+    answers = sum(answer_tokens(formed(decision, config).form) for decision in questions) / len(questions)
+    return _with_turns(found, config, calls / (rounds + 1), lines, told / CHARACTERS_PER_TOKEN, answers)
+
+
+def _with_turns(
+    call: PerCall, config: AgentConfig, per_round: float, rounds: float, question: float, answer: float
+) -> PerCall:
+    """A call with the earlier turns of its dialogue: those of the rounds shown, and half of those of its own round."""
+    turns = rounds * per_round + max(0.0, per_round - 1) / 2
+    if config.earlier_reasoning == "dropped":
+        likely = most = answer
+    else:
+        likely, most = call.likely_out, call.likely_out if call.most_out is None else call.most_out
+    grown = call.tokens_in + turns * (question + most)
+    return replace(call, tokens_in=grown, likely_in=call.tokens_in + turns * (question + likely))
 
 
 def reply_of(config: AgentConfig, form: Form) -> tuple[int, int | None]:

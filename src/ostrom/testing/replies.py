@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 
+from ostrom.testing.prompt_cache import text_of
+
 _BRACKETED = re.compile(r"\[([^\[\]\n]{1,60})\]")
 _QUOTED = re.compile(r'"([^"\n]{1,60})"')
 _PLAIN = re.compile(r"nothing else: (.+?)\.?\s*$", re.S)
@@ -146,7 +148,7 @@ def completion_document(body: dict[str, Any], text: str, finish: str = "stop") -
 
 def anthropic_document(body: dict[str, Any], text: str, finish: str = "stop") -> dict[str, Any]:
     """A message in the shape of the Anthropic wire."""
-    words = sum(str(message.get("content")).count(" ") + 1 for message in body.get("messages") or [])
+    words = sum(text_of(message.get("content")).count(" ") + 1 for message in body.get("messages") or [])
     return {
         "id": f"msg_{zlib.crc32(text.encode()):08x}",
         "type": "message",

@@ -24,6 +24,7 @@ import orjson
 from ostrom.testing.batches import BatchFaults, ServedBatches
 from ostrom.testing.faults import Faults, Latency
 from ostrom.testing.http1 import Received, ServedConnection, response
+from ostrom.testing.prompt_cache import PromptCache, with_cache
 from ostrom.testing.replies import answer, anthropic_document, completion_document, openai_document
 
 Respond = Callable[[dict[str, Any]], str | dict[str, Any] | tuple[int, dict[str, Any]]]
@@ -42,6 +43,7 @@ class LoopbackServer:
         faults: Faults | None = None,
         latency: float | Latency = 0.0,
         record: bool = True,
+        cache: bool = False,
         port: int = 0,
         batch_faults: BatchFaults | None = None,
     ) -> None:
@@ -52,6 +54,7 @@ class LoopbackServer:
         self.faults = faults or Faults()
         self.latency = latency if isinstance(latency, Latency) else Latency(latency)
         self.record = record
+        self.prompt_cache = PromptCache() if cache else None
         self.port = port
         self.requests: list[Received] = []
         """What came in, if ``record``."""
@@ -236,10 +239,13 @@ class LoopbackServer:
             said, finish = said[: len(said) // 2], "length"
         elif fault == "empty":
             said = ""
+        cached = self.prompt_cache.usage(body) if self.prompt_cache is not None else {}
         shape = anthropic_document if anthropic else openai_document
         if "prompt" in body:
             shape = completion_document
-        return response(200, orjson.dumps(shape(body, said, finish)))
+        document = shape(body, said, finish)
+        document["usage"] = with_cache(document["usage"], cached, anthropic)
+        return response(200, orjson.dumps(document))
 
 
 async def _drip(connection: ServedConnection, data: bytes) -> None:

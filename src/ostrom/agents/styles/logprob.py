@@ -50,6 +50,7 @@ class Logprob(Style):
             tuple(messages),
             {**agent.params(context, "logprob"), "temperature": 1.0, "max_tokens": 1},
             top_logprobs=20,
+            lasting=0 if chat is None else chat.lasting,
         )
         try:
             reply = await agent.call(context, request, "logprob")

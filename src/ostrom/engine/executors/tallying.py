@@ -25,6 +25,7 @@ def count_entry(tally: Tally, entry: AnswerEntry | CallRecord) -> None:
         tally.refused += entry.reply.finish == "filter"
         tally.tokens_in += entry.reply.usage.input or 0
         tally.tokens_out += entry.reply.usage.output or 0
+        tally.tokens_cached += entry.reply.usage.cached or 0
         if entry.usd is None:
             tally.unpriced += 1
         else:

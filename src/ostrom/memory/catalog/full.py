@@ -14,6 +14,11 @@ class Full(Memory):
 
     name: ClassVar[str] = "full"
 
+    @property
+    def grows(self) -> bool:
+        """Every round stays."""
+        return True
+
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
         """The whole history."""
         return Shown(view.history)

@@ -155,6 +155,7 @@ class InspectModel:
                 token_count(usage.output_tokens),
                 token_count(usage.input_tokens_cache_read),
                 token_count(usage.reasoning_tokens),
+                token_count(usage.input_tokens_cache_write),
             )
             if usage
             else Usage(),

@@ -42,6 +42,12 @@ class Cost(Panel):
             for r in rows
         ]  # fmt: skip
         notes = [
+            f"{r['model']}: servers read {100 * r['tokens_cached'] / r['tokens_in']:.0f} % of the prompt tokens "
+            "from their caches."
+            for r in rows
+            if r["tokens_cached"] and r["tokens_in"]
+        ]
+        notes += [
             f"{r['model']}: no price is known for {r['unpriced']} calls; give prices with --prices FILE."
             for r in rows
             if r["unpriced"]
