@@ -299,7 +299,7 @@ def _mean(
     weights = _balanced(units, balance)
     names = [independent(found.measure, unit) for unit in units]
     unit = "match" if found.measure.unit == "decision" else found.measure.unit
-    n, note = len(set(names)), _pooled(units, by)
+    n, note = len(set(names)), "; ".join(filter(None, (_pooled(units, by), _generations(units))))
     clustered = found.measure.unit not in ("match", "decision")
     inference, fixed_part = partly_exact_mean(
         [u.value for u in units],
@@ -317,10 +317,11 @@ def _mean(
 def _slope(
     found: Observations, rows: Sequence[Observation], over: str, log: Log, by: Sequence[str]
 ) -> tuple[Inference, int, str, str]:
-    units = list(per_match(rows).values())
-    names = [independent(found.measure, unit) for unit in units]
+    units = list(per_match(rows, apart=True).values())
+    histories = [unit.rows[0].history for unit in units]
+    names = [h or independent(found.measure, unit) for h, unit in zip(histories, units, strict=True)]
     unit = "match" if found.measure.unit == "decision" else found.measure.unit
-    clustered = found.measure.unit not in ("match", "decision")
+    clustered = found.measure.unit not in ("match", "decision") or any(histories)
     made = slope_of(
         [_number(over, u.rows[0][over]) for u in units],
         [u.value for u in units],
@@ -367,6 +368,12 @@ def _pooled(units: Sequence[UnitValue], by: Sequence[str]) -> str:
         if len(unit.rows) > 1
     )
     return "pools players with different memories (agent_memory)" if mixed else ""
+
+
+def _generations(units: Sequence[UnitValue]) -> str:
+    """A word on generations that count as one match, because each begins with what the one before it left."""
+    many = any(len({row["match"] for row in unit.rows}) > 1 for unit in units)
+    return "the generations of a population count as one match" if many else ""
 
 
 def against_all(levels: str | tuple[Any, Any]) -> bool:

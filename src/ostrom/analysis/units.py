@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 from ostrom.analysis.determinism import Determinism
@@ -37,6 +37,8 @@ class Observation:
     bounds: Bounds
     exact: bool
     columns: Mapping[str, Any]
+    history: tuple[Any, ...] | None = None
+    """What the generations of one population have in common; None where matches do not follow each other."""
 
     def __getitem__(self, column: str) -> Any:
         return self.columns[column]
@@ -105,11 +107,15 @@ class UnitValue:
         return all(row.exact for row in self.rows)
 
 
-def per_match(rows: Iterable[Observation]) -> dict[tuple[Any, ...], UnitValue]:
-    """One value per match; matches are told apart by run and number."""
+def per_match(rows: Iterable[Observation], *, apart: bool = False) -> dict[tuple[Any, ...], UnitValue]:
+    """One value per match; matches are told apart by run and number.
+
+    The generations of one population depend on each other and make one value, unless they are kept ``apart``.
+    """
     found: dict[tuple[Any, ...], UnitValue] = {}
     for row in rows:
-        found.setdefault((row["run"], row["match"]), UnitValue()).rows.append(row)
+        one = row["match"] if apart or row.history is None else row.history
+        found.setdefault((row["run"], one), UnitValue()).rows.append(row)
     return found
 
 
@@ -152,8 +158,7 @@ def observations(data: Runs, measure: Measure, where: Where = None) -> Observati
         found += rows
     for at, row in enumerate(found):  # a column that only another run has is empty
         if len(row.columns) < len(columns):
-            full: dict[str, Any] = {**dict.fromkeys(columns), **row.columns}
-            found[at] = Observation(row.value, row.weight, row.bounds, row.exact, full)
+            found[at] = replace(row, columns={**dict.fromkeys(columns), **row.columns})
     listed = {name: tuple(of) for name, of in levels.items()}
     return Observations(measure, tuple(found), tuple(factors), listed, frozenset(columns))
 
@@ -187,8 +192,22 @@ def _of_run(run: RunData, measure: Measure, where: Where, mark: str | None) -> I
             continue
         match = row["match"]
         yield Observation(
-            float(value), None if weight is None else float(weight), bounds(match), exact(match), columns
+            float(value),
+            None if weight is None else float(weight),
+            bounds(match),
+            exact(match),
+            columns,
+            _history(run, players),
         )
+
+
+def _history(run: RunData, players: Sequence[Mapping[str, Any]]) -> tuple[Any, ...] | None:
+    """The population whose generation was played in a match."""
+    head = players[0]
+    if head.get("generation") is None:
+        return None
+    shared = [name for name in run.factors if name != "generation"]
+    return (*(head[name] for name in (*shared, "seed", "game")), *sorted({str(p["agent"]) for p in players}))
 
 
 def joined(row: Mapping[str, Any], players: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:

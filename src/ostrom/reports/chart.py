@@ -169,8 +169,13 @@ class Chart(Panel):
         """What a reader must know: what is pooled, and what estimates say of themselves."""
         by = self.by(data)
         over = [*self.contrast] if self.contrast else [self.trend["over"]] if self.trend else []
+        fixed = (
+            [c for c, of in self.where.items() if not isinstance(of, list)]
+            if isinstance(self.where, Mapping)
+            else []
+        )
         rest = [
-            c for c in [*varied(data), "agent"] if c not in by and c not in over and len(levels(data, c)) > 1
+            c for c in [*varied(data), "agent"] if c not in (*by, *over, *fixed) and len(levels(data, c)) > 1
         ]
         pooled = [f"Every estimate pools all levels of {listed(rest)}."] if rest else []
         return [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.replications.killing import calm_and_killed
 
-from ostrom.analysis.estimate import contrast, estimate
+from ostrom.analysis.estimate import contrast, estimate, trend
 from ostrom.analysis.genome_runs import populations
 from ostrom.analysis.measure import measures
 from ostrom.analysis.rundata import RunData, run_data
@@ -164,3 +164,13 @@ sys.exit(0 if play(study, name="run", runs=sys.argv[1]).complete else 1)
 def test_killed_and_resumed_it_is_identical(tmp_path: Path) -> None:
     calm, killed = calm_and_killed(PLAY, tmp_path, kills=2, growth=30_000)
     assert tables(calm, tmp_path / "calm-out") == tables(killed, tmp_path / "killed-out")
+
+
+def test_the_generations_of_a_population_count_as_one_match(played: RunData) -> None:
+    for found in estimate(played, "score", ["arm"]):
+        assert found.n == 2, "two seeds of three generations each"
+        assert "the generations of a population count as one match" in found.note
+    (gain,) = contrast(played, "score", "arm", "selected - frozen")
+    assert gain.n == 2
+    (slope,) = trend(played, "score", "generation", where={"arm": "selected"})
+    assert slope.n == 2 and slope.value < 0

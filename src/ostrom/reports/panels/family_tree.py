@@ -89,7 +89,8 @@ def _tree(
         legend=alt.Legend(columns=1) if len(texts) <= MOST_COLOURS else None,
     )  # fmt: skip
     up = alt.Y("y:Q", axis=None)
-    across = alt.X("x:Q", title="generation", axis=alt.Axis(tickMinStep=1, grid=False))
+    ticks = list(range(0, len(chain), 1 + len(chain) // 12))  # whole generations, at most twelve
+    across = alt.X("x:Q", title="generation", axis=alt.Axis(values=ticks, format="d", grid=False))
     layers = [
         alt.Chart(alt.Data(values=points))
         .mark_point(filled=True, size=14, opacity=1)

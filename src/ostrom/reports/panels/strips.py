@@ -112,10 +112,11 @@ def _chart(rows: list[dict[str, Any]], chosen: list[int], heads: dict[int, Any],
                 "lane:N", sort=lanes, title=None, scale=alt.Scale(padding=0.14), axis=alt.Axis(grid=False)
             )
         )
+        ticks = list(range(1, longest + 1, 1 + (longest - 1) // 10))  # whole rounds, at most ten
         across = alt.X(
             "start:Q",
             scale=alt.Scale(domain=[0.5, longest + 0.5], nice=False, zero=False),
-            axis=alt.Axis(grid=False, tickMinStep=1, tickCount=10, domain=False)
+            axis=alt.Axis(grid=False, values=ticks, format="d", domain=False)
             if match == chosen[-1]
             else None,
             title="round" if match == chosen[-1] else None,
