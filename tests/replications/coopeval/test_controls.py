@@ -8,10 +8,12 @@ from pathlib import Path
 
 import orjson
 import pytest
+from tests.replications.recomputed import effects
 
 from ostrom.analysis.combined import combined
 from ostrom.analysis.estimate import contrast
 from ostrom.analysis.rundata import RunData, run_data
+from ostrom.analysis.tables import export_rows
 from ostrom.errors import UsageError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
@@ -132,6 +134,19 @@ def test_the_best_response_is_a_script_that_follows_the_incentives_of_one_round(
             "repetition": lasting.get(name, 0), "reputation": lasting.get(name, 0),
             "mediation": once.get(name, 0), "contracting": once.get(name, 0),
         }  # fmt: skip
+
+
+def test_an_independent_script_finds_the_same_parts_in_the_exported_tables(data: RunData, runs: Path) -> None:
+    with open_run("controls", runs) as run:
+        export_rows(run.rows, "csv", runs / "csv")
+    for agent in ("scripted/words", "best_response"):
+        for mechanism in MECHANISMS:
+            where = {"agent": agent, "mechanism": mechanism, "wording": None}
+            ours = {
+                name: combined(data, "cooperation", "control", weights, where=where)[0].value
+                for name, weights in EFFECTS.items()
+            }
+            assert effects(runs / "csv", agent, mechanism) == pytest.approx(ours)
 
 
 def test_parts_sum_to_the_total_and_a_difference_is_that_of_contrast(data: RunData) -> None:
