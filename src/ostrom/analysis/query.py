@@ -6,7 +6,7 @@ Gates, batteries, stopping rules and `ostrom estimate` ask the same way, so they
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -33,7 +33,9 @@ class Query(BaseModel):
     )
     contrast: str = Field(default="", description="the difference between two levels: FACTOR=A-B")
     over: str = Field(default="", description="the slope over a column of numbers")
-    log: bool = Field(default=False, description="with over: per unit of ln x")
+    log: bool | Literal["1+x"] = Field(
+        default=False, description="with over: per unit of ln x, or of ln(1 + x)"
+    )
     balance: tuple[str, ...] = Field(default=(), description="columns whose levels count the same")
     by: tuple[str, ...] = Field(default=(), description="columns whose levels are asked one by one")
 
@@ -67,7 +69,10 @@ class Query(BaseModel):
         name = self.part.name
         if self.contrast:
             return f"{name}, {self.pair[0]}: {self.pair[1]}"
-        return f"{name}, slope over {'ln ' if self.log else ''}{self.over}" if self.over else name
+        if self.over:
+            x = f"ln(1 + {self.over})" if self.log == "1+x" else f"ln {self.over}" if self.log else self.over
+            return f"{name}, slope over {x}"
+        return name
 
     @property
     def matches(self) -> str:

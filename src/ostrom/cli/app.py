@@ -29,6 +29,7 @@ from ostrom.cli import (
     playing,
     powering,
     probing,
+    profiling,
     regressing,
     resuming,
     robust,
@@ -70,6 +71,7 @@ app.command("estimate")(estimating.estimate)
 app.command("test")(estimating.test)
 app.command("gate")(gating.gate)
 app.command("power")(powering.power)
+app.command("profile")(profiling.profile)
 app.command("robustness")(robust.robustness)
 app.command("infer")(inferring.infer)
 app.command("import")(importing.import_files)

@@ -1,0 +1,104 @@
+"""Published models beside a figure: cells of a reference, differences of two of them, or slopes over several."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ostrom.errors import UnknownName
+from ostrom.studies.compare.figures import Published, references
+from ostrom.studies.profiling.battery import PublishedPick
+
+
+@dataclass(frozen=True)
+class Other:
+    """One figure of another model, or of people."""
+
+    name: str
+    value: float
+    source: str
+    group: tuple[str, ...] = ()
+    doubts: str = ""
+    people: bool = False
+
+
+def published_beside(pick: PublishedPick, groups: Sequence[Mapping[str, str]]) -> list[Other]:
+    """The published figures of every group; a figure in doubt is left out."""
+    if pick.reference not in references:
+        raise UnknownName("reference", pick.reference, references)
+    paper = references.build(pick.reference)
+    for column in (*pick.where, *pick.minus, *pick.by.values(), *([pick.over] if pick.over else ())):
+        if column not in paper.columns:
+            raise UnknownName(f"column of reference {pick.reference}", column, paper.columns)
+    cells = [one for one in paper.published() if not one.word and not one.doubts]
+    found = []
+    for group in groups or [{}]:
+        named = {own: pick.names.get(level, level) for own, level in group.items()}
+        wanted = {**pick.where, **{column: named[own] for own, column in pick.by.items() if own in named}}
+        for model in dict.fromkeys(one.model for one in cells):
+            of = [one for one in cells if one.model == model]
+            value = _value(pick, paper.columns, of, wanted)
+            if value is not None:
+                who = model or "mean of the paper's models"
+                found.append(Other(who, value * pick.scale, paper.citation, tuple(group.values())))
+    return found
+
+
+def _value(
+    pick: PublishedPick,
+    columns: Sequence[str],
+    cells: Sequence[Published],
+    wanted: Mapping[str, str | list[str]],
+) -> float | None:
+    first = _picked(columns, cells, wanted)
+    if not first:
+        return None
+    if pick.over:
+        place = columns.index(pick.over)
+        points = [(float(one.cell[place]), one.value) for one in first if _is_number(one.cell[place])]
+        return _slope(points, pick.log)
+    value = math.fsum(one.value for one in first) / len(first)
+    if not pick.minus:
+        return value
+    second = _picked(columns, cells, {**wanted, **pick.minus})
+    return value - math.fsum(one.value for one in second) / len(second) if second else None
+
+
+def _picked(
+    columns: Sequence[str], cells: Sequence[Published], wanted: Mapping[str, str | list[str]]
+) -> list[Published]:
+    """The cells that have these texts."""
+    return [
+        one
+        for one in cells
+        if all(
+            _plain(text) in _plain_all(wanted[name]) if name in wanted else True
+            for name, text in zip(columns, one.cell, strict=True)
+        )
+    ]
+
+
+def _plain(text: str) -> str:
+    return text.replace("-", "_").lower()
+
+
+def _plain_all(wanted: str | list[str]) -> set[str]:
+    return {_plain(text) for text in ([wanted] if isinstance(wanted, str) else wanted)}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _slope(points: Sequence[tuple[float, float]], log: object) -> float | None:
+    """The least-squares slope, as ``trend`` takes it."""
+    scaled = [(math.log1p(x) if log == "1+x" else math.log(x) if log else x, y) for x, y in points]
+    if len({x for x, _ in scaled}) < 2:
+        return None
+    middle = math.fsum(x for x, _ in scaled) / len(scaled)
+    square = math.fsum((x - middle) ** 2 for x, _ in scaled)
+    return math.fsum((x - middle) * y for x, y in scaled) / square

@@ -1,0 +1,188 @@
+"""`ostrom profile`: a battery sized to a budget, played and resumed, as pages; and batteries of one's own."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.cli.in_process import Call, caller
+
+from ostrom.models.providers import scripted
+from ostrom.studies.load import builtin_names, load_study
+from ostrom.studies.profiling.battery import PublishedPick, read_battery
+from ostrom.studies.profiling.published import published_beside
+
+STUDY = """\
+name: own
+game: prisoners_dilemma
+mechanism: {name: repetition, rounds: 2}
+agent: {style: direct, params: {max_tokens: 10}}
+types: {friend: cooperator, foe: defector}
+seating: versus
+"""
+FIGURES: list[dict[str, Any]] = [
+    {"name": "Exploited", "measure": "cooperation", "where": {"agent": "{model}", "opponents": "foe"},
+     "beside": [{"name": "people <b>", "value": 0.4, "source": "A (2000)"}]},
+    {"name": "Reciprocity", "measure": "cooperation", "where": {"agent": "{model}"},
+     "contrast": "opponents=friend-foe"},
+    {"name": "Nothing", "measure": "cooperation", "where": {"agent": "nobody"}},
+    {"name": "Groups", "measure": "cooperation", "where": {"agent": "{model}"}, "by": ["opponents"],
+     "published": {"reference": "coopeval", "by": {"opponents": "mechanism"}, "names": {"foe": "NoMechanism"},
+                   "where": {"game": "prisoners_dilemma", "setting": "", "measure": "cooperative_action_rate_pct"},
+                   "scale": 0.01}},
+]  # fmt: skip
+PART = {"name": "one", "title": "One <i>", "study": "own.yaml", "least": 2, "most": 4, "figures": FIGURES}
+SMALL = {"smoke": {"set": ["mechanism.rounds=1"], "most": 2}}
+BATTERY: dict[str, Any] = {
+    "name": "mine",
+    "title": "Mine",
+    "parts": [
+        PART,
+        {
+            **PART,
+            "name": "two",
+            "title": "Two",
+            "presets": {"smoke": {"set": ["mechanism.rounds=1"], "most": 2}},
+        },
+    ],
+}
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
+    (tmp_path / "own.yaml").write_text(STUDY)
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(BATTERY, sort_keys=False))
+    for name in ("kind", "mixed"):
+        scripted.register(name, partial(_answer, name))
+    return caller(monkeypatch, tmp_path)
+
+
+def _answer(name: str, request: Any) -> str:
+    """One model always takes the first label that it is offered, the other one that depends on the prompt."""
+    labels = sorted(set(re.findall(r"\[(\w+)\]", request.messages[-1].content)))
+    return f"[{labels[0 if name == 'kind' else len(request.messages[-1].content) % len(labels)]}]"
+
+
+def profiled(call: Call, *more: str, code: int = 0) -> dict[str, Any]:
+    done = call("profile", "--model", "scripted/kind", "--battery", "mine.yaml", "--json", *more)
+    assert done.code == code, done.err
+    found: dict[str, Any] = json.loads(done.out)
+    return found
+
+
+def test_every_part_is_played_and_every_figure_has_an_interval_or_a_reason(call: Call) -> None:
+    found = profiled(call, "--model", "scripted/mixed", "--out", "p")
+    assert found["seeds"] == {"one": 4, "two": 4} and len(found["pages"]) == 3
+    for profile in found["profiles"]:
+        exploited, reciprocity, nothing, groups = profile["figures"][:4]
+        assert profile["complete"] and profile["calls"] == 2 * 4 * 2 * 2
+        assert exploited["estimates"][0]["low"] is not None and exploited["beside"][0]["name"] == "people <b>"
+        assert reciprocity["estimates"][0]["opponents"] == "friend - foe"
+        assert not nothing["estimates"] and "no level 'nobody'" in nothing["error"]
+        assert [one["opponents"] for one in groups["estimates"]] == ["friend", "foe"]
+        assert any(one["name"] == "Claude" and one["group"] == ["foe"] for one in groups["beside"])
+        page = Path(profile["page"]).read_text()
+        assert "One &lt;i&gt;" in page and "people &lt;b&gt;" in page and "<b>" not in page
+        assert "../index.html" in page
+    both = Path("p/index.html").read_text()
+    assert "2 models side by side" in both and "scripted/mixed" in both
+
+
+def test_the_same_command_goes_on_and_pays_nothing_again(call: Call) -> None:
+    first = profiled(call, "--out", "p")
+    before = {path: path.read_bytes() for path in Path("p").rglob("journal.db")}
+    assert profiled(call, "--out", "p")["profiles"] == first["profiles"]
+    assert {path: path.read_bytes() for path in Path("p").rglob("journal.db")} == before
+    other = call(
+        "profile", "--model", "scripted/kind", "--battery", "mine.yaml", "--out", "p", "--preset", "smoke"
+    )
+    assert other.code == 1 and "another battery or preset" in other.err
+
+
+def test_a_budget_makes_parts_smaller_then_leaves_the_last_ones_out(call: Call) -> None:
+    Path("prices.yaml").write_text("openai/gpt-4o-mini: {input: 1000, output: 1000}\n")
+    base = (
+        "profile",
+        "--model",
+        "openai/gpt-4o-mini",
+        "--battery",
+        "mine.yaml",
+        "--prices",
+        "prices.yaml",
+        "--dry-run",
+    )
+
+    def seeds(budget: str) -> dict[str, Any]:
+        found = json.loads(call(*base, "--json", "--budget-usd", budget).out)
+        assert found["usd"] <= float(budget)
+        return {row["part"]: row["seeds"] for row in found["parts"]}
+
+    whole = json.loads(call(*base, "--json", "--budget-usd", "1000").out)["usd"]
+    assert seeds("1000") == {"one": 4, "two": 4}
+    assert seeds(str(whole * 0.8)) == {"one": 3, "two": 3}
+    assert seeds(str(whole * 0.4)) == {"one": 3, "two": 0}
+    assert call(*base, "--budget-usd", str(whole / 100)).code == 2
+    refused = call(*base)
+    assert refused.code == 2 and "say with --budget-usd" in refused.err
+
+
+def test_the_standard_battery_is_sound_at_every_preset() -> None:
+    battery, _ = read_battery("standard")
+    assert {"memory", "games", "framing", "scripts", "prediction", "mechanisms", "personas"} <= {
+        p.name for p in battery.parts
+    }
+    for part in battery.parts:
+        assert part.study in builtin_names()
+        for how in (part, *part.presets.values()):
+            load_study(part.study, preset=how.preset, changes=how.set, models=["scripted/kind"], seeds=1)
+        for figure in part.figures:
+            assert figure.part.name
+            if figure.published is not None and not figure.published.by:
+                assert published_beside(figure.published, []), figure.name
+
+
+def test_published_slopes_and_differences_are_computed_from_the_printed_cells() -> None:
+    pick = {"reference": "memory_curse", "scale": 0.01,
+            "where": {"condition": "reasoning", "game": "prisoners_dilemma", "measure": "cooperation_rate", "real": "",
+                      "player": "", "history": "80"}}  # fmt: skip
+    one = {o.name: o.value for o in published_beside(PublishedPick(**pick), [])}
+    less = {o.name: o.value for o in published_beside(PublishedPick(**pick, minus={"history": "2"}), [])}
+    pick["where"] = {**pick["where"], "history": "2"}  # type: ignore[dict-item]
+    two = {o.name: o.value for o in published_beside(PublishedPick(**pick), [])}
+    assert less and all(less[name] == pytest.approx(one[name] - two[name]) for name in less)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"parts": []}, "parts: "),
+        ({"parts": [{**PART, "least": 9}]}, "least must not be more than most"),
+        ({"parts": [{**PART, "study": "nothing"}]}, "nothing"),
+        ({"parts": [PART, PART]}, "two parts have the name"),
+        (
+            {"parts": [{**PART, "figures": [{"name": "a", "measure": "cooperatoin"}]}]},
+            "did you mean cooperation",
+        ),
+        ({"parts": [{**PART, "figurs": []}]}, "did you mean 'figures'?"),
+    ],
+)
+def test_a_wrong_battery_is_one_line(call: Call, change: dict[str, Any], words: str) -> None:
+    Path("mine.yaml").write_text(yaml.safe_dump({**BATTERY, **change}))
+    done = call("profile", "--model", "scripted/kind", "--battery", "mine.yaml", "--dry-run", "--json")
+    assert done.code == 2 and not done.out and done.err.count("\n") == 1, done
+    assert words in done.err, done.err
+
+
+def test_wrong_use_is_one_line(call: Call) -> None:
+    for arguments, words in (
+        (("--battery", "nothing"), "battery"),
+        (("--battery", "mine.yaml", "--preset", "smok"), "did you mean smoke"),
+        (("--battery", "mine.yaml", "--model", "scripted/kind"), "named twice"),
+    ):
+        done = call("profile", "--model", "scripted/kind", *arguments)
+        assert done.code == 2 and words in done.err and done.err.count("\n") == 1, done
