@@ -102,6 +102,7 @@ def test_every_command_of_a_page_exists_its_studies_are_valid_and_its_python_run
             known = {flag for p in command.params for flag in (*p.opts, *p.secondary_opts)} | {"--help", "-h"}
             if hasattr(command, "commands"):
                 inner = [word for word in words[1:] if word in command.commands]
+                inner = inner or [name for name in (getattr(command, "default", None),) if name]
                 assert inner or "--help" in words, f"{path.name}: {line}"
                 known |= {f for p in command.commands[inner[0]].params for f in (*p.opts, *p.secondary_opts)}
             for word in words[1:]:

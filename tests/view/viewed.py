@@ -46,7 +46,7 @@ class Viewed:
     def page(self, path: str, **headers: str) -> str:
         """A page that must be there."""
         status, text, _ = self.ask(path, "GET", None, **headers)
-        assert status == 200, (status, text)
+        assert status == 200, (status, text, self.said)
         return text
 
 
@@ -74,3 +74,4 @@ def viewed(runs: Path, password: str | None = None) -> Iterator[Viewed]:
         loops[0].call_soon_threadsafe(tasks[0].cancel)
         thread.join(30)
         listening.close()
+        assert not thread.is_alive(), "the viewer did not end"

@@ -19,9 +19,11 @@ EVERY = 5.0
 class ViewGroup(TyperGroup):
     """`ostrom view bundle ...` is a command; whatever else follows `ostrom view` is for `ostrom view pages`."""
 
+    default = "pages"
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Put the command's name where none is given."""
-        return super().parse_args(ctx, args if args and args[0] in self.commands else ["pages", *args])
+        return super().parse_args(ctx, args if args and args[0] in self.commands else [self.default, *args])
 
 
 def bundle(

@@ -70,9 +70,9 @@
     if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
   });
   // After another decision was put in: the list shows where we are, and a screen reader hears it.
-  document.addEventListener("htmx:afterSwap", (event) => {
+  document.addEventListener("htmx:afterSwap", () => {
     const shown = one("#decision");
-    if (!shown || event.detail.target.id !== "decision") return;
+    if (!shown) return;
     all(".rounds [data-place]").forEach((link) => {
       if (link.dataset.place === shown.dataset.place) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");

@@ -13,7 +13,7 @@ from ostrom.engine.journal import connect_read_only
 from ostrom.errors import UsageError
 from ostrom.studies.run import Run
 from ostrom.web.view.lexicon import marked
-from ostrom.web.view.said import calls_of, piece_of, tries_of
+from ostrom.web.view.said import CallTry, calls_of, piece_of, tries_of
 from ostrom.web.view.viewer import Routes, Viewer
 
 SHOWN = (
@@ -83,7 +83,15 @@ def decision_of(run: Run, match: dict[str, Any], step: int, player: int) -> dict
         "up": (own[mine - 1], player) if mine else None,
         "down": (own[mine + 1], player) if mine + 1 < len(own) else None,
         "agent": match["players"][player - 1]["agent"],
+        "changed": any(kind == "new" for t in tries for m in t.messages for _, kind in m.marks),
+        "groups": sorted(_groups(tries)),
     }  # fmt: skip
+
+
+def _groups(tries: list[CallTry]) -> set[str]:
+    """The groups of words that occur in what was said."""
+    texts = [one.texts[name].text for one in tries for name in ("reply", "reasoning") if name in one.texts]
+    return {group for text in texts for _, group in marked(text) if group}
 
 
 def command_of(viewer: Viewer, name: str, number: int, decision: dict[str, Any] | None) -> str:

@@ -32,7 +32,7 @@ def environment() -> jinja2.Environment:
     )  # fmt: skip
     made.filters.update(
         number=number, pretty=pretty, short=shortened, duration=duration, size=size, money=money, spark=spark,
-        compact=compact, address=address, lanes=lanes, model=model, levels=levels,
+        compact=compact, address=address, lanes=lanes, model=model, levels=levels, asked_as=asked_as,
     )  # fmt: skip
     made.globals.update(version=__version__, query=query, without=without)
     return made
@@ -79,11 +79,13 @@ def without(values: Any, names: Any) -> str:
 def duration(seconds: float | None) -> str:
     """Time as people say it.
 
-    >>> duration(75), duration(4000), duration(200_000), duration(0.26), duration(None)
-    ('1 min 15 s', '1 h 06 min', '2 d 7 h', '0.26 s', '–')
+    >>> duration(75), duration(4000), duration(200_000), duration(0.26), duration(None), duration(2e-5)
+    ('1 min 15 s', '1 h 06 min', '2 d 7 h', '0.26 s', '–', 'under 0.01 s')
     """
     if seconds is None:
         return "–"
+    if seconds < 0.01:
+        return "under 0.01 s"
     if seconds < 10:
         return f"{seconds:.2g} s"
     whole = int(seconds)
@@ -130,6 +132,18 @@ def model(name: Any) -> str:
     'llama-8b'
     """
     return labels([name], 44)[name]
+
+
+def asked_as(part: str) -> str:
+    """What a call was for, where it was not the decision itself at once.
+
+    >>> asked_as("try0"), asked_as("try1"), asked_as("predict.try0"), asked_as("")
+    ('', 'asked again, ', 'predict, ', '')
+    """
+    name, _, again = part.rpartition("try")
+    words = [name.rstrip(".").replace("_", " ") or ("" if again else part)]
+    words.append("asked again" if again.isdigit() and int(again) else "")
+    return "".join(f"{word}, " for word in words if word)
 
 
 def money(usd: float | None) -> str:

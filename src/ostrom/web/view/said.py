@@ -20,6 +20,8 @@ MOST_PACKAGE = 64 << 20
 """Bytes that a package of prompts may have when it is unpacked."""
 MOST_LINES = 400
 """Lines that are compared one by one; where more differ, all of them count as changed."""
+AROUND, LEAST_FOLD = 2, 5
+"""Lines that stay visible around a change, and how many must be left to be folded."""
 TEXTS = ("reply", "reasoning", "error", "logprobs")
 FACTS = (
     "id step player part try at model params reasoning_kind finish tokens_in tokens_out tokens_cached "
@@ -59,11 +61,11 @@ def _column(name: str) -> str:
 
 @dataclass(frozen=True)
 class SentMessage:
-    """A message of a prompt; ``marks`` are its parts, each with whether it is new since the last prompt."""
+    """A message of a prompt; ``marks`` are its parts: new since the last prompt, the same, or folded away."""
 
     role: str
     content: Excerpt
-    marks: list[tuple[str, bool]] = field(default_factory=list)
+    marks: list[tuple[str, str]] = field(default_factory=list)
     gone: int = 0
     """Lines of the last prompt that are no longer there."""
 
@@ -167,11 +169,11 @@ def _marked(messages: list[list[str]], last: list[list[str]] | None) -> list[Sen
         shown = piece(raw[:CUT], 0, len(raw))
         old = last[i][1][:CUT] if last is not None and i < len(last) and last[i][0] == role else None
         if last is None:
-            made.append(SentMessage(role, shown, [(shown.text, False)]))
+            made.append(SentMessage(role, shown, [(shown.text, "same")]))
         elif old is None:
-            made.append(SentMessage(role, shown, [(shown.text, True)]))
+            made.append(SentMessage(role, shown, [(shown.text, "new")]))
         else:
-            marks = list(changes(old, shown.text))
+            marks = folded(list(changes(old, shown.text)))
             made.append(SentMessage(role, shown, marks, _gone(old, shown.text)))
     return made
 
@@ -189,6 +191,25 @@ def changes(old: str, new: str) -> Iterator[tuple[str, bool]]:
         elif text:
             joined.append([text, fresh])
     yield from ((text, fresh) for text, fresh in joined)
+
+
+def folded(parts: list[tuple[str, bool]]) -> list[tuple[str, str]]:
+    """Parts of a prompt, with long stretches that did not change folded but for the lines around what did.
+
+    >>> [kind for _, kind in folded([("a\\n" * 20, False), ("b", True)])]
+    ['fold', 'same', 'new']
+    """
+    made: list[tuple[str, str]] = []
+    for i, (text, fresh) in enumerate(parts):
+        lines = text.splitlines(keepends=True)
+        first, last = (AROUND if i else 0), (AROUND if i + 1 < len(parts) else 0)
+        if fresh or len(lines) < first + last + LEAST_FOLD:
+            made.append((text, "new" if fresh else "same"))
+            continue
+        made.append(("".join(lines[:first]), "same"))
+        made.append(("".join(lines[first : len(lines) - last]), "fold"))
+        made.append(("".join(lines[len(lines) - last :]), "same"))
+    return [part for part in made if part[0]]
 
 
 def _line_changes(old: list[str], new: list[str]) -> Iterator[tuple[str, bool]]:

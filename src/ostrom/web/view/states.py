@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,10 @@ WINDOW = 120.0
 POINTS = 48
 SHARE = 50
 """A count that takes so long is not repeated before so many times its duration has passed."""
+SAMPLE = 50
+"""Matches from which the number of decisions of a study is taken."""
+ENOUGH = 5
+"""Matches that must have ended lately for their pace to be the pace of the run."""
 RECENT = 600.0
 """Seconds of progress from which the time left is taken."""
 
@@ -57,9 +62,11 @@ class RunStatus:
     budget_usd: float | None = None
     budget_calls: int | None = None
     budget_tokens: int | None = None
+    most_decisions: float = 0.0
+    """How many decisions the study has at the most, from a sample of its matches."""
     left: float | None = None
     """Seconds until it is done, at the pace of the last minutes."""
-    spark: tuple[int, ...] = ()
+    spark: tuple[float, ...] = ()
     """Calls in flight over the last two minutes of play."""
     bytes: int = 0
     counting: bool = True
@@ -103,11 +110,14 @@ class RunGauge:
 
     def _described(self) -> RunStatus:
         with open_run(self.folder.path, checked=False) as run:
-            study, budget = run.manifest["study"], run.plan.budget
+            study, budget, planned = run.manifest["study"], run.plan.budget, len(run.plan)
+            sample = [run.plan.unit(i) for i in range(0, planned, max(1, planned // SAMPLE))]
+            most = [unit.mechanism.most_decisions(unit.game) for unit in sample]
             return RunStatus(
                 self.folder.path.name, study=str(study.get("name") or ""), title=str(study.get("title") or ""),
-                created=str(run.manifest.get("created") or ""), planned=len(run.plan), budget_usd=budget.usd,
+                created=str(run.manifest.get("created") or ""), planned=planned, budget_usd=budget.usd,
                 budget_calls=budget.calls, budget_tokens=budget.tokens,
+                most_decisions=planned * sum(most) / len(most) if most else 0.0,
             )  # fmt: skip
 
     def _counted_now(self, playing: bool) -> RunStatus:
@@ -167,10 +177,14 @@ class RunGauge:
         return more / seconds if seconds > 1 else None
 
     def _left(self, missing: int) -> float | None:
-        now, done, _ = self._pace[-1]
+        """By the matches that ended lately; where few did, by the decisions that a study has at the most."""
+        now, done, decisions = self._pace[-1]
         first = next(one for one in self._pace if one[0] >= now - RECENT)
-        ended = done - first[1]
-        return (now - first[0]) / ended * missing if ended > 0 and missing >= 0 else None
+        ended, taken = done - first[1], decisions - first[2]
+        if ended >= ENOUGH:
+            return (now - first[0]) / ended * max(missing, 0)
+        more = self.status.most_decisions - decisions
+        return (now - first[0]) / taken * more if taken > 0 and more > 0 else None
 
 
 _FILES = (MANIFEST, "journal.db", "journal.db-wal", "journal.db.tally")
@@ -197,27 +211,24 @@ def _decisions(connection: sqlite3.Connection) -> int:
     return int(answered + 2 * rounds)
 
 
-def in_flight(calls: Any, now: float | None) -> tuple[int, ...]:
-    """How many of these calls (begin, seconds) were under way at each of some moments up to now, or to the last end.
+def in_flight(calls: Iterable[tuple[float, float | None]], now: float | None) -> tuple[float, ...]:
+    """How many of these calls (begin, seconds) were under way, on average over short spans, up to now or the last end.
 
-    >>> in_flight([(0.0, 60.0), (30.0, 60.0)], 90.0)[::12]
-    (0, 1, 2, 1)
+    >>> in_flight([(0.0, 60.0), (30.0, 60.0), (30.0, 1.25)], 90.0)[11::12]
+    (0.0, 1.0, 2.0, 1.0)
+    >>> in_flight([(0.0, 60.0), (30.0, 60.0), (30.0, 1.25)], 90.0)[24]
+    2.5
     """
     spans = [(begin, begin + (seconds or 0.0)) for begin, seconds in calls]
     if not spans:
         return ()
     end = now if now is not None else max(last for _, last in spans)
-    step = WINDOW / POINTS
-    moments = [end - WINDOW + step * (i + 0.5) for i in range(POINTS)]
-    counts = [0] * (POINTS + 1)
+    step, start = WINDOW / POINTS, end - WINDOW
+    busy = [0.0] * POINTS
     for first, last in spans:
-        low, high = (
-            int((moment - moments[0]) / step + 1) if moment > moments[0] else 0 for moment in (first, last)
-        )
-        counts[min(max(low, 0), POINTS)] += 1
-        counts[min(max(high, 0), POINTS)] -= 1
-    total, made = 0, []
-    for change in counts[:POINTS]:
-        total += change
-        made.append(total)
-    return tuple(made)
+        low, high = max(first, start), min(last, end)
+        if low >= high:
+            continue
+        for i in range(int((low - start) / step), min(int((high - start) / step), POINTS - 1) + 1):
+            busy[i] += max(0.0, min(high, start + step * (i + 1)) - max(low, start + step * i))
+    return tuple(round(seconds / step, 2) for seconds in busy)

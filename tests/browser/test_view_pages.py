@@ -1,0 +1,154 @@
+"""The viewer in a real browser: five clicks to the words, keys, live rows, hostile replies, everyone can read it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.browser.conftest import Axe, Page, Visit, apart, sideways
+from tests.view.runs import said, talk
+from tests.view.test_pages import hostile
+from tests.view.viewed import Viewed, viewed
+
+from ostrom.models.base import Reply, Request, Usage
+from ostrom.web.view.indexing import update
+
+WORDS = ("We should be fair, trust pays in the long term.", "They betrayed me before; I fear the risk.")
+
+
+def chatty(request: Request) -> Reply:
+    """Two voices, one of which defects in the end."""
+    text = "".join(message.content for message in request.messages)
+    late = "R3:" in text
+    return Reply(f"{WORDS[late]}\n[{'A1' if late else 'A0'}]", WORDS[not late], "raw", usage=Usage(420, 35))
+
+
+def played(runs: Path) -> None:
+    folder = talk(
+        runs, chatty, name="memory", rounds=6, seeds=3, title="Memory and cooperation",
+        vary={"game": ["prisoners_dilemma", "stag_hunt"], "agent.memory": ["window:1", "full"]},
+        types={"anna": {"model": "scripted/anna", "style": "reasoned"}, "tft": "tit_for_tat"},
+    )  # fmt: skip
+    update(folder)
+    talk(runs, hostile, name="hostile", title="<script>document.title = 'owned'</script>")
+    talk(runs, name="cut", budget={"calls": 3})
+
+
+@pytest.fixture(scope="module")
+def server(browser: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewed]:
+    runs = tmp_path_factory.mktemp("view") / "runs"
+    apart(played, runs)
+    with viewed(runs) as made:
+        yield made
+
+
+PAGES = {
+    "runs": "/",
+    "run": "/run/memory",
+    "matches": "/run/memory/matches?sort=cooperation",
+    "match": "/run/memory/match/1?step=3&player=1",
+    "trouble": "/run/nobody",
+}
+
+
+def settled(page: Page) -> None:
+    """Wait for what comes after the page: figures and the chart."""
+    page.wait_for_timeout(200)
+    while (
+        page.locator(".waiting, [hx-trigger=load]:not(#heat)").count()
+        or page.get_by_text("Computing.").count()
+    ):
+        page.wait_for_timeout(200)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_fits_and_can_be_read_by_everyone(
+    server: Viewed, visit: Visit, screenshots: Path, axe: Axe, name: str, width: int, scheme: str
+) -> None:
+    page = visit(server.base + PAGES[name], width=width, scheme=scheme)
+    page.set_default_timeout(90_000)
+    settled(page)
+    page.screenshot(path=screenshots / f"view-{name}-{width}-{scheme}.png", full_page=True)
+    assert sideways(page) == 0
+    assert axe(page) == []
+
+
+def test_from_the_list_to_the_words_behind_a_number_in_four_clicks(server: Viewed, visit: Visit) -> None:
+    page = visit(server.base)
+    page.set_default_timeout(90_000)
+    page.get_by_role("link", name="memory", exact=True).click()
+    page.locator("table.heat td a").first.click()
+    page.locator("table.matches a.row").first.click()
+    page.locator(".rounds a.move").nth(4).click()
+    page.locator("#decision[data-place='2.1'] .reply").first.wait_for()
+    assert page.url.endswith("step=2&player=1") and "Round" in page.locator("#decision h2").inner_text()
+    page.reload()  # a permanent link shows the same
+    assert page.locator(".rounds [aria-current]").count() == 1
+
+
+def test_a_match_is_walked_by_keys(server: Viewed, visit: Visit) -> None:
+    page = visit(server.base + "/run/memory/match/1?step=0&player=1")
+
+    def at(place: str) -> None:
+        page.locator(f"#decision[data-place='{place}']").wait_for()
+
+    for key, place in (("j", "0.2"), ("j", "1.1"), ("k", "0.2"), ("ArrowDown", "1.2"), ("ArrowLeft", "1.1"),
+                       ("ArrowRight", "1.2"), ("ArrowUp", "0.2")):  # fmt: skip
+        page.keyboard.press(key)
+        at(place)
+    assert page.url.endswith("step=0&player=2")
+    page.go_back()
+    at("1.2")
+    page.keyboard.press("?")
+    page.locator("dialog[open]").wait_for()
+    page.keyboard.press("Escape")
+    page.goto(server.base)
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.className") == "row"
+
+
+def test_what_changed_is_marked_and_the_rest_is_folded(server: Viewed, visit: Visit) -> None:
+    page = visit(server.base + "/run/memory/match/1?step=3&player=1")
+    assert "round 4" in page.locator(".said.user .words").first.inner_text()
+    assert page.locator("ins").count() >= 2
+    fold = page.locator("details.fold").first
+    hidden = fold.locator("span")
+    assert not hidden.is_visible()
+    fold.locator("summary").click()
+    assert hidden.is_visible()
+    assert page.locator("mark.g-paranoia").count() + page.locator("mark.g-normative").count() > 0
+
+
+def test_hostile_replies_are_shown_and_do_nothing(server: Viewed, visit: Visit) -> None:
+    page = visit(server.base + "/run/hostile/match/0?step=0&player=1")
+    page.on("dialog", lambda dialog: pytest.fail(f"a reply opened a dialog: {dialog.message}"))
+    assert "<script>alert(1)</script>" in page.locator(".said.reply").inner_text()
+    assert page.title().startswith("Match 0")
+    page.locator(".said.reply a.more").first.click()
+    page.locator(".said.reply .piece").first.wait_for()
+    page.goto(server.base)
+    assert "owned" not in page.title() and "document.title" in page.locator("table.runs").inner_text()
+
+
+def test_a_row_follows_its_run_while_it_is_played(visit: Visit, tmp_path: Path) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def waits(request: Request) -> Reply:
+        begun.set()
+        assert go.wait(90)
+        return said(request)
+
+    player = threading.Thread(target=talk, args=(tmp_path, waits))
+    player.start()
+    assert begun.wait(30)
+    with viewed(tmp_path) as server:
+        page = visit(server.base)
+        page.locator(".state.running").wait_for()
+        go.set()
+        page.locator(".state.finished").wait_for(timeout=60_000)
+        player.join()
+        page.goto("about:blank")

@@ -1,0 +1,78 @@
+"""A run that is played while somebody watches: its row changes by itself, and nothing is written to its journal."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import threading
+from collections.abc import Generator
+from pathlib import Path
+
+from tests.view.runs import said, talk
+from tests.view.viewed import Viewed, viewed
+
+from ostrom.models.base import Reply, Request
+
+
+def news(server: Viewed, path: str = "/events") -> Generator[dict[str, str], None, None]:
+    """What the stream says, until the connection is closed."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    connection.request("GET", path)
+    reply = connection.getresponse()
+    assert reply.status == 200 and reply.getheader("content-type", "").startswith("text/event-stream")
+    kind = ""
+    try:
+        while line := reply.readline().decode():
+            if line.startswith("event: "):
+                kind = line[7:].strip()
+            elif line.startswith("data: ") and kind == "cells":
+                yield json.loads(line[6:])
+    finally:
+        connection.close()
+
+
+def test_a_row_follows_its_run_from_running_to_finished(tmp_path: Path) -> None:
+    begun, go = threading.Event(), threading.Event()
+
+    def waits(request: Request) -> Reply:
+        begun.set()
+        assert go.wait(60)
+        return said(request)
+
+    talk(tmp_path, name="before")
+    player = threading.Thread(target=talk, args=(tmp_path, waits))
+    player.start()
+    assert begun.wait(30)
+    with viewed(tmp_path) as server:
+        page = server.page("/")
+        assert 'class="state running"' in page and 'class="state finished"' in page
+        seen, stream = list[str](), news(server)
+        for told in stream:
+            if told["run"] != "talk":
+                continue
+            seen.append("running" if 'class="state running"' in told["html"] else "other")
+            go.set()
+            if 'class="state finished"' in told["html"]:
+                break
+        assert seen[-1] == "other"
+        player.join()
+    stream.close()  # the server ended although the stream was open
+
+
+def test_looking_changes_no_byte_of_a_journal(tmp_path: Path) -> None:
+    folder = talk(tmp_path)
+    kept = [folder / name for name in ("journal.db", "journal.db.tally", "run.json")]
+    before = [hashlib.sha256(path.read_bytes()).hexdigest() for path in kept]
+    with viewed(tmp_path) as server:
+        for path in ("/", "/run/talk", "/run/talk/matches", "/run/talk/match/1?step=1&player=1"):
+            server.page(path)
+    assert [hashlib.sha256(path.read_bytes()).hexdigest() for path in kept] == before
+
+
+def test_a_run_that_was_cut_short_is_interrupted(tmp_path: Path) -> None:
+    talk(tmp_path, budget={"calls": 3})
+    with viewed(tmp_path / "talk") as server:  # a single run may be named as well
+        page = server.page("/")
+        assert 'class="state interrupted"' in page and "3 of 3 calls" in page
+        assert 'aria-label="Calls against budget"' in page
