@@ -8,6 +8,7 @@ from typing import Any
 from ostrom.analysis.measure import Measure
 from ostrom.analysis.rundata import RunData
 from ostrom.analysis.societies import gini
+from ostrom.games.function import FunctionGame
 
 
 def _values(data: RunData) -> Iterable[Mapping[str, Any]]:
@@ -18,7 +19,9 @@ def _values(data: RunData) -> Iterable[Mapping[str, Any]]:
         scores.setdefault(row["match"], []).append(row["score"])
     rows = []
     for match, earned in scores.items():
-        least = min(float(data.game(match).payoffs.min()), *earned)
+        game = data.game(match)
+        lowest = 0.0 if isinstance(game, FunctionGame) else float(game.payoffs.min())
+        least = min(lowest, *earned)
         rows.append({"match": match, "value": gini(score - least for score in earned)})
     return rows
 
@@ -28,8 +31,9 @@ MEASURE = Measure(
     title="Inequality of scores",
     scale="share",
     definition=(
-        "The Gini coefficient of the scores of a match's players, each counted from the lowest payoff of the game: 0 "
-        "where all earn the same. Matches in which nobody earns more than that have no value."
+        "The Gini coefficient of the scores of a match's players, each counted from the lowest payoff of the game, or "
+        "from 0 where payoffs follow from a rule: 0 where all earn the same. Matches in which nobody earns more than "
+        "that have no value."
     ),
     needs=("matches.score",),
     values=_values,

@@ -32,12 +32,13 @@ def build(pie: Any = 100, discount: Any = 0.9, offers: Any = 6, step: Any = 1) -
         rejected: list[dict[str, Any]] = []
         for k in range(1, times + 1):
             proposer = (k - 1) % 2
-            told = {"turn": k, "left": times - k, "worth": whole_pie * d ** (k - 1), "rejected": rejected}
+            worth = whole_pie * d ** (k - 1)
+            told = {"turn": k, "left": times - k, "worth": worth, "rejected": rejected}
             (offer,) = yield [Due(proposer, "offer", parts, told)]
             (reply,) = yield [Due(1 - proposer, "reply", ("accept", "reject"), {**told, "offer": offer})]
             if reply == "accept":
                 given = float(offer) * d ** (k - 1)
-                shares = (told["worth"] - given, given) if proposer == 0 else (given, told["worth"] - given)
+                shares = (worth - given, given) if proposer == 0 else (given, worth - given)
                 return End(shares, {"agreed": k})
             rejected = [*rejected, {"seat": proposer, "offer": offer}]
         return End((0.0, 0.0), {"agreed": None})

@@ -1,0 +1,157 @@
+"""Studies with games by a rule, end to end: tables, models that must be asked again, memories, branches, kills."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.replications.killing import calm_and_killed
+
+from ostrom.errors import StudyError
+from ostrom.lab import open_run as open_lab_run
+from ostrom.models.base import Request
+from ostrom.models.providers.scripted import register
+from ostrom.studies.load import validate
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import open_run, play
+from ostrom.studies.schema import StudyFile
+
+REPEATED = {"name": "repetition", "rounds": 3}
+
+
+def study(game: Any, mechanism: Any = "none", **more: Any) -> StudyFile:
+    return validate(StudyFile, {"name": "run", "game": game, "mechanism": mechanism, **more}, "test")
+
+
+def decisions(folder: Path) -> Iterator[dict[str, Any]]:
+    with open_run(folder) as run:
+        yield from run.rows.decisions()
+
+
+def test_a_study_of_ten_seats_with_101_amounts_has_its_columns(tmp_path: Path) -> None:
+    game = {"name": "public_goods_amounts", "n": 10, "endowment": 100}
+    types = {"conditional": {"strategy": "conditional_cooperator"}, "even": {"strategy": "random"}}
+    assert play(study(game, REPEATED, types=types, seating="self"), runs=tmp_path).complete
+    rows = list(decisions(tmp_path / "run"))
+    assert len(rows) == 2 * 3 * 10
+    row = rows[0]
+    assert (row["stage"], row["amount"], row["action"], row["least"], row["most"]) == (
+        "contribute",
+        50,
+        "50",
+        0,
+        100,
+    )
+    assert (row["theory"], row["as_theory"], row["cooperative"], row["payoff"]) == (0, False, False, 130)
+    assert open_lab_run(tmp_path / "run").estimate("gini") is not None
+
+
+def test_a_payoff_stands_at_the_last_move_of_a_player_in_a_round(tmp_path: Path) -> None:
+    hard = {"strategy": {"name": "constant", "action": {"offer": 10, "reply": "reject"}}}
+    fair = {"strategy": {"name": "threshold", "least": 50, "names": 40}}
+    made = study({"name": "alternating_offers", "offers": 3}, REPEATED, agent=hard, seats={2: fair})
+    assert play(made, runs=tmp_path).complete
+    first = [r for r in decisions(tmp_path / "run") if r["round"] == 1]
+    assert [(r["player"], r["stage"], r["payoff"]) for r in first] == [
+        (1, "offer", None), (2, "reply", None), (2, "offer", None), (1, "reply", None),
+        (1, "offer", 0), (2, "reply", 0),
+    ]  # fmt: skip
+    assert first[1]["as_theory"] is False  # theory accepts 10: waiting is worth 9
+
+
+def test_a_model_that_is_not_plain_is_asked_again_and_counted(tmp_path: Path) -> None:
+    said: list[str] = []
+
+    def reply(request: Request) -> str:
+        said.append(request.messages[-1].content)
+        if "accept or reject" in said[-1]:
+            return "[accept]"
+        return "about 40" if len(request.messages) == 1 else "[40]"
+
+    register("vague", reply)
+    agent = {"model": "scripted/vague", "style": "direct", "memory": "window:1"}
+    assert play(study("ultimatum", REPEATED, agent=agent), runs=tmp_path).complete
+    rows = list(decisions(tmp_path / "run"))
+    assert [r["complaints"] for r in rows] == [1, 0] * 3 and [r["payoff"] for r in rows] == [60, 40] * 3
+    assert "the last line must be one number alone, from 0 to 100, found 'about 40'" in said[1]
+    assert "Round 2: you offered 40, Player 2 accepted; you received 60, Player 2 received 40" in said[-3]
+    assert not any("Your actions" in text or "A0" in text for text in said)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reply", "amount"),
+    [
+        ("explained", '{"action": 15, "rationale": "It is fair."}', 15),
+        ("mixture", '{"0": 0, "10": 0, "20": 100}', 20),
+    ],
+)
+def test_amounts_with_reasons_and_by_chances(tmp_path: Path, answer: str, reply: str, amount: int) -> None:
+    register("json", lambda request: reply)
+    agent = {"model": "scripted/json", "style": "direct", "answer": answer}
+    assert play(study("public_goods_amounts", agent=agent), runs=tmp_path).complete
+    assert {r["amount"] for r in decisions(tmp_path / "run")} == {amount}
+
+
+@pytest.mark.parametrize(
+    ("agent", "says"),
+    [
+        ({"framing": {"labels": "JF"}}, "labels has no meaning here"),
+        ({"framing": {"payoffs": "rows"}}, "payoffs has no meaning here"),
+        ({"style": "logprob"}, "needs a list of named actions"),
+    ],
+)
+def test_a_framing_about_named_actions_is_refused(agent: dict[str, Any], says: str) -> None:
+    with pytest.raises(StudyError, match=says):
+        StudyPlan(study("ultimatum", agent={"model": "scripted/vague", **agent}))
+
+
+def test_mechanisms_and_strategies_that_do_not_fit_are_refused_before_play() -> None:
+    with pytest.raises(StudyError, match="mechanism mediation: needs a table of payoffs"):
+        StudyPlan(study("ultimatum", "mediation", agent={"strategy": "random"}))
+    with pytest.raises(StudyError, match="not an option here"):
+        StudyPlan(study("dictator", agent={"strategy": "constant:200"}))
+
+
+PLAY = """
+import asyncio, sys
+from ostrom.models.providers.scripted import register
+from ostrom.streams import key_of
+from ostrom.studies.load import validate
+from ostrom.studies.run import play
+from ostrom.studies.schema import StudyFile
+
+async def reply(request):
+    await asyncio.sleep(0.002)
+    text = request.messages[-1].content
+    drawn = key_of(text + str(request.params.get("seed")))
+    if "accept or reject" in text:
+        return ("[accept]", "[reject]")[drawn % 2]
+    return f"[{drawn % (int(text.rpartition('to [')[2].partition(']')[0]) + 1)}]"
+
+register("any", reply)
+games = ["common_pool:3", "ultimatum", "dictator", "alternating_offers:offers=3", "second_price_auction:3"]
+study = {"name": "run", "seeds": 3, "game": "ultimatum", "mechanism": {"name": "repetition", "rounds": 4},
+         "vary": {"game": games},
+         "agent": {"model": "scripted/any", "style": "direct"}}
+sys.exit(0 if play(validate(StudyFile, study, "test"), runs=sys.argv[1]).complete else 1)
+"""
+
+
+def test_killed_and_resumed_the_tables_are_identical(tmp_path: Path) -> None:
+    calm, killed = calm_and_killed(PLAY, tmp_path, kills=4, growth=40_000)
+    for table in ("matches", "decisions"):
+        with open_run(calm) as one, open_run(killed) as two:
+            assert list(getattr(one.rows, table)()) == list(getattr(two.rows, table)())
+
+
+def test_a_branch_plays_on_from_the_stock_that_was_left(tmp_path: Path) -> None:
+    types = {"tenth": {"strategy": {"name": "proportional", "share": 0.15}}}
+    assert play(
+        study("common_pool", {"name": "repetition", "rounds": 5}, types=types), runs=tmp_path
+    ).complete
+    branch = open_lab_run(tmp_path / "run").branch(match=0, at=3, strategy="constant:1")
+    rows = list(decisions(branch.path))
+    assert [r["amount"] for r in rows if r["player"] == 1] == [15, 7, 1, 1, 1]
+    assert {r["most"] for r in rows if r["round"] == 3} == {30}
