@@ -16,6 +16,7 @@ from ostrom.engine.batching.pace import Pace
 from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.runner import Options, Result, Runner
 from ostrom.errors import RunError
+from ostrom.models.batches import BatchLimits
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 from ostrom.testing.batches import BatchFaults
@@ -160,3 +161,38 @@ def test_killed_at_the_moment_of_creation_it_finds_its_batch(small: Small, runs:
         assert result.complete
         assert len(server.batches.batches) == 2
         assert server.batches.stats()["billed"] == paid(runs / "small")
+
+
+PRICES = {"input": 1000, "output": 1000, "batch": 0.5}
+
+
+@pytest.mark.parametrize("budget", [{"calls": 7}, {"usd": 2.0}, {"tokens": 4000}], ids=str)
+def test_waves_keep_to_the_budget(small: Small, runs: Path, budget: dict[str, Any]) -> None:
+    with LoopbackServer() as server:
+        prices = {server.model: PRICES}
+        study = study_for(
+            "openai", server, small, seeds=4, agent={"style": "direct", "params": {"max_tokens": 60}}
+        )
+        study = study.model_copy(update={"budget": study.budget.model_copy(update=budget)})
+        result = play(study, runs=runs, options=batched(prices=prices))
+        tally = result.tally
+        assert not result.complete and "does not cover another call" in str(result.why)
+        spent = {"calls": tally.calls, "usd": tally.usd, "tokens": tally.tokens_in + tally.tokens_out}
+        ((of, most),) = budget.items()
+        assert 0.3 * most < spent[of] <= most
+        assert tally.usd == pytest.approx((tally.tokens_in + tally.tokens_out) * 1000 / 1e6 / 2)
+        assert server.batches.stats()["billed"] == paid(runs / "small") == tally.calls
+
+
+def test_a_large_wave_is_split_at_the_limits_of_the_service(
+    small: Small, runs: Path, wire: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("openai", "anthropic"):
+        monkeypatch.setattr(f"ostrom.models.{name}_batches.{CLASSES[name]}.limits", BatchLimits(5, 10**6))
+    with LoopbackServer() as server:
+        study = study_for(wire, server, small, vary={}, seeds=3, mechanism={"name": "none"})
+        assert play(study, runs=runs, options=batched()).complete
+        assert sorted(len(batch.requests) for batch in server.batches.batches.values()) == [2, 5, 5]
+
+
+CLASSES = {"openai": "OpenAIBatches", "anthropic": "AnthropicBatches"}

@@ -27,7 +27,6 @@ from ostrom.models.batches import (
     Wanted,
     count,
     identifier,
-    largest_results,
 )
 from ostrom.models.failures import make, message_in, one_line
 from ostrom.models.transport import Transport
@@ -96,7 +95,7 @@ class AnthropicBatches(BatchWire):
     async def results(self, found: BatchStatus, output: str) -> list[ResultLine]:
         """The lines of the results."""
         path = f"{self.root}/{output}/results"
-        return [_line(entry) for entry in await self.lines(path, largest_results(found.total))]
+        return [_line(entry) for entry in await self.lines(path, found.total)]
 
     def _status(self, document: dict[str, Any]) -> BatchStatus:
         how = document.get("processing_status")

@@ -21,8 +21,10 @@ from ostrom.models.transport import Transport
 
 LARGEST_RESULTS = 1 << 30
 """The most bytes of results that are read at once."""
-BATCH_TIMEOUT = 600.0
-"""Seconds that one exchange may take at least: files are large."""
+BATCH_TIMEOUT = 60.0
+"""Seconds that a small exchange may take at most: one that hangs is better tried again."""
+BYTES_A_SECOND, RESULTS_A_SECOND = 100_000, 100
+"""More time is given for large exchanges: for each byte sent, and for each result read."""
 PAGES, PER_PAGE = 100, 100
 """Bounds of a listing."""
 
@@ -163,7 +165,8 @@ class BatchWire:
     async def json(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         """One exchange of JSON objects."""
         payload = b"" if body is None else body if isinstance(body, bytes) else orjson.dumps(body)
-        response = await self.transport.exchange(Route(method, path), payload)
+        more_time = len(payload) / BYTES_A_SECOND
+        response = await self.transport.exchange(Route(method, path), payload, more_time=more_time)
         try:
             document = orjson.loads(response.body)
         except orjson.JSONDecodeError:
@@ -191,9 +194,12 @@ class BatchWire:
                 found.append(status(entry))
         return found
 
-    async def lines(self, path: str, largest: int) -> list[dict[str, Any]]:
+    async def lines(self, path: str, requests: int | None) -> list[dict[str, Any]]:
         """The JSON objects in a file of results; whatever else stands there is left out."""
-        response = await self.transport.exchange(Route("GET", path), largest=largest)
+        more_time = (10_000 if requests is None else requests) / RESULTS_A_SECOND
+        response = await self.transport.exchange(
+            Route("GET", path), largest=largest_results(requests), more_time=more_time
+        )
         found = []
         for text in response.body.split(b"\n"):
             try:

@@ -15,6 +15,7 @@ import orjson
 from ostrom.errors import MalformedReply
 from ostrom.models.base import Reply, Request
 from ostrom.models.batches import (
+    BYTES_A_SECOND,
     PER_PAGE,
     BatchLimits,
     BatchProblem,
@@ -26,7 +27,6 @@ from ostrom.models.batches import (
     count,
     identifier,
     is_identifier,
-    largest_results,
 )
 from ostrom.models.connection import Route
 from ostrom.models.failures import from_error_object, from_status
@@ -77,7 +77,8 @@ class OpenAIBatches(BatchWire):
             [*(part.encode() for part in parts), b"\n".join(lines), f"\n\r\n--{boundary}--\r\n".encode()]
         )
         kind = f"multipart/form-data; boundary={boundary}"
-        response = await self.transport.exchange(Route("POST", "/files", kind), body)
+        more_time = len(body) / BYTES_A_SECOND
+        response = await self.transport.exchange(Route("POST", "/files", kind), body, more_time=more_time)
         try:
             document = orjson.loads(response.body)
         except orjson.JSONDecodeError:
@@ -118,10 +119,7 @@ class OpenAIBatches(BatchWire):
 
     async def results(self, found: BatchStatus, output: str) -> list[ResultLine]:
         """The lines of an output or error file."""
-        return [
-            _line(entry)
-            for entry in await self.lines(f"/files/{output}/content", largest_results(found.total))
-        ]
+        return [_line(entry) for entry in await self.lines(f"/files/{output}/content", found.total)]
 
     def _status(self, document: dict[str, Any]) -> BatchStatus:
         how = document.get("status")

@@ -74,7 +74,7 @@ class OpenAIModel:
 
     def batches(self) -> OpenAIBatches:
         """The batch endpoint of the same server; whether it has one, the server says."""
-        transport = self._reach("", max(self._timeout, BATCH_TIMEOUT))
+        transport = self._reach("", min(self._timeout, BATCH_TIMEOUT))
         return OpenAIBatches(transport, f"/v1{self._path}", self._encode)
 
     async def complete(self, request: Request) -> Reply:

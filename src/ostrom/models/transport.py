@@ -37,6 +37,8 @@ class PendingPost(PendingCall):
 
     route: Route | None = None
     """A place below the address of the transport, where the body does not go to the address itself."""
+    timeout: float | None = None
+    """Seconds for the whole exchange, where they are others than the transport's."""
     __slots__ = ("_decode", "_payload", "_request", "_response", "_transport", "largest", "way")
 
     def __init__(
@@ -109,11 +111,14 @@ class PendingPost(PendingCall):
 class PendingExchange(PendingPost):
     """A request to a place below the address, for which the whole response is wanted and not a reply."""
 
-    __slots__ = ("route",)
+    __slots__ = ("route", "timeout")
 
-    def __init__(self, transport: Transport, route: Route, payload: bytes, largest: int) -> None:
+    def __init__(
+        self, transport: Transport, route: Route, payload: bytes, largest: int, timeout: float
+    ) -> None:
         PendingCall.__init__(self)
         self._transport, self._payload, self.route, self.largest = transport, payload, route, largest
+        self.timeout = timeout
         self._response = asyncio.get_running_loop().create_future()
         self.way = None
 
@@ -171,7 +176,7 @@ class Transport:
         if self._loop is not loop or self._closed:
             self._enter(loop)
         now = loop.time()
-        deadline = now + self.timeout
+        deadline = now + (self.timeout if pending.timeout is None else pending.timeout)
         connection = self._kept(now - KEEP_ALIVE)
         if connection is not None:
             self._send(payload, pending, connection, deadline)
@@ -199,9 +204,14 @@ class Transport:
         request = self._address.request(payload, pending.route)
         connection.exchange(request, pending.receive, pending.largest)
 
-    async def exchange(self, route: Route, body: bytes = b"", largest: int = LARGEST_BODY) -> Response:
-        """One request to a place below the address; the response has status 2xx. Raises a ModelError."""
-        return await PendingExchange(self, route, body, largest).response()
+    async def exchange(
+        self, route: Route, body: bytes = b"", largest: int = LARGEST_BODY, more_time: float = 0.0
+    ) -> Response:
+        """One request to a place below the address; the response has status 2xx. Raises a ModelError.
+
+        ``more_time``: seconds beside the timeout, for what is large.
+        """
+        return await PendingExchange(self, route, body, largest, self.timeout + more_time).response()
 
     def returned(self, connection: Connection, *, well: bool) -> None:
         """An exchange is over."""

@@ -304,11 +304,15 @@ class Desk:
         batch, service = opened.batch, self.services[opened.batch.model]
         if batch.id is None:
             async with self._making:  # one at a time: a batch without a mark is told from others by its size
-                if batch.how == "planned" and self._stopping:
-                    self.ledger.tell(batch, "void")
+                if batch.how == "planned" and (self._stopping or len(opened.calls) < len(batch.keys)):
+                    self.ledger.tell(
+                        batch, "void"
+                    )  # nothing was sent: what is still wanted goes into another
                 elif batch.how == "planned":
                     requests = [BatchRequest(batch.request_id(c.key), c.body) for c in opened.calls.values()]
                     await service.make(batch, requests)
+                    for call in opened.calls.values():
+                        call.body = b""  # a wave may take a day, and its bodies much memory
                 elif not await service.find(batch):
                     self.ledger.tell(batch, "void")
             if batch.void:
@@ -394,6 +398,7 @@ class Desk:
             self._refuse(call, Stopped("stopped"))
         else:
             opened.left.discard(call.key)
+            call.body = self.encode(call.model, call.request)
             self._queue[call.model].append(call)
             self._settle(opened)
             self._move()

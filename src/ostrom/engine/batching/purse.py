@@ -17,7 +17,7 @@ BYTES_PER_TOKEN = 3.5
 TOKENS_OUT = 1000
 """Tokens of a reply where neither earlier replies nor max_tokens say anything."""
 ENOUGH = 20
-"""After so many calls their mean reply is what the next one is expected to have."""
+"""After so many calls their mean reply is what the next one is expected to have; before, twice as much."""
 
 
 class Purse:
@@ -31,13 +31,13 @@ class Purse:
         self._unpriced = False
 
     def reserve(self, call: WaveCall) -> bool:
-        """Whether one more call is covered; if so it is reserved. The first of all calls always is, if any is left."""
+        """Whether one more call is covered; if so it is reserved. The first call of a run always is."""
         budget, tally = self.budget, self.tally
         if budget == Budget():
             return True
         tokens, usd = self._expected(call)
         ahead = len(self._reserved)
-        first = not ahead
+        first = not ahead and not tally.calls  # without any reply, nothing is known but the longest one
         if budget.calls is not None and tally.calls + ahead >= budget.calls:
             return False
         if budget.tokens is not None:
@@ -66,8 +66,9 @@ class Purse:
         tokens_in = len(call.body) / BYTES_PER_TOKEN
         allowed = call.request.params.get("max_tokens")
         out = float(allowed) if type(allowed) is int else float(TOKENS_OUT)
-        if tally.calls >= ENOUGH and tally.tokens_out:
-            out = tally.tokens_out / tally.calls
+        if tally.tokens_out:
+            mean = tally.tokens_out / max(1, tally.calls)
+            out = mean if tally.calls >= ENOUGH else min(out, 2 * mean)
         usd = price_of(call.model, Usage(round(tokens_in), round(out)), self.prices, batch=True)
         return tokens_in + out, usd
 

@@ -25,6 +25,8 @@ from ostrom.models.batches import (
 
 logger = logging.getLogger("ostrom.batches")
 T = TypeVar("T")
+REFUSALS = 3
+"""A refusal to make a batch is believed when it comes so often: a file that was just uploaded may not be known yet."""
 ABSENT = (404, 405, 410, 501)
 """How a server says that it has no such place."""
 
@@ -95,21 +97,25 @@ class BatchService:
         """
         endpoint, ledger = self.endpoint, self.ledger
         await ledger.flush()
-        file = await self.insist(partial(endpoint.upload, batch.marker, requests))
-        since = None if file is not None else await self._newest()
+        try:
+            file = await self.insist(partial(endpoint.upload, batch.marker, requests))
+            since = None if file is not None else await self._newest()
+        except ModelError:
+            ledger.tell(batch, "void")
+            raise
         ledger.tell(batch, "uploaded", file=file, since=since)
         await ledger.flush()
         for attempt in range(1, self.retry.tries + 1):
             try:
                 made = await endpoint.create(batch.marker, batch.file, requests)
             except ModelError as error:
-                if not error.retryable:
+                if not error.retryable and not (isinstance(error, RequestRefused) and attempt < REFUSALS):
                     ledger.tell(batch, "void")
                     raise
                 await self._rest(attempt, error)
                 if await self.find(batch):
                     return
-                if attempt == self.retry.tries or not again(self.retry, error):
+                if attempt == self.retry.tries or not self.retry.allows(error.retry_after):
                     ledger.tell(batch, "void")
                     raise
             else:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from ostrom.engine.batching.calls import MOST, BatchCaller, BatchGate
@@ -15,6 +17,7 @@ from ostrom.engine.caller import Caller
 from ostrom.engine.executors.base import Assignment, CallSettings, Session, UnitEnd
 from ostrom.engine.executors.local import LocalExecutor
 from ostrom.engine.gate import RunGate
+from ostrom.engine.plan import Tally
 from ostrom.errors import UsageError
 from ostrom.framing import Library
 from ostrom.models.base import Model
@@ -31,6 +34,11 @@ def batch_endpoint(model: Model) -> BatchEndpoint:
             f"--batch: {model.name} has no batch endpoint (OpenAI's, Anthropic's or a compatible one)"
         )
     return model.batches()
+
+
+def _wait(tally: Tally, seconds: float) -> None:
+    """A service asks for patience: the progress line says so."""
+    tally.wait_until = max(tally.wait_until, time.monotonic() + seconds)
 
 
 class BatchExecutor(LocalExecutor):
@@ -64,6 +72,8 @@ class BatchExecutor(LocalExecutor):
             name: BatchService(endpoint, ledger, settings.retry, self._pace)
             for name, endpoint in self._endpoints.items()
         }
+        for service in services.values():
+            service.patience = partial(_wait, session.tally)
         purse = Purse(session.plan.budget, session.tally, settings.prices)
         self._desk = Desk(services, ledger, session.tally, purse)
         await super().start(session)

@@ -80,7 +80,7 @@ class AnthropicModel:
 
     def batches(self) -> AnthropicBatches:
         """The batch endpoint of the service."""
-        return AnthropicBatches(self._reach(max(self._timeout, BATCH_TIMEOUT)), self._encode)
+        return AnthropicBatches(self._reach(min(self._timeout, BATCH_TIMEOUT)), self._encode)
 
     async def complete(self, request: Request) -> Reply:
         """Make one call."""
