@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ostrom.engine.folder import JOURNAL, MANIFEST, Folder
@@ -26,7 +27,7 @@ class Shelf:
         self.root = root.resolve()
         if not self.single and not any(map(_is_run, self._inside())):
             raise UsageError(f"{root}: holds no run (a run is a folder with {MANIFEST})")
-        self._open: OrderedDict[str, tuple[object, Run, threading.Lock]] = OrderedDict()
+        self._open: OrderedDict[str, OpenRun] = OrderedDict()
         self._guard = threading.Lock()
 
     def _inside(self) -> list[Path]:
@@ -49,44 +50,64 @@ class Shelf:
         """A run, open for reading without the check of its integrity; it stays open for the next reader."""
         folder = self.folder(name)
         with self._guard:
-            mark = _mark(folder)
             kept = self._open.pop(name, None)
-            if kept is None or kept[0] != mark:
-                if kept is not None:
-                    kept[1].close()
-                kept = (mark, open_run(folder.path, checked=False), threading.Lock())
+            if kept is None or kept.mark != _mark(folder, kept.run):
+                self._leave(kept)
+                kept = OpenRun(open_run(folder.path, checked=False))
+                kept.mark = _mark(folder, kept.run)
             self._open[name] = kept
+            kept.readers += 1
             while len(self._open) > MOST_OPEN:
-                _, (_, old, busy) = self._open.popitem(last=False)
-                with busy:
-                    old.close()
-            _, run, lock = kept
-            lock.acquire()
+                self._leave(self._open.popitem(last=False)[1])
         try:
-            yield run
+            with kept.turn:  # not within the guard: whoever reads another run need not wait
+                yield kept.run
         finally:
-            lock.release()
+            with self._guard:
+                kept.readers -= 1
+                if kept.left:
+                    self._leave(kept)
+
+    def _leave(self, kept: OpenRun | None) -> None:
+        """Close a run as soon as nobody reads it."""
+        if kept is not None:
+            kept.left = True
+            if not kept.readers:
+                kept.run.close()
 
     def close(self) -> None:
         """Close what is open."""
         with self._guard:
-            for _, run, busy in self._open.values():
-                with busy:
-                    run.close()
+            for kept in self._open.values():
+                self._leave(kept)
             self._open.clear()
+
+
+@dataclass
+class OpenRun:
+    """A run that is open, and who reads it."""
+
+    run: Run
+    mark: object = None
+    turn: threading.Lock = field(default_factory=threading.Lock)
+    readers: int = 0
+    left: bool = False
 
 
 def _is_run(path: Path) -> bool:
     return (path / MANIFEST).is_file() or (path / JOURNAL).is_file()
 
 
-def _mark(folder: Folder) -> object:
+def _mark(folder: Folder, run: Run) -> object:
     """What tells that a run must be opened anew: another manifest, another journal file, or more people."""
-    marks = []
+    marks: list[object] = []
     for path in (folder.path / MANIFEST, folder.journal):
         try:
             there = path.stat()
             marks.append((there.st_ino, there.st_mtime_ns if path.name == MANIFEST else 0))
         except OSError:
-            marks.append((0, 0))
+            marks.append(None)
+    if hasattr(run.plan, "people_tables"):  # its matches arise while it is played
+        with suppress(OSError):
+            marks.append(run.journal.tally_path.read_bytes())
     return marks
