@@ -94,6 +94,17 @@ def test_the_engine_knows_no_study() -> None:
                 raise AssertionError(f"{path}: {ast.unparse(node)}")
 
 
+def test_no_file_below_the_replications_names_one_of_their_studies() -> None:
+    """Names of one word (memory, society) are those of parts, too; no other name occurs."""
+    names = {p.stem for p in (SOURCE / "replications").glob("*/studies/*.yaml") if "-" in p.stem}
+    assert {"said-and-done", "mechanisms-controls", "prompt-evolution"} <= names
+    for path in SOURCE.rglob("*"):
+        room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+        if path.is_file() and path.suffix != ".pyc" and FLOOR.get(room, 99) < FLOOR["replications"]:
+            text = path.read_bytes().decode("utf-8", "replace")
+            assert not [name for name in names if name in text], path
+
+
 def test_files_stay_readable() -> None:
     """A file beyond 400 lines wants a second look; half of all files have at most 150."""
     lengths = sorted(len(p.read_text(encoding="utf-8").splitlines()) for p in SOURCE.rglob("*.py"))

@@ -19,22 +19,7 @@ from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 
-STUDY = """
-name: remembering-society
-game: {name: prisoners_dilemma, preset: coopeval}
-mechanism: {name: reputation, rounds: 6, window: 1, own: memory, state: [before, after]}
-agent: {style: direct, constrain: never, memory: {name: curated, k: 2}}
-types:
-  forgiving: {model: scripted/forgiving}
-  strict: {model: scripted/strict}
-vary:
-  company:
-    anybody: {mechanism: {name: reputation, rounds: 6, window: 1, own: memory, state: [before, after]}}
-    neighbours:
-      mechanism:
-        {name: society, network: "ring:2", members: 8, meeting: pair, rounds: 6, own: memory, state: [before, after]}
-seeds: 2
-"""
+STUDY = Path(__file__).parents[2] / "examples" / "remembering-society.yaml"
 ROUND = re.compile(r"^R(\d+): You=(A\d), (Player \d+)=(A\d)", re.M)
 TABLE = {"after_1_1": 100, "after_1_2": 0, "after_2_1": 100, "after_2_2": 0}
 """Tit for tat but for the first round."""
@@ -65,9 +50,8 @@ def models() -> Iterator[None]:
 
 
 def test_members_keep_two_of_their_own_meetings_and_see_them_by_name(tmp_path: Path) -> None:
-    file = tmp_path / "study.yaml"
-    file.write_text(STUDY)
-    study = load_study(file)
+    types = "types={forgiving: {model: scripted/forgiving}, strict: {model: scripted/strict}}"
+    study = load_study(STUDY, changes=[types, "agent.constrain=never", "seeds=2"])
     plan = StudyPlan(study)
     assert forecast(plan).calls > 2 * 2 * 6 * 4, "keeping is forecast, too"
     assert play(study, runs=tmp_path).complete

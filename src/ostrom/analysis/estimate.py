@@ -109,9 +109,9 @@ class Estimate:
         """Plain data."""
         return {
             **self.key,
-            "value": self.value,
-            "low": self.low,
-            "high": self.high,
+            "value": _tidy(self.value),
+            "low": _tidy(self.low),
+            "high": _tidy(self.high),
             "level": self.level,
             "sd": self.sd,
             "n": self.n,
@@ -119,6 +119,15 @@ class Estimate:
             "method": self.method,
             "note": self.note,
         }
+
+
+def _tidy(value: float | None) -> float | None:
+    """A number for tables: what is left of a difference by rounding alone is zero.
+
+    >>> _tidy(-2.1e-17), _tidy(0.25), _tidy(None)
+    (0.0, 0.25, None)
+    """
+    return 0.0 if value is not None and abs(value) < 1e-14 else value
 
 
 def fixed(value: float, digits: int = 2) -> str:

@@ -77,6 +77,10 @@ def _print_comparison(made: Comparison) -> None:
         write(f"({n}) {note}")
 
 
+def _counted(models: int) -> str:
+    return "1 model" if models == 1 else f"{models} models"
+
+
 def _row(line: Line, used: list[int], marks: dict[str, int]) -> list[str | None]:
     own = line.own
     notes = [*line.doubts, *(f"own: {doubt}" for doubt in own.doubts)]
@@ -86,7 +90,7 @@ def _row(line: Line, used: list[int], marks: dict[str, int]) -> list[str | None]
         *(line.cell[i].replace("_", " ") for i in used),
         own.agent or "all agents",
         own.word or f"{own.value:.4g}{interval}",
-        line.model or ("all models" if line.value is not None else f"{line.models} models"),
+        line.model or ("all models" if line.value is not None else _counted(line.models)),
         _published(line),
         None if line.difference is None or own.word else f"{line.difference:+.4g}",
         line.status or "none",
