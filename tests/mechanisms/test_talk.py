@@ -13,6 +13,8 @@ from ostrom.answers import Answer, Record, read
 from ostrom.errors import GameError, StudyError
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
+from ostrom.games.amounts import Amounts
+from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.games.game import Game
 from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.mechanisms.protocol import Decision
@@ -117,6 +119,16 @@ def test_whoever_is_not_asked_first_talks_too() -> None:
     steps = said(talking("in_turn", {}), GOODS).asked
     assert [d.player for d in steps[0]] == [0, 1, 2] and [d.view.seat for d in steps[0]] == [0, 1, 2]
     assert [len(step) for step in steps] == [3, 1, 1, 1] and heard(steps[3]) == [["m1", "m2", "m3"]]
+
+
+def test_a_bystander_is_not_told_what_the_game_tells_the_seat_in_turn() -> None:
+    def play(now: Now) -> Stages:
+        (told,) = yield [Due(0, "tell", Amounts(0, 9), {"secret": 7})]
+        return End((float(told), 0.0))
+
+    game = FunctionGame("secret", (Amounts(0, 9), ("no_move",)), play, stages=("tell",))
+    views = [d.view for d in next(talking("none", {}).play(game, Streams(0, 0)))]
+    assert views[0].facts["secret"] == 7 and "secret" not in views[1].facts and views[1].seat == 1
 
 
 def test_members_of_a_society_are_named_by_their_pseudonyms() -> None:

@@ -104,6 +104,7 @@ RUNS: Mapping[str, tuple[str, tuple[str, ...], int]] = {
 
 
 PLAYED_ELSEWHERE: Mapping[str, str] = {
+    "commons": "commons/test_commons.py",
     "mechanisms-controls": "coopeval/test_controls.py",
     "memory-curation": "memory_curse/test_curation.py",
     "personas-mitigation": "personas/test_mitigation.py",
@@ -115,7 +116,7 @@ PLAYED_ELSEWHERE: Mapping[str, str] = {
     "said-and-done": "repeated_games/test_said.py",
     "repeated-games-people": "repeated_games/test_people.py",
 }
-"""Studies whose players ask for rounds, carry adapters or are people: the tests that play them."""
+"""Studies whose players ask for rounds, name amounts, carry adapters or are people: the tests that play them."""
 
 
 def play_golden(name: str, runs: Path) -> Path:

@@ -33,7 +33,7 @@ TYPES: Mapping[str, type] = {
         int,
     ),
     **dict.fromkeys(
-        "score expected_score cooperation payoff expected p_cooperate usd latency at".split(), float
+        "score total expected_score cooperation payoff expected p_cooperate usd latency at".split(), float
     ),
     **dict.fromkeys("cooperative invalid missed copied".split(), bool),
     **RULE_COLUMNS,

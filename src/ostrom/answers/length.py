@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostrom.answers.forms import Choice, Form, Mixture, Record, Text
+from ostrom.answers.forms import Choice, Form, Mixture, Number, Record, Text
 
 TOKENS_PER_WORD = 1.4
 """Of English prose, with the tokenisers in use."""
@@ -14,7 +14,7 @@ def answer_tokens(form: Form) -> int:
     >>> answer_tokens(Choice(("a", "b"))), answer_tokens(Mixture(("a", "b")))
     (8, 28)
     """
-    if isinstance(form, Choice):
+    if isinstance(form, Choice | Number):
         return 8
     if isinstance(form, Mixture):
         return 8 + 10 * len(form.options)

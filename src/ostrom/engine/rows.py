@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import cached_property
+from math import fsum
 from typing import Any, Protocol
 
 from ostrom.answers import Number
@@ -111,6 +112,7 @@ class Rows:
                     **self._place(unit, player, seated),
                     "rounds_played": len({r.number for r in rounds}),
                     "score": outcome.scores[player] if outcome and player < len(outcome.scores) else None,
+                    **({"total": _total(rounds, player)} if self.ruled else {}),
                     **_expected(rounds, player),
                     "cooperation": cooperation.get(player),
                     "complaints": complaints[player],
@@ -363,6 +365,16 @@ def _cooperation(unit: Unit, rounds: Any) -> dict[int, float]:
             if known is not None:
                 acts.setdefault(who, []).append(known)
     return {player: sum(known) / len(known) for player, known in acts.items()}
+
+
+def _total(rounds: Any, player: int) -> float:
+    """What a player is paid in all rounds, also where it had nothing to decide."""
+    return fsum(
+        r.payoffs[seat]
+        for r in rounds
+        for seat, who in enumerate(r.players or range(len(r.payoffs)))
+        if who == player
+    )
 
 
 def _expected(rounds: Any, player: int) -> Row:

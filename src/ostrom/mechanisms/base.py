@@ -127,9 +127,13 @@ class Mechanism(ABC):
     def bystander(self, view: View, seat: int) -> View:
         """What a seat that is not asked now may know when it talks; ``view`` is that of a seat that is asked.
 
-        By default the same: rules whose facts hold what only one seat may know say here what others may.
+        By default the same, without what a game by a rule tells the seat whose turn it is. Rules whose facts hold what
+        only one seat may know say here what others may.
         """
-        return replace(view, seat=seat)
+        facts = view.facts
+        if isinstance(view.game, FunctionGame):
+            facts = {key: facts[key] for key in getattr(self, "told", {})}
+        return replace(view, seat=seat, facts=facts)
 
     def array_rules(self, game: Game) -> ArrayRules | None:  # noqa: ARG002
         """The rules as plain repetition, where they are that: scripted matches are then played as arrays."""

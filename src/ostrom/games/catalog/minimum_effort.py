@@ -1,0 +1,48 @@
+"""Minimum effort: all are as strong as the weakest link, and effort costs everybody its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ostrom.games.amounts import Amounts
+from ostrom.games.function import FunctionGame, at_once
+from ostrom.games.game import Game
+from ostrom.games.parameters import number, require, whole
+
+NAME = "minimum_effort"
+
+
+def build(n: Any = 4, levels: Any = 7, gain: Any = 20, cost: Any = 10, base: Any = 60) -> Game:
+    """``n`` players choose efforts from 1 to ``levels``: base + gain x the lowest effort - cost x one's own.
+
+    Every effort that all choose alike is an equilibrium. The benchmark is the one that pays all most, the highest
+    effort; the lowest effort is the safest.
+    """
+    seats, top = whole(NAME, "n", n, least=2, most=1000), whole(NAME, "levels", levels, least=2, most=1000)
+    g, c, b = (number(NAME, k, v) for k, v in (("gain", gain), ("cost", cost), ("base", base)))
+    require(NAME, 0 < c < g, "cost must lie between 0 and the gain", f"cost={c}, gain={g}")
+    efforts = Amounts(1, top)
+
+    def pay(chosen: Sequence[Any]) -> list[float]:
+        weakest = min(chosen)
+        return [b + g * weakest - c * own for own in chosen]
+
+    best = b + (g - c) * top
+    return FunctionGame(
+        NAME,
+        (efforts,) * seats,
+        at_once("effort", (efforts,) * seats, pay),
+        stages=("effort",),
+        theory=lambda seat, stage, facts: top,  # noqa: ARG005
+        theory_payoffs=(best,) * seats,
+        best_total=best * seats,
+        cooperative=(efforts.levels - 1,) * seats,
+        defective=(0,) * seats,
+        title="Minimum effort",
+        citation="Van Huyck, Battalio and Beil (1990), Tacit coordination games",
+        params={"n": seats, "levels": top, "gain": g, "cost": c, "base": b},
+    )
+
+
+GAME = build

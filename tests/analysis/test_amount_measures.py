@@ -1,0 +1,105 @@
+"""Measures of games with amounts, in runs whose figures are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostrom.analysis.estimate import estimate
+from ostrom.analysis.rundata import RunData, run_data
+from ostrom.studies.load import load_study
+from ostrom.studies.run import open_run, play
+from ostrom.testing.check_measure import check_measure
+
+
+@contextmanager
+def played(
+    runs: Path, game: Any, types: dict[str, str], mechanism: Any = "none", **more: Any
+) -> Iterator[RunData]:
+    study = {"name": "run", "game": game, "mechanism": mechanism, "types": types, "seating": "seats", **more}
+    assert play(load_study(study), runs=runs).complete
+    with open_run("run", runs) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        yield data
+
+
+def values(data: RunData, measure: str, *by: str) -> dict[tuple[Any, ...], float]:
+    return {tuple(e.key.values()): e.value for e in estimate(data, measure, by)}
+
+
+def test_an_ultimatum_that_is_accepted(tmp_path: Path) -> None:
+    types = {"proposer": "threshold:0,names=30", "responder": "threshold:20"}
+    with played(tmp_path, "ultimatum", types) as data:
+        assert values(data, "amount", "agent", "stage") == {("proposer", "offer"): 30}
+        assert values(data, "amount_share", "agent", "stage") == {("proposer", "offer"): 0.3}
+        assert values(data, "acceptance", "agent") == {("responder",): 1}
+        assert values(data, "acceptance_threshold", "agent") == {("responder",): 0.3}
+        assert values(data, "distance_from_theory", "agent") == {("proposer",): 0.3}
+        assert values(data, "as_theory", "agent") == {("proposer",): 0, ("responder",): 1}
+        assert values(data, "total_gain", "agent") == {("proposer",): 70, ("responder",): 30}
+        assert values(data, "efficiency") == {(): 1}
+        assert values(data, "equality") == {(): pytest.approx(1 - 0.4 / 2)}
+
+
+def test_an_ultimatum_that_is_rejected(tmp_path: Path) -> None:
+    types = {"proposer": "threshold:0,names=10", "responder": "threshold:20"}
+    with played(tmp_path, "ultimatum", types) as data:
+        assert values(data, "acceptance", "agent") == {("responder",): 0}
+        assert values(data, "acceptance_threshold") == values(data, "equality") == {}
+        assert values(data, "efficiency") == {(): 0}
+
+
+def test_the_strategy_method_states_the_threshold(tmp_path: Path) -> None:
+    game = {"name": "ultimatum", "strategy_method": True}
+    with played(tmp_path, game, {"proposer": "threshold:40", "responder": "threshold:25"}) as data:
+        assert values(data, "acceptance_threshold", "agent") == {("responder",): 0.25}
+
+
+def test_reciprocity_is_the_slope_of_what_is_returned_on_what_was_sent(tmp_path: Path) -> None:
+    types = {"investor": "random", "trustee": "proportional:0.5"}
+    game = {"name": "trust_amounts", "endowment": 100, "multiplier": 2}
+    with played(tmp_path, game, types, {"name": "repetition", "rounds": 8}) as data:
+        assert values(data, "reciprocity_slope", "agent") == {("trustee",): pytest.approx(1.0)}
+        assert values(data, "amount_share", "agent", "stage")["trustee", "return"] == pytest.approx(0.5)
+
+
+def test_a_stock_that_lasts_and_one_that_collapses(tmp_path: Path) -> None:
+    rounds = {"name": "repetition", "rounds": 4}
+    types = {f"p{seat}": f"proportional:{share}" for seat, share in enumerate((0.1, 0.1, 0.1, 0.1, 0.5))}
+    with played(tmp_path / "gone", "common_pool", types, rounds) as data:
+        # 100 - 90 = 10 grow to 20; of these 4 x 2 + 10 are taken, and 2 are left.
+        assert values(data, "survival") == {(): 0} and values(data, "survival_time") == {(): 2}
+        assert values(data, "stock_by_round", "round") == {(1,): 100, (2,): 20}
+        assert values(data, "total_gain", "agent")["p4",] == 60
+        assert values(data, "efficiency") == {(): pytest.approx((90 + 18) / (4 * 50))}
+        assert values(data, "over_use", "agent") == {(f"p{seat}",): float(seat == 4) for seat in range(5)}
+    types = {f"p{seat}": "proportional:0.1" for seat in range(5)}
+    with played(tmp_path / "kept", "common_pool", types, rounds) as data:
+        assert values(data, "survival") == {(): 1} and values(data, "survival_time") == {(): 4}
+        assert values(data, "efficiency") == values(data, "equality") == {(): 1}
+        assert values(data, "gini") == {(): 0}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "acceptance", "acceptance_threshold", "amount", "amount_share", "as_theory", "distance_from_theory",
+        "efficiency", "equality", "gini", "over_use", "payoff",
+        "reciprocity_slope", "stock_by_round", "survival", "survival_time", "total_gain",
+    ],
+)  # fmt: skip
+def test_a_measure_keeps_the_contract(name: str, several: RunData) -> None:
+    check_measure(name, data=several)
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
+    """Three games with amounts, played by chance for some rounds."""
+    games = {"game": ["ultimatum", "trust_amounts", {"name": "common_pool", "n": 2}]}
+    rounds = {"name": "repetition", "rounds": 5}
+    runs = tmp_path_factory.mktemp("several")
+    with played(runs, "ultimatum", {"one": "random", "two": "random"}, rounds, vary=games, seeds=3) as data:
+        yield data
