@@ -13,7 +13,6 @@ from ostrom.analysis.estimate import estimate
 from ostrom.analysis.rundata import RunData, run_data
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
-from ostrom.testing.check_measure import check_measure
 
 
 @contextmanager
@@ -81,25 +80,3 @@ def test_a_stock_that_lasts_and_one_that_collapses(tmp_path: Path) -> None:
         assert values(data, "survival") == {(): 1} and values(data, "survival_time") == {(): 4}
         assert values(data, "efficiency") == values(data, "equality") == {(): 1}
         assert values(data, "gini") == {(): 0}
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "acceptance", "acceptance_threshold", "amount", "amount_share", "as_theory", "distance_from_theory",
-        "efficiency", "equality", "gini", "over_use", "payoff",
-        "reciprocity_slope", "stock_by_round", "survival", "survival_time", "total_gain",
-    ],
-)  # fmt: skip
-def test_a_measure_keeps_the_contract(name: str, several: RunData) -> None:
-    check_measure(name, data=several)
-
-
-@pytest.fixture(scope="module")
-def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
-    """Three games with amounts, played by chance for some rounds."""
-    games = {"game": ["ultimatum", "trust_amounts", {"name": "common_pool", "n": 2}]}
-    rounds = {"name": "repetition", "rounds": 5}
-    runs = tmp_path_factory.mktemp("several")
-    with played(runs, "ultimatum", {"one": "random", "two": "random"}, rounds, vary=games, seeds=3) as data:
-        yield data

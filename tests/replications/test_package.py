@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -139,3 +140,73 @@ def test_a_broken_package_is_named_and_breaks_nothing_else(commands: Commands, t
         assert words in err or words.replace("no_constant, fifth_paper", "fifth_paper, no_constant") in err, (
             err
         )
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "ostrom-plugin"
+
+
+def example_installed(site: Path) -> Path:
+    """The example package, laid out as pip would, with the entry points of its pyproject.toml."""
+    declared = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
+    points = "".join(
+        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in of.items())
+        for group, of in declared["entry-points"].items()
+    )
+    source = EXAMPLE / "src"
+    parts = {
+        str(path.relative_to(source)): path.read_text()
+        for path in source.rglob("*")
+        if path.suffix in (".py", ".txt", ".yaml", ".csv")
+    }
+    return install(site, declared["name"], parts, points)
+
+
+def test_the_example_package_runs_by_its_entry_points_alone(commands: Commands, tmp_path: Path) -> None:
+    place = example_installed(tmp_path / "site")
+    lines = [
+        *(
+            f"list|{kind}|--json"
+            for kind in ("replications", "games", "mechanisms", "measures", "references")
+        ),
+        "show|game|irrigation",
+        "validate|river",
+        "run|river|--preset|smoke",
+        "run|river-pledges|--preset|smoke",
+        "run|river-pledges|--preset|smoke|--model|openai/gpt-4o-mini|--dry-run",
+        "estimate|river|amount_share|--by|agent,stage|--json",
+        "estimate|river-pledges|kept_pledge|--by|agent|--json",
+        "compare|river|--json",
+        "report|river|--json",
+        "transcript|river-pledges|--match|1",
+    ]
+    made = dict(zip(lines, commands(*lines, installed=[place]), strict=True))
+    for line, (code, _, err) in made.items():
+        assert code == 0, (line, err)
+    for kind, name in (
+        ("replications", "river"), ("games", "irrigation"), ("mechanisms", "pledges"), ("measures", "kept_pledge"),
+        ("references", "river"),
+    ):  # fmt: skip
+        assert name in {row["name"] for row in json.loads(made[f"list|{kind}|--json"][1])}
+    shares = json.loads(made["estimate|river|amount_share|--by|agent,stage|--json"][1])["estimates"]
+    assert {(one["agent"], one["stage"]): one["value"] for one in shares} == {
+        ("greedy", "open"): 1.0, ("half", "open"): 0.5, ("half", "use"): 0.4,
+    }  # fmt: skip
+    kept = json.loads(made["estimate|river-pledges|kept_pledge|--by|agent|--json"][1])["estimates"]
+    assert {one["agent"]: one["value"] for one in kept} == {"kind": 1.0, "mean": 1.0}
+    assert "taken" in made["compare|river|--json"][1]
+    assert json.loads(made["report|river|--json"][1])["failures"] == []
+    assert "message" in made["transcript|river-pledges|--match|1"][1]
+
+
+def test_the_example_package_keeps_the_contracts(tmp_path: Path) -> None:
+    place = example_installed(tmp_path / "site")
+    run = "import test_riverbank as t; [getattr(t, name)() for name in dir(t) if name.startswith('test_')]"
+    path = os.pathsep.join([str(place), str(EXAMPLE / "tests"), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-c", run],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert done.returncode == 0, done.stderr

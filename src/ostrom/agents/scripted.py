@@ -62,7 +62,7 @@ class ScriptedAgent:
     def decide(self, decision: Decision, draw: Draw, rounds: Sequence[Round] | None = None) -> Answer:
         """Answer one decision; ``rounds`` are those remembered, by default the whole history."""
         view, form = decision.view, decision.form
-        if decision.kind != "act":
+        if decision.kind != "act" and not self._asks_for_action(decision.kind, view, form):
             return self._say(decision.kind, view, form)
         if isinstance(view.game, FunctionGame):
             return self._by_rule(view, form, draw, rounds)
@@ -147,6 +147,14 @@ class ScriptedAgent:
         if callable(own):
             return bool(own(view, form))
         return option in self.conduct and bool(self.conduct[option](self.strategy, view, form))
+
+    def _asks_for_action(self, kind: str, view: View, form: Form) -> bool:
+        """Whether a question that no conduct is known for asks for an action of the game (a pledge, an announcement).
+
+        Scripts are consistent: they answer with what they would do.
+        """
+        known = kind in self.conduct or hasattr(self.strategy, kind)
+        return not known and isinstance(form, Choice) and form.options == view.game.actions[view.seat]
 
     def _say(self, kind: str, view: View, form: Form) -> Answer:
         strategy = self.strategy

@@ -15,7 +15,7 @@ from typing import Any
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.rundata import RunData
-from ostrom.testing.small_run import people_run, small_run
+from ostrom.testing.small_run import amounts_run, people_run, small_run
 
 
 def check_measure(
@@ -24,15 +24,16 @@ def check_measure(
     """Raise AssertionError with one line if a measure breaks the contract.
 
     ``measure`` is a name, a specification or the object. ``data`` are runs to try it on; by default a small one
-    of scripted players is played, or one of simulated people where the measure is about people.
+    of scripted players is played, or one with amounts or with simulated people where the measure is about these.
     """
     part = measures.named(measure)
     check_declaration(part)
-    with small_run(data) as runs:
-        if data is not None or _has_columns(part, runs[0]):
-            for run in runs:
-                check_values(part, run)
-            return
+    for played in (small_run(data), amounts_run()):
+        with played as runs:
+            if data is not None or _has_columns(part, runs[0]):
+                for run in runs:
+                    check_values(part, run)
+                return
     with people_run() as runs:
         check_values(part, runs[0])
 

@@ -24,6 +24,17 @@ SMALL: Mapping[str, Any] = {
 }
 """Players with and without chance, in two games."""
 
+AMOUNTS: Mapping[str, Any] = {
+    "name": "amounts",
+    "game": "ultimatum",
+    "mechanism": {"name": "repetition", "rounds": 5},
+    "types": {"one": "random", "two": "random"},
+    "seating": "seats",
+    "vary": {"game": ["ultimatum", "trust_amounts", {"name": "common_pool", "n": 2}]},
+    "seeds": 3,
+}
+"""Games with amounts, in turn and with a stock."""
+
 PEOPLE: Mapping[str, Any] = {
     "name": "people",
     "game": "prisoners_dilemma",
@@ -55,13 +66,26 @@ def small_run(data: RunData | Sequence[RunData] | None = None) -> Iterator[list[
     if data is not None:
         yield [data] if isinstance(data, RunData) else list(data)
         return
+    with _played(SMALL) as tables:
+        yield [tables]
+
+
+@contextmanager
+def amounts_run() -> Iterator[list[RunData]]:
+    """A small run of games with amounts that is played now."""
+    with _played(AMOUNTS) as tables:
+        yield [tables]
+
+
+@contextmanager
+def _played(study: Mapping[str, Any]) -> Iterator[RunData]:
     with TemporaryDirectory() as folder:
-        play(StudyFile.model_validate(dict(SMALL)), runs=Path(folder), options=Options())
+        play(StudyFile.model_validate(dict(study)), runs=Path(folder), options=Options())
         with (
-            open_run(Path(folder) / "small") as opened,
+            open_run(Path(folder) / study["name"]) as opened,
             run_data(opened.rows, opened.folder.path, opened.manifest) as tables,
         ):
-            yield [tables]
+            yield tables
 
 
 @contextmanager

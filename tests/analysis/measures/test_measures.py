@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -11,19 +11,34 @@ from tests.analysis.conftest import PlayedRun
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.rundata import RunData
+from ostrom.engine.rows import RULE_COLUMNS
 from ostrom.errors import UnknownName, UsageError
 from ostrom.testing import check_measure
+from ostrom.testing.small_run import amounts_run
 
 
 @pytest.mark.parametrize("name", measures.names())
-def test_the_catalogue_conforms(name: str, small: RunData) -> None:
+def test_the_catalogue_conforms(name: str, small: RunData, amounts: RunData) -> None:
     of_people = name in ("guessed_person", "response_time")
-    check_measure(name, data=None if of_people else small)
+    about_amounts = any(need.partition(".")[2] in RULE_COLUMNS for need in measures.named(name).needs)
+    check_measure(name, data=None if of_people else amounts if about_amounts else small)
     assert measures.named(name).name == name
 
 
-def test_the_check_plays_a_run_of_its_own() -> None:
-    check_measure("cooperation")
+@pytest.fixture(scope="module")
+def amounts() -> Iterator[RunData]:
+    with amounts_run() as runs:
+        yield runs[0]
+
+
+@pytest.mark.parametrize("name", ["cooperation", "amount"])
+def test_the_check_plays_a_run_of_its_own(name: str) -> None:
+    check_measure(name)
+
+
+@pytest.mark.parametrize("name", ["efficiency", "equality", "gini", "payoff", "total_gain"])
+def test_what_is_paid_is_measured_in_games_with_amounts_too(name: str, amounts: RunData) -> None:
+    check_measure(name, data=amounts)
 
 
 def own(values: Any, **changes: Any) -> Measure:

@@ -1,0 +1,1 @@
+"""Farmers along a river: an example of a package for Ostrom."""

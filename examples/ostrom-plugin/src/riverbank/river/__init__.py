@@ -1,0 +1,1 @@
+"""A made-up study of farmers along a river."""
