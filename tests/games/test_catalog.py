@@ -22,12 +22,16 @@ CATALOG = [
     "alternating_offers",
     "battle_of_the_sexes",
     "beauty_contest",
+    "centipede",
     "chicken",
+    "colonel_blotto",
     "common_pool",
     "coordination",
     "dictator",
     "first_price_auction",
+    "gift_exchange",
     "matching_pennies",
+    "minimum_effort",
     "ordinal_2x2",
     "prisoners_dilemma",
     "public_goods",
@@ -37,8 +41,10 @@ CATALOG = [
     "stag_hunt",
     "travelers_dilemma",
     "trust",
+    "trust_amounts",
     "trust_symmetric",
     "ultimatum",
+    "volunteers_dilemma",
 ]
 
 

@@ -45,7 +45,6 @@ def build(troops: Any = 6, fields: Any = 3) -> Game:
         seats,
         at_once("divide", seats, pay),
         stages=("divide",),
-        theory_payoffs=(0.0, 0.0),
         best_total=0.0,
         title="Colonel Blotto",
         citation="Borel (1921); Gross and Wagner (1950)",

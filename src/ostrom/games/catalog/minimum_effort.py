@@ -14,10 +14,11 @@ NAME = "minimum_effort"
 
 
 def build(n: Any = 4, levels: Any = 7, gain: Any = 20, cost: Any = 10, base: Any = 60) -> Game:
-    """``n`` players choose efforts from 1 to ``levels``: base + gain x the lowest effort - cost x one's own.
+    """``n`` players choose efforts from 1 to ``levels``.
 
-    Every effort that all choose alike is an equilibrium. The benchmark is the one that pays all most, the highest
-    effort; the lowest effort is the safest.
+    Each is paid the ``base`` and the ``gain`` times the lowest effort, less the ``cost`` times its own. Every effort
+    that all choose alike is an equilibrium. The benchmark is the one that pays all most, the highest effort; the
+    lowest effort is the safest.
     """
     seats, top = whole(NAME, "n", n, least=2, most=1000), whole(NAME, "levels", levels, least=2, most=1000)
     g, c, b = (number(NAME, k, v) for k, v in (("gain", gain), ("cost", cost), ("base", base)))

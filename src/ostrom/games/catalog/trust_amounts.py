@@ -13,7 +13,7 @@ NAME = "trust_amounts"
 
 
 def build(endowment: Any = 10, multiplier: Any = 3, step: Any = 1, trustee_endowment: Any = 0) -> Game:
-    """Seat 1 sends a part of its ``endowment``, which is multiplied; seat 2 returns a part of what arrives.
+    """Seat 1 sends a part of its ``endowment``, times ``multiplier``; seat 2 returns a part of it.
 
     Both name amounts in steps of ``step``. Seat 2 keeps the rest and its own ``trustee_endowment``, which cannot be
     sent. If nothing is sent, there is nothing to return and seat 2 is not asked. Theory (subgame perfect): nothing is
