@@ -57,12 +57,26 @@ def test_the_strategy_method_states_the_threshold(tmp_path: Path) -> None:
         assert values(data, "acceptance_threshold", "agent") == {("responder",): 0.25}
 
 
+def test_seats_that_never_decide_are_paid_all_the_same(tmp_path: Path) -> None:
+    with played(tmp_path, "dictator", {"dictator": "threshold:40", "recipient": "threshold:0"}) as data:
+        assert values(data, "total_gain", "agent") == {("dictator",): 60, ("recipient",): 40}
+        assert values(data, "efficiency") == {(): 1}
+        assert values(data, "equality") == {(): pytest.approx(0.9)}
+
+
 def test_reciprocity_is_the_slope_of_what_is_returned_on_what_was_sent(tmp_path: Path) -> None:
     types = {"investor": "random", "trustee": "proportional:0.5"}
     game = {"name": "trust_amounts", "endowment": 100, "multiplier": 2}
     with played(tmp_path, game, types, {"name": "repetition", "rounds": 8}) as data:
         assert values(data, "reciprocity_slope", "agent") == {("trustee",): pytest.approx(1.0)}
         assert values(data, "amount_share", "agent", "stage")["trustee", "return"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("game", "price"), [("first_price_auction", 70), ("second_price_auction", 40)])
+def test_revenue_is_the_price_that_is_paid(game: str, price: int, tmp_path: Path) -> None:
+    types = {"a": "threshold:10", "b": "threshold:70", "c": "threshold:40"}
+    with played(tmp_path, {"name": game, "n": 3}, types, {"name": "repetition", "rounds": 2}) as data:
+        assert values(data, "revenue") == {(): price}
 
 
 def test_a_stock_that_lasts_and_one_that_collapses(tmp_path: Path) -> None:

@@ -115,6 +115,7 @@ PLAYED_ELSEWHERE: Mapping[str, str] = {
     "probe-source": "memory_curse/test_probe.py",
     "said-and-done": "repeated_games/test_said.py",
     "repeated-games-people": "repeated_games/test_people.py",
+    "sharing": "sharing/test_sharing.py",
 }
 """Studies whose players ask for rounds, name amounts, carry adapters or are people: the tests that play them."""
 

@@ -40,7 +40,11 @@ def auction(
         winner = first[int(now.chance(0, "tie") * len(first))]
         paid = price(sorted(offered, reverse=True))
         payoffs = [values[s] - paid if s == winner else 0.0 for s in range(seats)]
-        return End(payoffs, {"winner": winner, "price": paid}, hidden={"values": values, "bids": offered})
+        return End(
+            payoffs,
+            {"winner": winner, "price": paid},
+            hidden={"values": values, "bids": offered, "price": paid},
+        )
 
     def theory(seat: int, stage: str, facts: Mapping[str, Any]) -> Value | None:  # noqa: ARG001
         return bid(float(facts["value"]), seats, amounts)

@@ -1,0 +1,1 @@
+"""Dividing, offering and entrusting: dictator, ultimatum and trust games beside meta-analyses of people."""

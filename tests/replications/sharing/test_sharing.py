@@ -1,0 +1,92 @@
+"""The study of giving, offering and entrusting: figures beside those of people, kills change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.replications.killing import calm_and_killed
+
+from ostrom.analysis.estimate import estimate
+from ostrom.analysis.rundata import RunData, run_data
+from ostrom.models.base import Request
+from ostrom.models.providers.scripted import register, unregister
+from ostrom.reports.build import build_report
+from ostrom.studies.compare import compare_run
+from ostrom.studies.forecast import forecast
+from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import open_run, play
+from ostrom.testing.tables import tables
+
+
+def giver(request: Request) -> str:
+    """Gives 30 of 100 in whatever way it is asked, accepts, and returns half of what arrived."""
+    text = request.messages[-1].content
+    if "[accept]" in text:
+        return "It is better than nothing.\n[accept]"
+    if "do you return" in text:
+        return f"Half is fair.\n[{int(text.rpartition(' points arrived')[0].split()[-1]) // 2}]"
+    return "I keep most of it.\n[30]"
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
+    runs = tmp_path_factory.mktemp("runs")
+    register("giver", giver)
+    study = load_study(
+        "sharing", preset="smoke", models=["scripted/giver"], changes=["agent.constrain=never", "seeds=2"]
+    )
+    assert play(study, runs=runs).complete
+    unregister("giver")
+    with open_run("sharing", runs) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        yield data
+
+
+def test_amounts_stand_beside_those_of_people(played: RunData) -> None:
+    with open_run(played.folder) as run:
+        found = compare_run(run, played)
+    own = {line.cell: line.own.value for line in found.lines}
+    assert own == {
+        ("dictator", "given"): pytest.approx(0.3), ("dictator", "gives_nothing"): 0.0,
+        ("dictator", "gives_half"): 0.0, ("ultimatum", "offered"): pytest.approx(0.3),
+        ("ultimatum", "rejected"): 0.0, ("trust", "sent"): pytest.approx(0.3),
+        ("trust", "returned"): pytest.approx(0.5),
+    }  # fmt: skip
+    published = {line.cell: line.low for line in found.lines}
+    assert published["dictator", "given"] == 0.2835 and published["trust", "returned"] == 0.37
+    assert any("quotations" in remark for remark in found.remarks)
+
+
+def test_the_report_is_made_and_totals_are_whole(played: RunData) -> None:
+    assert not build_report(played).failures
+    found = {e.key["game"]: e.value for e in estimate(played, "efficiency", ["game"])}
+    assert found == {"dictator": 1.0, "ultimatum": 1.0, "trust": pytest.approx((100 + 60) / 300)}
+
+
+def test_a_dry_run_bounds_every_preset() -> None:
+    for preset in ("smoke", "small", "paper", "strategy_method"):
+        bound = forecast(StudyPlan(load_study("sharing", preset=preset, models=["scripted/giver"])))
+        assert bound.calls > 0
+
+
+PLAY = """
+import asyncio, sys
+from ostrom.models.providers.scripted import register
+from ostrom.studies.load import load_study
+from ostrom.studies.run import play
+
+async def reply(request):
+    await asyncio.sleep(0.001)
+    return "[accept]" if "[accept]" in request.messages[-1].content else "[30]"
+
+register("slow", reply)
+study = load_study("sharing", preset="small", models=["scripted/slow"], changes=["agent.constrain=never"])
+sys.exit(0 if play(study, name="run", runs=sys.argv[1]).complete else 1)
+"""
+
+
+def test_killed_and_resumed_it_is_identical(tmp_path: Path) -> None:
+    calm, killed = calm_and_killed(PLAY, tmp_path, kills=1, growth=30_000)
+    assert tables(calm, tmp_path / "one") == tables(killed, tmp_path / "two")
