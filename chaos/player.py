@@ -10,7 +10,7 @@ from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-from ostrom.engine.batching.pace import Pace
+from ostrom.engine.batching.polling import PollingPolicy
 from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.runner import Options
 from ostrom.errors import OstromError
@@ -34,7 +34,7 @@ def run_study(study: dict[str, Any], runs: str, jumps: bool = False, batch: bool
     retry = RetryPolicy(tries=30, first=0.001, longest=0.02)
     options = Options(max_connections=4, retry=retry)
     if batch:
-        options = Options(retry=retry, batch=Pace(first=0.01, longest=0.05))
+        options = Options(retry=retry, batch=PollingPolicy(first=0.01, longest=0.05))
     try:
         result = play(load_study(study), name="run", runs=runs, options=options)
     except OstromError as error:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ostrom.engine.batching.ledger import read_batches
-from ostrom.engine.batching.pace import Pace
+from ostrom.engine.batching.polling import PollingPolicy
 from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.runner import Options, Result, Runner
 from ostrom.errors import RunError
@@ -25,12 +25,12 @@ from ostrom.testing.server import LoopbackServer
 from ostrom.testing.tables import tables
 
 QUICK = RetryPolicy(tries=12, first=0.001, longest=0.02)
-PACE = Pace(first=0.01, longest=0.05)
+POLLING = PollingPolicy(first=0.01, longest=0.05)
 Small = Callable[..., StudyFile]
 
 
 def batched(**more: Any) -> Options:
-    return Options(retry=QUICK, batch=PACE, **more)
+    return Options(retry=QUICK, batch=POLLING, **more)
 
 
 def types_of(model: str, **settings: Any) -> dict[str, Any]:
@@ -133,12 +133,12 @@ def test_a_stopped_run_leaves_its_batch_and_resuming_collects_it(small: Small, r
 
 KILLED = """
 import sys
-from ostrom.engine.batching.pace import Pace
+from ostrom.engine.batching.polling import PollingPolicy
 from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.runner import Options
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
-options = Options(retry=RetryPolicy(first=0.001, longest=0.01), batch=Pace(first=0.01, longest=0.05))
+options = Options(retry=RetryPolicy(first=0.001, longest=0.01), batch=PollingPolicy(first=0.01, longest=0.05))
 sys.exit(0 if play(load_study(sys.argv[1]), runs=sys.argv[2], options=options).complete else 1)
 """
 

@@ -81,7 +81,7 @@ def run(
 
     Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
-    from ostrom.engine.batching.pace import Pace
+    from ostrom.engine.batching.polling import PollingPolicy
     from ostrom.engine.folder import check_name
     from ostrom.engine.runner import Options
     from ostrom.errors import UsageError
@@ -111,7 +111,7 @@ def run(
         check_batch(found.plan, batch_waves)
     options = Options(
         max_connections=max_connections, limit=limit, cache=cache, prices=found.prices, cluster=cluster,
-        batch=Pace() if batch else None,
+        batch=PollingPolicy() if batch else None,
     )  # fmt: skip
     session = RunOptions.of(
         prompts=prompts, prices=prices, cache=cache, max_connections=max_connections,

@@ -16,7 +16,7 @@ from ostrom.agents.policy import SkipMatch
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.arriving import play_arrivals
 from ostrom.engine.batching.ledger import refuse_batches
-from ostrom.engine.batching.pace import Pace
+from ostrom.engine.batching.polling import PollingPolicy
 from ostrom.engine.executors.base import Assignment, CallSettings, Executor, Session, UnitEnd
 from ostrom.engine.executors.cluster import Cluster
 from ostrom.engine.executors.local import LocalExecutor
@@ -64,7 +64,7 @@ class Options:
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     cluster: Cluster | None = None
     """Play on a Ray cluster; None: in this process."""
-    batch: Pace | None = None
+    batch: PollingPolicy | None = None
     """Send calls through the batch endpoints of the models, which are asked for results at this pace."""
     ask_again: bool = False
     """A unit that failed before is asked anew; else its unreadable replies are read again from the journal."""
@@ -124,7 +124,7 @@ class Runner:
         )
 
     def _batch_executor(
-        self, pace: Pace, models: Mapping[str, Model], call_settings: CallSettings
+        self, polling: PollingPolicy, models: Mapping[str, Model], call_settings: CallSettings
     ) -> Executor:
         from ostrom.engine.executors.batch import BatchExecutor
 
@@ -134,7 +134,7 @@ class Runner:
             )
         if getattr(self.plan, "arrivals", None) is not None:
             raise UsageError("--batch: people do not wait a day for an answer; play this study without it")
-        return BatchExecutor(models, self.library, call_settings, self.options.cache, pace)
+        return BatchExecutor(models, self.library, call_settings, self.options.cache, polling)
 
     def stop(self, why: str, *, interrupted: bool = False) -> None:
         """Stop cleanly: await and journal the calls in flight, start nothing new."""

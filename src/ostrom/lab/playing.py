@@ -9,7 +9,7 @@ from typing import Any
 
 from ostrom.cli.progress import stop_in, watch_with
 from ostrom.engine import loop
-from ostrom.engine.batching.pace import Pace
+from ostrom.engine.batching.polling import PollingPolicy
 from ostrom.engine.folder import Folder, check_name
 from ostrom.engine.runner import Options, Result
 from ostrom.errors import UsageError
@@ -111,7 +111,7 @@ def _arguments(
 
     options = Options(
         max_connections=max_connections, limit=limit, cache=store, prices=study.prices,
-        batch=Pace() if batch else None,
+        batch=PollingPolicy() if batch else None,
     )  # fmt: skip
     return {
         "plan": study.plan,

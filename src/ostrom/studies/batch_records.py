@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ostrom.engine import loop
 from ostrom.engine.batching.ledger import JournaledBatch, Ledger, read_batches
-from ostrom.engine.batching.service import insist
+from ostrom.engine.batching.service import with_retries
 from ostrom.engine.executors.batch import batch_endpoint
 from ostrom.engine.folder import Folder
 from ostrom.engine.retries import RetryPolicy
@@ -64,7 +65,7 @@ class BatchRecords:
                     endpoints[batch.model] = batch_endpoint(opened)
                 endpoint, name = endpoints[batch.model], batch.id
                 try:
-                    said[batch.number] = await insist(lambda e=endpoint, n=name: work(e, n), RetryPolicy())  # type: ignore[misc]
+                    said[batch.number] = await with_retries(partial(work, endpoint, name), RetryPolicy())
                 except ModelError as error:
                     said[batch.number] = str(error)
         finally:

@@ -15,7 +15,7 @@ from ostrom.models.pending_call import PendingCall, Release
 from ostrom.models.prices import price_of
 
 if TYPE_CHECKING:
-    from ostrom.engine.batching.desk import Desk
+    from ostrom.engine.batching.scheduler import BatchScheduler
 
 MOST = 1 << 30
 """Slots of a gate that never holds a call back: waves do that."""
@@ -24,13 +24,19 @@ MOST = 1 << 30
 class WaveCall(PendingCall):
     """A call that is answered by a batch."""
 
-    __slots__ = ("_desk", "_reply", "body", "key", "model", "placed", "request", "times", "unit")
+    __slots__ = ("_reply", "_scheduler", "body", "key", "model", "placed", "request", "times", "unit")
 
     def __init__(
-        self, desk: Desk, unit: int, model: str, request: Request, key: bytes, release: Release | None
+        self,
+        scheduler: BatchScheduler,
+        unit: int,
+        model: str,
+        request: Request,
+        key: bytes,
+        release: Release | None,
     ) -> None:
         super().__init__(release)
-        self._desk, self.unit, self.model, self.request, self.key = desk, unit, model, request, key
+        self._scheduler, self.unit, self.model, self.request, self.key = scheduler, unit, model, request, key
         self.body = b""
         self.placed = False
         """Whether its match is counted as waiting for it."""
@@ -41,11 +47,11 @@ class WaveCall(PendingCall):
     def start(self, era: int = 0) -> None:
         super().start(era)
         try:
-            self.body = self._desk.encode(self.model, self.request)
+            self.body = self._scheduler.encode(self.model, self.request)
         except ModelError as error:
             self.refuse(error)
         else:
-            self._desk.put(self)
+            self._scheduler.put(self)
 
     @property
     def waits(self) -> bool:
@@ -64,7 +70,7 @@ class WaveCall(PendingCall):
 
     def drop(self) -> None:
         super().drop()
-        self._desk.dropped(self)
+        self._scheduler.dropped(self)
         if not self._reply.cancel() and not self._reply.cancelled():
             self._reply.exception()  # mark it as retrieved: nothing awaits it
 
@@ -77,9 +83,9 @@ class BatchCaller(Caller):
 
     source = "batch"
 
-    def __init__(self, desk: Desk, *arguments: Any) -> None:
+    def __init__(self, scheduler: BatchScheduler, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._desk = desk
+        self._scheduler = scheduler
 
     async def call(
         self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request
@@ -89,11 +95,11 @@ class BatchCaller(Caller):
         try:
             return await super().call(unit, step, player, part, model, request)
         finally:
-            self._desk.journaled(key)
+            self._scheduler.journaled(key)
 
     def _pending(self, unit: Unit, model: Model, request: Request, key: bytes) -> PendingCall:
         release = partial(self.gate.release, model.name)
-        return WaveCall(self._desk, unit.index, model.name, request, key, release)
+        return WaveCall(self._scheduler, unit.index, model.name, request, key, release)
 
     def _price(self, model: str, usage: Usage) -> float | None:
         return price_of(model, usage, self.prices, batch=True)
@@ -117,4 +123,4 @@ class BatchGate(RunGate):
         return not lost
 
     def _check_budget(self) -> None:
-        """The desk holds back what the budget does not cover."""
+        """The scheduler holds back what the budget does not cover."""

@@ -1,4 +1,4 @@
-"""One batch at its service, from the file to the results: made once, awaited with patience, read until whole."""
+"""One batch at its service, from the file to the results: made once, polled until it ends, read until whole."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import partial
 from typing import TypeVar
 
 from ostrom.engine.batching.ledger import JournaledBatch, Ledger
-from ostrom.engine.batching.pace import Pace
+from ostrom.engine.batching.polling import PollingPolicy
 from ostrom.engine.retries import RetryPolicy
 from ostrom.errors import ModelError, RequestRefused, ServerFailed
 from ostrom.models.batches import (
@@ -41,7 +41,7 @@ async def rest(retry: RetryPolicy, attempt: int, error: ModelError) -> None:
     await asyncio.sleep(retry.wait(attempt, error.retry_after))
 
 
-async def insist(
+async def with_retries(
     work: Callable[[], Awaitable[T]],
     retry: RetryPolicy,
     resting: Callable[[int, ModelError], Awaitable[None]] | None = None,
@@ -60,7 +60,7 @@ async def insist(
 async def check(endpoint: BatchEndpoint, retry: RetryPolicy) -> None:
     """Refuse a server that has no batch endpoint, before anything is written."""
     try:
-        await insist(lambda: endpoint.page(count=1), retry)
+        await with_retries(lambda: endpoint.page(count=1), retry)
     except RequestRefused as error:
         raise no_endpoint(endpoint.who, error) from None
 
@@ -72,19 +72,21 @@ class Lost(Exception):
 class BatchService:
     """The batch endpoint of one model, with retries and the journal."""
 
-    def __init__(self, endpoint: BatchEndpoint, ledger: Ledger, retry: RetryPolicy, pace: Pace) -> None:
-        self.endpoint, self.ledger, self.retry, self.pace = endpoint, ledger, retry, pace
-        self.patience: Callable[[float], None] = lambda _: None
+    def __init__(
+        self, endpoint: BatchEndpoint, ledger: Ledger, retry: RetryPolicy, polling: PollingPolicy
+    ) -> None:
+        self.endpoint, self.ledger, self.retry, self.polling = endpoint, ledger, retry, polling
+        self.on_retry_after: Callable[[float], None] = lambda _: None
         """Told how many seconds the service asks to wait."""
 
-    async def insist(self, work: Callable[[], Awaitable[T]]) -> T:
+    async def with_retries(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do something that may be done twice, until it succeeds or the retry policy is exhausted."""
-        return await insist(work, self.retry, self._rest)
+        return await with_retries(work, self.retry, self._rest)
 
     async def _rest(self, attempt: int, error: ModelError) -> None:
         logger.info("%s: try %d failed: %s", self.endpoint.who, attempt, error)
         if error.retry_after is not None:
-            self.patience(error.retry_after)
+            self.on_retry_after(error.retry_after)
         await rest(self.retry, attempt, error)
 
     # -- making --------------------------------------------------------------------------------------
@@ -98,7 +100,7 @@ class BatchService:
         endpoint, ledger = self.endpoint, self.ledger
         await ledger.flush()
         try:
-            file = await self.insist(partial(endpoint.upload, batch.marker, requests))
+            file = await self.with_retries(partial(endpoint.upload, batch.marker, requests))
             since = None if file is not None else await self._newest()
         except ModelError:
             ledger.tell(batch, "void")
@@ -139,14 +141,14 @@ class BatchService:
         found: list[BatchStatus] = []
         after: str | None = None
         for _ in range(PAGES):
-            page, after = await self.insist(partial(self.endpoint.page, after))
+            page, after = await self.with_retries(partial(self.endpoint.page, after))
             found += page
             if after is None:
                 break
         return found
 
     async def _newest(self) -> float | None:
-        page, _ = await self.insist(self.endpoint.page)
+        page, _ = await self.with_retries(self.endpoint.page)
         return max((found.created for found in page if found.created is not None), default=None)
 
     # -- waiting -------------------------------------------------------------------------------------
@@ -163,18 +165,18 @@ class BatchService:
                 absent += error.status in ABSENT
                 if absent >= self.retry.tries:
                     raise Lost(str(error)) from None
-                if not (error.retryable or error.status in ABSENT) or failures >= self.pace.failures:
+                if not (error.retryable or error.status in ABSENT) or failures >= self.polling.failures:
                     raise
                 logger.info("%s, batch %s: %s", self.endpoint.who, batch.id, error)
                 if error.retry_after is not None:
-                    self.patience(error.retry_after)
+                    self.on_retry_after(error.retry_after)
                 asked = min(error.retry_after or 0.0, self.retry.most_asked)
-                await asyncio.sleep(asked + self.pace.wait(min(failures, 8)))
+                await asyncio.sleep(asked + self.polling.wait(min(failures, 8)))
                 continue
             failures = absent = 0
             if found.ended:
                 return found
-            await asyncio.sleep(self.pace.wait(polls))
+            await asyncio.sleep(self.polling.wait(polls))
             polls += 1
 
     # -- reading -------------------------------------------------------------------------------------
@@ -187,9 +189,9 @@ class BatchService:
         keys = {batch.request_id(key): key for key in batch.keys}
         found: dict[bytes, ResultLine] = {}
         strange = 0
-        for reading in range(1, self.pace.readings + 1):
+        for reading in range(1, self.polling.readings + 1):
             for output in ended.outputs:
-                for line in await self.insist(partial(self.endpoint.results, ended, output)):
+                for line in await self.with_retries(partial(self.endpoint.results, ended, output)):
                     key = keys.get(line.id)
                     if key is None:
                         strange += 1
@@ -197,9 +199,9 @@ class BatchService:
                         found[key] = line
             if _whole(found, len(keys), ended):
                 break
-            if reading < self.pace.readings:
+            if reading < self.polling.readings:
                 await asyncio.sleep(self.retry.wait(reading))
-                ended = await self.insist(partial(self.endpoint.retrieve, ended.id))
+                ended = await self.with_retries(partial(self.endpoint.retrieve, ended.id))
         if strange:
             logger.warning(
                 "%s, batch %s: %d lines of results are of no request", self.endpoint.who, ended.id, strange

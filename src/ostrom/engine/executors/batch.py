@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 
 from ostrom.engine.batching.calls import MOST, BatchCaller, BatchGate
-from ostrom.engine.batching.desk import Desk
 from ostrom.engine.batching.ledger import Ledger
-from ostrom.engine.batching.pace import Pace
-from ostrom.engine.batching.purse import Purse
+from ostrom.engine.batching.polling import PollingPolicy
+from ostrom.engine.batching.reservations import BudgetReservations
+from ostrom.engine.batching.scheduler import BatchScheduler
 from ostrom.engine.batching.service import BatchService, check
 from ostrom.engine.caller import Caller
 from ostrom.engine.executors.base import Assignment, CallSettings, Session, UnitEnd
@@ -37,7 +37,7 @@ def batch_endpoint(model: Model) -> BatchEndpoint:
 
 
 def _wait(tally: Tally, seconds: float) -> None:
-    """A service asks for patience: the progress line says so."""
+    """A service asks to wait: the progress line says so."""
     tally.wait_until = max(tally.wait_until, time.monotonic() + seconds)
 
 
@@ -50,12 +50,12 @@ class BatchExecutor(LocalExecutor):
         library: Library,
         call_settings: CallSettings,
         cache: Path | None,
-        pace: Pace,
+        polling: PollingPolicy,
     ) -> None:
         self._endpoints = {model.name: batch_endpoint(model) for model in models.values()}
         super().__init__(models, library, call_settings, cache)
-        self._pace = pace
-        self._desk: Desk | None = None
+        self._polling = polling
+        self._scheduler: BatchScheduler | None = None
 
     async def open(self) -> None:
         """Ask every service whether it has a batch endpoint."""
@@ -69,15 +69,15 @@ class BatchExecutor(LocalExecutor):
         ledger = Ledger(session.journal)
         settings = self.call_settings
         services = {
-            name: BatchService(endpoint, ledger, settings.retry, self._pace)
+            name: BatchService(endpoint, ledger, settings.retry, self._polling)
             for name, endpoint in self._endpoints.items()
         }
         for service in services.values():
-            service.patience = partial(_wait, session.tally)
-        purse = Purse(session.plan.budget, session.tally, settings.prices)
-        self._desk = Desk(services, ledger, session.tally, purse)
+            service.on_retry_after = partial(_wait, session.tally)
+        reservations = BudgetReservations(session.plan.budget, session.tally, settings.prices)
+        self._scheduler = BatchScheduler(services, ledger, session.tally, reservations)
         await super().start(session)
-        await self._desk.start()
+        await self._scheduler.start()
 
     def _make_gate(self, session: Session) -> RunGate:
         return BatchGate(session.tally, session.plan.budget, self._stopping)
@@ -87,9 +87,9 @@ class BatchExecutor(LocalExecutor):
 
     def _make_caller(self, session: Session, gate: RunGate) -> Caller:
         settings = self.call_settings
-        assert self._desk is not None
+        assert self._scheduler is not None
         return BatchCaller(
-            self._desk, session.journal, session.tally, gate, self._stopping, settings.retry, self._cache,
+            self._scheduler, session.journal, session.tally, gate, self._stopping, settings.retry, self._cache,
             settings.prices,
         )  # fmt: skip
 
@@ -99,23 +99,23 @@ class BatchExecutor(LocalExecutor):
 
     async def play(self, assignment: Assignment) -> UnitEnd:
         """Play one unit."""
-        assert self._desk is not None
-        self._desk.enter()
+        assert self._scheduler is not None
+        self._scheduler.enter()
         try:
             return await super().play(assignment)
         finally:
-            self._desk.leave()
+            self._scheduler.leave()
 
     def stop(self) -> None:
         """Send no more batches; those under way are left to their services, and resuming collects them."""
         super().stop()
-        if self._desk is not None:
-            self._desk.stop()
+        if self._scheduler is not None:
+            self._scheduler.stop()
 
     async def close(self) -> None:
         """End what waits for batches."""
-        if self._desk is not None:
-            await self._desk.close()
+        if self._scheduler is not None:
+            await self._scheduler.close()
         for endpoint in self._endpoints.values():
             await endpoint.close()
         await super().close()

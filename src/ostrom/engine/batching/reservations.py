@@ -20,7 +20,7 @@ ENOUGH = 20
 """After so many calls their mean reply is what the next one is expected to have; before, twice as much."""
 
 
-class Purse:
+class BudgetReservations:
     """Compares what was spent and what is on its way with the budget of the run."""
 
     def __init__(self, budget: Budget, tally: Tally, prices: Mapping[str, Any] | None) -> None:

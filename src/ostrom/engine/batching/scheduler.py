@@ -1,4 +1,4 @@
-"""The desk: collects the calls of all matches, sends them as batches once no match can go on, hands out the replies.
+"""Schedules the calls of all matches: collects them, sends them as batches, gives each match its replies.
 
 A wave is sealed when every match in play waits for a reply. Nothing depends on that moment but the number of batches.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from ostrom.engine.batching.calls import WaveCall
 from ostrom.engine.batching.ledger import JournaledBatch, Ledger
-from ostrom.engine.batching.purse import Purse
+from ostrom.engine.batching.reservations import BudgetReservations
 from ostrom.engine.batching.service import BatchService, Lost, unanswered
 from ostrom.engine.gate import Stopped
 from ostrom.engine.plan import Tally
@@ -47,19 +47,23 @@ class _Open:
     work: asyncio.Task[None] | None = None
 
 
-class Desk:
+class BatchScheduler:
     """All calls of a run that is played in batches."""
 
     def __init__(
-        self, services: Mapping[str, BatchService], ledger: Ledger, tally: Tally, purse: Purse
+        self,
+        services: Mapping[str, BatchService],
+        ledger: Ledger,
+        tally: Tally,
+        reservations: BudgetReservations,
     ) -> None:
-        self.services, self.ledger, self.tally, self.purse = services, ledger, tally, purse
+        self.services, self.ledger, self.tally, self.reservations = services, ledger, tally, reservations
         self._queue: dict[str, deque[WaveCall]] = {model: deque() for model in services}
         self._waiting: Counter[int] = Counter()
         """How many calls each match waits for."""
         self._playing = 0
-        self._moves = 0
-        self._stir = asyncio.Event()
+        self._changes = 0
+        self._changed = asyncio.Event()
         self._member: dict[bytes, _Open] = {}
         """The batch that a key is in, as long as its result has not been handed out."""
         self._opened: dict[int, _Open] = {}
@@ -110,7 +114,7 @@ class Desk:
 
     def _close(self, opened: _Open) -> None:
         self._opened.pop(opened.batch.number, None)
-        self._move()
+        self._note_change()
         for key in opened.batch.keys:
             if self._member.get(key) is opened:
                 del self._member[key]
@@ -120,12 +124,12 @@ class Desk:
     def enter(self) -> None:
         """A match is begun."""
         self._playing += 1
-        self._move()
+        self._note_change()
 
     def leave(self) -> None:
         """A match has ended."""
         self._playing -= 1
-        self._move()
+        self._note_change()
 
     def encode(self, model: str, request: Request) -> bytes:
         """The body of a request."""
@@ -147,12 +151,12 @@ class Desk:
                 self._hand_out(opened, call.key)
             else:
                 self._work(opened)
-        self._move()
+        self._note_change()
 
     def dropped(self, call: WaveCall) -> None:
         """A call is not awaited any more."""
         self._no_longer_waits(call)
-        self.purse.free(call)
+        self.reservations.free(call)
         opened = self._member.get(call.key)
         if opened is not None and opened.calls.get(call.key) is call:
             del opened.calls[call.key]
@@ -189,7 +193,7 @@ class Desk:
     def _refuse(self, call: WaveCall, error: Exception) -> None:
         if call.waits:
             self._no_longer_waits(call)
-            self.purse.free(call)
+            self.reservations.free(call)
             call.refuse(error)
 
     def stop(self) -> None:
@@ -217,21 +221,21 @@ class Desk:
 
     # -- waves ---------------------------------------------------------------------------------------
 
-    def _move(self) -> None:
-        self._moves += 1
-        self._stir.set()
+    def _note_change(self) -> None:
+        self._changes += 1
+        self._changed.set()
 
     async def _seal_forever(self) -> None:
         while True:
-            await self._stir.wait()
-            self._stir.clear()
+            await self._changed.wait()
+            self._changed.clear()
             if not any(self._queue.values()):
                 continue
             quiet = 0.0
             while any(self._queue.values()):
-                before = self._moves
+                before = self._changes
                 await asyncio.sleep(SETTLE)
-                quiet = quiet + SETTLE if self._moves == before else 0.0
+                quiet = quiet + SETTLE if self._changes == before else 0.0
                 if (quiet and len(self._waiting) >= self._playing) or quiet >= QUIET:
                     break
             try:
@@ -239,7 +243,7 @@ class Desk:
                     for calls in self._portions(model):
                         self._send(model, calls)
                 if any(self._queue.values()) and not any(opened.calls for opened in self._opened.values()):
-                    self._refuse_queued(self.purse.spent())
+                    self._refuse_queued(self.reservations.spent())
             except OstromError as error:  # the journal cannot be written to
                 self._refuse_queued(error)
 
@@ -255,7 +259,7 @@ class Desk:
         size = 0
         while queue:
             call = queue[0]
-            if call.waits and not self.purse.reserve(call):
+            if call.waits and not self.reservations.reserve(call):
                 break
             queue.popleft()
             if not call.waits:
@@ -282,13 +286,13 @@ class Desk:
     def _work(self, opened: _Open) -> None:
         """See to a batch, unless that is being done."""
         if opened.work is None or opened.work.done():
-            opened.work = asyncio.create_task(self._see_to(opened))
+            opened.work = asyncio.create_task(self._process(opened))
 
-    async def _see_to(self, opened: _Open) -> None:
+    async def _process(self, opened: _Open) -> None:
         batch = opened.batch
         self.tally.batches += 1
         try:
-            await self._through(opened)
+            await self._advance(opened)
         except Exception as error:  # whatever it is: the matches must hear of it
             logger.warning("%s, batch %d (%s): %s", batch.model, batch.number, batch.id, error)
             for call in list(opened.calls.values()):
@@ -298,9 +302,9 @@ class Desk:
                 self._close(opened)
         finally:
             self.tally.batches -= 1
-            self._move()
+            self._note_change()
 
-    async def _through(self, opened: _Open) -> None:
+    async def _advance(self, opened: _Open) -> None:
         batch, service = opened.batch, self.services[opened.batch.model]
         if batch.id is None:
             async with self._making:  # one at a time: a batch without a mark is told from others by its size
@@ -316,7 +320,7 @@ class Desk:
                 elif not await service.find(batch):
                     self.ledger.tell(batch, "void")
             if batch.void:
-                self._again(opened)
+                self._requeue_all(opened)
                 return
         if self._stopping:
             self._leave(opened)
@@ -328,7 +332,7 @@ class Desk:
             logger.warning("%s, batch %s is lost: %s", batch.model, batch.id, error)
             if batch.found:
                 self.ledger.tell(batch, "refuted", id=batch.id)
-                await self._through(opened)
+                await self._advance(opened)
                 return
             self.ledger.tell(batch, "ended", how="lost")
             lines = {}
@@ -362,7 +366,7 @@ class Desk:
             if any(o.work is not None and not o.work.done() for o in others):
                 for call in opened.calls.values():
                     call.times -= 1
-                await asyncio.sleep(service.pace.longest)
+                await asyncio.sleep(service.polling.longest)
                 return
         await asyncio.sleep(service.retry.wait(times + 1))
 
@@ -371,11 +375,11 @@ class Desk:
         assert opened.lines is not None
         call, line = opened.calls.pop(key), opened.lines.pop(key, None)
         self._taken(opened, key)
-        self.purse.free(call)
+        self.reservations.free(call)
         if line is not None and line.kind in ("reply", "error"):
             self._answer(call, line)
         else:
-            self._once_more(opened, call)
+            self._requeue(opened, call)
 
     def _taken(self, opened: _Open, key: bytes) -> None:
         """A result is handed out: the batch is done with it once that is in the journal."""
@@ -383,14 +387,14 @@ class Desk:
         if self._member.get(key) is opened:
             del self._member[key]
 
-    def _again(self, opened: _Open) -> None:
+    def _requeue_all(self, opened: _Open) -> None:
         """The batch never existed: its calls go into the next wave."""
         self._close(opened)
         for call in list(opened.calls.values()):
-            self.purse.free(call)
-            self._once_more(opened, call)
+            self.reservations.free(call)
+            self._requeue(opened, call)
 
-    def _once_more(self, opened: _Open, call: WaveCall) -> None:
+    def _requeue(self, opened: _Open, call: WaveCall) -> None:
         call.times += 1
         if call.times >= self.services[call.model].retry.tries:
             self._refuse(call, unanswered(opened.batch))
@@ -401,4 +405,4 @@ class Desk:
             call.body = self.encode(call.model, call.request)
             self._queue[call.model].append(call)
             self._settle(opened)
-            self._move()
+            self._note_change()

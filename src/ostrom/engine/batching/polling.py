@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class PollingPolicy:
     """How often a batch is asked for, and how much is tried."""
 
     first: float = 0.5
@@ -21,7 +21,7 @@ class Pace:
     def wait(self, polls: int) -> float:
         """Seconds before the next poll, with jitter.
 
-        >>> 0.25 <= Pace().wait(0) <= 0.75 and Pace().wait(100) <= 90
+        >>> 0.25 <= PollingPolicy().wait(0) <= 0.75 and PollingPolicy().wait(100) <= 90
         True
         """
         return random.uniform(0.5, 1.5) * min(self.longest, self.first * self.growth ** min(polls, 64))
