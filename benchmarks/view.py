@@ -175,11 +175,13 @@ def _large(runs: Path) -> list[Result]:
             indexed = indexed or (_complete(index) and time.perf_counter() - begun) or 0.0
         after = max(view.get("/")[0], view.get("/run/grid")[0])
         matches = median(view.get(f"/run/grid/matches?sort=cooperation&p={n}")[0] for n in range(5))
-        match = median(view.get(f"/run/grid/match/{n}?step={n}&player=1")[0] for n in (3, 77, 300, 500, 755))
+        match = median(view.get(f"/run/grid/match/{n}?step={n % 400}&player=1")[0] for n in (3, 77, 300, 500, 755))
         word = _rare(index)
-        search = [
-            view.get(f"/run/grid/search?q={q}")[0] for q in (word, "the", "round", f"{word}*", "choose+round")
+        asked = [
+            f"/run/grid/search?q={q}" for q in (word, f"{word}*", "round", "choose+round", "choose+-zebra")
         ]
+        search = max(view.get(path)[0] for path in asked)
+        counted = max(view.get(f"{path}&count=1")[0] for path in asked)
         memory = view.memory("VmHWM")
     finally:
         view.close()
@@ -190,8 +192,9 @@ def _large(runs: Path) -> list[Result]:
         Result(group, "first page after the check", after, "s", aim="< 1 s", met=after < 1),
         Result(group, "matches sorted by cooperation", matches * 1000, "ms"),
         Result(group, "a match of 1,000 decisions", match * 1000, "ms", aim="< 100 ms", met=match < 0.1),
-        Result(group, "search, slowest of 5", max(search), "s", aim="< 1 s", met=max(search) < 1,
-               note="a rare and a common word, one of every prompt, a beginning, two words; with counts by cell"),
+        Result(group, "search, first hits in context", search, "s", aim="< 1 s", met=search < 1,
+               note="slowest of 5: a rare word, a beginning, a word of every prompt, two of them, one without another"),
+        Result(group, "search with all hits counted by cell", counted, "s", note="slowest of 5; comes after the hits"),
         Result(group, "memory of the server, peak", memory, "MB", aim="< 300 MB", met=memory < 300),
         Result(group, "integrity check in the background", checked, "s"),
         Result(group, "index in the background", indexed, "s", note=f"{index_size:,.0f} MB beside the journal"),
