@@ -175,7 +175,9 @@ def _large(runs: Path) -> list[Result]:
             indexed = indexed or (_complete(index) and time.perf_counter() - begun) or 0.0
         after = max(view.get("/")[0], view.get("/run/grid")[0])
         matches = median(view.get(f"/run/grid/matches?sort=cooperation&p={n}")[0] for n in range(5))
-        match = median(view.get(f"/run/grid/match/{n}?step={n % 400}&player=1")[0] for n in (3, 77, 300, 500, 755))
+        match = median(
+            view.get(f"/run/grid/match/{n}?step={n % 400}&player=1")[0] for n in (3, 77, 300, 500, 755)
+        )
         word = _rare(index)
         asked = [
             f"/run/grid/search?q={q}" for q in (word, f"{word}*", "round", "choose+round", "choose+-zebra")
