@@ -52,6 +52,7 @@ def estimate(
     `ostrom list measures` names the measures; a parameter follows a colon.
     """
     from ostrom.analysis.measure import measures
+    from ostrom.analysis.stopping import stopping
 
     names, measure = _split(arguments)
     _one_of(json=json, csv=csv)
@@ -65,6 +66,7 @@ def estimate(
     check_level(level)
     part = measures.named(measure)
     with opened(names, runs) as data:
+        stopped = [text for one in data if (text := stopping(one.study, one.folder))]
         columns = _columns(by)
         found = _estimates(data, part, columns, contrast, over, log, _columns(balance), where or [], level)
     rows = [one.as_dict() for one in found]
@@ -74,11 +76,13 @@ def estimate(
             document["contrast"] = contrast
         if over:
             document |= {"over": over, "log": log}
-        print_json({**document, "estimates": rows})
+        print_json({**document, **({"stopping": stopped} if stopped else {}), "estimates": rows})
     elif csv:
         print_csv(rows, safe=safe)
     else:
         _show_estimates(part, found, level)
+        for text in stopped:
+            write(text)
 
 
 def _estimates(

@@ -13,7 +13,8 @@ from ostrom.cli.output import print_json, print_table, say, write
 from ostrom.errors import UsageError
 
 if TYPE_CHECKING:
-    from ostrom.studies.powering import PowerAt, PowerCurve
+    from ostrom.analysis.stopping import StopRule
+    from ostrom.studies.powering import PowerAt, PowerCurve, SequentialResult
 
 WIDTH = 40
 """Characters of a full bar."""
@@ -21,10 +22,15 @@ WIDTH = 40
 
 def power(
     study: Annotated[str, typer.Argument(help="A study file (YAML) or the name of a built-in study.")],
-    measure: Annotated[str, typer.Option(help="The measure (`ostrom list measures`).")],
+    measure: Annotated[
+        str | None, typer.Option(help="The measure (default: that of the study's stopping rule).")
+    ] = None,
     contrast: Annotated[
-        str, typer.Option(metavar="FACTOR=A-B", help="The difference between two levels of a factor.")
-    ],
+        str | None,
+        typer.Option(
+            metavar="FACTOR=A-B", help="The difference between two levels of a factor (default: likewise)."
+        ),
+    ] = None,
     effect: Annotated[
         float | None, typer.Option(help="The true difference A - B (default: 0.1; with --within 0).")
     ] = None,
@@ -100,12 +106,20 @@ def power(
         raise UsageError(f"--effect {true:g}: must lie within the margin of {within:g}")
     if chart is not None:
         check_chart_file(chart)
-    query = validate(
-        Query, {"measure": measure, "contrast": contrast, "where": _where(where or ())}, "--contrast"
-    )
     found = resolve(
         study, preset=preset, changes=set_ or (), models=model or (), prompts=prompts, prices=prices
     )
+    rule = found.plan.study.stop if measure is None and contrast is None else None
+    if rule is None and (measure is None or contrast is None):
+        raise UsageError(
+            "--measure and --contrast are needed: the study has no stopping rule that names them"
+        )
+    if rule is not None and (within is not None or chart is not None or where):
+        raise UsageError(
+            "--within, --where and --chart are not for a stopping rule, which has its own contrast and matches"
+        )
+    given_query = {"measure": measure, "contrast": contrast, "where": _where(where or ())}
+    query = validate(Query, given_query, "--contrast") if rule is None else rule
     design = powering.design_of(found.plan, query)
     pace, source = seconds_per_call, "stated"
     if from_ is None:
@@ -120,6 +134,19 @@ def power(
             changed["conditions"] = {}
         assumed = replace(assumed, **changed)
         source += f", with stated {', '.join(key for key in given if key in changed)}" if changed else ""
+    if rule is not None:
+        told = powering.sequences(
+            found.plan,
+            rule,
+            (true, 0.0),
+            assumed,
+            design,
+            simulations=simulations,
+            seed=seed,
+            prices=found.prices,
+        )
+        _tell_sequences(told, found.plan.name, rule, assumed, source, simulations, json)
+        return
     asked = powering.PowerQuestion(true, within, level, target, simulations, seed)
     made = powering.power_curve(
         found.plan, query, asked, numbers, assumed, source, design=design, prices=found.prices, seconds_per_call=pace,
@@ -131,6 +158,39 @@ def power(
         print_json(_document(made, found.plan.name, query, asked))
     else:
         _show(made, found.plan.name, query.words, asked)
+
+
+def _tell_sequences(
+    told: list[SequentialResult],
+    study: str,
+    rule: StopRule,
+    assumed: Any,
+    source: str,
+    times: int,
+    json: bool,
+) -> None:
+    if json:
+        print_json({
+            "study": study, "measure": rule.part.name, "contrast": rule.contrast, "rule": rule.rule,
+            "looks": rule.looks, "simulations": times, "assumed": {
+                "source": source, "baseline": assumed.baseline, "sd": assumed.sd, "correlation": assumed.correlation,
+            },
+            "sequences": [one.as_dict() for one in told],
+        })  # fmt: skip
+        return
+    print_table(
+        f"{study}: {rule.words}, {rule.rule}, {rule.at_least} to {rule.at_most} seeds, looked every {rule.every}",
+        ["true difference", "mean seeds", "median", "criterion met", "excludes 0", "95 %", "covers the truth", "95 %",
+         "mean calls", "mean USD"],
+        [
+            [one.truth, round(one.seeds, 1), one.middle, one.met.value, one.excludes.value, _interval(one.excludes),
+             one.covers.value, _interval(one.covers), round(one.calls),
+             "unknown" if one.usd is None else round(one.usd, 2)]
+            for one in told
+        ],
+    )  # fmt: skip
+    write(f"assumed ({source}): {assumed.words}; {times} simulated runs each")
+    write("excludes 0: the power where there is a difference, the type I error where there is none")
 
 
 def _document(made: PowerCurve, study: str, query: Any, asked: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.rundata import RunData, quoted
+from ostrom.analysis.stopping import stopping
 from ostrom.reports.cells import DONE, policy_warnings
 from ostrom.reports.panel import Table
 from ostrom.reports.words import Share, number, pretty
@@ -33,6 +34,7 @@ def card(data: RunData) -> list[tuple[str, str]]:
         ("Citation", study.get("citation") or ""),
         ("Varied", ", ".join(factors) or "nothing"),
         ("Seeds", f"{study.get('seeds', 1)} from {study.get('seed', 0)}"),
+        ("Stopping", stopping(study, data.folder)),
         ("Matches done", f"{number(found.get('done', 0))} of {number(data.planned)}"),
         ("Models", ", ".join(models) or "none"),
         ("Invalid answers", _rule(study)),

@@ -66,8 +66,15 @@ def load_study(
             **_scripted(_mapping(data.get("types"), file, "types")),
             **{name: spec for m in models for name, spec in _asked(m, data.get("variants"), file)},
         }
+    stop = _mapping(data.get("stop"), file, "stop")
+    if stop and seeds is not None:
+        raise StudyError(
+            "a study with stop plays stop.at_least to stop.at_most seeds", file=file, key="--seeds"
+        )
     if seeds is not None:
         data["seeds"] = seeds
+    elif isinstance(stop.get("at_most"), int):
+        data["seeds"] = stop["at_most"]
     if budget:
         data["budget"] = {**_mapping(data.get("budget"), file, "budget"), **budget}
     study = validate(StudyFile, with_baselines(data, file), file)

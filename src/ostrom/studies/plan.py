@@ -97,8 +97,9 @@ class StudyPlan:
     def resolved(self) -> dict[str, Any]:
         """The study as it is played, as plain data."""
         data: dict[str, Any] = self.study.model_dump(mode="json")
-        if data["people"] is None:  # a study without people is written as it always was
-            del data["people"]
+        for name in ("people", "stop"):  # a study without them is written as it always was
+            if data[name] is None:
+                del data[name]
         return data
 
     def settings(self, model: str) -> Mapping[str, Any]:

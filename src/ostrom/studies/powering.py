@@ -15,11 +15,12 @@ from ostrom.analysis.power import Assumed, SeedLayout, Simulation, excludes_zero
 from ostrom.analysis.query import Query
 from ostrom.analysis.rundata import RunData
 from ostrom.analysis.selection import as_text
+from ostrom.analysis.stopping import MET, Look, StopRule, decide
 from ostrom.analysis.tables import factor_types
 from ostrom.analysis.units import Observation, Observations, joined, observations
 from ostrom.engine.rows import Rows
 from ostrom.errors import UnknownName, UsageError
-from ostrom.studies.forecast import forecast
+from ostrom.studies.forecast import Forecast, forecast
 from ostrom.studies.plan import StudyPlan
 
 MOST_SEEDS = 10_000
@@ -321,6 +322,79 @@ def _smallest(reached: Callable[[int], bool], seeds: Sequence[int]) -> int | Non
         else:
             below = middle
     return enough
+
+
+@dataclass(frozen=True)
+class SequentialResult:
+    """How a stopping rule fares for one true difference."""
+
+    truth: float
+    seeds: float
+    """The mean number at which it stops."""
+    middle: float
+    """The median."""
+    met: Estimate
+    """How often the criterion is met before the largest number of seeds."""
+    excludes: Estimate
+    """How often the interval at stopping excludes 0."""
+    covers: Estimate
+    """How often it holds the true difference."""
+    calls: float
+    usd: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        shares = {name: getattr(self, name).value for name in ("met", "excludes", "covers")}
+        return {
+            "effect": self.truth, "mean_seeds": self.seeds, "median_seeds": self.middle, **shares,
+            "mean_calls": self.calls, "mean_usd": self.usd,
+        }  # fmt: skip
+
+
+def sequences(
+    plan: StudyPlan,
+    rule: StopRule,
+    effects: Sequence[float],
+    assumed: Assumed,
+    layout: SeedLayout,
+    *,
+    simulations: int,
+    seed: int,
+    prices: Mapping[str, Any] | None = None,
+) -> list[SequentialResult]:
+    """The rule of a study on simulated runs, for each true difference."""
+    one = StudyPlan(plan.study.model_copy(update={"seeds": 1}), plan.library, plan.file)
+    cost = forecast(one, prices)
+    return [
+        sequential(rule, Simulation(layout, assumed, effect), simulations, seed + number, cost)
+        for number, effect in enumerate(effects)
+    ]
+
+
+def sequential(
+    rule: StopRule, simulated: Simulation, times: int, seed: int, cost: Forecast | None = None
+) -> SequentialResult:
+    """Simulated runs that are looked at as the rule says, and what they end with."""
+    first, second = simulated.values(rule.at_most, times, seed)
+    sizes = [len(of) for of in simulated.design.sizes]
+    ends: list[Look] = []
+    for a, b in zip(first, second, strict=True):
+        for n in rule.looks:
+            look = decide(rule, simulated.design.of(n, a[: n * sizes[0]], b[: n * sizes[1]]), n)
+            if look.stop:
+                ends.append(look)
+                break
+    numbers = sorted(look.seeds for look in ends)
+    mean, truth = math.fsum(numbers) / len(numbers), simulated.truth
+    known = [look for look in ends if look.low is not None and look.high is not None]
+    apart = sum((look.low or 0.0) > 1e-12 or (look.high or 0.0) < -1e-12 for look in known)
+    holds = sum((look.low or 0.0) - 1e-9 <= truth <= (look.high or 0.0) + 1e-9 for look in known)
+    met = sum(look.why == MET for look in ends)
+    return SequentialResult(
+        truth, mean, numbers[len(numbers) // 2], share(met, times), share(apart, times), share(holds, times),
+        0.0 if cost is None else mean * cost.calls,
+        None if cost is None or cost.likely_usd is None else mean * cost.likely_usd,
+    )  # fmt: skip
 
 
 def pace_of(pilot: RunData) -> float | None:

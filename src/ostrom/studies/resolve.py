@@ -108,6 +108,7 @@ def _refuse_unplayable(manifest: Mapping[str, Any], path: Path) -> None:
 def check_plan(plan: StudyPlan) -> None:
     """Refuse models, settings, panels and prompts that would end a run later."""
     check_report(plan.study.report, plan.file)
+    check_stop(plan)
     abilities = {}
     for model in plan.models:
         try:
@@ -119,6 +120,18 @@ def check_plan(plan: StudyPlan) -> None:
         if can is not None:
             check_abilities(config, can, plan.file)
     try_prompts(plan)
+
+
+def check_stop(plan: StudyPlan) -> None:
+    """Refuse a stopping rule whose contrast the study cannot give."""
+    if plan.study.stop is None:
+        return
+    from ostrom.studies.powering import design_of
+
+    try:
+        design_of(plan, plan.study.stop)
+    except UsageError as error:
+        raise UsageError(f"{plan.file}: stop: {error}") from None
 
 
 def check_abilities(config: AgentConfig, can: Abilities, file: str) -> None:

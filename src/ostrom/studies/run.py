@@ -168,8 +168,29 @@ async def play_plan_async(
     extra: Mapping[str, Any] | None = None,
     begin: Callable[[Folder], Awaitable[None]] | None = None,
 ) -> Result:
-    """As ``play_plan``, on the event loop that is running."""
+    """As ``play_plan``, on the event loop that is running; a sequential design is played look by look."""
     folder = Folder(Path(runs) / check_name(name))
+
+    async def play(part: StudyPlan) -> Result:
+        return await _play_once(part, folder, runs, options, watch, open_models, extra, begin)
+
+    if type(plan) is StudyPlan and plan.study.stop is not None and not (extra or {}).get("parent"):
+        from ostrom.studies.looks import play_looks
+
+        return await play_looks(plan, folder, play)
+    return await play(plan)
+
+
+async def _play_once(
+    plan: StudyPlan,
+    folder: Folder,
+    runs: str | Path,
+    options: Options | None,
+    watch: Watch | None,
+    open_models: Callable[[str, Mapping[str, Any]], Model] | None,
+    extra: Mapping[str, Any] | None,
+    begin: Callable[[Folder], Awaitable[None]] | None,
+) -> Result:
     prepare_trees(plan, runs)
     if getattr(plan, "trees", None) and options is not None and options.cluster is not None:
         raise UsageError("--executor ray: a study with trees is played in this process, which holds them")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ostrom.agents.policy import check_policy
+from ostrom.analysis.stopping import StopRule
 from ostrom.errors import StudyError
 from ostrom.people.schema import People
 
@@ -103,9 +104,18 @@ class StudyFile(BaseModel):
     )
     budget: BudgetRule = Field(default_factory=BudgetRule)
     report: ReportRule = Field(default_factory=ReportRule)
+    stop: StopRule | None = Field(
+        default=None, description="a sequential design: seeds are played in looks until a criterion is met"
+    )
     people: People | None = Field(default=None, description="people in the browser, see `ostrom serve`")
 
     @field_validator("refused")
     @classmethod
     def _known(cls, value: str) -> str:
         return _policy(value)
+
+    @model_validator(mode="after")
+    def _no_people_in_looks(self) -> StudyFile:
+        if self.stop is not None and self.people is not None:
+            raise ValueError("stop is for studies without people: people come one by one, not in seeds")
+        return self

@@ -198,7 +198,9 @@ def write_run(
         for stale in folder.path.glob("journal.db*"):
             stale.unlink()
         digest = write_units(folder.path, units)
-        manifest = new_manifest(study.model_dump(mode="json"), {}, imported={**imported, "digest": digest})
+        manifest = new_manifest(
+            study.model_dump(mode="json", exclude={"stop"}), {}, imported={**imported, "digest": digest}
+        )
         journal(folder.open_journal(manifest, create=True))
         # The manifest comes last: a folder without one is no run, so a broken import leaves none behind.
         folder.write_manifest(manifest)

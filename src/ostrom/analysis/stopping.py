@@ -1,0 +1,161 @@
+"""Sequential designs: when to stop adding seeds. One rule for real runs and for simulated ones.
+
+A rule looks at the declared contrast after some seeds and stops where its interval is narrow enough, or where the JZS
+Bayes factor (Rouder et al. 2009) is large enough for either hypothesis. What looking costs is shown by simulation
+(`ostrom power`), because the intervals themselves know nothing of the looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pydantic import Field, model_validator
+
+from ostrom.analysis.query import Query
+from ostrom.errors import RunError
+
+FILE = "looks.json"
+MET = "the criterion is met"
+MOST_LOOKS = 1000
+SAME = 1e-9
+
+
+class StopRule(Query):
+    """``stop`` of a study: a contrast, a criterion, and how many seeds at least and at most."""
+
+    width: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, description="of the interval, at most"
+    )
+    bayes_factor: float | None = Field(
+        default=None, gt=1, allow_inf_nan=False, description="for or against a difference, at least"
+    )
+    at_least: int = Field(default=5, ge=2, le=1_000_000, description="seeds before the first look")
+    at_most: int = Field(ge=2, le=1_000_000)
+    every: int = Field(default=5, ge=1, le=1_000_000, description="seeds between looks")
+    level: float = Field(default=0.95, ge=0.5, lt=1)
+
+    @model_validator(mode="after")
+    def _whole(self) -> StopRule:
+        if not self.contrast:
+            raise ValueError("a stopping rule needs a contrast, FACTOR=A-B")
+        if self.by or "*" in self.contrast:
+            raise ValueError("a stopping rule has one contrast: without by and without *")
+        if (self.width is None) == (self.bayes_factor is None):
+            raise ValueError("a stopping rule needs exactly one of width and bayes_factor")
+        if self.at_least > self.at_most:
+            raise ValueError(
+                f"at_least must not be more than at_most (found {self.at_least} and {self.at_most})"
+            )
+        if (self.at_most - self.at_least) // self.every > MOST_LOOKS:
+            raise ValueError(f"makes more than {MOST_LOOKS} looks: raise every")
+        return self
+
+    @property
+    def looks(self) -> list[int]:
+        """The numbers of seeds after which is looked."""
+        return [*range(self.at_least, self.at_most, self.every), self.at_most]
+
+    @property
+    def rule(self) -> str:
+        """The criterion in words."""
+        if self.width is not None:
+            return f"interval at most {self.width:g} wide ({self.level:.4g})"
+        return f"Bayes factor at least {self.bayes_factor:g} for or against a difference"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one look saw and decided."""
+
+    seeds: int
+    n: int
+    value: float
+    low: float | None
+    high: float | None
+    criterion: float | None
+    """The width, or the Bayes factor for a difference; None where there is none yet."""
+    stop: bool
+    why: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+    def same(self, other: Look) -> bool:
+        """Whether two looks say the same, up to rounding."""
+        for one, two in zip(asdict(self).values(), asdict(other).values(), strict=True):
+            if isinstance(one, float) and isinstance(two, float):
+                if abs(one - two) > SAME * max(1.0, abs(one), abs(two)):
+                    return False
+            elif one != two:
+                return False
+        return True
+
+
+def decide(rule: StopRule, sides: Any, seeds: int) -> Look:
+    """Look at both sides (``TwoSides``) after so many seeds."""
+    from ostrom.analysis.statistics.bayes_factor import jzs_paired, jzs_two_sample
+    from ostrom.analysis.statistics.errors import StatisticsError
+
+    found = sides.inference().limits(rule.level)
+    criterion: float | None = None
+    met = False
+    if rule.width is not None:
+        if found.low is not None and found.high is not None:
+            criterion = found.high - found.low
+            met = criterion <= rule.width + SAME
+    else:
+        test = jzs_two_sample if sides.pairs is None else jzs_paired
+        try:
+            criterion = test(sides.first, sides.second, unit=sides.unit).bf10
+        except StatisticsError:
+            criterion = None  # all differences are alike: there is no factor yet
+        if criterion is not None:
+            factor = rule.bayes_factor or 1.0
+            met = criterion >= factor * (1 - SAME) or criterion <= (1 + SAME) / factor
+    last = seeds >= rule.at_most
+    why = MET if met else "the largest number of seeds is reached" if last else ""
+    return Look(seeds, sides.n, found.value, found.low, found.high, criterion, met or last, why)
+
+
+def first_seeds(found: Any, first: int, seeds: int) -> Any:
+    """The observations of the first seeds of a run."""
+    return replace(found, rows=tuple(row for row in found.rows if row["seed"] < first + seeds))
+
+
+def read_looks(folder: Path) -> list[Look]:
+    """The looks on record; none where no look was taken yet."""
+    path = folder / FILE
+    try:
+        rows = orjson.loads(path.read_bytes())
+        return [Look(**{field.name: row[field.name] for field in fields(Look)}) for row in rows]
+    except FileNotFoundError:
+        return []
+    except (orjson.JSONDecodeError, OSError, TypeError, KeyError):
+        raise RunError(
+            f"{path}: cannot be read (remove it: the looks are taken again from the matches)"
+        ) from None
+
+
+def stopping(study: Mapping[str, Any], folder: Path) -> str:
+    """The rule of a sequential run and where it stopped, in words; empty for any other run."""
+    if not study.get("stop"):
+        return ""
+    rule = StopRule.model_validate(study["stop"])
+    looks = read_looks(folder)
+    said = f"Sequential design: {rule.words}, {rule.rule}, {rule.at_least} to {rule.at_most} seeds, "
+    said += f"looked every {rule.every}."
+    if not looks:
+        return f"{said} No look was taken yet."
+    last = looks[-1]
+    ended = (
+        f"stopped after {last.seeds} seeds, because {last.why}" if last.stop else f"{last.seeds} seeds so far"
+    )
+    return (
+        f"{said} {len(looks)} {'look' if len(looks) == 1 else 'looks'}, {ended}. Intervals do not know of the looks: "
+        "`ostrom power` with this study shows what looking costs."
+    )

@@ -1,0 +1,126 @@
+"""Sequential designs: seeds are played until the criterion is met, and no interruption changes the decision."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.in_process import Call, caller
+
+STUDY = """\
+name: seq
+game: prisoners_dilemma
+mechanism: {name: repetition, rounds: 8}
+types: {a: "random:0.5"}
+vary:
+  p: {low: {types.a: "random:0.5"}, high: {types.a: "random:0.8"}}
+stop: {measure: cooperation, contrast: p=high-low, RULE, at_least: 3, at_most: 24, every: 3}
+"""
+WIDTH, FACTOR = "width: 0.45", "bayes_factor: 6"
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
+    (tmp_path / "w.yaml").write_text(STUDY.replace("RULE", WIDTH))
+    (tmp_path / "b.yaml").write_text(STUDY.replace("RULE", FACTOR).replace("name: seq", "name: bf"))
+    return caller(monkeypatch, tmp_path)
+
+
+def looks(name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(Path(f"runs/{name}/looks.json").read_bytes())
+    return found
+
+
+def seeds(name: str) -> int:
+    return int(json.loads(Path(f"runs/{name}/run.json").read_bytes())["study"]["seeds"])
+
+
+def test_it_stops_at_the_first_look_that_meets_the_criterion_and_says_so(call: Call) -> None:
+    done = call("run", "w.yaml", "--json")
+    taken = looks("seq")
+    assert done.code == 0 and json.loads(done.out)["complete"]
+    assert [look["stop"] for look in taken] == [False] * (len(taken) - 1) + [True] and 3 < taken[-1][
+        "seeds"
+    ] < 24
+    assert taken[-1]["criterion"] <= 0.45 < taken[-2]["criterion"] and seeds("seq") == taken[-1]["seeds"]
+    told = json.loads(call("estimate", "seq", "cooperation", "--contrast", "p=high-low", "--json").out)
+    assert (told["estimates"][0]["low"], told["estimates"][0]["high"]) == (
+        taken[-1]["low"],
+        taken[-1]["high"],
+    )
+    assert f"stopped after {taken[-1]['seeds']} seeds, because the criterion is met" in told["stopping"][0]
+    assert call("report", "seq").code == 0
+    assert "interval at most 0.45 wide" in Path("runs/seq/report/index.html").read_text()
+    assert call("run", "b.yaml").code == 0
+    assert looks("bf")[-1]["criterion"] >= 6 and all(
+        1 / 6 < look["criterion"] < 6 for look in looks("bf")[:-1]
+    )
+
+
+def test_interruptions_change_no_look_and_nothing_is_played_beyond_the_decision(call: Call) -> None:
+    assert call("run", "w.yaml").code == 0
+    whole = looks("seq")
+    for _ in range(60):
+        done = call("run", "w.yaml", "--name", "cut", "--limit", "5")
+        if done.code == 0:
+            break
+        assert done.code == 1
+    assert looks("cut") == whole and seeds("cut") == seeds("seq")
+    # Killed between the last match and its look: the look is taken again from the matches.
+    Path("runs/cut/looks.json").unlink()
+    assert call("resume", "cut").code == 0 and looks("cut") == whole and seeds("cut") == seeds("seq")
+    changed = [{**whole[0], "criterion": 0.1}, *whole[1:]]
+    Path("runs/cut/looks.json").write_text(json.dumps(changed))
+    refused = call("resume", "cut")
+    assert (
+        refused.code == 1
+        and "is on record with criterion 0.1" in refused.err
+        and refused.err.count("\n") == 1
+    )
+
+
+def test_the_largest_number_of_seeds_ends_it(call: Call) -> None:
+    assert call("run", "w.yaml", "--set", "stop.width=0.01", "--set", "stop.at_most=7").code == 0
+    assert [look["seeds"] for look in looks("seq")] == [3, 6, 7]
+    assert looks("seq")[-1]["why"] == "the largest number of seeds is reached"
+
+
+def test_power_shows_what_looking_costs(call: Call) -> None:
+    told = json.loads(
+        call("power", "w.yaml", "--effect", "0.3", "--sd", "0.15", "--simulations", "100", "--json").out
+    )
+    there, nothing = told["sequences"]
+    assert (
+        there["excludes"] > 0.5 > 0.15 > nothing["excludes"]
+        and min(there["covers"], nothing["covers"]) > 0.85
+    )
+    assert 3 <= there["mean_seeds"] <= 24 and told["looks"] == [3, 6, 9, 12, 15, 18, 21, 24]
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("width: 0", "stop.width: must be more than 0"),
+        ("width: 0.1, bayes_factor: 3", "exactly one of width and bayes_factor"),
+        ("level: 0.9", "exactly one of width and bayes_factor"),
+        ("width: 0.1, at_leest: 3", "did you mean 'at_least'?"),
+        ("width: 0.1, by: [p]", "one contrast"),
+    ],
+)
+def test_a_wrong_rule_is_one_line(call: Call, rule: str, words: str) -> None:
+    Path("w.yaml").write_text(STUDY.replace("RULE", rule))
+    done = call("run", "w.yaml")
+    assert done.code == 2 and words in done.err and done.err.count("\n") == 1, done
+
+
+def test_what_the_study_cannot_give_is_refused_before_it_is_played(call: Call) -> None:
+    for change, words in (
+        ("stop.contrast=p=high-lo", "did you mean 'low'?"),
+        ("stop.measure=cooperatoin", "did you mean cooperation"),
+    ):
+        done = call("run", "w.yaml", "--set", change)
+        assert done.code == 2 and words in done.err and not Path("runs").exists(), done
+    done = call("run", "w.yaml", "--seeds", "9")
+    assert done.code == 2 and "stop.at_least to stop.at_most" in done.err
