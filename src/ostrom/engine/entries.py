@@ -10,6 +10,7 @@ import orjson
 
 from ostrom.answers import Answer
 from ostrom.engine.integrity import sealed
+from ostrom.engine.prompt_chains import PromptChains
 from ostrom.models.base import Reply, Usage
 from ostrom.values import value
 
@@ -68,15 +69,22 @@ def answer_columns(answer: Answer) -> Row:
     )
 
 
-def call_rows(records: Sequence[CallRecord], first: int) -> Iterator[tuple[str, list[Row]]]:
+def call_rows(
+    records: Sequence[CallRecord], first: int, chains: PromptChains
+) -> Iterator[tuple[str, list[Row]]]:
     """Statements and sealed rows of tries at calls that are written together.
 
     Prompts of one run are much alike. Packed together they take a fraction of the space and of the time that
-    each would take alone; ``first`` is the number of the first package.
+    each would take alone; ``first`` is the number of the first package. Those that go on from earlier ones are
+    written as what is new in them (``chains``).
     """
     for number, start in enumerate(range(0, len(records), TOGETHER), first):
         some = records[start : start + TOGETHER]
-        yield PROMPTS, [sealed((number, packed([record.prompt for record in some])))]
+        prompts = [
+            chains.written(record.unit, record.player, record.prompt, number, nth)
+            for nth, record in enumerate(some)
+        ]
+        yield PROMPTS, [sealed((number, packed(prompts)))]
         yield CALL, [sealed(_call_row(record, number, nth)) for nth, record in enumerate(some)]
 
 
@@ -122,9 +130,9 @@ def packed(prompts: Sequence[bytes]) -> bytes:
     return zlib.compress(b"[" + b",".join(prompts) + b"]", 1)
 
 
-def unpacked(package: bytes) -> list[list[list[str]]]:
-    """The prompts of a package: each the messages of one call as [role, content] pairs."""
-    prompts: list[list[list[str]]] = orjson.loads(zlib.decompress(package))
+def unpacked(package: bytes) -> list[Any]:
+    """The prompts of a package as they are written: [role, content] pairs, or see ``prompt_chains``."""
+    prompts: list[Any] = orjson.loads(zlib.decompress(package))
     return prompts
 
 

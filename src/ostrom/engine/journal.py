@@ -41,6 +41,7 @@ from ostrom.engine.integrity import (
     has_batches,
     require_format,
 )
+from ostrom.engine.prompt_chains import whole
 from ostrom.engine.writer import Writer
 from ostrom.errors import RunError
 from ostrom.models.base import Reply, Usage
@@ -364,10 +365,10 @@ class Journal:
     def prompt(self, call: int) -> list[list[str]] | None:
         """The messages of one call as [role, content] pairs."""
         for package, nth in self._rows("SELECT prompt, nth FROM calls WHERE id=?", call):
-            return self._package(package)[nth]
+            return whole(package, nth, self._package)
         return None
 
-    def _unpacked(self, package: int) -> list[list[list[str]]]:
+    def _unpacked(self, package: int) -> list[Any]:
         for (texts,) in self._rows("SELECT texts FROM prompts WHERE id=?", package):
             return unpacked(texts)
         raise RunError(f"{self.path}: the journal is damaged: package {package} of its prompts is missing")

@@ -16,8 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ostrom.engine.entries import CALL, call_rows
+from ostrom.engine.entries import CALL, UNIT, call_rows
 from ostrom.engine.integrity import explain, sealed
+from ostrom.engine.prompt_chains import PromptChains
 from ostrom.errors import RunError
 
 
@@ -37,6 +38,7 @@ class Writer:
         self._stop = False
         self._failed: RunError | None = None
         self._packages = 0
+        self._chains = PromptChains()
         there = path.stat()
         self._inode = (there.st_dev, there.st_ino)
         self._loop = asyncio.get_running_loop()
@@ -127,7 +129,7 @@ class Writer:
             if statement is not CALL:
                 groups.setdefault(statement, []).append(sealed(entry))
         packages = self._packages
-        for statement, rows in call_rows(calls, packages + 1):
+        for statement, rows in call_rows(calls, packages + 1, self._chains):
             groups.setdefault(statement, []).extend(rows)
             packages += statement is not CALL
         total = self.entries + sum(len(rows) for rows in groups.values())
@@ -136,6 +138,9 @@ class Writer:
                 connection.executemany(statement, rows)
             connection.execute("UPDATE meta SET value=? WHERE key='entries'", (total,))
         self.entries, self._packages = total, packages
+        for statement, entry in entries:
+            if statement is UNIT:
+                self._chains.forget(entry[0])
 
     @property
     def failed(self) -> bool:

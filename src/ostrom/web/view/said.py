@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from ostrom.engine.prompt_chains import whole
 from ostrom.errors import RunError, UsageError
 
 CUT = 20_000
@@ -118,18 +119,23 @@ def tries_of(connection: sqlite3.Connection, match: int, step: int, player: int)
 
 def prompt_of(connection: sqlite3.Connection, call: int) -> list[list[str]]:
     """The messages of one call as [role, content] pairs."""
-    query = "SELECT p.texts, c.nth FROM calls c JOIN prompts p ON p.id = c.prompt WHERE c.id=?"
-    found = connection.execute(query, (call,)).fetchone()
+    found = connection.execute("SELECT prompt, nth FROM calls WHERE id=?", (call,)).fetchone()
     if found is None:
         raise UsageError(f"call {call}: there is no such call")
-    try:
+
+    def read(package: int) -> list[Any]:
+        (texts,) = connection.execute("SELECT texts FROM prompts WHERE id=?", (package,)).fetchone()
         unpacking = zlib.decompressobj()
-        raw = unpacking.decompress(found[0], MOST_PACKAGE)
+        raw = unpacking.decompress(texts, MOST_PACKAGE)
         if unpacking.unconsumed_tail:
             raise RunError(f"call {call}: its prompt is too large to be shown")
-        messages = orjson.loads(raw)[found[1]]
+        prompts: list[Any] = orjson.loads(raw)
+        return prompts
+
+    try:
+        messages = whole(found[0], found[1], read)
         return [[str(role), str(content)] for role, content in messages]
-    except (zlib.error, ValueError, IndexError, TypeError):
+    except (zlib.error, ValueError, LookupError, TypeError):
         raise RunError(f"call {call}: its prompt cannot be read: the journal is damaged") from None
 
 

@@ -17,9 +17,10 @@ from typing import Any
 
 from ostrom.engine.integrity import DAMAGE, explain
 from ostrom.engine.journal import connect_read_only
+from ostrom.engine.prompt_chains import whole
 from ostrom.errors import RunError
 from ostrom.web.view.index import RunIndex
-from ostrom.web.view.spoken import LONGEST, beginning, decoded, opened, spaced, text_of
+from ostrom.web.view.spoken import LONGEST, UNREADABLE, beginning, decoded, opened, spaced, text_of
 
 WHERE = ("prompt", "reply", "reasoning")
 MOST_TYPED = 500
@@ -30,6 +31,8 @@ PAGE = 25
 AROUND = 90
 """Characters shown on each side of a hit."""
 MOST_EXCERPTS = 3
+MOST_PACKAGES = 8
+"""Packages of prompts that are kept unpacked: a dialogue is read from several."""
 SLOWEST = 20.0
 """Seconds after which a count is given up."""
 
@@ -244,15 +247,25 @@ def _excerpts(
         return
     reply, reasoning, package, nth = row
     for name in (n for n in ("reply", "reasoning", "prompt") if n in where):
-        if name == "prompt" and package not in packages:
-            packages.clear()
-            found = connection.execute("SELECT texts FROM prompts WHERE id=?", (package,)).fetchone()
-            packages[package] = [] if found is None else opened(found[0])
-        prompts = packages.get(package, [])
-        prompt = text_of(prompts[nth])[:LONGEST] if 0 <= nth < len(prompts) else ""
+        prompt = _prompt(connection, package, nth, packages) if name == "prompt" else ""
         text = prompt if name == "prompt" else decoded(reply if name == "reply" else reasoning)
         for pieces in excerpts(text or "", terms):
             yield name, pieces
+
+
+def _prompt(connection: sqlite3.Connection, package: int, nth: int, packages: dict[int, list[Any]]) -> str:
+    def read(number: int) -> list[Any]:
+        if number not in packages:
+            if len(packages) >= MOST_PACKAGES:
+                packages.clear()
+            found = connection.execute("SELECT texts FROM prompts WHERE id=?", (number,)).fetchone()
+            packages[number] = [] if found is None else opened(found[0])
+        return packages[number]
+
+    try:
+        return text_of(whole(package, nth, read))[:LONGEST]
+    except UNREADABLE:
+        return ""
 
 
 def excerpts(

@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 
 from ostrom.engine.plan import Unit
+from ostrom.engine.prompt_chains import whole
 from ostrom.errors import OstromError
 from ostrom.studies.run import Run
 
@@ -160,17 +161,26 @@ class Speech:
         return "\n".join(line for line in lines if hash(line) not in before)[:LONGEST]
 
     def _lines(self, package: int, nth: int) -> list[str]:
+        try:
+            return text_of(whole(package, nth, self._prompts)).split("\n")
+        except UNREADABLE:
+            return []
+
+    def _prompts(self, package: int) -> list[Any]:
         if package not in self._packages:
             row = self.connection.execute(
                 "SELECT texts FROM journal.prompts WHERE id=?", (package,)
             ).fetchone()
-            _keep(self._packages, package, [] if row is None else opened(row[0]), most=4)
-        prompts = self._packages[package]
-        return text_of(prompts[nth]).split("\n") if 0 <= nth < len(prompts) else []
+            _keep(self._packages, package, [] if row is None else opened(row[0]), most=16)
+        return self._packages[package]
 
 
 def _hashes(lines: list[str]) -> frozenset[int]:
     return frozenset(map(hash, lines))
+
+
+UNREADABLE = (KeyError, IndexError, TypeError, ValueError)
+"""What a prompt raises that is not written as it should be."""
 
 
 def opened(package: Any) -> list[Any]:
