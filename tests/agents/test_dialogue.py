@@ -16,6 +16,8 @@ from ostrom.errors import StudyError
 from ostrom.mechanisms import mechanisms
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
+from ostrom.studies.attribution import attribute
+from ostrom.studies.branch import branch
 from ostrom.studies.counterfactuals import remembered
 from ostrom.studies.forecast import CHARACTERS_PER_TOKEN, forecast
 from ostrom.studies.load import load_study
@@ -115,6 +117,7 @@ def test_no_message_speaks_of_a_round_that_memory_does_not_show(number: int, tmp
                 messages = sent[step, decision.player]
                 told = {int(n) for _, m in messages for found in SEEN.findall(_own(m)) for n in found if n}
                 assert told <= allowed
+                assert not any("noted" in text for role, text in messages if role == "assistant")
                 if decision.kind == "act" and mechanism["name"] != "reputation":
                     assert told == allowed
 
@@ -211,3 +214,24 @@ def test_a_forecast_counts_the_growing_chat(mechanism: Any, memory: str, tmp_pat
     with open_run("talk", tmp_path) as run:
         sent = sum(len(text) for row in run.rows.calls() for _, text in run.journal.prompt(row["id"]) or [])
     assert 0.9 < bound.tokens_in / (sent / CHARACTERS_PER_TOKEN) < 2.5
+
+
+def test_a_branch_and_an_attribution_go_on_with_the_same_chat(tmp_path: Path) -> None:
+    play(load_study(study({"name": "repetition", "rounds": 4}, "window:2")), runs=tmp_path)
+    with open_run("talk", tmp_path) as run:
+        chats = asked(run)
+        branch(run, 0, 3, ["agent.memory=full"], runs=tmp_path, name="branched")
+        _, path = attribute(run, 0, 4, measure="sample", samples=1, runs=tmp_path)
+    with open_run("branched", tmp_path) as branched:
+        assert re.findall(r"mark-(\d)-", str(asked(branched)[3, 0])) == ["1", "2", "3"]
+    with open_run(path) as changed:
+        sent = {
+            changed.plan.unit(row["match"]).cell["counterfactual"]: changed.journal.prompt(row["id"]) or []
+            for row in changed.rows.calls()
+        }
+    assert sent["as it was"] == chats[3, 0]
+    assert re.findall(r"mark-(\d)-|^R(\d):", "\n".join(text for _, text in sent["R2 left out"]), re.M) == [
+        ("3", ""), ("", "3"),
+    ]  # fmt: skip
+    flipped = "\n".join(text for _, text in sent["R3 own flipped"])
+    assert "mark-2-" in flipped and "mark-3-" not in flipped and "The results of rounds 2 and 3:" in flipped
