@@ -64,8 +64,6 @@ class ScriptedAgent:
         view, form = decision.view, decision.form
         if decision.kind != "act" and not self._asks_for_action(decision.kind, view, form):
             return self._say(decision.kind, view, form)
-        if isinstance(view.game, FunctionGame):
-            return self._by_rule(view, form, draw, rounds)
         if "records" in view.facts:
             rounds = shared_past(view, rounds)
         if rounds is not None and rounds is not view.history:
@@ -99,6 +97,8 @@ class ScriptedAgent:
         return Answer(_plain_value(form, drawn), "scripted", odds)
 
     def _act(self, view: View, form: Form, draw: Draw, rounds: Sequence[Round] | None) -> Answer:
+        if isinstance(view.game, FunctionGame):
+            return self._by_rule(view, form, draw, rounds)
         names = view.game.actions[view.seat]
         if isinstance(form, Choice):
             if form.options == names:

@@ -14,10 +14,11 @@ from ostrom.errors import UsageError
 
 def labels_of(form: Form, labels: Mapping[str, str] | None) -> dict[str, str]:
     """The labels that concern a form, in the order of its options; without labels, the keys themselves."""
-    if isinstance(form, Text | Number):
-        return {}
-    if isinstance(form, Record):
-        return dict(labels or {})
+    if not isinstance(form, Choice):  # the common case first: replies are read in every turn
+        if isinstance(form, (Text, Number)):
+            return {}
+        if isinstance(form, Record):
+            return dict(labels or {})
     if labels is None:
         shown = {option: option for option in form.options}
     else:
