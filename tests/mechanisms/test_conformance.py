@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from ostrom.answers import Answer, Choice, Form, Invalid, Mixture, Record, Text, read
 from ostrom.answers.schema import fitted
 from ostrom.errors import GameError, StudyError
-from ostrom.games import build_game
+from ostrom.games import build_game, games
+from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame
 from ostrom.mechanisms import Mechanism, mechanisms
@@ -91,6 +92,15 @@ def cases() -> Iterator[Any]:
 @pytest.mark.parametrize("spec", list(cases()))
 def test_a_mechanism_keeps_the_contract(spec: dict[str, Any]) -> None:
     check_mechanism(spec, games=GAMES, seeds=1)
+
+
+RULED = [name for name in games if isinstance(build_game(name), FunctionGame)]
+FEW = {name: f"{name}:2" for name in RULED if "n" in games.parameters(name)}
+
+
+@pytest.mark.parametrize("name", RULED)
+def test_games_by_a_rule_are_played_and_told_in_every_round(name: str) -> None:
+    check_mechanism({"name": "repetition", "rounds": 2}, games=[FEW.get(name, name)], seeds=1)
 
 
 def test_the_documentation_lists_every_mechanism_with_its_parameters() -> None:
