@@ -20,6 +20,24 @@ def test_import_then_export_and_report_like_any_run(ostrom: Command, tmp_path: P
     assert json.loads(exported.stdout)["decisions"]["rows"] == 4
 
 
+def test_exported_inspect_logs_are_imported_from_the_command_line(ostrom: Command, tmp_path: Path) -> None:
+    (tmp_path / "pair.yaml").write_text(
+        "name: pair\ngame: prisoners_dilemma\nmechanism: {name: repetition, rounds: 3}\n"
+        "types: {tft: tit_for_tat, bad: defector}\nseating: unordered\n"
+    )
+    assert ostrom("run", "pair.yaml").returncode == 0
+    assert ostrom("export", "pair", "--format", "inspect", "--out", "logs").returncode == 0
+    logs = sorted(str(log.relative_to(tmp_path)) for log in (tmp_path / "logs").iterdir())
+    done = ostrom("import", *logs, "--name", "back", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["matches"] == 3
+    found = {
+        run: ostrom("estimate", run, "cooperation", "--by", "agent", "--csv").stdout
+        for run in ("pair", "back")
+    }
+    assert found["back"].count("\n") == found["pair"].count("\n") == 3
+
+
 def test_disagreements_are_listed_and_exit_with_1(ostrom: Command, tmp_path: Path) -> None:
     (tmp_path / "mine.csv").write_text(ROWS.replace("10,0,18,8", "9,0,17,8"))
     done = ostrom("import", "mine.csv", "--mapping", "repeated-games-pd", "--json")
