@@ -12,6 +12,7 @@ from benchmarks.processes import child
 from benchmarks.result import Result
 from benchmarks.tables import EXPORT
 from ostrom.engine.entries import CallRecord, call_rows
+from ostrom.engine.prompt_chains import PromptChains
 from ostrom.models.base import Reply, Usage
 
 REPLY_BYTES, CALLS = 10_000, 110_000
@@ -31,7 +32,7 @@ def fill(journal: Path, calls: int) -> None:
             )
             for n in range(start, min(start + 256, calls))
         ]  # fmt: skip
-        for statement, rows in call_rows(records, package):
+        for statement, rows in call_rows(records, package, PromptChains()):
             connection.executemany(statement, rows)
             entries += len(rows)
     connection.execute("UPDATE meta SET value=? WHERE key='entries'", (entries,))

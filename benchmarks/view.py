@@ -26,6 +26,7 @@ from benchmarks.grid import plan_of, write
 from benchmarks.processes import child, server
 from benchmarks.result import Result
 from ostrom.engine.entries import CallRecord, call_rows
+from ostrom.engine.prompt_chains import PromptChains
 from ostrom.models.base import Reply, Usage
 
 GROUP = "ostrom view, a run of 850,500 decisions"
@@ -68,7 +69,7 @@ def fill(journal: Path) -> int:
                     unit, step, player, "try0", "m", b"%016d" % start, prompt, {}, 1, "live", 0.0, 1.0, reply
                 )
             )
-        for statement, rows in call_rows(records, package):
+        for statement, rows in call_rows(records, package, PromptChains()):
             connection.executemany(statement, rows)
             entries += len(rows)
     connection.execute("UPDATE meta SET value=? WHERE key='entries'", (entries,))
