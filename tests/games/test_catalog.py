@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,6 +55,14 @@ def cells(game: Game) -> list[tuple[float, ...]]:
 
 def test_the_catalog_is_complete() -> None:
     assert games.names() == CATALOG
+
+
+def test_the_documentation_lists_every_game_by_a_rule() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "games.md").read_text(encoding="utf-8")
+    for name in CATALOG:
+        if isinstance(build_game(name), FunctionGame):
+            row = next((line for line in text.splitlines() if line.startswith(f"| `{name}`")), None)
+            assert row is not None and f"({', '.join(games.parameters(name))})" in row, name
 
 
 @pytest.mark.parametrize("name", CATALOG)
