@@ -133,9 +133,17 @@ def test_a_budget_makes_parts_smaller_then_leaves_the_last_ones_out(call: Call) 
 
 def test_the_standard_battery_is_sound_at_every_preset() -> None:
     battery, _ = read_battery("standard")
-    assert {"memory", "games", "framing", "scripts", "prediction", "mechanisms", "personas"} <= {
-        p.name for p in battery.parts
-    }
+    assert {
+        "memory",
+        "games",
+        "framing",
+        "scripts",
+        "prediction",
+        "mechanisms",
+        "personas",
+        "sharing",
+        "commons",
+    } == {p.name for p in battery.parts}
     for part in battery.parts:
         assert part.study in builtin_names()
         for how in (part, *part.presets.values()):
