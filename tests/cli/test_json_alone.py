@@ -51,6 +51,10 @@ ELSEWHERE = {
     "author": "tests/cli/test_authoring.py",
     "tree": "tests/cli/test_tree_command.py",
     "pilot": "tests/cli/test_pilot_command.py",
+    "batches": "tests/cli/test_batch_command.py",
+    "gate": "tests/cli/test_gate_command.py",
+    "power": "tests/cli/test_power_command.py",
+    "profile": "tests/cli/test_profile_command.py",
     "models check": "below",
     "models fetch": "needs the network where the weights are not at hand",
 }

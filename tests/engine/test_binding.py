@@ -18,6 +18,7 @@ from ostrom.engine.rows import Rows
 from ostrom.engine.runner import Options
 from ostrom.errors import OstromError, RunError
 from ostrom.games.game import Game
+from ostrom.games.tensor import TensorGame
 from ostrom.mechanisms.catalog.repetition import Repetition
 from ostrom.mechanisms.protocol import Decision
 from ostrom.studies.run import open_run, play
@@ -138,8 +139,10 @@ def test_scores_that_the_rules_no_longer_give_are_refused_with_player_and_versio
 ) -> None:
     play(small(), runs=runs, options=Options(arrays=False))
     before = rows_of(runs / "small")
-    pays = Game.payoff
-    monkeypatch.setattr(Game, "payoff", lambda self, profile: tuple(1.5 * x for x in pays(self, profile)))
+    pays = TensorGame.payoff
+    monkeypatch.setattr(
+        TensorGame, "payoff", lambda self, profile: tuple(1.5 * x for x in pays(self, profile))
+    )
     with pytest.raises(RunError) as caught:
         rows_of(runs / "small")
     text = str(caught.value)
@@ -155,8 +158,10 @@ def test_a_session_that_goes_on_refuses_changed_rules_before_it_plays(
 ) -> None:
     play(small(), runs=runs, options=Options(arrays=arrays, limit=3))
     entries = Folder(runs / "small").open_journal().entries
-    pays = Game.payoff
-    monkeypatch.setattr(Game, "payoff", lambda self, profile: tuple(1.5 * x for x in pays(self, profile)))
+    pays = TensorGame.payoff
+    monkeypatch.setattr(
+        TensorGame, "payoff", lambda self, profile: tuple(1.5 * x for x in pays(self, profile))
+    )
     with pytest.raises(RunError, match="the scores differ"):
         play(small(), runs=runs)
     assert Folder(runs / "small").open_journal().entries == entries

@@ -14,7 +14,7 @@ from ostrom.games.payoff_table import payoff_table
 from ostrom.games.tensor import TensorGame
 
 EVERY = [
-    *games.names(),
+    *(name for name in games.names() if isinstance(build_game(name), TensorGame)),
     *(f"ordinal_2x2:{n}" for n in range(1, 145)),
     "prisoners_dilemma:memory_curse",
     "public_goods:5,2",
@@ -112,3 +112,8 @@ def test_the_table_for_terminals() -> None:
     rows = payoff_table(build_game("public_goods"))
     assert rows[0] == ("seat 1", "seat 2", "seat 3", "payoffs") and len(rows) == 9
     assert rows[2] == ("contribute", "contribute", "free_ride", "1, 1, 2")
+
+
+def test_a_game_by_a_rule_is_never_enumerated() -> None:
+    with pytest.raises(GameError, match="public_goods_amounts: its payoffs follow from a rule"):
+        describe(build_game({"name": "public_goods_amounts", "n": 10}), 0)

@@ -78,9 +78,23 @@ def line(made: Comparison, agent: str | None, *cell: str) -> list[Line]:
 
 
 def test_every_table_is_shipped_and_every_reference_reads_its_own() -> None:
-    assert list(replications()) == ["coopeval", "memory_curse", "personas", "repeated_games"]
+    assert list(replications()) == [
+        "commons",
+        "coopeval",
+        "memory_curse",
+        "personas",
+        "repeated_games",
+        "sharing",
+    ]
     assert len(published_rows("memory_curse")) == 1737
-    assert references.names() == ["coopeval", "memory_curse", "personas", "repeated_games"]
+    assert references.names() == [
+        "commons",
+        "coopeval",
+        "memory_curse",
+        "personas",
+        "repeated_games",
+        "sharing",
+    ]
     for name in references:
         made = references.build(name)
         figures = made.published()
@@ -302,7 +316,9 @@ def test_unknown_names_are_refused(sweep: Path) -> None:
 def test_a_study_without_a_reference_says_so(tmp_path: Path) -> None:
     study = load_study({"name": "bare", "game": "chicken", "types": {"k": "cooperator"}})
     play(study, runs=tmp_path)
-    with pytest.raises(UsageError, match=r"names no published figures.*known: coopeval, memory_curse"):
+    with pytest.raises(
+        UsageError, match=r"names no published figures.*known: commons, coopeval, memory_curse"
+    ):
         compared(tmp_path / "bare")
 
 

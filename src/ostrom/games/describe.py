@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise, product
 
 from ostrom.errors import GameError
+from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game, Profile
 from ostrom.games.symmetry import interchangeable
 
@@ -59,6 +60,8 @@ def describe(game: Game, seat: int) -> tuple[OutcomeLine, ...]:
     [(0, ((0, 0),), 10.0), (0, ((0, 1),), 2.0)]
     """
     rest = _others(game, seat)
+    if isinstance(game, FunctionGame):
+        game.profiles()  # refused: a game by a rule may have more outcomes than memory holds
     lines = []
     for own in range(len(game.actions[seat])):
         for combination in product(*(range(len(game.actions[other])) for other in rest)):

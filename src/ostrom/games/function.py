@@ -13,7 +13,7 @@ enumerated, and a round takes the memory of its own moves.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, NoReturn, TypeAlias
 
 from ostrom.errors import GameError
@@ -176,6 +176,15 @@ class FunctionGame(Game):
         """Refused: profiles are never enumerated."""
         self._refuse()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel to other processes without the rule, where the catalog can build it again there."""
+        from ostrom.games import games
+
+        kept = {each.name: getattr(self, each.name) for each in fields(self)}
+        if self.name in games:
+            del kept["play"], kept["theory"]
+        return _restored, (kept,)
+
     def __getattr__(self, name: str) -> Any:
         if name == "payoffs":
             self._refuse()
@@ -185,6 +194,17 @@ class FunctionGame(Game):
         raise GameError(
             f"game {self.name}: its payoffs follow from a rule and are in no table, which is needed here"
         )
+
+
+def _restored(kept: Mapping[str, Any]) -> FunctionGame:
+    """A game as it was before it travelled."""
+    if "play" in kept:
+        return FunctionGame(**kept)
+    from ostrom.games import games
+
+    built = games.build({"name": kept["name"], **kept["params"]})
+    assert isinstance(built, FunctionGame)
+    return FunctionGame(**{**kept, "play": built.play, "theory": built.theory})
 
 
 def at_once(
