@@ -15,8 +15,9 @@ Reason: TypeAlias = tuple[re.Pattern[str], str]
 def read_reasons(text: str, file: str) -> list[Reason]:
     """The lines ``ENGLISH = TRANSLATION`` of a file; ``{}`` stands for anything, and goes where the next one is.
 
-    >>> translated("the percentages sum to 90, not 100", read_reasons("the percentages sum to {}, not 100 = {}!", ""))
-    '90!'
+    >>> read = read_reasons("the percentages sum to {}, not 100 = {}!\\n{} = unlesbar", "reasons.txt")
+    >>> translated("the percentages sum to 90, not 100", read), translated("no label", read)
+    ('90!', 'unlesbar')
     """
     found = []
     for line in filter(None, map(str.strip, text.splitlines())):
