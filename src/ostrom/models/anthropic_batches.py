@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
-from urllib.parse import quote
 
 import orjson
 
@@ -18,7 +17,6 @@ from ostrom.errors import MalformedReply
 from ostrom.models.anthropic_wire import decode
 from ostrom.models.base import Reply, Request
 from ostrom.models.batches import (
-    PER_PAGE,
     BatchLimits,
     BatchRequest,
     BatchStatus,
@@ -44,6 +42,7 @@ class AnthropicBatches(BatchWire):
 
     limits = BatchLimits(100_000, 256_000_000)
     root = "/batches"
+    after = "after_id"
 
     def __init__(self, transport: Transport, encode: Callable[[Request], bytes]) -> None:
         self.transport, self.encode = transport, encode
@@ -69,22 +68,6 @@ class AnthropicBatches(BatchWire):
             {"requests": [{"custom_id": r.id, "params": orjson.Fragment(r.body)} for r in requests]}
         )
         return self._status(await self.json("POST", self.root, body))
-
-    async def retrieve(self, batch: str) -> BatchStatus:
-        """What has become of a batch."""
-        return self._status(await self.json("GET", f"{self.root}/{batch}"))
-
-    async def cancel(self, batch: str) -> None:
-        """Ask the service to run no more requests of a batch."""
-        await self.json("POST", f"{self.root}/{batch}/cancel")
-
-    async def page(
-        self, after: str | None = None, count: int = PER_PAGE
-    ) -> tuple[list[BatchStatus], str | None]:
-        """Batches of the workspace, and where the next page begins."""
-        since = "" if after is None else f"&after_id={quote(after, safe='')}"
-        data, last = await self.listed(f"{self.root}?limit={count}{since}")
-        return self.readable(data, self._status), last
 
     def is_ours(self, found: BatchStatus, wanted: Wanted) -> bool:
         """By its size, if it is not older than the newest that was there before."""

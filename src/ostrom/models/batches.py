@@ -6,10 +6,11 @@ a ModelError; when to try again, and what was paid for, is the engine's concern.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from urllib.parse import quote
 
 import orjson
 
@@ -160,6 +161,8 @@ class BatchWire:
     transport: Transport
     root: str
     """Where batches are listed and created, below the address."""
+    after: str
+    """The parameter of a listing that names the last batch seen."""
     who: str
 
     async def json(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
@@ -184,15 +187,32 @@ class BatchWire:
         last = document.get("last_id") or (data[-1].get("id") if data else None)
         return data, str(last) if document.get("has_more") and data and last else None
 
-    def readable(
-        self, data: list[dict[str, Any]], status: Callable[[dict[str, Any]], BatchStatus]
-    ) -> list[BatchStatus]:
-        """The batches of a page that can be read; one of somebody else's making may be of another shape."""
+    async def retrieve(self, batch: str) -> BatchStatus:
+        """What has become of a batch."""
+        return self._status(await self.json("GET", f"{self.root}/{batch}"))
+
+    async def cancel(self, batch: str) -> None:
+        """Ask the service to run no more requests of a batch."""
+        await self.json("POST", f"{self.root}/{batch}/cancel")
+
+    async def page(
+        self, after: str | None = None, count: int = PER_PAGE
+    ) -> tuple[list[BatchStatus], str | None]:
+        """Batches of the account, and where the next page begins.
+
+        One that cannot be read is left out: a batch of somebody else's making may be of another shape.
+        """
+        since = "" if after is None else f"&{self.after}={quote(after, safe='')}"
+        data, last = await self.listed(f"{self.root}?limit={count}{since}")
         found = []
         for entry in data:
             with suppress(MalformedReply):
-                found.append(status(entry))
-        return found
+                found.append(self._status(entry))
+        return found, last
+
+    def _status(self, document: dict[str, Any]) -> BatchStatus:
+        """What a document of this wire says about a batch."""
+        raise NotImplementedError
 
     async def lines(self, path: str, requests: int | None) -> list[dict[str, Any]]:
         """The JSON objects in a file of results; whatever else stands there is left out."""

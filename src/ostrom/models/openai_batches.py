@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
-from urllib.parse import quote
 
 import orjson
 
@@ -16,7 +15,6 @@ from ostrom.errors import MalformedReply
 from ostrom.models.base import Reply, Request
 from ostrom.models.batches import (
     BYTES_A_SECOND,
-    PER_PAGE,
     BatchLimits,
     BatchProblem,
     BatchRequest,
@@ -45,6 +43,7 @@ class OpenAIBatches(BatchWire):
 
     limits = BatchLimits(50_000, 200_000_000)
     root = "/batches"
+    after = "after"
 
     def __init__(self, transport: Transport, endpoint: str, encode: Callable[[Request], bytes]) -> None:
         self.transport, self._endpoint, self.encode = transport, endpoint, encode
@@ -96,22 +95,6 @@ class OpenAIBatches(BatchWire):
             "metadata": {"ostrom": marker},
         }
         return self._status(await self.json("POST", self.root, wanted))
-
-    async def retrieve(self, batch: str) -> BatchStatus:
-        """What has become of a batch."""
-        return self._status(await self.json("GET", f"{self.root}/{batch}"))
-
-    async def cancel(self, batch: str) -> None:
-        """Ask the service to run no more requests of a batch."""
-        await self.json("POST", f"{self.root}/{batch}/cancel")
-
-    async def page(
-        self, after: str | None = None, count: int = PER_PAGE
-    ) -> tuple[list[BatchStatus], str | None]:
-        """Batches of the account, and where the next page begins."""
-        since = "" if after is None else f"&after={quote(after, safe='')}"
-        data, last = await self.listed(f"{self.root}?limit={count}{since}")
-        return self.readable(data, self._status), last
 
     def is_ours(self, found: BatchStatus, wanted: Wanted) -> bool:
         """By the marker in its metadata or by the file it was made from, which no other batch has."""
