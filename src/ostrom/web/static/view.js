@@ -43,36 +43,52 @@
 
   // Keys.
   const typing = (target) => target.closest("input, textarea, select, [contenteditable]");
-  const go = (place) => {
-    const link = place && one(`.rounds [data-place="${place}"]`);
-    if (link) { link.click(); link.scrollIntoView({ block: "nearest" }); }
+  // The decisions of a match, from the list of rounds: it stays while decisions are put in beside it. A key that comes
+  // before the last one was answered starts from the decision that was asked for, so no key is lost.
+  let asked = null;
+  const current = () => asked || (one("#decision") || { dataset: {} }).dataset.place;
+  const go = (choose) => {
+    const links = all(".rounds [data-place]"), at = links.findIndex((link) => link.dataset.place === current());
+    const link = at < 0 ? null : choose(links, at);
+    if (!link) return;
+    asked = link.dataset.place;
+    if (window.htmx) htmx.process(link); // a list that was just put in is not bound yet; its links would load a page
+    link.click();
+    link.scrollIntoView({ block: "nearest" });
   };
-  const current = () => { const shown = one("#decision"); return shown ? shown.dataset : null; };
+  const beside = (way) => (links, at) => links[at + way];
+  const player = (link) => link.dataset.place.split(".")[1], stepOf = (link) => link.dataset.place.split(".")[0];
+  const ofPlayer = (way) => (links, at) => {
+    const own = links.filter((link) => player(link) === player(links[at]));
+    return own[own.indexOf(links[at]) + way];
+  };
+  const seat = (way) => (links, at) => {
+    const next = links[at + way];
+    return next && stepOf(next) === stepOf(links[at]) ? next : null;
+  };
   const step = (way) => {
     const rows = all("a.row"), at = rows.indexOf(document.activeElement);
     const next = rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + way))];
     if (next) next.focus();
   };
-  const seat = (way) => {
-    const links = all(".seats a"), at = links.findIndex((link) => link.getAttribute("aria-current"));
-    if (links[at + way]) links[at + way].click();
-  };
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || one("dialog[open]")) return;
-    const at = current(), inside = event.target.closest(".words, .scroll");
+    const at = current() !== undefined, inside = event.target.closest(".words, .scroll");
     const keys = {
-      j: () => (at ? go(at.after) : step(1)), k: () => (at ? go(at.before) : step(-1)),
-      ArrowDown: at && !inside ? () => go(at.down) : null, ArrowUp: at && !inside ? () => go(at.up) : null,
-      ArrowRight: at && !inside ? () => seat(1) : null, ArrowLeft: at && !inside ? () => seat(-1) : null,
+      j: () => (at ? go(beside(1)) : step(1)), k: () => (at ? go(beside(-1)) : step(-1)),
+      ArrowDown: at && !inside ? () => go(ofPlayer(1)) : null, ArrowUp: at && !inside ? () => go(ofPlayer(-1)) : null,
+      ArrowRight: at && !inside ? () => go(seat(1)) : null, ArrowLeft: at && !inside ? () => go(seat(-1)) : null,
       "/": () => { const box = one("[data-find]"); if (box) box.focus(); },
       "?": () => one("#keys").showModal(),
     };
     if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
   });
+  ["htmx:responseError", "htmx:sendError", "htmx:historyRestore"].forEach((name) => document.addEventListener(name, () => { asked = null; }));
   // After another decision was put in: the list shows where we are, and a screen reader hears it.
   document.addEventListener("htmx:afterSwap", () => {
     const shown = one("#decision");
     if (!shown) return;
+    asked = null; // a newer request replaces an older one, so this is the last one asked for
     all(".rounds [data-place]").forEach((link) => {
       if (link.dataset.place === shown.dataset.place) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");

@@ -73,15 +73,9 @@ def decision_of(run: Run, match: dict[str, Any], step: int, player: int) -> dict
     here = next(s for s in match["steps"] if s["step"] == step)
     with closing(connect_read_only(run.folder.journal)) as connection:
         tries = tries_of(connection, match["number"], step, player)
-    order = [(s["step"], p) for s in match["steps"] for p in sorted(s["players"])]
-    own = [s["step"] for s in match["steps"] if player in s["players"]]
-    at, mine = order.index((step, player)), own.index(step)
     return {
         "step": step, "player": player, "round": here["round"], "answers": here["players"][player], "tries": tries,
-        "others": sorted(here["players"]), "first": order[0], "last": order[-1],
-        "before": order[at - 1] if at else None, "after": order[at + 1] if at + 1 < len(order) else None,
-        "up": (own[mine - 1], player) if mine else None,
-        "down": (own[mine + 1], player) if mine + 1 < len(own) else None,
+        "others": sorted(here["players"]),
         "agent": match["players"][player - 1]["agent"],
         "changed": any(kind == "new" for t in tries for m in t.messages for _, kind in m.marks),
         "groups": sorted(_groups(tries)),
