@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from ostrom.analysis.histories import histories
 from ostrom.analysis.rundata import RunData
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
@@ -19,14 +20,17 @@ class Population:
     """One generation: its genomes, the place of each member's parent and of its founding ancestor."""
 
     match: int
-    chain: str
-    """What generations of one history have in common."""
+    first: int
+    """The match of the first generation, which tells populations apart."""
     generation: int
     genomes: tuple[tuple[str, ...], ...]
     parents: tuple[int, ...]
     founders: tuple[int, ...]
     begun: tuple[tuple[str, ...], ...]
     """The genomes of the first generation."""
+    seed: int
+    observers: str
+    """Who paraphrased for all members; empty where they did it themselves."""
 
     def similarity(self, member: int) -> float:
         """How much of its founding ancestor's words a member's instruction still has."""
@@ -37,20 +41,22 @@ def populations(data: RunData) -> Iterator[Population]:
     """Every generation of every population, history by history."""
     if "generation" not in data.columns("matches"):
         return
-    cells = "".join(f'"{name}", ' for name in data.factors)
     rows = data.records(
-        f"SELECT {cells}seed, game, generation, match, facts FROM matches WHERE player = 1 AND state = 'done' "
-        "AND facts IS NOT NULL ORDER BY match"
+        "SELECT match, generation, seed, facts, o.observers FROM matches LEFT JOIN ("
+        "SELECT match, string_agg(agent, ', ' ORDER BY player) AS observers FROM matches WHERE seat IS NULL "
+        "GROUP BY match) o USING (match) "
+        "WHERE player = 1 AND state = 'done' AND facts IS NOT NULL ORDER BY match"
     )
-    histories: dict[str, list[dict[str, Any]]] = {}
+    firsts = histories(data)
+    chains: dict[int, list[dict[str, Any]]] = {}
     for row in rows:
-        key = [row[name] for name in (*data.factors, "seed", "game")]
-        histories.setdefault(orjson.dumps(key, default=str).decode(), []).append(row)
-    for chain, generations in histories.items():
-        yield from _history(chain, sorted(generations, key=lambda row: int(row["generation"])))
+        if row["match"] in firsts:
+            chains.setdefault(firsts[row["match"]], []).append(row)
+    for first, generations in chains.items():
+        yield from _history(first, sorted(generations, key=lambda row: int(row["generation"])))
 
 
-def _history(chain: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Population]:
+def _history(first: int, rows: Sequence[Mapping[str, Any]]) -> Iterator[Population]:
     begun: tuple[tuple[str, ...], ...] = ()
     ancestors: list[int] = []
     parents: list[int] = []
@@ -61,7 +67,17 @@ def _history(chain: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Populati
         genomes = tuple(tuple(genome) for genome in facts["genomes"])
         if not expected:
             begun, ancestors, parents = genomes, list(range(len(genomes))), list(range(len(genomes)))
-        yield Population(row["match"], chain, expected, genomes, tuple(parents), tuple(ancestors), begun)
+        yield Population(
+            row["match"],
+            first,
+            expected,
+            genomes,
+            tuple(parents),
+            tuple(ancestors),
+            begun,
+            row["seed"],
+            row["observers"] or "",
+        )
         if "next" not in facts:
             return
         parents = facts["next"]["parents"]

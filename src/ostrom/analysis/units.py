@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 from ostrom.analysis.determinism import Determinism
+from ostrom.analysis.histories import histories
 from ostrom.analysis.intervals import Bounds
 from ostrom.analysis.measure import INDEPENDENT, Measure
 from ostrom.analysis.rundata import RunData
@@ -37,8 +38,8 @@ class Observation:
     bounds: Bounds
     exact: bool
     columns: Mapping[str, Any]
-    history: tuple[Any, ...] | None = None
-    """What the generations of one population have in common; None where matches do not follow each other."""
+    history: tuple[str, int] | None = None
+    """The run and first match of the population whose generation this is; None where matches are independent."""
 
     def __getitem__(self, column: str) -> Any:
         return self.columns[column]
@@ -179,7 +180,7 @@ def _of_run(run: RunData, measure: Measure, where: Where, mark: str | None) -> I
         if mark is not None:
             player["run"] = f"{player['run']} ({mark})"
         played.setdefault(player["match"], []).append({k: v for k, v in player.items() if k not in LEFT_OUT})
-    bounds, exact = measure.bounds_of(run), Determinism(run.unit)
+    bounds, exact, populations = measure.bounds_of(run), Determinism(run.unit), histories(run)
     for row in measure.rows(run):
         value, players = row.get("value"), played.get(row["match"])
         if value is None or players is None:
@@ -197,17 +198,8 @@ def _of_run(run: RunData, measure: Measure, where: Where, mark: str | None) -> I
             bounds(match),
             exact(match),
             columns,
-            _history(run, players),
+            (players[0]["run"], populations[match]) if match in populations else None,
         )
-
-
-def _history(run: RunData, players: Sequence[Mapping[str, Any]]) -> tuple[Any, ...] | None:
-    """The population whose generation was played in a match."""
-    head = players[0]
-    if head.get("generation") is None:
-        return None
-    shared = [name for name in run.factors if name != "generation"]
-    return (*(head[name] for name in (*shared, "seed", "game")), *sorted({str(p["agent"]) for p in players}))
 
 
 def joined(row: Mapping[str, Any], players: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from ostrom.analysis.rundata import RunData, run_data
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.reports.build import build_report
+from ostrom.reports.lineages import populations_by_cell
 from ostrom.reports.panels.spreading_sentences import SpreadingSentences
 from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study
@@ -68,15 +69,15 @@ def test_genomes_are_inherited_and_changed_as_the_arms_say(played: RunData) -> N
     arms = {
         row["match"]: row["arm"] for row in played.records("SELECT match, arm FROM matches WHERE player = 1")
     }
-    before: dict[str, tuple[tuple[str, ...], ...]] = {}
+    before: dict[int, tuple[tuple[str, ...], ...]] = {}
     for one in populations(played):
         if one.generation:
-            parents = [before[one.chain][p] for p in one.parents]
+            parents = [before[one.first][p] for p in one.parents]
             for child, parent in zip(one.genomes, parents, strict=True):
                 changed = sum(a != b for a, b in zip(child, parent, strict=True))
                 assert changed == 0 if arms[one.match] == "frozen" else changed <= 1
                 assert [s.casefold() for s in child] == [s.casefold() for s in parent]
-        before[one.chain] = one.genomes
+        before[one.first] = one.genomes
     assert any(s.isupper() for genomes in before.values() for genome in genomes for s in genome)
     kept = {e.key["arm"]: e.value for e in estimate(played, "lineages", ["arm"], where={"generation": 2})}
     assert kept["frozen"] == 12 > max(kept["selected"], kept["drift"])
@@ -126,6 +127,64 @@ def test_an_auxiliary_model_paraphrases_for_all(tmp_path: Path) -> None:
     assert [tuple(row.values()) for row in rows] == [("act", "member", 18), ("paraphrase", "aux", 12)]
     assert aux["score"] is None
     assert all(any(s.isupper() for s in genome) for genome in last[0].genomes)
+
+
+def marking(mark: str) -> Callable[[Request], str]:
+    """A model that cooperates, and paraphrases by appending its mark."""
+
+    def reply(request: Request) -> str:
+        text = request.messages[-1].content
+        return text.split('"')[1] + mark if "in other words" in text else "[A0]"
+
+    return reply
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
+    """Two models as members, two that paraphrase in ways of their own, two mechanisms, two seeds."""
+    runs = tmp_path_factory.mktemp("runs")
+    names = ("ann", "bob", "left", "right")
+    for name in names:
+        register(name, marking(name[0].upper()))
+    changes = [
+        "types={" + ", ".join(f"{name}: {{model: scripted/{name}}}" for name in names) + "}",
+        "observers=[left, right]", "mechanism.mutation.by=observer", "agent.constrain=never", GENOMES,
+        "vary.rules={none: {mechanism.under: none}, repetition: {mechanism.under: {name: repetition, rounds: 2}}}",
+        "vary.arm.to=[selected, drift]",
+    ]  # fmt: skip
+    study = load_study("prompt-evolution", preset="smoke", changes=changes, seeds=2)
+    stopped = load_study("prompt-evolution", preset="smoke", changes=changes, seeds=2, budget={"calls": 250})
+    assert not play(stopped, runs=runs).complete, "a run that is stopped halfway"
+    with open_run("prompt-evolution", runs) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        assert list(populations(data))
+    assert play(study, runs=runs).complete
+    for name in names:
+        unregister(name)
+    with open_run("prompt-evolution", runs) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        yield data
+
+
+def test_populations_of_several_models_mechanisms_and_paraphrasers_stay_apart(several: RunData) -> None:
+    chains: dict[int, list[int]] = {}
+    for one in populations(several):
+        chains.setdefault(one.first, []).append(one.generation)
+        assert one.observers in ("left", "right")
+        marks = {letter for genome in one.genomes for s in genome for letter in s.rpartition(".")[2]}
+        assert marks == ({one.observers[0].upper()} if one.generation else set()), "only its own paraphraser"
+    assert len(chains) == 2 * 2 * 2 * 2 and set(map(tuple, chains.values())) == {(0, 1, 2)}
+    for found in estimate(several, "score", ["arm", "rules"]):
+        assert found.n == 4, "two paraphrasers, two seeds; generations and models share a population"
+    (slope,) = trend(several, "lineages", "generation", where={"arm": "drift", "rules": "none"})
+    assert slope.n == 4
+    assert {e.key["agent"]: e.n for e in estimate(several, "score", ["agent"])} == {"ann": 16, "bob": 16}
+    cells = populations_by_cell(several)
+    assert len(cells) == 8 and all(len(of) == 2 for of in cells.values())
+    assert {label.rpartition(" ")[2] for label in cells} == {"left", "right"}
+
+
+def test_a_condition_on_members_does_not_split_a_population(several: RunData) -> None:
+    (found,) = estimate(several, "score", where="score >= 2 AND arm = 'drift' AND rules = 'none'")
+    assert found.n == 4
 
 
 def test_the_paper_size_is_forecast_by_generation() -> None:

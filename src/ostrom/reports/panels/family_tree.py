@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ostrom.analysis.genome_runs import Population, populations
+from ostrom.analysis.genome_runs import Population
 from ostrom.analysis.rundata import RunData
-from ostrom.reports.cells import varied
-from ostrom.reports.layout import JOINT, cell_label
+from ostrom.reports.layout import JOINT
+from ostrom.reports.lineages import populations_by_cell
 from ostrom.reports.marks import import_altair
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MOST_COLOURS, colours
@@ -31,22 +31,15 @@ class FamilyTree(Panel):
 
     def draw(self, data: RunData) -> Drawn:
         """Lines from parents to children, and how many descend from each founding instruction."""
-        chains: dict[str, list[Population]] = {}
-        for one in populations(data):
-            chains.setdefault(one.chain, []).append(one)
-        heads = {row["match"]: row for row in data.records("SELECT * FROM matches WHERE player = 1")}
-        cells: dict[str, list[Population]] = {}
-        for chain in chains.values():
-            cells.setdefault(cell_label(heads[chain[0].match], varied(data)), chain)
+        cells = populations_by_cell(data)
         if not cells:
             return Drawn(notes=["No finished match has a population of instructions."])
         alt, drawn, rows = import_altair(), [], []
-        for label, chain in [*cells.items()][: self.trees]:
+        for label, (chain, *_) in [*cells.items()][: self.trees]:
             texts = list(dict.fromkeys(" ".join(genome) for genome in chain[0].begun))
             of = [texts.index(" ".join(genome)) for genome in chain[0].begun]
             tones = colours(texts) if len(texts) <= MOST_COLOURS else colours(range(len(texts)), ordered=True)
-            seed = heads[chain[0].match]["seed"]
-            title = JOINT.join(filter(None, [label, f"seed {seed}"]))
+            title = JOINT.join(filter(None, [label, f"seed {chain[0].seed}"]))
             drawn.append(_tree(alt, chain, of, [shortened(text, 60) for text in texts], tones, title))
             for one in chain:
                 counts = [0] * len(texts)

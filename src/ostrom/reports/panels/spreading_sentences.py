@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from ostrom.analysis.genome_runs import Population, populations
 from ostrom.analysis.rundata import RunData
-from ostrom.reports.cells import varied
-from ostrom.reports.layout import cell_label
+from ostrom.reports.lineages import populations_by_cell
 from ostrom.reports.panel import Drawn, Panel, Table
 
 
@@ -24,13 +22,7 @@ class SpreadingSentences(Panel):
 
     def draw(self, data: RunData) -> Drawn:
         """A table: share of members at the beginning and at the end, and the first generation with the sentence."""
-        chains: dict[str, list[Population]] = {}
-        for one in populations(data):
-            chains.setdefault(one.chain, []).append(one)
-        heads = {row["match"]: row for row in data.records("SELECT * FROM matches WHERE player = 1")}
-        cells: dict[str, list[list[Population]]] = {}
-        for chain in chains.values():
-            cells.setdefault(cell_label(heads[chain[0].match], varied(data)), []).append(chain)
+        cells = populations_by_cell(data)
         if not cells:
             return Drawn(notes=["No finished match has a population of instructions."])
         rows: list[list[Any]] = []
