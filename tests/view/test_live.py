@@ -47,6 +47,7 @@ def test_a_row_follows_its_run_from_running_to_finished(tmp_path: Path) -> None:
     with viewed(tmp_path) as server:
         page = server.page("/")
         assert 'class="state running"' in page and 'class="state finished"' in page
+        assert page.count("checked when it stops") == 1  # reading all of it would cost the player calls
         seen, stream = list[str](), news(server)
         for told in stream:
             if told["run"] != "talk":

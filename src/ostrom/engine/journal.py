@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -417,7 +417,7 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
         made.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.OperationalError as error:
         made = _open_alone(path, error)
-    made.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    made.text_factory = partial(str, encoding="utf-8", errors="replace")
     return made
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from contextlib import closing
-from typing import Any
+from typing import Any, NamedTuple
 
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from ostrom.engine.journal import connect_read_only
 from ostrom.errors import UsageError
+from ostrom.reports.words import pretty, shortened
 from ostrom.studies.run import Run
+from ostrom.terminal import escaped
 from ostrom.web.view.lexicon import marked
-from ostrom.web.view.said import CallTry, calls_of, piece_of, tries_of
+from ostrom.web.view.said import CallTry, called, piece_of, tries_of
 from ostrom.web.view.viewer import Routes, Viewer
 
 SHOWN = (
@@ -21,6 +25,19 @@ SHOWN = (
     "missed complaints note rationale copied"
 ).split()
 """What a page tells of an answer."""
+LONGEST_MOVE = 18
+"""Characters of a move in the list of rounds."""
+
+
+class Move(NamedTuple):
+    """One move in the list of rounds."""
+
+    style: str
+    step: int
+    player: int
+    text: Markup
+    paid: str | None
+    current: bool
 
 
 def match_of(run: Run, number: int) -> dict[str, Any]:
@@ -37,10 +54,9 @@ def match_of(run: Run, number: int) -> dict[str, Any]:
         step = steps.setdefault(row["step"], {"step": row["step"], "round": row["round"], "players": {}})
         step["players"].setdefault(row["player"], []).append(told)
     with closing(connect_read_only(run.folder.journal)) as connection:
-        calls = calls_of(connection, number)
-    for call in calls:
-        step = steps.setdefault(call["step"], {"step": call["step"], "round": None, "players": {}})
-        step["players"].setdefault(call["player"], [])
+        for at, player in called(connection, number):
+            step = steps.setdefault(at, {"step": at, "round": None, "players": {}})
+            step["players"].setdefault(player, [])
     return {
         "number": number, "kind": unit.kind, "game": unit.game.name, "mechanism": unit.mechanism.name,
         "seed": unit.seed, "cell": dict(unit.cell), "state": state, "reason": reason, "scores": scores, "facts": facts,
@@ -48,7 +64,7 @@ def match_of(run: Run, number: int) -> dict[str, Any]:
             {"player": i + 1, "agent": one.name, "observes": one.observes, "model": one.config.model or "no model"}
             for i, one in enumerate(unit.players)
         ],
-        "steps": [steps[step] for step in sorted(steps)], "calls": calls,
+        "steps": [steps[step] for step in sorted(steps)],
     }  # fmt: skip
 
 
@@ -66,6 +82,37 @@ def chosen_of(match: dict[str, Any], step: str | None, player: str | None) -> tu
             f"match {match['number']}: has no decision of player {wanted[1]} in step {wanted[0]}"
         )
     return wanted
+
+
+def rounds_of(
+    match: dict[str, Any], chosen: tuple[int, int] | None
+) -> Iterator[tuple[str, list[Move | None]]]:
+    """The list of rounds: what each row is called, and the move of every player in it."""
+    shown: dict[Any, Markup] = {}
+
+    def text(words: Any) -> Markup:
+        # A match of a thousand moves has few different ones: escape each once.
+        if words not in shown:
+            shown[words] = escape(escaped(pretty(shortened(str(words), LONGEST_MOVE))))
+        return shown[words]
+
+    for step in match["steps"]:
+        row: list[Move | None] = []
+        for one in match["players"]:
+            player, answers = one["player"], step["players"].get(one["player"])
+            if answers is None:
+                row.append(None)
+                continue
+            act = next((a for a in answers if a["cooperative"] is not None), answers[0] if answers else None)
+            here = (step["step"], player)
+            if act is None:
+                row.append(Move("o", *here, text("no answer"), None, here == chosen))
+                continue
+            style = "o" if act["cooperative"] is None else "c" if act["cooperative"] else "d"
+            said, paid = act["action"] or act["answer"] or act["kind"], act["payoff"]
+            style += " policy" if act["invalid"] else ""
+            row.append(Move(style, *here, text(said), None if paid is None else f"{paid:g}", here == chosen))
+        yield str(step["round"]) if step["round"] is not None else f"step {step['step']}", row
 
 
 def decision_of(run: Run, match: dict[str, Any], step: int, player: int) -> dict[str, Any]:
@@ -108,7 +155,7 @@ def page(viewer: Viewer, request: Request) -> Response:
         total = len(run.plan)
     context: dict[str, Any] = {
         "match": match, "decision": decision, "marked": marked, "command": command_of(viewer, name, number, decision),
-        "total": total, "here": "matches",
+        "total": total, "here": "matches", "rounds": list(rounds_of(match, chosen)),
     }  # fmt: skip
     part = "_decision" if request.headers.get("hx-target") == "decision" else "match"
     return viewer.page(request, part, title=f"Match {number} of {name}", **viewer.about(name), **context)

@@ -39,6 +39,17 @@ def _row(viewer: Viewer, name: str) -> dict[str, Any]:
     return {"name": name, "status": viewer.watching.status(name), "check": viewer.watching.check(name)}
 
 
+def _told(viewer: Viewer, name: str, part: str) -> bytes:
+    """The message about a run that changed, drawn once for all pages that are open."""
+    watching = viewer.watching
+    version, said = watching.drawn.get((name, part), (None, b""))
+    if version != (now := watching.changed.get(name)):
+        html = draw(part, **_row(viewer, name), run=name)
+        said = b"event: cells\ndata: " + orjson.dumps({"run": name, "html": html}) + b"\n\n"
+        watching.drawn[name, part] = now, said
+    return said
+
+
 async def events(viewer: Viewer, request: Request) -> Response:
     """Tell pages what changed: the cells of rows whose runs went on."""
     watching = viewer.watching
@@ -62,12 +73,13 @@ async def events(viewer: Viewer, request: Request) -> Response:
                     continue
                 told, seen, quiet = seen, watching.version, 0.0
                 changed = [
-                    name for name, at in watching.changed.items() if at > told and name in watching.statuses
+                    name
+                    for name, at in list(watching.changed.items())
+                    if at > told and name in watching.statuses
                 ]
                 for name in changed:
                     if only is None or name == only:
-                        html = draw("_cells" if only is None else "_pulse", **_row(viewer, name), run=name)
-                        yield b"event: cells\ndata: " + orjson.dumps({"run": name, "html": html}) + b"\n\n"
+                        yield _told(viewer, name, "_cells" if only is None else "_pulse")
         finally:
             watching.watchers -= 1
 

@@ -82,14 +82,10 @@ class CallTry:
     """How many messages are those of the try before, and not repeated."""
 
 
-def calls_of(connection: sqlite3.Connection, match: int) -> list[dict[str, Any]]:
-    """The tries at calls of a match without their texts."""
-    query = f"SELECT {', '.join(FACTS)}, error IS NOT NULL FROM calls WHERE unit=? ORDER BY step, player, id"
-    names = [*FACTS, "failed"]
-    found = [dict(zip(names, row, strict=True)) for row in connection.execute(query, (match,))]
-    for row in found:
-        row["player"] += 1
-    return found
+def called(connection: sqlite3.Connection, match: int) -> Iterator[tuple[int, int]]:
+    """The steps and players of a match for which a model was called."""
+    query = "SELECT DISTINCT step, player FROM calls WHERE unit=?"
+    yield from ((step, player + 1) for step, player in connection.execute(query, (match,)))
 
 
 def tries_of(connection: sqlite3.Connection, match: int, step: int, player: int) -> list[CallTry]:

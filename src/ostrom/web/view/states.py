@@ -25,7 +25,7 @@ PATIENCE = 0.2
 WINDOW = 120.0
 """Seconds that the line of calls in flight shows."""
 POINTS = 48
-SHARE = 50
+SHARE = 100
 """A count that takes so long is not repeated before so many times its duration has passed."""
 SAMPLE = 50
 """Matches from which the number of decisions of a study is taken."""

@@ -43,6 +43,8 @@ class Watching:
         self.statuses: dict[str, RunStatus] = {}
         self.changed: dict[str, int] = {}
         """The version in which the status of a run changed last."""
+        self.drawn: dict[tuple[str, str], tuple[int | None, bytes]] = {}
+        """What open pages were told last about a run, by the part of a page, with the version of its status."""
         self.checks: dict[str, CheckResult] = {}
         self.watchers = 0
         self._gauges: dict[str, RunGauge] = {}
@@ -90,6 +92,7 @@ class Watching:
         if names is None:
             for gone in set(self._gauges) - set(there):
                 self._gauges.pop(gone), self.statuses.pop(gone, None), self.checks.pop(gone, None)
+                self.changed.pop(gone, None)
                 self.version += 1
 
     def _take(self, name: str, status: RunStatus) -> None:
@@ -98,13 +101,17 @@ class Watching:
             self.statuses[name], self.changed[name] = status, self.version
 
     async def check_on(self) -> None:
-        """Check one run after the other, small ones first, and again those that have grown and stopped."""
+        """Check one run after the other, small ones first, and again those that have grown.
+
+        A run that is being played is checked when it stops: its player checked it when it began, and reading all of it
+        beside the player would cost calls.
+        """
         seen: dict[str, object] = {}
         while True:
             due = [
                 (status.bytes, name)
                 for name, status in list(self.statuses.items())
-                if name not in seen or (status.state != RUNNING and seen[name] != _size(status))
+                if status.state != RUNNING and seen.get(name) != _size(status)
             ]
             if not due:
                 await asyncio.sleep(EVERY)
