@@ -29,7 +29,7 @@ LONGEST_MOVE = 18
 """Characters of a move in the list of rounds."""
 
 
-class Move(NamedTuple):
+class ListedMove(NamedTuple):
     """One move in the list of rounds."""
 
     style: str
@@ -86,7 +86,7 @@ def chosen_of(match: dict[str, Any], step: str | None, player: str | None) -> tu
 
 def rounds_of(
     match: dict[str, Any], chosen: tuple[int, int] | None
-) -> Iterator[tuple[str, list[Move | None]]]:
+) -> Iterator[tuple[str, list[ListedMove | None]]]:
     """The list of rounds: what each row is called, and the move of every player in it."""
     shown: dict[Any, Markup] = {}
 
@@ -97,7 +97,7 @@ def rounds_of(
         return shown[words]
 
     for step in match["steps"]:
-        row: list[Move | None] = []
+        row: list[ListedMove | None] = []
         for one in match["players"]:
             player, answers = one["player"], step["players"].get(one["player"])
             if answers is None:
@@ -106,12 +106,14 @@ def rounds_of(
             act = next((a for a in answers if a["cooperative"] is not None), answers[0] if answers else None)
             here = (step["step"], player)
             if act is None:
-                row.append(Move("o", *here, text("no answer"), None, here == chosen))
+                row.append(ListedMove("o", *here, text("no answer"), None, here == chosen))
                 continue
             style = "o" if act["cooperative"] is None else "c" if act["cooperative"] else "d"
             said, paid = act["action"] or act["answer"] or act["kind"], act["payoff"]
             style += " policy" if act["invalid"] else ""
-            row.append(Move(style, *here, text(said), None if paid is None else f"{paid:g}", here == chosen))
+            row.append(
+                ListedMove(style, *here, text(said), None if paid is None else f"{paid:g}", here == chosen)
+            )
         yield str(step["round"]) if step["round"] is not None else f"step {step['step']}", row
 
 
