@@ -282,7 +282,9 @@ def test_a_memory_that_shows_nothing_is_named_as_people_write_it(tmp_path: Path,
         attribute(parent, 0, 3, runs=tmp_path)
 
 
-def test_a_game_without_cooperation_has_nothing_to_attribute(tmp_path: Path) -> None:
+def test_without_cooperation_the_chance_of_what_was_done_is_attributed(tmp_path: Path) -> None:
     played(tmp_path, "random", "random", game="matching_pennies")
-    with open_run("duel", tmp_path) as parent, pytest.raises(UsageError, match="no cooperative action"):
-        attribute(parent, 0, 3, runs=tmp_path)
+    found = effects(tmp_path, 3)
+    assert found.what == f"P({found.taken})" and found.taken in ("heads", "tails")
+    assert found.baseline.p == 0.5 and changes(found, "left out") == [0, 0]
+    assert len(found.effects) == 2  # nothing says what a flip would be

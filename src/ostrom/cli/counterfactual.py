@@ -88,10 +88,11 @@ def branch(
 
 
 def _show_branch(parent: Run, made: Run, done: BranchResult, json: bool) -> None:
-    from ostrom.studies.continuation import continuations
+    from ostrom.studies.continuation import continuations, measure_of
 
     origin = done.origin
     rows = continuations(parent, made, origin)
+    what = measure_of(made.plan.unit(0).game)
     if json:
         shown = [row.as_dict() for row in rows]
         print_json(
@@ -99,12 +100,13 @@ def _show_branch(parent: Run, made: Run, done: BranchResult, json: bool) -> None
                 "run": str(done.folder),
                 "complete": done.result.complete,
                 "parent": origin.model_dump(),
+                "measure": what,
                 "players": shown,
             }
         )
         return
     print_table(
-        f"{done.folder.name}: cooperation from round {origin.round} on ({made.plan.unit(0).cell['branch']})",
+        f"{done.folder.name}: {what} from round {origin.round} on ({made.plan.unit(0).cell['branch']})",
         ["player", "agent", "before", "parent after", "branch after", "change", "replicates"],
         [[r.player, r.agent, r.before, r.parent, r.branch, r.change, r.replicates] for r in rows],
     )
@@ -115,6 +117,9 @@ def attribute(
     match: Annotated[int, MATCH],
     round_: Annotated[int, typer.Option("--round", help="The round of the decision.", min=1)],
     seat: Annotated[int, typer.Option(help="Whose decision.", min=1)] = 1,
+    stage: Annotated[
+        str | None, typer.Option(help="The stage of the round, in a game whose rounds have several.")
+    ] = None,
     method: Annotated[str, typer.Option(help="drop | flip | both")] = "both",
     samples: Annotated[
         int, typer.Option(help="How often to ask where the odds are not known otherwise.", min=1)
@@ -136,7 +141,8 @@ def attribute(
 ) -> None:
     """Say how much each remembered round moved a decision, by leaving it out or flipping it.
 
-    Flipping shows a round as if one player had defected instead of cooperating, or cooperated instead.
+    Flipping shows a round as if one player had defected instead of cooperating, or cooperated instead; in a game with
+    amounts or stages, as if it had named the other end of the range or another option.
     """
     from ostrom.cli.progress import watch_with
     from ostrom.studies.attribution import attribute as play_attribution
@@ -151,6 +157,7 @@ def attribute(
             match,
             round_,
             seat=seat,
+            stage=stage,
             method=_one_of("--method", method, ("drop", "flip", "both")),
             measure=None if measure is None else _one_of("--measure", measure, ("odds", "logprob", "sample")),
             samples=samples,
@@ -182,18 +189,18 @@ def _show_attribution(found: Attribution) -> None:
         "sample": f"{found.baseline.n} askings each",
     }[found.measure]
     write(f"{found.run}, match {found.match}: player {found.seat} ({found.agent}) in round {found.round}")
-    write(f"P(cooperate) as it was: {cell(found.baseline.p)}{_interval(found.baseline)} ({how})\n")
+    write(f"{found.what} as it was: {cell(found.baseline.p)}{_interval(found.baseline)} ({how})\n")
     for line in strips(found):
         write(line)
     write()
     rows = list(found.effects)
-    title = "change in P(cooperate)"
+    title = f"change in {found.what}"
     if len(rows) > MOST_ROWS:
         rows = sorted(rows, key=lambda e: -abs(e.change or 0.0))[:MOST_ROWS]
         title += f", the {MOST_ROWS} largest of {len(found.effects)} (--json has all)"
     print_table(
         title,
-        ["round", "own / others", "change made", "P(cooperate)", "change", "95 % CI", "invalid"],
+        ["round", "own / others", "change made", found.what, "change", "95 % CI", "invalid"],
         [
             [f"R{e.round}", e.shown, e.row, e.chance.p, e.change, _bounds(e.low, e.high), e.chance.invalid]
             for e in rows

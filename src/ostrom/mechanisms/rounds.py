@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -63,6 +64,54 @@ def play_round(
             due = stages.send(done)
         except StopIteration as stop:
             return _round(game, number, moves, stop.value, tuple(sorted(set(late)))), stop.value
+
+
+def otherwise(game: FunctionGame, played: Round, seat: int) -> Round | None:
+    """The round as if the last move of a seat had been another one, and all others had moved as they did.
+
+    An amount becomes the end of its range that lies further away, an option the next one. None where nobody can say
+    what would have followed: the round leaves something behind, chance decides in it, the seat did not move, or others
+    could not have moved so.
+    """
+    moves = [dict(move) for move in played.facts.get("moves", ())]
+    changed = max((i for i, move in enumerate(moves) if move["seat"] == seat), default=None)
+    if game.stateful or played.void or changed is None:
+        return None
+    stages, at = game.begin(Now(played.number, chance=_refused)), 0
+    try:
+        due = next(stages)
+        while True:
+            for turn in due:
+                move = moves[at]
+                if at == changed:
+                    move["value"] = _other(turn.options, move["value"])
+                if (turn.seat, turn.stage) != (move["seat"], move["stage"]) or move[
+                    "value"
+                ] not in turn.options:
+                    return None
+                at += 1
+            due = stages.send([move["value"] for move in moves[at - len(due) : at]])
+    except (IndexError, _ByChance):
+        return None
+    except StopIteration as stop:
+        if at < len(moves) or moves[changed]["value"] == played.facts["moves"][changed]["value"]:
+            return None
+        found = _round(game, played.number, moves, stop.value, played.missed)
+        return replace(found, players=played.players, facts={**played.facts, **found.facts})
+
+
+class _ByChance(Exception):
+    """The rule asks for chance."""
+
+
+def _refused(seat: int, purpose: str) -> float:
+    raise _ByChance(f"{seat} {purpose}")
+
+
+def _other(options: Options, value: Any) -> Any:
+    if isinstance(options, Amounts):
+        return options.high if value - options.low <= options.high - value else options.low
+    return options[(options.index(value) + 1) % len(options)]
 
 
 def hidden_facts(ends: Sequence[End | None]) -> dict[str, Any]:

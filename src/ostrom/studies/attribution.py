@@ -17,6 +17,7 @@ import orjson
 from pydantic import Field
 
 from ostrom.agents.turn import turn_of
+from ostrom.answers import Form, Number
 from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.plan import Budget, Seated, Unit
 from ostrom.engine.runner import Options, Result
@@ -74,6 +75,11 @@ class AttributionPlan(ForkPlan):
             )
         self.edits: list[Edit | None] = [None]
         self.edits += edits(self.decision.view, self.rounds, origin.method, origin.last)
+        if len(self.edits) == 1:
+            raise UsageError(
+                f"--method {origin.method}: no remembered round of game {unit.game.name} can be flipped, since "
+                "nobody can say what would have followed; use --method drop"
+            )
         self._players = [self._edited(edit) for edit in self.edits]
         self._ready(
             1 + origin.samples * len(self.edits),
@@ -143,6 +149,7 @@ def attribute(
     number: int,
     *,
     seat: int = 1,
+    stage: str | None = None,
     method: Literal["drop", "flip", "both"] = "both",
     measure: Measure | None = None,
     samples: int = 20,
@@ -156,9 +163,9 @@ def attribute(
 ) -> tuple[Result, Path]:
     """Ask a decision again with single remembered rounds changed, as a run of its own; or go on with it."""
     point = point_of(run, match)
-    step = _step(run, point, match, number, seat)
+    step, form = _step(run, point, match, number, seat, stage)
     opening = open_models or _open
-    measure = check_measure(point.unit.players[seat - 1], measure, opening)
+    measure = check_measure(point.unit.players[seat - 1], measure, opening, form)
     origin = AttributionOf(
         run=run.name, match=match, round=number, step=step, given=point.given, of=run.manifest.get("parent"),
         seat=seat, method=method, measure=measure, samples=samples if measure == "sample" else 1, last=last,
@@ -172,7 +179,7 @@ def attribute(
         if place[0] <= step and place[1] == seat - 1 and place[2]
     }
     plan = AttributionPlan(run.plan, origin, {**prefix, **notes}, budget)
-    label = name or _name(run, origin)
+    label = name or _name(run, origin, stage)
     copies: dict[int, Answers] = dict.fromkeys(range(1, len(plan)), notes) if notes else {}
     result = play_plan(
         plan,
@@ -187,30 +194,43 @@ def attribute(
     return result, Path(runs) / label
 
 
-def _step(run: Run, point: ForkPoint, match: int, number: int, seat: int) -> int:
-    """The step at which the player chose its action in that round."""
+def _step(
+    run: Run, point: ForkPoint, match: int, number: int, seat: int, stage: str | None
+) -> tuple[int, Form]:
+    """The step at which the player first chose its action in that round, or at that stage of it."""
     where = f"match {match} of {run.name}"
     if not 1 <= seat <= len(point.unit.players):
         raise UsageError(f"--seat {seat}: {where} has players 1 to {len(point.unit.players)}")
-    game, place = point.unit.game, (seat - 1) % point.unit.game.seats
-    if game.cooperative[place] is None:
-        raise UsageError(f"{where}: game {game.name} defines no cooperative action for seat {place + 1}")
+    stages = set()
     for step, decisions in enumerate(point.steps):
         for d in decisions:
             if d.view.round == number and d.kind == "act" and d.player == seat - 1:
-                return step
+                stages.add(d.view.facts.get("stage"))
+                if stage is None or d.view.facts.get("stage") == stage:
+                    return step, d.form
+    if named := ", ".join(sorted(name for name in stages if name is not None)):
+        raise UsageError(
+            f"--stage {stage}: player {seat} decides at other stages of round {number} ({named})"
+        )
+    if stages:
+        raise UsageError(f"--stage {stage}: the rounds of game {point.unit.game.name} have no stages")
+    if 1 <= number <= point.rounds:
+        raise UsageError(f"--seat {seat}: player {seat} of {where} has nothing to decide in round {number}")
     raise UsageError(f"--round {number}: {where} has rounds 1 to {point.rounds}")
 
 
 def _taken(point: ForkPoint, step: int, player: int) -> str | None:
     value = point.answers[step, player, ""][0].value
-    return value if isinstance(value, str) else None
+    return str(value) if isinstance(value, str | int | float) else None
 
 
 def check_measure(
-    seated: Seated, wanted: Measure | None, opening: Callable[[str, Mapping[str, Any]], Model]
+    seated: Seated,
+    wanted: Measure | None,
+    opening: Callable[[str, Mapping[str, Any]], Model],
+    form: Form,
 ) -> Measure:
-    """How the chance of cooperating can be found out; by default the surest way that fits the agent.
+    """How the chance of an answer can be found out; by default the surest way that fits the agent.
 
     A script states its odds. The next token's log-probabilities are the odds of an agent that answers at
     once; what an agent does after reasoning can only be sampled.
@@ -227,6 +247,12 @@ def check_measure(
         return "sample"
     if wanted == "odds":
         raise UsageError(f"--measure odds: {seated.name} is a model; use logprob or sample")
+    if isinstance(form, Number):
+        if wanted == "logprob":
+            raise UsageError(
+                "--measure logprob: the decision is about an amount, which has no list of options"
+            )
+        return "sample"
     able = opening(config.model, config.settings).abilities.logprobs
     if wanted == "logprob" and not able:
         raise UsageError(f"--measure logprob: {config.model} does not report log-probabilities")
@@ -238,7 +264,8 @@ def _open(name: str, settings: Mapping[str, Any]) -> Model:
     return open_model(name, **settings)
 
 
-def _name(run: Run, origin: AttributionOf) -> str:
-    data = orjson.dumps([origin.method, origin.measure, origin.last])
+def _name(run: Run, origin: AttributionOf, stage: str | None) -> str:
+    how = [origin.method, origin.measure, origin.last]
+    data = orjson.dumps(how if stage is None else [*how, stage])
     digest = hashlib.blake2b(data, digest_size=3).hexdigest()
     return f"attribution-{run.name}-m{origin.match}-r{origin.round}-p{origin.seat}-{digest}"

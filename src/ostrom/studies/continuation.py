@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Round
 from ostrom.studies.branch import BranchOf
 from ostrom.studies.fork import point_of
@@ -14,7 +15,10 @@ from ostrom.studies.run import Run
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """How often one player cooperated: before the branch, after it in the parent, after it here."""
+    """How often one player cooperated: before the branch, after it in the parent, after it here.
+
+    Where the game calls nothing cooperation it is what the player was paid per round (``measure_of``).
+    """
 
     player: int
     agent: str
@@ -31,15 +35,15 @@ class Continuation:
 
 def continuations(parent: Run, made: Run, origin: BranchOf) -> list[Continuation]:
     """One row per player; the branch is the mean over its finished replicates."""
-    point = point_of(parent, origin.match)
+    game = point_of(parent, origin.match).unit.game
     known = _rounds(parent, origin.match)
     finished = [index for index, state in sorted(made.journal.states().items()) if state == "done"]
     own = [_rounds(made, index) for index in finished]
     rows = []
     for player, seated in enumerate(made.plan.unit(0).players):
-        before = _share(point.unit.game, known, player, 1, origin.round)
-        then = _share(point.unit.game, known, player, origin.round, None)
-        shares = [_share(point.unit.game, rounds, player, origin.round, None) for rounds in own]
+        before = _mean(game, known, player, 1, origin.round)
+        then = _mean(game, known, player, origin.round, None)
+        shares = [_mean(game, rounds, player, origin.round, None) for rounds in own]
         valid = [s for s in shares if s is not None]
         now = sum(valid) / len(valid) if valid else None
         change = None if now is None or then is None else now - then
@@ -52,15 +56,24 @@ def _rounds(run: Run, match: int) -> Sequence[Round]:
     return outcome.rounds if outcome is not None else ()
 
 
-def _share(game: Any, rounds: Sequence[Round], player: int, first: int, end: int | None) -> float | None:
-    """The share of cooperative actions from one round up to another, None where there is none."""
-    acts = []
+def measure_of(game: Game) -> str:
+    """What rows compare: cooperation, or the payoff per round where the game calls nothing cooperation."""
+    return "payoff per round" if all(action is None for action in game.cooperative) else "cooperation"
+
+
+def _mean(game: Game, rounds: Sequence[Round], player: int, first: int, end: int | None) -> float | None:
+    """The mean from one round up to another, None where there is none."""
+    paid = measure_of(game) != "cooperation"
+    known: list[float] = []
     for r in rounds:
         if r.void or r.number < first or (end is not None and r.number >= end):
             continue
         seats = list(r.players or range(len(r.actions)))
         if player in seats:
             seat = seats.index(player)
-            acts.append(game.cooperates(seat, r.actions[seat]))
-    known = [a for a in acts if a is not None]
+            cooperates = game.cooperates(seat, r.actions[seat])
+            if paid:
+                known.append(r.payoffs[seat])
+            elif cooperates is not None:
+                known.append(cooperates)
     return sum(known) / len(known) if known else None

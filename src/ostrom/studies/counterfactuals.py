@@ -10,8 +10,12 @@ from typing import Any
 from ostrom.agents.config import AgentConfig
 from ostrom.engine.entries import Place
 from ostrom.framing.history_renderer import short_name
+from ostrom.games.function import FunctionGame
+from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Decision, Round, View
+from ostrom.mechanisms.rounds import otherwise
 from ostrom.memory import Note, memories
+from ostrom.memory.catalog.edited import no_flip
 from ostrom.streams import Streams
 
 AS_IT_WAS = "as it was"
@@ -58,8 +62,17 @@ def remembered(
     return shown.rounds
 
 
+def _can_flip(game: Game, played: Round, seat: int) -> bool:
+    if isinstance(game, FunctionGame):
+        return otherwise(game, played, seat) is not None
+    return no_flip(game, seat) is None
+
+
 def edits(view: View, rounds: Sequence[Round], method: str, last: int | None = None) -> Iterator[Edit]:
-    """Every change of the method to every remembered round (of the ``last`` so many), the oldest first."""
+    """Every change of the method to every remembered round (of the ``last`` so many), the oldest first.
+
+    Rounds that cannot be flipped for a seat are not: where a game does not say to what, or nobody what would follow.
+    """
     first = 0 if last is None else max(0, len(rounds) - last)
     for place in range(first, len(rounds)):
         back, number = len(rounds) - place, rounds[place].number
@@ -67,5 +80,7 @@ def edits(view: View, rounds: Sequence[Round], method: str, last: int | None = N
             yield Edit(back, number, "drop", None, "left out")
         if method in ("flip", "both"):
             for seat in sorted(range(view.game.seats), key=lambda s: (s != view.seat, s)):
+                if not _can_flip(view.game, rounds[place], seat):
+                    continue
                 who = "own" if seat == view.seat else short_name(view, seat)
                 yield Edit(back, number, "flip", seat + 1, f"{who} flipped")

@@ -1,4 +1,8 @@
-"""What an attribution found: how single remembered rounds move the chance of cooperating."""
+"""What an attribution found: how single remembered rounds move a decision.
+
+A decision is looked at as one number between 0 and 1: the chance of cooperating; where the game calls nothing
+cooperation, the chance of what the player did in the match; of an amount, its share of what was allowed.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +10,18 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ostrom.analysis.intervals import combination_of, share_of
-from ostrom.analysis.intervals.group import count_group
-from ostrom.answers import Answer
+from ostrom.analysis.intervals import combination_of
+from ostrom.analysis.intervals.group import Group, count_group, group_of
+from ostrom.answers import Answer, Number
 from ostrom.errors import UsageError
+from ostrom.games.amounts import IDLE
 from ostrom.studies.attribution import AttributionPlan, Measure
 from ostrom.studies.run import Run
 
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """A chance of cooperating: exact, or from ``cooperated`` of ``n`` valid answers."""
+    """A chance of cooperating: exact, or from ``cooperated`` of ``n`` valid answers; of amounts, their mean share."""
 
     p: float | None
     n: int
@@ -53,6 +58,8 @@ class Attribution:
     seat: int
     agent: str
     measure: Measure
+    what: str
+    """What the numbers are: P(cooperate), P(accept), share of 0 to 100."""
     memory: Any
     taken: str | None
     """What the player did in the match."""
@@ -80,48 +87,74 @@ def read_effects(run: Run, level: float = 0.95) -> Attribution:
             continue
         found = run.journal.answers(index).get(place)
         answers[(index - 1) % len(plan.edits)].append(None if found is None else found[0])
-    chances = [_chance(plan, given, level) for given in answers]
-    base = chances[0]
+    looked_at = _Target(plan)
+    found_so_far = [looked_at.chance(given, level) for given in answers]
+    base, base_group = found_so_far[0]
     effects = []
-    for edit, chance in zip(plan.edits[1:], chances[1:], strict=True):
+    for edit, (chance, group) in zip(plan.edits[1:], found_so_far[1:], strict=True):
         assert edit is not None
-        change, low, high = _difference(plan.origin.measure, chance, base, level)
+        change, low, high = _difference(chance, group, base, base_group, level)
         effects.append(
             RoundEffect(edit.round, edit.back, edit.row, _shown(plan, edit.back), chance, change, low, high)
         )
     origin = plan.origin
     return Attribution(
         origin.run, origin.match, origin.round, origin.seat, plan.seated.name, origin.measure,
-        plan.seated.config.memory, origin.taken, base, tuple(effects), open_units == 0,
+        looked_at.name, plan.seated.config.memory, origin.taken, base, tuple(effects), open_units == 0,
     )  # fmt: skip
 
 
-def _chance(plan: AttributionPlan, answers: Sequence[Answer | None], level: float) -> Chance:
-    game, seat = plan.parent.game, plan.decision.view.seat
-    cooperative = game.cooperative[seat]
-    assert cooperative is not None
-    name = game.actions[seat][cooperative]
-    valid = [a for a in answers if a is not None and a.reading not in ("policy", "refused", "missed")]
-    invalid = len(answers) - len(valid)
-    if plan.origin.measure != "sample":
-        odds = [a.probabilities.get(name, 0.0) for a in valid if a.probabilities is not None]
-        return Chance(sum(odds) / len(odds) if odds else None, len(odds), 0, invalid=invalid)
-    cooperated = sum(a.value == name for a in valid)
-    if not valid:
-        return Chance(None, 0, 0, invalid=invalid)
-    share = share_of(cooperated, len(valid), unit="asking").limits(level)
-    return Chance(share.value, len(valid), cooperated, *share.ends, invalid)
+class _Target:
+    """The number that the answers to a decision are looked at as."""
+
+    def __init__(self, plan: AttributionPlan) -> None:
+        game, form, seat = plan.parent.game, plan.decision.form, plan.decision.view.seat
+        self.sampled = plan.origin.measure == "sample"
+        self.amounts = form.amounts if isinstance(form, Number) else None
+        cooperative = game.cooperative[seat]
+        self.option = plan.origin.taken if cooperative is None else game.actions[seat][cooperative]
+        if self.amounts is not None:
+            self.name = f"share of {self.amounts.low} to {self.amounts.high}"
+        else:
+            self.name = f"P({'cooperate' if cooperative is not None else self.option})"
+
+    def _worth(self, value: Any) -> float:
+        """An answer as a number between 0 and 1."""
+        if self.amounts is None:
+            return float(value == self.option)
+        return self.amounts.index(value) / max(1, self.amounts.levels - 1)
+
+    def chance(self, answers: Sequence[Answer | None], level: float) -> tuple[Chance, Group | None]:
+        """What the valid answers come to, and the sample behind it."""
+        valid = [a for a in answers if a is not None and a.reading not in ("policy", "refused", "missed")]
+        invalid = len(answers) - len(valid)
+        if not self.sampled:
+            odds = [
+                sum(p * self._worth(name) for name, p in a.probabilities.items())
+                for a in valid
+                if a.probabilities is not None
+            ]
+            return Chance(sum(odds) / len(odds) if odds else None, len(odds), 0, invalid=invalid), None
+        if not valid:
+            return Chance(None, 0, 0, invalid=invalid), None
+        worth = [self._worth(a.value) for a in valid]
+        if self.amounts is None:
+            cooperated = round(sum(worth))
+            group = count_group(cooperated, len(valid))
+        else:
+            cooperated, group = 0, group_of(worth, bounds=(0, 1))
+        found = combination_of([group], (1.0,), unit="asking").limits(level)
+        return Chance(found.value, len(valid), cooperated, *found.ends, invalid), group
 
 
 def _difference(
-    measure: Measure, chance: Chance, base: Chance, level: float
+    chance: Chance, group: Group | None, base: Chance, base_group: Group | None, level: float
 ) -> tuple[float | None, float | None, float | None]:
     if chance.p is None or base.p is None:
         return None, None, None
-    if measure != "sample":
+    if group is None or base_group is None:
         return chance.p - base.p, None, None
-    groups = [count_group(side.cooperated, side.n) for side in (chance, base)]
-    found = combination_of(groups, (1.0, -1.0), unit="asking").limits(level)
+    found = combination_of([group, base_group], (1.0, -1.0), unit="asking").limits(level)
     return found.value, *found.ends
 
 
@@ -132,4 +165,5 @@ def _shown(plan: AttributionPlan, back: int) -> str:
         return "missed"
     names = view.game.actions
     seats = sorted(range(view.game.seats), key=lambda s: (s != view.seat, s))
-    return " / ".join(names[s][played.actions[s]] for s in seats)
+    done = [names[s][played.actions[s]] for s in seats]
+    return " / ".join(name for name in done if name != IDLE)

@@ -36,13 +36,14 @@ def strips(found: Attribution) -> list[str]:
         kinds.setdefault(effect.row, []).append(effect)
     width = max(len(row) for row in kinds)
     lines = []
+    rounds = list(dict.fromkeys(e.round for e in found.effects))
     for row, effects in kinds.items():
-        lines.append(f"{row:>{width}} |{''.join(block(e.change) for e in effects)}|")
-        lines.append(f"{'':>{width}} |{''.join(sign(e.change) for e in effects)}|")
-    some = next(iter(kinds.values()))
-    first, last = f"R{some[0].round}", f"R{some[-1].round}"
-    gap = " " * max(1, len(some) - len(first) - len(last) + 1)
-    lines.append(f"{'':>{width}}  {first}{gap if len(some) > 1 else ''}{last if len(some) > 1 else ''}")
+        changes = {e.round: e.change for e in effects}  # a round that cannot be flipped has none: a blank
+        lines.append(f"{row:>{width}} |{''.join(block(changes.get(r, 0.0)) for r in rounds)}|")
+        lines.append(f"{'':>{width}} |{''.join(sign(changes[r]) if r in changes else ' ' for r in rounds)}|")
+    first, last = f"R{rounds[0]}", f"R{rounds[-1]}"
+    gap = " " * max(1, len(rounds) - len(first) - len(last) + 1)
+    lines.append(f"{'':>{width}}  {first}{gap if len(rounds) > 1 else ''}{last if len(rounds) > 1 else ''}")
     return lines
 
 
@@ -67,7 +68,7 @@ def draw_svg(found: Attribution, path: Path) -> bool:
             y=alt.Y("what:N", title=None, sort=rows),
             color=alt.Color(
                 "change:Q",
-                title="change in P(cooperate)",
+                title=f"change in {found.what}",
                 scale=alt.Scale(scheme="redblue", domain=[-1, 1], domainMid=0),
             ),
         )

@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from ostrom.errors import StudyError
+from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Round, View
+from ostrom.mechanisms.rounds import otherwise
 from ostrom.memory.base import Draw, Memory, Note, NoteDue, Shown
 from ostrom.memory.parameters import one_of, whole
 
@@ -18,7 +20,8 @@ class Edited(Memory):
 
     ``back`` says which: 1 is the last round shown, 2 the one before. Edit *drop* leaves it out. Edit *flip*
     shows it as if ``seat`` had played otherwise, with the payoffs that follow: the defective action in place
-    of the cooperative one, the cooperative action in place of any other.
+    of the cooperative one, the cooperative action in place of any other; in a game by a rule the end of the range that
+    lies further away, or the next option.
     """
 
     name: ClassVar[str] = "edited"
@@ -69,10 +72,8 @@ class Edited(Memory):
         if self.seat is not None:
             if self.seat > game.seats:
                 return f"game {game.name} has seats 1 to {game.seats}"
-            if game.cooperative[self.seat - 1] is None or game.defective[self.seat - 1] is None:
-                return (
-                    f"game {game.name} does not say what cooperating and defecting are for seat {self.seat}"
-                )
+            if (lacking := no_flip(game, self.seat - 1)) is not None:
+                return lacking
         return self.inner.lacks(game)
 
     def most_lines(self, rounds: int) -> int:
@@ -84,8 +85,19 @@ class Edited(Memory):
         return self.inner.most_notes(rounds)
 
 
+def no_flip(game: Game, seat: int) -> str | None:
+    """Why no round can be shown as if a seat had played otherwise; None where rounds can."""
+    if isinstance(game, FunctionGame):
+        return f"rounds of game {game.name} follow from each other" if game.stateful else None
+    if game.cooperative[seat] is None or game.defective[seat] is None:
+        return f"game {game.name} does not say what cooperating and defecting are for seat {seat + 1}"
+    return None
+
+
 def flipped(game: Game, played: Round, seat: int) -> Round:
     """The round as if a seat had cooperated instead of defecting, or the other way round.
+
+    In a game by a rule, as if it had made another move (``otherwise``).
 
     >>> from ostrom.games import build_game
     >>> pd = build_game("prisoners_dilemma")
@@ -94,6 +106,13 @@ def flipped(game: Game, played: Round, seat: int) -> Round:
     """
     if played.void:
         raise StudyError(f"round {played.number} was missed and has no actions, so it cannot be flipped")
+    if isinstance(game, FunctionGame):
+        if (other := otherwise(game, played, seat)) is None:
+            raise StudyError(
+                f"round {played.number} of game {game.name} cannot be flipped for seat {seat + 1}: nobody can say what "
+                "would have followed"
+            )
+        return other
     c, d = game.cooperative[seat], game.defective[seat]
     assert c is not None and d is not None
     if played.payoffs != game.payoff(played.actions):

@@ -18,6 +18,7 @@ import orjson
 
 from ostrom import __version__
 from ostrom.engine.plan import Unit
+from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.games.yaml_file import game_to_mapping
 from ostrom.studies.run import Run
@@ -121,7 +122,10 @@ def _write_log(
 
 def _game(unit: Unit) -> dict[str, Any] | None:
     """The game as study files write it; None for one that no file can hold."""
-    return game_to_mapping(unit.game) if isinstance(unit.game, Game) else None
+    game = unit.game
+    if isinstance(game, FunctionGame):
+        return {"name": game.name, **game.params}
+    return game_to_mapping(game) if isinstance(game, Game) else None
 
 
 def _sample(run: Run, match: int, players: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
