@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sys
 import time
 from collections import Counter
+from collections.abc import Mapping
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from ostrom.engine.batching.polling import PollingPolicy
@@ -27,19 +30,28 @@ def processes() -> ForkServerContext:
     return context
 
 
-def run_study(study: dict[str, Any], runs: str, jumps: bool = False, batch: bool = False) -> None:
+def run_study(
+    study: dict[str, Any],
+    runs: str,
+    jumps: bool = False,
+    batch: bool = False,
+    environment: Mapping[str, str] = MappingProxyType({}),
+) -> None:
     """Play a study into ``runs/run``; exit 0 when complete, 1 with one line when refused."""
+    os.environ |= environment
     if jumps:
         _jumping_clock()
     retry = RetryPolicy(tries=30, first=0.001, longest=0.02)
     options = Options(max_connections=4, retry=retry)
     if batch:
-        options = Options(retry=retry, batch=PollingPolicy(first=0.01, longest=0.05))
+        options = Options(retry=retry, batch=PollingPolicy(first=0.01, longest=0.05, lag=0.3, patience=0.5))
     try:
         result = play(load_study(study), name="run", runs=runs, options=options)
     except OstromError as error:
         print(error, file=sys.stderr)
         sys.exit(1)
+    if not result.complete:
+        print(result.why, file=sys.stderr)
     sys.exit(0 if result.complete else 3)
 
 
@@ -56,10 +68,10 @@ def _jumping_clock() -> None:
 
 
 def start(
-    context: ForkServerContext, study: dict[str, Any], runs: Path, jumps: bool = False, batch: bool = False
+    context: ForkServerContext, study: dict[str, Any], runs: Path, jumps: bool = False, **more: Any
 ) -> ForkServerProcess:
-    """Start playing in a process of its own."""
-    process = context.Process(target=run_study, args=(study, str(runs), jumps, batch))
+    """Start playing in a process of its own; ``more`` are arguments of ``run_study``."""
+    process = context.Process(target=run_study, args=(study, str(runs), jumps), kwargs=more)
     process.start()
     return process
 

@@ -25,7 +25,7 @@ from ostrom.testing.server import LoopbackServer
 from ostrom.testing.tables import tables
 
 QUICK = RetryPolicy(tries=12, first=0.001, longest=0.02)
-POLLING = PollingPolicy(first=0.01, longest=0.05)
+POLLING = PollingPolicy(first=0.01, longest=0.05, lag=0.3, patience=0.5)
 Small = Callable[..., StudyFile]
 
 
@@ -138,7 +138,8 @@ from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.runner import Options
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
-options = Options(retry=RetryPolicy(first=0.001, longest=0.01), batch=PollingPolicy(first=0.01, longest=0.05))
+polling = PollingPolicy(first=0.01, longest=0.05, lag=0.3, patience=0.5)
+options = Options(retry=RetryPolicy(first=0.001, longest=0.01), batch=polling)
 sys.exit(0 if play(load_study(sys.argv[1]), runs=sys.argv[2], options=options).complete else 1)
 """
 

@@ -280,5 +280,10 @@ def may_batch(model: str) -> bool:
 
 
 def no_endpoint(who: str, error: ModelError) -> UsageError:
-    """What is said where a service has no batch endpoint."""
+    """What is said where a service has no batch endpoint, or none that lists what was made."""
+    if error.status in (405, 501):
+        return UsageError(
+            f"{who} lists no batches ({error.status}), and one whose making was cut off could be paid for twice: "
+            "run without --batch"
+        )
     return UsageError(f"{who} has no batch endpoint ({error.status}): run without --batch")

@@ -35,6 +35,8 @@ class JournaledBatch:
     """Its identifier is from a listing, and not the answer to its creation."""
     how: str = "planned"
     ended: float | None = None
+    why: str | None = None
+    """The first reason that the service gave for not accepting it."""
     refuted: set[str] = field(default_factory=set)
     """Batches of the service that looked like this one and were not."""
     void: bool = False
@@ -61,7 +63,7 @@ class JournaledBatch:
             self.refuted.add(told["id"])
             self.id, self.how = None, "uploaded"
         elif event == "ended":
-            self.how, self.ended = told["how"], told.get("at")
+            self.how, self.ended, self.why = told["how"], told.get("at"), told.get("why")
         elif event in ("void", "settled"):
             setattr(self, event, True)
 

@@ -15,8 +15,11 @@ class PollingPolicy:
     growth: float = 1.5
     failures: int = 200
     """So many failed polls in a row end the session; the batch stays in the journal."""
+    lag: float = 10.0
+    """Seconds after which a batch that no listing shows was not made."""
     readings: int = 4
-    """How often results with missing or unreadable lines are read."""
+    patience: float = 60.0
+    """Results that lack lines are read so often at least, and again for so many seconds."""
 
     def wait(self, polls: int) -> float:
         """Seconds before the next poll, with jitter.

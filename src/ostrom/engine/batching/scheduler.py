@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from ostrom.engine.batching.calls import WaveCall
 from ostrom.engine.batching.ledger import JournaledBatch, Ledger
 from ostrom.engine.batching.reservations import BudgetReservations
-from ostrom.engine.batching.service import BatchService, Lost, unanswered
+from ostrom.engine.batching.service import BatchService, Lost, lost, says_full, unanswered
 from ostrom.engine.gate import Stopped
 from ostrom.engine.plan import Tally
 from ostrom.errors import ModelError, OstromError, RequestRefused
@@ -28,8 +28,6 @@ SETTLE = 0.05
 """Seconds without a new call after which a wave in which every match waits is sealed."""
 QUIET = 10.0
 """Seconds without a new call after which a wave is sealed although some match does something else."""
-LOOKS = 3
-"""How often a batch of an earlier session is looked for: its service may still be making it."""
 OVERHEAD = 256
 """Bytes of a request in a file beside its body."""
 
@@ -70,6 +68,8 @@ class BatchScheduler:
         self._handed: dict[bytes, list[_Open]] = {}
         """The batches that have handed out a result for a key which is not in the journal yet."""
         self._most: dict[str, int] = {model: s.endpoint.limits.requests for model, s in services.items()}
+        self._full: Counter[str] = Counter()
+        """How often in a row a service had no room for another batch."""
         self._making = asyncio.Lock()
         self._stopping = False
         self._sealer: asyncio.Task[None] | None = None
@@ -99,14 +99,8 @@ class BatchScheduler:
         """Find out whether a planned batch exists; if not, its calls are free to be asked again."""
         batch = opened.batch
         service = self.services.get(batch.model)
-        looks = 0 if batch.how == "planned" or service is None else LOOKS
-        for look in range(looks):
-            assert service is not None
-            if look:
-                await asyncio.sleep(1.0)
-            if await service.find(batch):
-                return
-        self._forget(opened)
+        if batch.how == "planned" or service is None or not await service.find(batch):
+            self._forget(opened)
 
     def _forget(self, opened: _Open) -> None:
         self.ledger.tell(opened.batch, "void")
@@ -330,17 +324,17 @@ class BatchScheduler:
             lines = await service.read(batch, ended)
         except Lost as error:
             logger.warning("%s, batch %s is lost: %s", batch.model, batch.id, error)
-            if batch.found:
-                self.ledger.tell(batch, "refuted", id=batch.id)
-                await self._advance(opened)
-                return
-            self.ledger.tell(batch, "ended", how="lost")
-            lines = {}
-        else:
-            self.ledger.tell(batch, "ended", how=ended.how, requests=len(batch.keys), answered=len(lines))
-            for problem in ended.problems[:10]:
-                logger.warning("%s, batch %s: %s %s", batch.model, batch.id, problem.code, problem.message)
-            await self._mend(opened, ended)
+            if not batch.found:
+                raise lost(batch, error) from None
+            self.ledger.tell(batch, "refuted", id=batch.id)
+            await self._advance(opened)
+            return
+        why = [one_line(f"{problem.code} {problem.message}") for problem in ended.problems[:10]]
+        told = {"requests": len(batch.keys), "answered": len(lines)} | ({"why": why[0]} if why else {})
+        self.ledger.tell(batch, "ended", how=ended.how, **told)
+        for each in why:
+            logger.warning("%s, batch %s: %s", batch.model, batch.id, each)
+        await self._mend(opened, ended)
         opened.lines = lines
         for key in list(opened.calls):
             self._hand_out(opened, key)
@@ -348,6 +342,7 @@ class BatchScheduler:
     async def _mend(self, opened: _Open, ended: BatchStatus) -> None:
         """A batch that its service did not accept: invalid lines are refused, the others wait for another try."""
         if ended.how != "failed":
+            self._full.pop(opened.batch.model, None)
             return
         batch = opened.batch
         for problem in ended.problems:
@@ -357,18 +352,29 @@ class BatchScheduler:
                     self._taken(opened, call.key)
                     said = one_line(f"{problem.code} {problem.message}")
                     self._refuse(call, RequestRefused(f"{batch.model} refused the request: {said}"))
-        service = self.services[batch.model]
-        times = max((call.times for call in opened.calls.values()), default=0)
-        if any("token_limit" in problem.code for problem in ended.problems):
-            # Too much is queued at the service: smaller batches, and more time, while others are under way.
-            self._most[batch.model] = max(1, len(batch.keys) // 2)
-            others = [o for o in self._opened.values() if o is not opened and o.batch.model == batch.model]
-            if any(o.work is not None and not o.work.done() for o in others):
-                for call in opened.calls.values():
-                    call.times -= 1
-                await asyncio.sleep(service.polling.longest)
-                return
-        await asyncio.sleep(service.retry.wait(times + 1))
+        if any(says_full(problem) for problem in ended.problems):
+            await self._make_room(opened)
+        else:
+            times = max((call.times for call in opened.calls.values()), default=0)
+            await asyncio.sleep(self.services[batch.model].retry.wait(times + 1))
+
+    async def _make_room(self, opened: _Open) -> None:
+        """The service queues no more tokens: wait for another batch to end, or make smaller ones."""
+        model, polling = opened.batch.model, self.services[opened.batch.model].polling
+        self._full[model] += 1
+        if self._full[model] < polling.failures:
+            for call in opened.calls.values():
+                call.times -= 1  # it was not tried
+        accepted = [
+            o for o in self._opened.values() if o.batch.model == model and o.batch.how == "in_progress"
+        ]
+        under_way = [o.work for o in accepted if o.work is not None and not o.work.done()]
+        if under_way:
+            await asyncio.wait(under_way, timeout=polling.longest, return_when=asyncio.FIRST_COMPLETED)
+        elif len(opened.batch.keys) > 1:
+            self._most[model] = min(self._most[model], max(1, len(opened.batch.keys) // 2))
+        else:
+            await asyncio.sleep(polling.longest)
 
     def _hand_out(self, opened: _Open, key: bytes) -> None:
         """Give a call its result; one that was not run goes into the next wave."""

@@ -6,16 +6,18 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
 from ostrom.engine.batching.ledger import JournaledBatch, Ledger
 from ostrom.engine.batching.polling import PollingPolicy
 from ostrom.engine.retries import RetryPolicy
-from ostrom.errors import ModelError, RequestRefused, ServerFailed
+from ostrom.errors import ModelError, RateLimited, RequestRefused, RunError, ServerFailed
 from ostrom.models.batches import (
     PAGES,
     BatchEndpoint,
+    BatchProblem,
     BatchRequest,
     BatchStatus,
     ResultLine,
@@ -61,7 +63,9 @@ async def check(endpoint: BatchEndpoint, retry: RetryPolicy) -> None:
     """Refuse a server that has no batch endpoint, before anything is written."""
     try:
         await with_retries(lambda: endpoint.page(count=1), retry)
-    except RequestRefused as error:
+    except ModelError as error:
+        if not isinstance(error, RequestRefused) and error.status not in ABSENT:
+            raise
         raise no_endpoint(endpoint.who, error) from None
 
 
@@ -95,7 +99,7 @@ class BatchService:
         """Make a planned batch at the service, exactly once.
 
         Whatever a service answers to ``create`` except a plain refusal, the batch may exist: it is looked for in the
-        listing before another try.
+        listing before another try, until no listing can be so late.
         """
         endpoint, ledger = self.endpoint, self.ledger
         await ledger.flush()
@@ -115,7 +119,7 @@ class BatchService:
                     ledger.tell(batch, "void")
                     raise
                 await self._rest(attempt, error)
-                if await self.find(batch):
+                if not isinstance(error, RateLimited) and await self.find(batch):
                     return
                 if attempt == self.retry.tries or not self.retry.allows(error.retry_after):
                     ledger.tell(batch, "void")
@@ -126,15 +130,22 @@ class BatchService:
                 return
 
     async def find(self, batch: JournaledBatch) -> bool:
-        """Look for a batch whose creation had no clear answer; whether it exists."""
+        """Look for a batch whose creation had no clear answer, as long as listings may lag; whether it exists."""
         others = (self.ledger.claimed() - {batch.id}) | batch.refuted
         wanted = Wanted(batch.marker, batch.file, len(batch.keys), batch.since)
-        for found in await self.listing():
-            if found.id not in others and self.endpoint.is_ours(found, wanted):
-                self.ledger.tell(batch, "created", id=found.id, found=True)
-                await self.ledger.flush()
-                return True
-        return False
+        late = _time() + self.polling.lag
+        looks = 0
+        while True:
+            last = _time() >= late
+            for found in await self.listing():
+                if found.id not in others and self.endpoint.is_ours(found, wanted):
+                    self.ledger.tell(batch, "created", id=found.id, found=True)
+                    await self.ledger.flush()
+                    return True
+            if last:
+                return False
+            await asyncio.sleep(min(self.polling.wait(looks), max(0.0, late - _time())))
+            looks += 1
 
     async def listing(self) -> list[BatchStatus]:
         """All batches of the account, newest first where the service lists them so."""
@@ -188,19 +199,21 @@ class BatchService:
         """
         keys = {batch.request_id(key): key for key in batch.keys}
         found: dict[bytes, ResultLine] = {}
-        strange = 0
-        for reading in range(1, self.polling.readings + 1):
-            for output in ended.outputs:
-                for line in await self.with_retries(partial(self.endpoint.results, ended, output)):
-                    key = keys.get(line.id)
-                    if key is None:
-                        strange += 1
-                    elif key not in found or RANK[line.kind] > RANK[found[key].kind]:
-                        found[key] = line
-            if _whole(found, len(keys), ended):
+        strange = readings = 0
+        late = _time() + self.polling.patience
+        while True:
+            last = _time() >= late and readings >= self.polling.readings - 1
+            for line in await self._lines(ended):
+                key = keys.get(line.id)
+                if key is None:
+                    strange += 1
+                elif key not in found or RANK[line.kind] > RANK[found[key].kind]:
+                    found[key] = line
+            if last or _whole(found, len(keys), ended):
                 break
-            if reading < self.polling.readings:
-                await asyncio.sleep(self.retry.wait(reading))
+            await asyncio.sleep(self.polling.wait(readings))
+            readings += 1
+            with suppress(ModelError):  # what is known is read again
                 ended = await self.with_retries(partial(self.endpoint.retrieve, ended.id))
         if strange:
             logger.warning(
@@ -209,6 +222,23 @@ class BatchService:
         if strange and not found:
             raise Lost("its results belong to other requests")
         return found
+
+    async def _lines(self, ended: BatchStatus) -> list[ResultLine]:
+        """The results as they can be read now; a file that is not there yet, or no longer, has none."""
+        lines: list[ResultLine] = []
+        for output in ended.outputs:
+            try:
+                lines += await self.with_retries(partial(self.endpoint.results, ended, output))
+            except ModelError as error:
+                if error.status not in ABSENT:
+                    raise
+                logger.info("%s, batch %s: %s", self.endpoint.who, ended.id, error)
+        return lines
+
+
+def _time() -> float:
+    """Seconds of a clock that never jumps."""
+    return asyncio.get_running_loop().time()
 
 
 RANK = {"bad": 0, "unrun": 1, "error": 2, "reply": 3}
@@ -226,4 +256,22 @@ def _whole(found: dict[bytes, ResultLine], asked: int, ended: BatchStatus) -> bo
 
 def unanswered(batch: JournaledBatch) -> ServerFailed:
     """The error of a request that its batch did not answer."""
-    return ServerFailed(f"batch {batch.id} ended ({batch.how}) without a reply to this request")
+    why = f": {batch.why}" if batch.why else ""
+    return ServerFailed(f"batch {batch.id} ended ({batch.how}) without a reply to this request{why}")
+
+
+def lost(batch: JournaledBatch, error: Lost) -> RunError:
+    """What is said about a batch that its service does not know: asking again could be paying again."""
+    return RunError(
+        f"batch {batch.id} of {batch.model} is not to be had ({error}): use the key of the account that made it, or "
+        "give it up, and pay for its requests again, with `ostrom batches RUN --forget`"
+    )
+
+
+def says_full(problem: BatchProblem) -> bool:
+    """Whether a batch was refused because too many tokens are queued.
+
+    >>> says_full(BatchProblem("token_limit_exceeded", "Enqueued token limit reached"))
+    True
+    """
+    return "token_limit" in problem.code or "enqueued token" in problem.message.lower()

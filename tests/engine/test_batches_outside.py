@@ -1,0 +1,163 @@
+"""Played in batches against a second, strict implementation of both endpoints that shares no code with the package."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chaos.batch import MODELS, killed
+from chaos.outside.faults import Plan
+from chaos.outside.server import KEY, Service
+
+from ostrom.engine.batching.ledger import read_batches
+from ostrom.engine.batching.polling import PollingPolicy
+from ostrom.engine.retries import RetryPolicy
+from ostrom.engine.runner import Options, Result, Runner
+from ostrom.errors import RunError, UsageError
+from ostrom.studies.run import open_run, play
+from ostrom.studies.schema import StudyFile
+
+Small = Callable[..., StudyFile]
+
+
+@pytest.fixture(params=list(MODELS))
+def wire(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    with Service() as service:
+        for name, value in service.environment().items():
+            monkeypatch.setenv(name, value)
+        yield service
+
+
+def options(tries: int = 12, **more: Any) -> Options:
+    polling = PollingPolicy(first=0.01, longest=0.05, lag=0.3, patience=0.5, **more)
+    return Options(retry=RetryPolicy(tries, first=0.001, longest=0.02), batch=polling)
+
+
+def study_of(small: Small, wire: str, rounds: int = 2, timeout: float = 60, **changes: Any) -> StudyFile:
+    model = {"model": MODELS[wire], "settings": {"timeout": timeout}}
+    return small(
+        types={"model": model, "tft": "tit_for_tat"},
+        **{"vary": {}, "seeds": 2, "mechanism": {"name": "repetition", "rounds": rounds}, **changes},
+    )
+
+
+def billed_once(service: Service, run: Path) -> bool:
+    """Whether what was billed is what the journal holds, each request once."""
+    service.end_all()
+    with open_run(run) as opened:
+        replies = sum(call["error"] is None for call in opened.rows.calls())
+    ids = service.store.billed_ids
+    return not service.violations and ids.total() == len(ids) == replies
+
+
+@pytest.mark.parametrize("wire", MODELS)
+def test_faults_and_kills_change_neither_tables_nor_bill(wire: str) -> None:
+    """The small version of ``python -m chaos batch``."""
+    found = killed(wire, kills=2, seeds=1, rounds=2)
+    assert found.verdict == "held", found
+
+
+@pytest.mark.parametrize("kind", ["reset_after", "html"])
+def test_a_lost_answer_is_not_a_lost_batch(
+    kind: str, service: Service, small: Small, runs: Path, wire: str
+) -> None:
+    service.begin_faults(Plan(0.3, seed=4, lag=0.1, kinds=(kind,)))
+    assert play(study_of(small, wire), runs=runs, options=options()).complete
+    assert billed_once(service, runs / "small")
+    assert service.store.draws.met[f"exchange {kind}"]
+
+
+def test_a_server_that_never_answers_is_asked_again(service: Service, small: Small, runs: Path) -> None:
+    service.begin_faults(Plan(0.15, seed=4, hang=60, kinds=("hang",)))
+    assert play(study_of(small, "openai", timeout=1), runs=runs, options=options()).complete
+    assert billed_once(service, runs / "small") and service.store.draws.met["exchange hang"]
+
+
+def stop_when(seen: Callable[[], bool]) -> Any:
+    async def watch(runner: Runner) -> None:
+        while not seen():
+            await asyncio.sleep(0.005)
+        runner.stop("interrupted", interrupted=True)
+
+    return watch
+
+
+def left_behind(service: Service, study: StudyFile, runs: Path) -> Result:
+    """Play until the first batch is made, and stop."""
+    service.begin_faults(Plan(seconds=0.3))
+    return play(study, runs=runs, options=options(), watch=stop_when(lambda: bool(service.store.batches)))
+
+
+def test_a_batch_that_the_service_does_not_know_is_never_asked_again(
+    service: Service, small: Small, runs: Path, wire: str
+) -> None:
+    """The run was copied to a machine with the key of another account."""
+    study = study_of(small, wire)
+    left_behind(service, study, runs)
+    (name,) = service.store.batches
+    batch = service.store.batches.pop(name)
+    with pytest.raises(RunError, match=rf"batch {name} of {MODELS[wire]} is not to be had .* --forget"):
+        play(study, runs=runs, options=options())
+    assert not service.store.batches
+    service.store.batches[name] = batch
+    assert play(study, runs=runs, options=options()).complete
+    assert billed_once(service, runs / "small")
+
+
+def test_a_full_queue_makes_batches_smaller_until_they_fit(
+    service: Service, small: Small, runs: Path
+) -> None:
+    study = study_of(small, "openai", seeds=6)
+    service.begin_faults(Plan(seconds=0.02, tokens=1500))
+    assert play(study, runs=runs, options=options()).complete
+    assert billed_once(service, runs / "small")
+    sizes = [len(batch.requests) for batch in service.store.batches.values() if not batch.errors]
+    assert service.store.draws.met["batch too_much"] and 1 < max(sizes) < 12
+
+
+def test_a_batch_that_is_too_large_for_any_queue_ends_with_a_line(
+    service: Service, small: Small, runs: Path
+) -> None:
+    service.begin_faults(Plan(tokens=10))
+    result = play(study_of(small, "openai", seeds=1), runs=runs, options=options(tries=2, failures=3))
+    assert not result.complete and not service.store.billed
+    assert "Enqueued token limit" in str(result.tally.trouble)
+
+
+def test_keys_are_in_no_file_of_the_run(service: Service, small: Small, runs: Path, wire: str) -> None:
+    service.begin_faults(Plan(0.2))
+    play(study_of(small, wire), runs=runs, options=options())
+    for file in runs.rglob("*"):
+        assert KEY not in file.name
+        assert file.is_dir() or KEY.encode() not in file.read_bytes()
+
+
+def test_the_journal_names_each_batch_before_it_is_awaited(
+    service: Service, small: Small, runs: Path, wire: str
+) -> None:
+    study = study_of(small, wire)
+    stopped = left_behind(service, study, runs)
+    assert stopped.interrupted and not stopped.complete
+    with open_run(runs / "small") as run:
+        assert [batch.id for batch in read_batches(run.journal).values()] == list(service.store.batches)
+
+
+def test_a_server_that_lists_no_batches_is_refused(
+    service: Service, small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from chaos.outside.openai import OpenAI
+    from chaos.outside.wire import as_json
+
+    error = as_json({"error": {"message": "method not allowed"}}, 405)
+    monkeypatch.setattr(OpenAI, "_list", lambda *_: error)
+    with pytest.raises(UsageError, match=r"lists no batches \(405\).*run without --batch"):
+        play(study_of(small, "openai"), runs=runs, options=options())
+    assert not service.openai.files and not runs.exists()
