@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +30,14 @@ SEEN = re.compile(r"\bR(\d+):|[Rr]ound (\d+)\b|mark-(\d+)-")
 def marking(request: Request) -> str:
     """Writes the number of the round into every reply, so that a reply that stays too long gives itself away."""
     text = request.messages[-1].content
-    numbers = re.findall(r"(?:This is round|Before round) (\d+)", text) or re.findall(r"Round (\d+) of", text)
+    numbers = re.findall(r"(?:This is round|Before round|talk before round) (\d+)", text) or re.findall(
+        r"Round (\d+) of", text
+    )
     mark = f"mark-{numbers[-1] if numbers else 0}-"
     draw = zlib.crc32(orjson.dumps([m.content for m in request.messages]))
     last = text.rpartition("\n\n")[2]
     if '"message"' in last:
-        return f'{{"message": "{mark}"}}'
+        return f'{{"message": "{mark}{draw}"}}'
     if "note to yourself" in text:
         return "All went well."
     if '"rounds"' in last:
@@ -95,10 +96,13 @@ MECHANISMS: list[Any] = [
         "state": ["during"],
         "state_as": "words",
     },
+    {"name": "repetition", "rounds": 4, "talk": {"turns": 2}},
+    {"name": "repetition", "rounds": 4, "talk": {"when": "after", "order": "in_turn"}},
+    {"name": "society", "rounds": 4, "meeting": "pair", "own": "memory"},
 ]
 
 
-@pytest.mark.parametrize("number", range(len(MEMORIES)))
+@pytest.mark.parametrize("number", range(20))
 def test_no_message_speaks_of_a_round_that_memory_does_not_show(number: int, tmp_path: Path) -> None:
     memory, mechanism = MEMORIES[number % len(MEMORIES)], MECHANISMS[number % len(MECHANISMS)]
     kept = number % 4 != 0
@@ -115,16 +119,48 @@ def test_no_message_speaks_of_a_round_that_memory_does_not_show(number: int, tmp
                 shown = remembered(config, decision, unit.streams, before)
                 allowed = {played.number for played in shown} | {decision.view.round}
                 messages = sent[step, decision.player]
-                told = {int(n) for _, m in messages for found in SEEN.findall(_own(m)) for n in found if n}
+                now = re.compile(rf"[Rr]ound {decision.view.round}\b")
+                texts = [_own(text) if now.search(text) else text for _, text in messages]
+                told = {int(n) for text in texts for found in SEEN.findall(text) for n in found if n}
                 assert told <= allowed
                 assert not any("noted" in text for role, text in messages if role == "assistant")
-                if decision.kind == "act" and mechanism["name"] != "reputation":
+                assert_well_formed(messages)
+                if decision.kind == "act" and mechanism["name"] not in ("reputation", "society"):
                     assert told == allowed
 
 
-def _own(message: str) -> str:
-    """A message without the records of others, which the rules tell and not memory."""
-    return re.sub(r"The record of [\s\S]*?\n\n", "", message)
+def assert_well_formed(messages: list[list[str]]) -> None:
+    """User and assistant take turns, nothing is empty, and no result and no message is told twice."""
+    roles = [role for role, _ in messages]
+    roles = roles[1:] if roles[0] == "system" else roles
+    assert roles == ["user", "assistant"] * (len(roles) // 2) + ["user"]
+    assert all(text.strip() == text != "" for _, text in messages)
+    told = "\n".join(text for role, text in messages if role == "user")
+    for line in (r"^R\d+:", r'^\{.*"message": ".+"\}$', r"^Punishments at the end of round \d+:"):
+        found = re.findall(line, told, re.M)
+        assert len(found) == len(set(found))
+    for over, then in re.findall(r"^Round (\d+) is over\.[\s\S]*?(?:is|[Bb]efore) round (\d+)", told, re.M):
+        assert int(then) == int(over) + 1
+
+
+def _own(present: str) -> str:
+    """A question of the present round without what the rules tell, whatever memory shows."""
+    return re.sub(r"The record of [\s\S]*?\n\n|.*[Pp]unish.* at the end of round .*\n", "", present)
+
+
+@pytest.mark.parametrize("memory", ["full", "window:1", "window:0"])
+def test_every_message_that_the_rules_tell_stands_once_in_the_chat(memory: str, tmp_path: Path) -> None:
+    mechanism = {"name": "repetition", "rounds": 4, "talk": {"shown": "all", "turns": 2}}
+    play(load_study(study(mechanism, memory, style="direct")), runs=tmp_path)
+    with open_run("talk", tmp_path) as run:
+        steps, _, _ = run.rows.replayed(run.plan.unit(0))
+        for (step, player), messages in asked(run).items():
+            view = next(d.view for d in steps[step] if d.player == player)
+            chat = "\n".join(text for role, text in messages if role == "user")
+            told = re.findall(r'^\{"round": (\d), .*"message": "(.*)"\}$', chat, re.M)
+            assert sorted(told) == sorted(
+                (str(m["round"]), m["text"]) for m in view.facts["talk"]["messages"]
+            )
 
 
 @pytest.mark.parametrize("mechanism", sorted(mechanisms.names()))
@@ -137,20 +173,40 @@ def test_every_mechanism_plays_as_a_dialogue(mechanism: str, tmp_path: Path) -> 
         assert all(state == "done" for state in run.journal.states().values())
         for match in range(len(run.plan)):
             for messages in asked(run, match).values():
-                roles = [role for role, _ in messages]
-                roles = roles[1:] if roles[0] == "system" else roles
-                assert len(roles) < 6 or mechanism != "evolution"
-                assert roles == ["user", "assistant"] * (len(roles) // 2) + ["user"]
+                assert_well_formed(messages)
+                assert len(messages) < 6 or mechanism != "evolution"
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS[:3], ids=["plain", "predicting", "talking"])
-def test_with_full_memory_every_chat_begins_with_the_one_before(mechanism: Any, tmp_path: Path) -> None:
-    play(load_study(study(mechanism)), runs=tmp_path)
+ALL = {"shown": "all", "turns": 2}
+GROWING: list[Any] = [
+    *MECHANISMS,
+    "disarmament", "mediation", "contracting", {"name": "contracting", "talk": ALL},
+    {"name": "repetition", "rounds": 4, "talk": ALL},
+    {"name": "repetition", "rounds": 4, "talk": {"when": "start", "private": True}},
+    {"name": "punishment", "rounds": 4, "talk": {**ALL, "when": "after"}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(GROWING)))
+def test_with_full_memory_every_chat_begins_with_the_one_before(number: int, tmp_path: Path) -> None:
+    """As it was sent: no later chat tells a turn in other words."""
+    data = study(GROWING[number], style="social" if number % 3 == 1 else "reasoned")
+    play(load_study({**data, "invalid": {"retries": 0, "policy": "uniform"}}), runs=tmp_path)
     with open_run("talk", tmp_path) as run:
-        chats = [messages for (_, player), messages in sorted(asked(run).items()) if player == 0]
-    assert len(chats) >= 7
-    for before, after in pairwise(chats):
-        assert after[: len(before)] == before and len(after) == len(before) + 2
+        for player in range(2):
+            chats = [
+                run.journal.prompt(row["id"]) or []
+                for row in run.rows.calls(len(run.plan) - 1)
+                if row["player"] == player + 1 and not row["part"].endswith(".end")
+            ]
+            sent: list[list[str]] = []
+            for chat in chats:
+                assert_well_formed(chat)
+                assert chat[: len(sent)] == sent
+                if "state the strategy" not in chat[-1][1] and "Now put the same strategy" not in chat[-1][1]:
+                    assert len(chat) == len(sent) + (2 if sent else 1)
+                    sent = chat
+            assert len(sent) >= 3
 
 
 def test_earlier_replies_stay_as_written_or_as_their_answers_alone(tmp_path: Path) -> None:
@@ -187,6 +243,39 @@ def test_a_retry_shows_the_error_and_leaves_no_trace(tmp_path: Path) -> None:
     assert again[:-2] == first and again[-2] == ["assistant", "Hm."]
     assert "That could not be taken as an answer" in again[-1][1]
     assert [text for role, text in first if role == "assistant"] == ["[A1]", "[A1]"]
+
+
+@pytest.mark.parametrize(("how", "stays"), [("kept", "Hm."), ("dropped", "(no valid answer)")])
+@pytest.mark.parametrize("mechanism", ["repetition", {"name": "repetition", "talk": {}}], ids=["act", "talk"])
+def test_a_reply_that_never_could_be_read_stays_as_what_it_was(
+    how: str, stays: str, mechanism: Any, tmp_path: Path
+) -> None:
+    register("mute", lambda _: "Hm.")
+    try:
+        data = study(mechanism, model="scripted/mute", constrain="never", earlier_reasoning=how)
+        play(load_study({**data, "invalid": {"retries": 1, "policy": "uniform"}}), runs=tmp_path)
+    finally:
+        unregister("mute")
+    with open_run("talk", tmp_path) as run:
+        messages = asked(run)[2, 0]
+    assert_well_formed(messages)
+    assert [text for role, text in messages if role == "assistant"] == [stays] * 2
+
+
+@pytest.mark.parametrize("how", ["kept", "dropped"])
+def test_numbers_that_a_server_binds_as_json_stay_as_they_were_asked_for(how: str, tmp_path: Path) -> None:
+    def offering(request: Request) -> str:
+        return '{"amount": 30}' if request.constraint and request.constraint.schema else "I give a third."
+
+    register("offering", offering)
+    try:
+        data = study({"name": "repetition", "rounds": 2}, model="scripted/offering", earlier_reasoning=how)
+        play(load_study({**data, "game": "dictator"}), runs=tmp_path)
+    finally:
+        unregister("offering")
+    with open_run("talk", tmp_path) as run:
+        said = [text for role, text in asked(run)[1, 0] if role == "assistant"]
+    assert said == ["I give a third.\n[30]" if how == "kept" else "[30]"]
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from ostrom.agents.turn import Turn, turn_of, with_turn
-from ostrom.answers import Answer, Choice, Form, Text, read
+from ostrom.answers import Answer, Choice, Form, Number, Text, read
 from ostrom.framing import Prompt
 from ostrom.framing.dialogue import DialogueRenderer
 from ostrom.mechanisms.protocol import Decision, Round, View
@@ -25,56 +28,59 @@ class Chat:
     def __init__(
         self, agent: LanguageAgent, decision: Decision, context: DecisionContext, shown: Shown
     ) -> None:
-        self.agent, self.decision, self._earlier = agent, decision, context.earlier_turns()
+        self.agent, self._earlier = agent, context.earlier_turns()
+        self._messages = _numbered(decision.view)
+        turns, told = self._turns(decision.view, shown)
+        heard = {place for turn in turns for place in turn.heard}
+        self._new = [place for place in self._messages if place not in heard]
+        self.decision = _saying(decision, [self._messages[place] for place in self._new])
         order = context.draw("order") if agent.config.framing.order == "shuffled" else None
-        words = DialogueRenderer(agent.renderer, decision, shown, order, agent.config.facts)
+        words = DialogueRenderer(agent.renderer, self.decision, shown, order, agent.config.facts)
         self.prompt, self._stays = words.prompt, words.stays
         self.messages = [Message("system", self.prompt.system)] if self.prompt.system else []
-        begun = False
-        for rounds, answer in self._turns(shown):
-            turn = None if answer is None else turn_of(answer)
-            text = self.prompt.text if turn is None else turn.asked
-            if begun:
-                self.messages.append(Message("user", words.next(text, rounds)))
-            else:
-                self.messages.append(Message("user", words.opening(text, rounds)))
-                begun = True
-            if turn is not None:
-                kept = agent.config.earlier_reasoning == "kept"
-                self.messages.append(Message("assistant", turn.said if kept else turn.answer))
+        kept = agent.config.earlier_reasoning == "kept"
+        for nth, turn in enumerate([*turns, _Kept(told, self.prompt.text, decision.view.round)]):
+            say = words.next if nth else words.opening
+            self.messages.append(Message("user", say(turn.asked, turn.rounds, turn.round)))
+            if turn.turn is not None:
+                self.messages.append(Message("assistant", turn.turn.said if kept else turn.turn.answer))
 
     @property
     def lasting(self) -> int:
         """How many of the messages begin the next chat too."""
-        if self.agent.memory.grows or not self.decision.view.facts.get("repeated"):
-            return len(self.messages) - (self.prompt.text != self._stays)
-        return len(self.messages[:1]) if self.prompt.system else 0
+        facts = self.decision.view.facts
+        if self.agent.memory.grows if facts.get("repeated") else "records" not in facts:
+            return len(self.messages)
+        return 1 if self.prompt.system else 0
 
-    def _turns(self, shown: Shown) -> list[tuple[list[Round], Answer | None]]:
-        """Every turn that stays, after the rounds that are told before it; the last one is the question itself.
+    def _turns(self, view: View, shown: Shown) -> tuple[list[_Kept], list[Round]]:
+        """Every turn that stays, after the rounds that are told before it; and the rounds told after the last.
 
         A turn of the present round stays, and one of a round that memory shows and in which the player did
-        what is shown. All other rounds that memory shows are told in words.
+        what is shown. All other rounds that memory shows are told in words. What a turn told about rounds before
+        its own stays as long as memory shows all of them.
         """
-        view = self.decision.view
         real = {played.number: played for played in view.history}
-        by_round: dict[int, list[Answer]] = {}
+        by_round: dict[int, list[Turn]] = {}
         for answer in self._earlier:
             turn = turn_of(answer)
             if turn is not None and turn.bout == _bout(view) and self._same_labels(answer, view):
-                by_round.setdefault(turn.round, []).append(answer)
-        turns: list[tuple[list[Round], Answer | None]] = []
+                by_round.setdefault(turn.round, []).append(turn)
+        exact = {played.number for played in shown.rounds if _same(played, real.get(played.number))}
+        missing = min((number for number in real if number not in exact), default=view.round)
+        turns: list[_Kept] = []
         told: list[Round] = []
         for played in shown.rounds:
-            if played.number != view.round and _as_played(view, played, real.get(played.number)):
-                for answer in by_round.get(played.number, ()):
-                    turns.append((told, answer))
+            number = played.number
+            if number != view.round and _as_played(view, played, real.get(number)):
+                for turn in by_round.get(number, ()):
+                    turns.append(_kept(turn, told, whole=number <= missing))
                     told = []
             told.append(played)
-        for answer in by_round.get(view.round, ()):
-            turns.append((told, answer))
+        for turn in by_round.get(view.round, ()):
+            turns.append(_kept(turn, told, whole=True))
             told = []
-        return [*turns, (told, None)]
+        return turns, told
 
     def _same_labels(self, answer: Answer, view: View) -> bool:
         """Whether a turn calls the actions what they are called now: a branch may have changed that."""
@@ -93,13 +99,60 @@ class Chat:
             alone = renderer.library.fill("dialogue/no_answer.txt", {})
         else:
             alone = answer_alone(self.decision.form, said, answer, self.prompt)
+        if isinstance(self.decision.form, Number) and answer.reading == "constrained":
+            # Servers bind numbers as JSON, which nobody asked the player for: it reads what it was asked for.
+            said = said.strip().rpartition("\n")[0] + "\n" + alone
         said = said.strip() or renderer.nothing()
+        told = None if self.prompt.text == self._stays else self.prompt.text
         nth = len(self._earlier)
-        return with_turn(answer, Turn(nth, _bout(view), view.round, self._stays, said, alone))
+        turn = Turn(nth, _bout(view), view.round, self._stays, said, alone, told, self._new)
+        return with_turn(answer, turn)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A question in the chat, the rounds that are told before it, and its turn where it has been answered."""
+
+    rounds: list[Round]
+    asked: str
+    round: int
+    turn: Turn | None = None
+    heard: Sequence[tuple[int, int]] = ()
+
+
+def _kept(turn: Turn, rounds: list[Round], *, whole: bool) -> _Kept:
+    """An earlier turn as it stays: as it was asked, or without what it told about rounds before its own."""
+    heard = [(number, place) for number, place in turn.heard if whole or number == turn.round]
+    asked = turn.told if whole and turn.told is not None else turn.asked
+    return _Kept(rounds, asked, turn.round, turn, heard)
+
+
+def _numbered(view: View) -> dict[tuple[int, int], Any]:
+    """The messages that a view quotes, by their round and their place in it."""
+    found: dict[tuple[int, int], Any] = {}
+    places: Counter[int] = Counter()
+    for message in view.facts.get("talk", {}).get("messages", ()):
+        found[message["round"], places[message["round"]]] = message
+        places[message["round"]] += 1
+    return found
+
+
+def _saying(decision: Decision, messages: list[Any]) -> Decision:
+    """The decision with these messages as all that was said."""
+    view = decision.view
+    if "talk" not in view.facts:
+        return decision
+    talk = {**view.facts["talk"], "messages": messages}
+    return replace(decision, view=replace(view, facts={**view.facts, "talk": talk}))
 
 
 def _bout(view: View) -> int:
     return int(view.facts.get("bout", 0))
+
+
+def _same(shown: Round, real: Round | None) -> bool:
+    """Whether a round is shown with the moves that were made in it."""
+    return real is not None and shown.actions == real.actions
 
 
 def _as_played(view: View, shown: Round, real: Round | None) -> bool:
@@ -121,9 +174,12 @@ def answer_alone(form: Form, said: str, answer: Answer, prompt: Prompt) -> str:
     if isinstance(form, Text):
         return said.strip()
     last = said.strip().rpartition("\n")[2].strip()
+    bound = isinstance(form, Number) and last.startswith("{")
     again = read(form, last, prompt.labels)
-    if isinstance(again, Answer) and again.value == answer.value:
+    if isinstance(again, Answer) and again.value == answer.value and not bound:
         return last
+    if isinstance(form, Number):
+        return f"[{answer.value}]"
     if isinstance(form, Choice):
         return f"[{prompt.labels.get(answer.value, answer.value)}]"
     return orjson.dumps(_labelled(answer.value, prompt.labels)).decode()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -27,6 +27,10 @@ class Turn:
     """The reply as it was written."""
     answer: str
     """The answer alone, as it stood in the reply."""
+    told: str | None = None
+    """The question as it was asked, where it told more than what stays."""
+    heard: Sequence[Sequence[int]] = ()
+    """The messages that it quoted, by their round and their place in it."""
 
 
 def with_turn(answer: Answer, turn: Turn) -> Answer:

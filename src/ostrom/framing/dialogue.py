@@ -53,7 +53,7 @@ class DialogueRenderer:
             for s, name in enumerate(view.names)
         )
 
-    def opening(self, turn: str, leading: Sequence[Round]) -> str:
+    def opening(self, turn: str, leading: Sequence[Round], _at: int) -> str:
         """The first user message: the rules, what memory tells in words, and the first question."""
         past = None
         if self.decision.view.facts.get("repeated"):
@@ -62,13 +62,13 @@ class DialogueRenderer:
             past = history.past(self.decision, told, labels, self._values, "dialogue/past.txt")
         return self._fill("prompt.txt", turn=self._turn(turn, past))
 
-    def next(self, turn: str, rounds: Sequence[Round]) -> str:
-        """A later user message: the results of rounds that are over, and the next question."""
+    def next(self, turn: str, rounds: Sequence[Round], at: int) -> str:
+        """A later user message: the results of rounds that are over, and the next question, asked in round ``at``."""
         past = None
         if rounds:
             lines = [self.renderer.line(self.decision.view, played) for played in rounds]
             numbers = [played.number for played in rounds]
-            past = self._fill("dialogue/results.txt", rounds="\n".join(lines), numbers=numbers)
+            past = self._fill("dialogue/results.txt", rounds="\n".join(lines), numbers=numbers, at=at)
         return self._turn(turn, past)
 
     def _turn(self, turn: str, past: str | None) -> str:
