@@ -7,7 +7,7 @@ from ostrom.answers.jsonobject import last_object
 from ostrom.answers.labels import check_labels
 from ostrom.answers.logprob import read_logprobs
 from ostrom.answers.mixture import read_mixture
-from ostrom.answers.number import read_number
+from ostrom.answers.number import range_text, read_number
 from ostrom.answers.read import read
 from ostrom.answers.reading import Answer, Invalid, Reading
 from ostrom.answers.record import read_record
@@ -28,6 +28,7 @@ __all__ = [
     "check_schema",
     "constraint_of",
     "last_object",
+    "range_text",
     "read",
     "read_choice",
     "read_logprobs",

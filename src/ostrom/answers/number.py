@@ -78,7 +78,7 @@ def read_number(text: str, amounts: Amounts, *, strict: bool = False, cut: bool 
     found = bare if led is None else _bare(lines[0][led.end() :])
     if found is None:
         return Invalid(
-            f"the last line must be one number alone, {_range(amounts)}, found {clipped(lines[0])}"
+            f"the last line must be one number alone, {range_text(amounts)}, found {clipped(lines[0])}"
         )
     before = _bare(lines[1]) if len(lines) > 1 else None
     if before is not None and before != found:
@@ -116,16 +116,21 @@ def _from_object(part: str, amounts: Amounts) -> Answer | Invalid:
         return Invalid('the JSON object must have the key "amount" and no other')
     amount: Any = found.value["amount"]
     if isinstance(amount, bool) or not isinstance(amount, int | float):
-        return Invalid(f"the amount must be a number, {_range(amounts)}")
+        return Invalid(f"the amount must be a number, {range_text(amounts)}")
     return _on_grid(amount, clipped(str(amount)), amounts, "exact")
 
 
 def _on_grid(amount: float, written: str, amounts: Amounts, reading: Any) -> Answer | Invalid:
     if not amounts.has(amount):
-        return Invalid(f"the number must be {_range(amounts)}, found {written}")
+        return Invalid(f"the number must be {range_text(amounts)}, found {written}")
     return Answer(amounts.value(amounts.place(amount)), reading)
 
 
-def _range(amounts: Amounts) -> str:
+def range_text(amounts: Amounts) -> str:
+    """Which amounts may be named, in words.
+
+    >>> range_text(Amounts(0, 10, 0.5))
+    'from 0 to 10 in steps of 0.5'
+    """
     steps = "" if amounts.step == 1 else f" in steps of {amounts.step}"
     return f"from {amounts.low} to {amounts.high}{steps}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ostrom.answers import Choice, Form, Invalid, Mixture, Number, Record, Text, read_number
+from ostrom.answers import Choice, Form, Invalid, Mixture, Number, Record, Text, range_text, read_number
 from ostrom.answers.schema import Misfit, fitted, relabelled, unlabelled
 from ostrom.people.questions import Question, Questionnaire
 
@@ -90,7 +90,11 @@ def read_decision(form: Form, labels: Mapping[str, str], sent: Sent) -> Read | I
             return _mixture(form, labels, sent)
         case Number():
             found = read_number(sent.get("answer", ""), form.amounts, strict=True)
-            return found if isinstance(found, Invalid) else Read(found.value)
+            return (
+                Invalid(f"a number {range_text(form.amounts)}")
+                if isinstance(found, Invalid)
+                else Read(found.value)
+            )
         case Text():
             return _text(sent.get("answer", ""), form)
         case Record():

@@ -52,7 +52,18 @@ def findings(data: RunData) -> list[str]:
         )
     if spread:
         said.append(f"Highest and lowest levels were picked by the data; {verdicts.control}.")
-    return said
+    return said + amounts(data)
+
+
+def amounts(data: RunData) -> list[str]:
+    """How much of what may be named is named, at each stage of games with amounts; nothing where there are none."""
+    measure = measures.named("amount_share")
+    try:
+        measure.check(data)
+    except OstromError:
+        return []
+    found = estimate(data, measure.name, ["game", "stage"])
+    return [f"{measure.title}, {pretty(e.key['game'])}, {pretty(e.key['stage'])}: {e}." for e in found]
 
 
 def _spread(data: RunData, name: str, column: str) -> tuple[Estimate, Estimate, Estimate] | None:

@@ -12,6 +12,7 @@ from typing import Any
 import jinja2
 
 from ostrom.answers import Choice
+from ostrom.games.amounts import IDLE
 from ostrom.games.tensor import TensorGame
 from ostrom.mechanisms.protocol import Round
 from ostrom.people.forms import fields_of, sheet_fields
@@ -34,6 +35,8 @@ PLAIN = ("none", "repetition")
 """Mechanisms whose rules are said by the table of points and the number of rounds."""
 
 
+NOTHING = "–"
+"""What stands where a player had nothing to decide, or nobody knows what it would have done."""
 _MARKED = re.compile(r"[^\n]*\n<messages>\n.*?\n</messages>\n?", re.DOTALL)
 """Messages as models are told them; people read them as a list."""
 
@@ -245,26 +248,44 @@ def _payoffs(entry: Open) -> dict[str, Any]:
 def _last(history: list[dict[str, Any]], w: PageWords) -> str:
     """What both chose in the round before; one that is void says why in the list of rounds."""
     own, other = history[-1]["labels"] if history else ("", "")
-    return w.last_round.format(own=own, other=other) if history and w.missed not in (own, other) else ""
+    return (
+        w.last_round.format(own=own, other=other)
+        if history and not {w.missed, NOTHING} & {own, other}
+        else ""
+    )
 
 
 def _messages(entry: Open, w: PageWords) -> list[tuple[str, str]]:
-    """What the players wrote to each other in this round, the reader's own words first."""
-    said = entry.decision.view.facts.get("messages") or ()
-    own = entry.decision.view.seat
+    """What the players wrote to each other in this round, the reader's own words first; in talk, as it was said."""
+    facts, own = entry.decision.view.facts, entry.decision.view.seat
+    said = facts.get("messages") or ()
     names = {s: w.player.format(number=s + 1) if len(said) > 2 else w.other for s in range(len(said))} | {
         own: w.you
     }
-    return [(names[s], str(said[s]).strip() or "–") for s in _seats(entry) if s < len(said)]
+    heard = [(names[s], str(said[s]).strip() or "–") for s in _seats(entry) if s < len(said)]
+    return heard + [_heard(message, w) for message in (facts.get("talk") or {}).get("messages", ())]
+
+
+def _heard(message: Mapping[str, Any], w: PageWords) -> tuple[str, str]:
+    """Who said it, to whom where that is one player, and the words."""
+    ends = [(message["own"], message["from"])]
+    if "to" in message:
+        ends.append((message["to_you"], message["to"]))
+    named = [
+        w.you if you else w.player.format(number=who + 1) if type(who) is int else str(who)
+        for you, who in ends
+    ]
+    return " → ".join(named), str(message["text"]).strip() or "–"
 
 
 def _line(entry: Open, played: Round, w: PageWords) -> dict[str, Any]:
     view, labels = entry.decision.view, entry.labels
     if not played.actions:
         missed = getattr(played, "missed", ())
-        chosen = [w.missed if seat in missed else "–" for seat in _seats(entry)]
+        chosen = [w.missed if seat in missed else NOTHING for seat in _seats(entry)]
     else:
-        chosen = [labels[seat][played.actions[seat]] for seat in _seats(entry)]
+        named = [labels[seat][played.actions[seat]] for seat in _seats(entry)]
+        chosen = [NOTHING if name == IDLE else name for name in named]
     other = played.payoffs[1 - view.seat] if view.game.seats == 2 else 0.0
     return {
         "number": played.number, "labels": chosen, "own": _number(played.payoffs[view.seat]), "other": _number(other),

@@ -25,6 +25,7 @@ from ostrom.engine.integrity import DAMAGE, explain
 from ostrom.engine.manifest import identity
 from ostrom.engine.plan import Unit
 from ostrom.errors import OstromError, RunError
+from ostrom.games.amounts import IDLE, Amounts
 from ostrom.studies.run import Run, open_run
 from ostrom.terminal import one_line, say
 from ostrom.web.view.index import VERSION, index_path, own_schema, schema_of, schema_text
@@ -243,8 +244,9 @@ class _Indexer:
 
 
 def strips_of(unit: Unit, rounds: Any) -> dict[str, Any]:
-    """What every player did, one sign per round: C or D where the game says what cooperating is, else the letter of
-    the action (a, b, ...), a dot where the round is void."""
+    """What every player did, one sign per round: C or D where the game says what cooperating is, of an amount its
+    share of what may be named (0 to 9), else the letter of the action (a, b, ...), a dot where the round is void or the
+    player had nothing to decide."""
     strips: dict[int, list[str]] = {}
     first: int | None = None
     for played in rounds:
@@ -267,6 +269,11 @@ def strips_of(unit: Unit, rounds: Any) -> dict[str, Any]:
 
 def sign_of(unit: Unit, seat: int, action: Any) -> str:
     """One sign for an action."""
+    options = unit.game.actions[seat]
+    if isinstance(options, Amounts) and action < options.levels:
+        return str(round(9 * action / max(1, options.levels - 1)))
+    if options[action] == IDLE:
+        return "·"
     cooperates = unit.game.cooperates(seat, action)
     if cooperates is not None:
         return "C" if cooperates else "D"

@@ -21,8 +21,8 @@ from ostrom.web.view.said import CallTry, called, piece_of, tries_of
 from ostrom.web.view.viewer import Routes, Viewer
 
 SHOWN = (
-    "step round player seat agent kind target answer action label cooperative payoff probabilities reading invalid "
-    "missed complaints note rationale copied"
+    "step round player seat agent kind stage target answer action label cooperative payoff probabilities reading "
+    "invalid missed complaints note rationale copied"
 ).split()
 """What a page tells of an answer."""
 LONGEST_MOVE = 18

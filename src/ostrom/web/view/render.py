@@ -13,6 +13,7 @@ from ostrom import __version__
 from ostrom.reports.words import labels, number, pretty, shortened
 from ostrom.terminal import escaped
 
+DIGITS = "0123456789"
 SQUARES = 60
 """Rounds up to which a strip has a mark for each; a longer one has a mark for each stretch of the same action."""
 
@@ -158,16 +159,20 @@ def money(usd: float | None) -> str:
 
 
 def lanes(strip: str) -> list[tuple[str, str]]:
-    """The path of each kind of action in a strip, one unit per round: full height, low, or in between.
+    """The path of each kind of action in a strip, one unit per round: full height, low, in between, or as an amount is.
 
     >>> lanes("CDa")
     [('c', 'M0 0h.9v10h-.9z'), ('d', 'M1 6h.9v4h-.9z'), ('o', 'M2 3h.9v7h-.9z')]
+    >>> lanes("09")
+    [('o', 'M0 9h.9v1h-.9zM1 0h.9v10h-.9z')]
     """
     paths = {"c": "", "d": "", "o": ""}
     at = 0
     for sign, group in groupby(strip):
         length = len(list(group))
         kind, top = ("c", 0) if sign == "C" else ("d", 6) if sign == "D" else ("o", 3)
+        if sign in DIGITS:
+            top = 9 - int(sign)
         if sign != "·" and len(strip) <= SQUARES:
             paths[kind] += "".join(f"M{at + i} {top}h.9v{10 - top}h-.9z" for i in range(length))
         elif sign != "·":

@@ -61,7 +61,7 @@ async def heat(viewer: Viewer, request: Request) -> Response:
         if key.startswith("where.") and value
     }
     found = await _ask(
-        viewer, name, asked="heat", measure=asked.get("measure", "cooperation"), rows=asked.get("rows", ""),
+        viewer, name, asked="heat", measure=asked.get("measure", "score"), rows=asked.get("rows", ""),
         columns=asked.get("columns", ""), where=where,
     )  # fmt: skip
     if found is None or "problem" in found:

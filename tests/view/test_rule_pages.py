@@ -1,0 +1,58 @@
+"""Games by a rule in the viewer: strips of amounts, stages of a round, figures, side by side and a static copy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.view.viewed import viewed
+
+from ostrom.studies.branch import branch
+from ostrom.studies.load import load_study
+from ostrom.studies.run import open_run, play
+from ostrom.web.view.bundle import bundle
+from ostrom.web.view.figures import answered
+from ostrom.web.view.indexing import update
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("amounts") / "runs"
+    study = {
+        "name": "split",
+        "game": "dictator",
+        "mechanism": {"name": "repetition", "rounds": 3},
+        "types": {"giver": {"strategy": {"name": "script", "moves": [0, 50, 100]}}, "other": "random"},
+        "seating": "seats",
+    }
+    assert play(load_study(study), runs=folder).complete
+    with open_run("split", folder) as parent:
+        branch(parent, 0, 2, ["strategy=constant:10"], seat=1, name="changed", runs=folder)
+    for name in ("split", "changed"):
+        assert update(folder / name)
+    return folder
+
+
+def test_pages_of_a_run_with_amounts(runs: Path) -> None:
+    with viewed(runs) as server:
+        page = server.page("/run/split/matches")
+        # Nothing, half and all; whoever decides nothing has no mark.
+        assert '<path class="o" d="M0 9h.9v1h-.9zM1 5h.9v5h-.9zM2 0h.9v10h-.9z"/>' in page
+        shown = server.page("/run/split/match/0")
+        assert '<span class="quiet">give</span> <strong>0</strong>' in shown and "no_move" not in shown
+        beside = server.page("/run/split/beside/changed")
+        assert "the first difference is action 2" in beside
+        assert server.page("/run/split/beside/changed/0/0")
+
+
+def test_figures_speak_of_amounts(runs: Path) -> None:
+    first = answered({"asked": "first", "folder": str(runs / "split")})
+    assert any("Share of what may be named, dictator, give: 0.50" in line for line in first["findings"])
+    heat = answered({"asked": "heat", "folder": str(runs / "split"), "measure": "amount_share", "rows": "agent",
+                   "columns": "", "where": {}})  # fmt: skip
+    assert [cell["value"] for cell in heat["cells"]] == [0.5]
+
+
+def test_a_static_copy_holds_the_strips(runs: Path, tmp_path: Path) -> None:
+    bundle("split", runs, tmp_path / "copy")
+    assert any('"049"' in path.read_text("utf-8") for path in (tmp_path / "copy").rglob("*.js"))
