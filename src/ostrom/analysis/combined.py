@@ -11,6 +11,7 @@ from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import Bounds, Exact, Inference, combination_of, paired_difference_of
 from ostrom.analysis.intervals.group import group_of
 from ostrom.analysis.measure import Measure, measures
+from ostrom.analysis.statistics.samples import without_rounding
 from ostrom.analysis.units import Observation, Observations, Runs, Where, bounds_of, observations, per_match
 from ostrom.errors import UsageError
 
@@ -79,7 +80,8 @@ def _apart(
     n = sum(len(of) for of in keyed.values())
     if exact:
         means = {level: math.fsum(of.values()) / len(of) for level, of in keyed.items()}
-        return Exact(math.fsum(w * means[level] for level, w in weights.items())), n
+        terms = [w * means[level] for level, w in weights.items()]
+        return Exact(without_rounding(math.fsum(terms), math.fsum(map(abs, terms)))), n
     groups = [group_of(list(keyed[level].values()), bounds=bounds) for level in weights]
     return combination_of(groups, list(weights.values())), n
 

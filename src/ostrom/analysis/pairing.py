@@ -15,6 +15,7 @@ from ostrom.analysis.intervals import (
     mean_of,
     paired_difference_of,
 )
+from ostrom.analysis.statistics.samples import without_rounding
 from ostrom.analysis.units import (
     SETTING,
     Observation,
@@ -60,7 +61,8 @@ class TwoSides:
         """The mean of the first side minus that of the second."""
         one, two, sure = self.first, self.second, self.certain
         if all(sure):
-            return Exact(_average(one) - _average(two))
+            a, b = _average(one), _average(two)
+            return Exact(without_rounding(a - b, abs(a) + abs(b)))
         if any(sure):
             sign, side = (1.0, 0) if sure[1] else (-1.0, 1)
             drawn, known = (one, two) if sure[1] else (two, one)

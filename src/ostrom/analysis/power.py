@@ -156,7 +156,7 @@ class Simulation:
     def truth(self) -> float:
         """The true difference of the values that are drawn; effects end at the bounds of the measure."""
         one, two = (math.fsum(float(t.mean()) for t in tables) / len(tables) for tables in self._tables)
-        return one - two
+        return round(one - two, 6)
 
     def values(self, seeds: int, times: int, seed: int) -> tuple[Floats, Floats]:
         """Values of both sides, one row per simulated run; of fewer seeds they are the first ones of more."""

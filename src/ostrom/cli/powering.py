@@ -207,12 +207,16 @@ def _document(made: PowerCurve, study: str, query: Any, asked: Any) -> dict[str,
 
 
 def _show(made: PowerCurve, study: str, words: str, asked: Any) -> None:
+    timed = made.points[0].seconds is not None
     print_table(
         f"{study}: power for {words}, true difference {made.truth:.3g}",
-        ["seeds", "pairs" if made.paired else "matches compared", "power", "95 %", "", "error", "95 %", "matches",
-         "calls", "USD, likely", "time"],
-        [_row(point) for point in made.points],
+        ["seeds", "pairs" if made.paired else "matches compared", "power", "95 %", "error", "95 %", "matches",
+         "calls", "USD, likely", *(["time"] if timed else [])],
+        [_row(point, timed) for point in made.points],
     )  # fmt: skip
+    for point in made.points:
+        full = round(point.power.value * WIDTH)
+        write(f"{point.seeds:>7} seeds {'█' * full}{'·' * (WIDTH - full)} {point.power.value:.3f}")
     write(f"assumed ({made.source}): {made.assumed.words}")
     write(
         f"power: how often {made.found}; error: how often {made.wrong} ({asked.simulations} simulated runs each)"
@@ -221,14 +225,15 @@ def _show(made: PowerCurve, study: str, words: str, asked: Any) -> None:
         write(f"no number of seeds that was tried reaches a power of {made.target:g}: try more with --seeds")
     else:
         write(f"{made.needed} seeds are the fewest that reach a power of {made.target:g}")
+    if not timed:
+        write("time: give --seconds-per-call, or --from RUN, whose pace it then has")
 
 
-def _row(point: PowerAt) -> list[Any]:
-    full = round(point.power.value * WIDTH)
+def _row(point: PowerAt, timed: bool) -> list[Any]:
     return [
-        point.seeds, point.n, f"{point.power.value:.3f}", _interval(point.power), "█" * full + "·" * (WIDTH - full),
-        f"{point.error.value:.3f}", _interval(point.error), point.matches, point.calls,
-        "unknown" if point.usd is None else round(point.usd, 2), duration(point.seconds),
+        point.seeds, point.n, f"{point.power.value:.3f}", _interval(point.power), f"{point.error.value:.3f}",
+        _interval(point.error), point.matches, point.calls,
+        "unknown" if point.usd is None else round(point.usd, 2), *([duration(point.seconds)] if timed else []),
     ]  # fmt: skip
 
 

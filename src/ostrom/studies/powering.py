@@ -16,7 +16,7 @@ from ostrom.analysis.query import Query
 from ostrom.analysis.rundata import RunData
 from ostrom.analysis.selection import as_text
 from ostrom.analysis.stopping import MET, Look, StopRule, decide
-from ostrom.analysis.tables import factor_types
+from ostrom.analysis.tables import TABLES, factor_types
 from ostrom.analysis.units import Observation, Observations, joined, observations
 from ostrom.engine.rows import Rows
 from ostrom.errors import UnknownName, UsageError
@@ -115,10 +115,11 @@ def _planned(plan: StudyPlan, query: Query) -> Observations:
         levels=levels,
         types=types,
         planned=len(plan),
-        rows={},
+        rows=dict.fromkeys(TABLES, 0),
         units=plan.unit,
     )
-    bounds, exact = part.bounds_of(data), Determinism(plan.unit)
+    with data:
+        bounds, exact = part.bounds_of(data), Determinism(plan.unit)
     wanted = {
         column: {as_text(level) for level in (given if isinstance(given, list) else [given])}
         for column, given in dict(query.where).items()  # type: ignore[arg-type]

@@ -280,3 +280,14 @@ def test_intervals_need_no_scipy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_what_is_only_rounding_is_zero() -> None:
+    """Differences of equal sums and slopes over a constant are 0, in the value and in its limits."""
+    same, other = [0.1 + 0.2, 0.7, 0.3], [0.3, 0.1 * 7, 0.1 * 3]
+    assert paired_difference_of(same, other).value == 0.0
+    assert paired_difference_of(same, other, bounds=(0, 1)).value == 0.0
+    assert difference_of([0.1, 0.1, 0.1], [0.3 - 0.2, 0.1, 0.1], bounds=(0, 1)).value == 0.0
+    assert slope_of([1, 2, 4, 8], [0.1, 0.1, 0.1, 0.1], bounds=(0, 1), log=True).value == 0.0
+    small = mean_of([1e-13, 3e-13, 2e-13]).value
+    assert small == pytest.approx(2e-13)  # small values are no rounding

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from ostrom.analysis.statistics.errors import BadSample
-from ostrom.analysis.statistics.samples import Floats, Numbers, label_codes, same_length, sample
+from ostrom.analysis.statistics.samples import (
+    Floats,
+    Numbers,
+    label_codes,
+    same_length,
+    sample,
+    without_rounding,
+)
 
 ALIKE = 1e-9
 """Values that differ by less than this share of their scale are the same value."""
@@ -98,7 +105,7 @@ def group_of(
     data, mass = data[order], mass[order]
     share = mass / mass.sum()
     squares = float(share @ share)
-    mean = float(share @ data)
+    mean = without_rounding(float(share @ data), scale)
     if low is not None:
         mean = max(mean, low)
     if high is not None:

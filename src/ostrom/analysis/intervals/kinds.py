@@ -13,6 +13,7 @@ from ostrom.analysis.intervals.group import Bounds, Group, checked_bounds, count
 from ostrom.analysis.intervals.limits import Combination, Limits
 from ostrom.analysis.statistics.errors import BadSample, Undefined
 from ostrom.analysis.statistics.samples import (
+    ROUNDING,
     Floats,
     Ints,
     Labels,
@@ -137,7 +138,9 @@ def paired_difference_of(
     labels = None if clusters is None else list(clusters)
     members, note = _conditions(a.size, strata, labels, unit)
     between: Bounds = (None, None) if low is None or high is None else (low - high, high - low)
-    groups = [group_of(a[of] - b[of], bounds=between, clusters=_picked(labels, of)) for of in members]
+    off = a - b
+    off[np.abs(off) <= ROUNDING * max(float(np.abs(a).max()), float(np.abs(b).max()))] = 0.0
+    groups = [group_of(off[of], bounds=between, clusters=_picked(labels, of)) for of in members]
     shares = tuple(of.size / a.size for of in members)
     method = "paired bounded t" if None not in (low, high) else "paired t"
     return Combination(tuple(groups), shares, unit, method + _over(labels, members), note)

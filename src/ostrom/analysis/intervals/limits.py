@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 from ostrom.analysis.intervals.group import Group
 from ostrom.analysis.intervals.quantiles import exact_share, gamma_quantile, t_quantile
-from ostrom.analysis.statistics.samples import checked_level
+from ostrom.analysis.statistics.samples import checked_level, without_rounding
 
 REACH = 1.8
 """How far unseen outcomes count beyond the sampling distance, where values vary freely."""
@@ -64,9 +64,9 @@ class Combination:
 
     @property
     def value(self) -> float:
-        """The estimate."""
-        parts = (a * g.mean for a, g in zip(self.coefficients, self.groups, strict=True))
-        return math.fsum((self.offset, *parts))
+        """The estimate; what is no more than the rounding of its terms is 0."""
+        parts = [self.offset, *(a * g.mean for a, g in zip(self.coefficients, self.groups, strict=True))]
+        return without_rounding(math.fsum(parts), math.fsum(map(abs, parts)))
 
     def limits(self, level: float = 0.95) -> Limits:
         """The value with its interval."""
@@ -77,7 +77,8 @@ class Combination:
         down, up = self._reach(level)
         value = self.value
         least, most = self._bounds()
-        return Limits(value, max(value - down, least), min(value + up, most), self.method, self.note)
+        low, high = (without_rounding(end, down + up) for end in (value - down, value + up))
+        return Limits(value, max(low, least), min(high, most), self.method, self.note)
 
     def _problem(self) -> str:
         units = {"match": "matches"}.get(self.unit, f"{self.unit}s")

@@ -14,7 +14,8 @@ from ostrom.errors import UsageError
 def paid_by_the_game(data: RunData) -> Callable[[int], Bounds]:
     """The least and the largest payoff of each match's game.
 
-    Payments that a mechanism adds (a contract, a fine) can leave that range; then no bound is known.
+    Payments that a mechanism adds (a contract, a fine) can leave that range; then no bound is known. Of a match that
+    has not been played nothing was paid yet: its bounds are those of its game.
     """
     paid = {
         row["match"]: (row["game"], row["mechanism"], row["low"], row["high"])
@@ -41,7 +42,7 @@ def paid_by_the_game(data: RunData) -> Callable[[int], Bounds]:
     added = {(game, mechanism) for match, (game, mechanism, *_) in paid.items() if not within(match)}
 
     def bounds(match: int) -> Bounds:
-        return (None, None) if paid[match][:2] in added else of_game(match)
+        return (None, None) if match in paid and paid[match][:2] in added else of_game(match)
 
     return bounds
 

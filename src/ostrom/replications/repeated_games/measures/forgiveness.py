@@ -23,12 +23,12 @@ def values(data: RunData) -> Iterator[dict[str, Any]]:
 
 
 def bounds(data: RunData) -> Callable[[int], Bounds]:
-    """Every round but the first."""
+    """Every round but the first; how many those are is known once the match was played."""
     lengths = {
         row["match"]: row["n"]
         for row in data.records("SELECT match, max(rounds_played) AS n FROM matches GROUP BY match")
     }
-    return lambda match: (0.0, max(float(lengths[match] or 0) - 1, 1.0))
+    return lambda match: (0.0, max(float(lengths[match] or 0) - 1, 1.0) if match in lengths else None)
 
 
 MEASURE = Measure(

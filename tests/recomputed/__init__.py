@@ -1,0 +1,1 @@
+"""Power and gates computed a second time, with NumPy and SciPy alone."""

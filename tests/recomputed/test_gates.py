@@ -1,0 +1,125 @@
+"""Verdicts of `ostrom gate` on real runs, against intervals and rates computed a second time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.cli.in_process import Call, caller
+from tests.recomputed import draws, gate_cells
+
+from ostrom.models.providers import scripted
+
+SEEDS = 90
+STUDY = """\
+name: same
+game: prisoners_dilemma
+mechanism: {name: repetition, rounds: 5}
+types: {a: "random:0.9"}
+vary:
+  words: {one: {agent.framing.labels: JF}, two: {agent.framing.labels: QX}}
+  game: [prisoners_dilemma, stag_hunt]
+"""
+ALIKE = """\
+name: alike
+game: prisoners_dilemma
+mechanism: {name: repetition, rounds: 2}
+agent: {style: direct}
+types: {a: scripted/always}
+vary:
+  words: {one: {agent.framing.units: points}, two: {agent.framing.units: coins}}
+seeds: 8
+"""
+ASKED: dict[str, dict[str, Any]] = {
+    "level": {"measure": "cooperation", "at_least": 0.85},
+    "difference": {"measure": "cooperation", "contrast": "words=one-two", "within": 0.05},
+}
+ALLOWED = {"level": (0.85, float("inf")), "difference": (-0.05, 0.05)}
+BOUNDS = {"level": gate_cells.level_limits, "difference": gate_cells.difference_limits}
+
+
+@pytest.fixture(scope="module")
+def call(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Call]:
+    folder = tmp_path_factory.mktemp("recomputed")
+    (folder / "same.yaml").write_text(f"{STUDY}seeds: {SEEDS}\n")
+    (folder / "alike.yaml").write_text(ALIKE)
+    scripted.register("always", lambda request: "[A0]")
+    with pytest.MonkeyPatch.context() as patch:
+        made = caller(patch, folder)
+        for name in ("same", "alike"):
+            done = made("run", f"{name}.yaml")
+            assert done.code == 0, done.err
+            assert made("export", name, "--format", "csv", "--out", name).code == 0
+        yield made
+
+
+def judged(call: Call, run: str, blocks: list[list[int]]) -> dict[str, list[dict[str, Any]]]:
+    asked = [
+        {"name": f"{kind} {n}", "where": {"seed": block}, **ASKED[kind]}
+        for kind in ASKED
+        for n, block in enumerate(blocks)
+    ]
+    Path("gates.yaml").write_text(yaml.safe_dump({"gates": asked}))
+    told = json.loads(call("gate", run, "--gates", "gates.yaml", "--json").out)["judged"]
+    return {kind: [one for one in told if one["gate"].startswith(kind)] for kind in ASKED}
+
+
+@pytest.mark.parametrize("size", [1, 2, 8, 30])
+def test_every_verdict_is_that_of_the_exported_table(call: Call, size: int) -> None:
+    """Blocks of seeds are studies of their own: one gate each, and the same interval from the CSV file."""
+    many = min(SEEDS // size, 5)
+    blocks = [list(range(n * size, (n + 1) * size)) for n in range(many)]
+    found = judged(call, "same", blocks)
+    values = gate_cells.match_values(Path("same/matches.csv"), "cooperation")
+    for kind, gates in found.items():
+        assert len(gates) == many
+        for block, gate in zip(blocks, gates, strict=True):
+            own = BOUNDS[kind](values, block)
+            assert own is not None and gate["estimate"]["low"] == pytest.approx(own[0], abs=1e-8), (
+                kind,
+                block,
+            )
+            assert gate["estimate"]["high"] == pytest.approx(own[1], abs=1e-8), (kind, block)
+            assert gate["answer"] == draws.verdict(own, *ALLOWED[kind]), (kind, block)
+
+
+def test_a_null_model_passes_as_often_as_power_says(call: Call) -> None:
+    """`ostrom power --within` names the rate at which gates of real runs without a difference pass."""
+    blocks = [list(range(n * 30, (n + 1) * 30)) for n in range(SEEDS // 30)]
+    passed = [gate["answer"] == "pass" for gate in judged(call, "same", blocks)["difference"]]
+    stated = json.loads(
+        call(
+            "power", "same.yaml", "--measure", "cooperation", "--contrast", "words=one-two", "--within", "0.05",
+            "--from", "same", "--seeds", "30", "--simulations", "200", "--json",
+        ).out
+    )  # fmt: skip
+    (point,) = [one for one in stated["points"] if one["seeds"] == 30]
+    assert point["error"] <= 0.05
+    assert draws.apart(sum(passed) / len(passed), len(passed), point["power"], 200) < 3.5, (passed, point)
+
+
+def test_matches_that_are_all_alike_or_single_are_never_sure(call: Call) -> None:
+    """Eight of eight cooperative matches of a model do not show at least .85; a single one shows nothing."""
+    told = judged(call, "alike", [[*range(8)], [0]])
+    values = gate_cells.match_values(Path("alike/matches.csv"), "cooperation")
+    for kind in ASKED:
+        whole, single = told[kind]
+        own = BOUNDS[kind](values, range(8))
+        assert (whole["estimate"]["low"], whole["estimate"]["high"]) == pytest.approx(own, abs=1e-8)
+        assert whole["answer"] == draws.verdict(own, *ALLOWED[kind]) == "undecided"
+        assert single["answer"] == "undecided" and single["reason"], single
+
+
+@pytest.mark.parametrize(("mean", "most"), [(0.8, 0.035), (0.7, 0.005)])
+def test_a_level_that_is_not_reached_rarely_passes(mean: float, most: float) -> None:
+    import numpy as np
+
+    rng = np.random.default_rng(3)
+    for made in (gate_cells.rounds, lambda p, u: (u < p).astype(float)):
+        for n in (5, 20):
+            found = draws.means(made(mean, rng.random((600, n))), gate_cells.SHARE)
+            assert draws.rates(found, 0.8, np.inf)[0] <= most
