@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,13 +12,13 @@ from tests.people.served import Served, served
 from tests.people.studies import whole_study
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Served]:
+@pytest.fixture(scope="module")
+def server(browser: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     study = whole_study(
-        time={"decision": 60, "accommodation": [1, "none"]},
+        time={"decision": 600, "accommodation": [1, "none"]},
         languages=["en"],
     )
-    with served(tmp_path, study) as made:
+    with served(tmp_path_factory.mktemp("pages"), study) as made:
         yield made
 
 
@@ -39,7 +38,7 @@ def start(server: Served, visit: Visit, person: str, **more: object) -> Page:
 def test_a_stream_that_a_proxy_breaks_is_made_up_for(
     server: Served, visit: Visit, reply: dict[str, Any]
 ) -> None:
-    page = start(server, visit, "proxy")
+    page = start(server, visit, f"proxy{sorted(reply)[-1]}{reply.get('status', 200)}")
     page.context.route("**/events", lambda route: route.fulfill(**reply))
     press(page, "Begin")
     heading(page, "Consent")

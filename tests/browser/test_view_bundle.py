@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.browser.conftest import Axe, Page, Visit, apart, sideways
+from tests.browser.conftest import Axe, Page, Visit, apart, looks, sideways, thin
 from tests.view.runs import said, talk
 from tests.view.test_search_and_actions import HOSTILE, hostile
 from tests.view.viewed import viewed
@@ -22,12 +22,21 @@ def mixed(request: Request) -> Reply:
     return Reply("[A0]" if len(text) % 2 else "[A1]", f"{more} {HOSTILE}", "raw", usage=Usage(10, 10))
 
 
-@pytest.fixture
-def copied(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def runs(browser: object, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs that pair."""
+    folder = tmp_path_factory.mktemp("copied") / "runs"
+    apart(talk, folder, mixed, rounds=4, seeds=2)
+    apart(talk, folder, hostile, name="other", rounds=4, seeds=2)
+    update(folder / "talk"), update(folder / "other")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def copied(runs: Path) -> Path:
     """A bundle of a run."""
-    apart(talk, tmp_path / "runs", mixed, rounds=4, seeds=2)
-    apart(bundle, "talk", tmp_path / "runs", tmp_path / "out")
-    return tmp_path / "out" / "index.html"
+    apart(bundle, "talk", runs, runs.parent / "out")
+    return runs.parent / "out" / "index.html"
 
 
 def shown(page: Page, place: str) -> None:
@@ -75,7 +84,7 @@ def test_a_copy_on_disk_is_read_and_searched(
     assert axe(page) == [] and sideways(page) <= 0
     page.screenshot(path=screenshots / f"bundle-search-{width}-{scheme}.png", full_page=True)
     page.locator(".hit a").first.click()
-    page.wait_for_selector(".decision")
+    page.locator("body[data-shown^='#/match/'] .decision").wait_for()
     assert "betrayed me" in page.inner_text(".decision") and dialogs == []
 
 
@@ -84,7 +93,6 @@ def test_a_search_in_a_copy_finds_what_the_server_finds(copied: Path, visit: Vis
     from ostrom.web.view.searching import search
 
     folder = copied.parent.parent / "runs" / "talk"
-    update(folder)
     page = visit(copied)
     for typed in ("betrayed", '"trust them"', "合作", "treas*", "trust -betrayed", "zebra", '"', "<script>"):
         page.evaluate("typed => { location.hash = '#/search/0/' + encodeURIComponent(typed); }", typed)
@@ -98,22 +106,19 @@ def test_a_search_in_a_copy_finds_what_the_server_finds(copied: Path, visit: Vis
         assert sorted(links) == sorted(wanted) or (len(wanted) == 20 and len(links) == 20), typed
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_search_and_side_by_side_on_the_server(
-    tmp_path: Path, visit: Visit, axe: Axe, screenshots: Path, width: int, scheme: str
-) -> None:
-    apart(talk, tmp_path, mixed, rounds=4)
-    apart(talk, tmp_path, hostile, name="other", rounds=4)
-    update(tmp_path / "talk"), update(tmp_path / "other")
-    with viewed(tmp_path) as view:
+def test_search_and_side_by_side_on_the_server(runs: Path, visit: Visit, axe: Axe, screenshots: Path) -> None:
+    with viewed(runs) as view:
         for place, name in (
             ("/run/talk/search?q=treasure", "search"),
             ("/run/talk/beside/other", "beside"),
             ("/run/talk/beside/other/0/0", "beside-match"),
             ("/run/talk/match/0/act?round=2&player=1", "act"),
         ):
-            page = visit(f"{view.base}{place}", width=width, scheme=scheme)
-            assert axe(page) == [], name
-            assert sideways(page) <= 0, name
+            page = visit(f"{view.base}{place}")
+            for look in looks(page, 390):
+                page.screenshot(path=screenshots / f"view-{name}-{look}.png", full_page=True)
+                assert sideways(page) <= 0, (name, look)
             harmless(page)
-            page.screenshot(path=screenshots / f"view-{name}-{width}-{scheme}.png")
+            thin(page)
+            for look in looks(page, 390):
+                assert axe(page) == [], (name, look)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.browser.conftest import Axe, Page, Visit, apart, sideways
+from tests.browser.conftest import Axe, Page, Visit, apart, looks, sideways, thin
 from tests.view.runs import said, talk
 from tests.view.test_pages import hostile
 from tests.view.viewed import Viewed, viewed
@@ -55,31 +55,27 @@ PAGES = {
 
 def settled(page: Page) -> None:
     """Wait for what comes after the page: figures and the chart."""
-    page.wait_for_timeout(200)
-    while (
-        page.locator(".waiting, [hx-trigger=load]:not(#heat)").count()
-        or page.get_by_text("Computing.").count()
-    ):
-        page.wait_for_timeout(200)
+    page.locator(
+        "body:not(:has(.waiting, [hx-trigger=load]:not(#heat), .htmx-request)):not(:has-text('Computing.'))"
+    ).wait_for()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("name", PAGES)
 def test_every_page_fits_and_can_be_read_by_everyone(
-    server: Viewed, visit: Visit, screenshots: Path, axe: Axe, name: str, width: int, scheme: str
+    server: Viewed, visit: Visit, screenshots: Path, axe: Axe, name: str
 ) -> None:
-    page = visit(server.base + PAGES[name], width=width, scheme=scheme)
-    page.set_default_timeout(90_000)
+    page = visit(server.base + PAGES[name])
     settled(page)
-    page.screenshot(path=screenshots / f"view-{name}-{width}-{scheme}.png", full_page=True)
-    assert sideways(page) == 0
-    assert axe(page) == []
+    for shown in looks(page, 390):
+        page.screenshot(path=screenshots / f"view-{name}-{shown}.png", full_page=True)
+        assert sideways(page) == 0, shown
+    thin(page)
+    for shown in looks(page, 390):
+        assert axe(page) == [], shown
 
 
 def test_from_the_list_to_the_words_behind_a_number_in_four_clicks(server: Viewed, visit: Visit) -> None:
     page = visit(server.base)
-    page.set_default_timeout(90_000)
     page.get_by_role("link", name="memory", exact=True).click()
     page.locator("table.heat td a").first.click()
     page.locator("table.matches a.row").first.click()
@@ -92,7 +88,6 @@ def test_from_the_list_to_the_words_behind_a_number_in_four_clicks(server: Viewe
 
 def test_a_match_is_walked_by_keys(server: Viewed, visit: Visit) -> None:
     page = visit(server.base + "/run/memory/match/1?step=0&player=1")
-    page.set_default_timeout(90_000)
 
     def at(place: str) -> None:
         page.locator(f"#decision[data-place='{place}']").wait_for()
@@ -160,6 +155,6 @@ def test_a_row_follows_its_run_while_it_is_played(visit: Visit, tmp_path: Path) 
         page = visit(server.base)
         page.locator(".state.running").wait_for()
         go.set()
-        page.locator(".state.finished").wait_for(timeout=60_000)
+        page.locator(".state.finished").wait_for()
         player.join()
         page.goto("about:blank")

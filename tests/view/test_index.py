@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,17 @@ def test_an_index_grows_with_its_journal_and_can_be_stopped_at_any_moment(tmp_pa
             for table in ("matches", "spoken", "voices")
         ]
     assert grown == fresh
+
+
+def test_an_index_that_was_only_begun_is_not_complete(tmp_path: Path) -> None:
+    folder = talk(tmp_path)
+    assert not update(folder, stop=lambda: True)
+    with closing(sqlite3.connect(index_path(folder))) as index, index:
+        index.execute(
+            "DELETE FROM meta WHERE key IN ('of_matches', 'of_calls')"
+        )  # as it is in its first moment
+    with RunIndex(index_path(folder)) as opened:
+        assert not opened.progress.complete
 
 
 def test_an_index_of_another_journal_or_from_elsewhere_is_made_anew(tmp_path: Path) -> None:

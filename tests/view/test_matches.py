@@ -11,7 +11,7 @@ from tests.view.runs import said, talk
 from tests.view.viewed import Viewed, viewed
 
 from ostrom.models.base import Reply, Request, Usage
-from ostrom.web.view import matches
+from ostrom.web.view import matches, run
 from ostrom.web.view.indexing import update
 
 
@@ -64,6 +64,26 @@ def test_filters_are_part_of_the_address(server: Viewed) -> None:
     assert listed(server, "?sort=cooperation&desc=1&level.rounds=2") == [3, 2, 1, 0]
     page = server.page("/run/talk/matches?level.rounds=2&sort=usd")
     assert 'href="?sort=usd">rounds: 2' in page
+
+
+def test_agent_role_and_model_are_those_of_one_player(tmp_path: Path) -> None:
+    types = {"anna": {"model": "scripted/anna", "style": "direct"}, "half": "random:0.5"}
+    update(talk(tmp_path, game="trust", types=types, vary={}))
+    with viewed(tmp_path) as view:
+        seats = listed(view, "?agent=anna&role=investor"), listed(view, "?agent=half&role=investor")
+        assert seats == ([0, 1], [2, 3])
+        assert listed(view, "?model=scripted%2Fanna&role=trustee") == [0, 2]
+        assert listed(view, "?role=bidder") == [] and listed(view, "?role=investor") == [0, 1, 2, 3]
+        page = view.page("/run/talk/matches")
+        assert '<select name="role">' in page and '<option value="investor">' in page
+
+
+def test_a_number_of_any_column_leads_to_its_matches() -> None:
+    cell = {"key": ["investor", "a"], "value": 1.0, "n": 2, "unit": "match", "low": None, "high": None}
+    cell |= {"method": "", "note": ""}
+    found = {"scale": "share", "factors": ["model"]}
+    made = run._cell(cell, 0.0, 1.0, found, ["role", "model"], {"game": ["stag_hunt"], "depth": ["2"]})
+    assert made["matches"] == "game=stag_hunt&level.depth=2&role=investor&level.model=a"
 
 
 def test_pages_follow_each_other_without_a_gap_in_any_order(

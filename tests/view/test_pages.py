@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 import time
@@ -113,9 +114,16 @@ def test_a_password_keeps_everything_but_the_form_to_itself(tmp_path: Path) -> N
 
 
 def test_a_decision_is_copied_as_json_and_as_text(server: Viewed) -> None:
-    import json
-
     told = json.loads(server.page("/run/talk/match/0/decision.json?step=0&player=1"))
     assert (told["match"], told["player"], told["calls"][0]["reply"]) == (0, 1, "[A0]")
     text = server.page("/run/talk/match/0/decision.txt?step=0&player=1")
     assert "--- user" in text and "I trust them." in text and "=> act: cooperate" in text
+
+
+def test_a_copy_of_a_decision_is_whole(server: Viewed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ostrom.web.view.copying.PIECE", 1000)
+    place = "/run/hostile/match/0/decision"
+    told = json.loads(server.page(f"{place}.json?step=0&player=1"))["calls"][0]
+    assert told["reply"] == f"{HOSTILE}{'y' * 50_000}\n[A0]" and told["messages"][-1]["role"] == "user"
+    assert f"{HOSTILE}{'y' * 50_000}\n[A0]\n" in server.page(f"{place}.txt?step=0&player=1")
+    assert server.page(f"/run/hostile/call/{told['id']}/reply?whole=1") == told["reply"]

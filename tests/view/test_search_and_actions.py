@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import pytest
 from tests.view.runs import said, talk
+from tests.view.test_live import news
 from tests.view.viewed import Viewed, viewed
 
 from ostrom.models.base import Reply, Request, Usage
@@ -125,6 +126,9 @@ def test_a_branch_is_started_once_it_is_confirmed_and_makes_a_run(tmp_path: Path
         status, _, headers = post(view, "/run/plain/start", form)
         assert status == 303 and "confirmed before" in post(view, "/run/plain/start", form)[1]
         job = headers["location"]
+        for told in news(view, f"{job}/events"):  # a page follows it without a reload
+            if "Side by side with plain" in told["html"] and ">done" in told["html"]:
+                break
         until(lambda: ">running" not in view.page(job))
         page = view.page(job)
         assert ">done" in page and "Side by side with plain" in page

@@ -19,6 +19,8 @@ from ostrom.errors import OstromError, UsageError
 from ostrom.studies.run import Run
 from ostrom.web.security import Refused
 from ostrom.web.view.jobs import Intent, own
+from ostrom.web.view.render import draw
+from ostrom.web.view.streaming import message, stream
 from ostrom.web.view.viewer import Routes, Viewer
 
 KINDS = ("attribute", "branch")
@@ -166,11 +168,36 @@ def job(viewer: Viewer, request: Request) -> Response:
     """How a command that was started is getting on."""
     number = str(request.path_params["job"])
     found = viewer.jobs.job(number)
-    made = found.intent.makes if found.intent.makes in viewer.shelf.names() else None
     return viewer.page(
-        request, "job", title=f"{found.intent.kind} from {found.intent.run}", number=number, job=found, made=made,
-        about=viewer.about(made) if made is not None else {},
-    )  # fmt: skip
+        request, "job", title=f"{found.intent.kind} from {found.intent.run}", **_stands(viewer, number)
+    )
+
+
+def _stands(viewer: Viewer, number: str) -> dict[str, Any]:
+    """What a page says of a job."""
+    found = viewer.jobs.job(number)
+    made = found.intent.makes if found.intent.makes in viewer.shelf.names() else None
+    return {
+        "number": number, "job": found, "made": made, "about": viewer.about(made) if made is not None else {},
+    }  # fmt: skip
+
+
+def job_events(viewer: Viewer, request: Request) -> Response:
+    """Tell a page how its job is getting on."""
+    number = str(request.path_params["job"])
+    viewer.jobs.job(number)
+
+    last = ""
+
+    def drawn() -> str:
+        return draw("_job", **_stands(viewer, number))
+
+    async def news() -> list[bytes]:
+        nonlocal last
+        before, last = last, await asyncio.to_thread(drawn)
+        return [] if last == before else [message(f"job {number}", last)]
+
+    return stream(viewer, news, 1.0)
 
 
 def strip(viewer: Viewer, request: Request) -> Response:
@@ -209,5 +236,6 @@ ROUTES: Routes = [
     ("/run/{run}/start", start, ["POST"]),
     ("/run/{run}/strip", strip, ["GET"]),
     ("/job/{job}", job, ["GET"]),
+    ("/job/{job}/events", job_events, ["GET"]),
     ("/job/{job}/stop", stop, ["POST"]),
 ]

@@ -126,7 +126,7 @@ def heat(data: RunData, request: Mapping[str, Any]) -> dict[str, Any]:
         data.need("matches", [name])
         fitting = [level for level in levels(data, name) if str(level) in wanted]
         if not fitting:
-            return {"cells": [], "across": [], "down": [], **_about(measure)}
+            return {"cells": [], "across": [], "down": [], "factors": [], **_about(measure)}
         where[name] = fitting
     found = estimate(data, measure, by, where=where or None)
     shown = [levels_met(data, name, found)[:MOST_LEVELS] for name in by]
@@ -134,6 +134,7 @@ def heat(data: RunData, request: Mapping[str, Any]) -> dict[str, Any]:
         "cells": [{"key": [e.key[name] for name in by], **e.as_dict()} for e in found],
         "down": shown[0] if request.get("rows") else [None],
         "across": shown[-1] if request.get("columns") else [None],
+        "factors": list(data.factors),
         **_about(measure),
     }
 

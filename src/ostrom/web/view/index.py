@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
@@ -32,6 +32,8 @@ SORTS = (
 """The columns that matches can be sorted by."""
 NUMBERS = tuple(name for name in SORTS if name not in ("cell", "state", "outcome"))
 """The columns of numbers, which can be bounded."""
+PLAYERS = {"agent": "agents", "role": "roles", "model": "models"}
+"""What matches can be filtered by that is said of each player, and the column that lists it."""
 MOST_ROWS = 500
 
 
@@ -45,11 +47,14 @@ class IndexProgress:
     of_calls: int = 0
     problem: str | None = None
     """Why it cannot go on, in one line."""
+    once: bool = False
+    """Whether it has come to its end before: a new one knows of no matches and no calls yet."""
 
     @property
     def complete(self) -> bool:
         """Whether everything that was journaled when it was last updated is in it."""
-        return self.matches >= self.of_matches and self.calls >= self.of_calls and self.problem is None
+        counted = self.matches >= self.of_matches and self.calls >= self.of_calls
+        return self.once and counted and self.problem is None
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,9 @@ class MatchFilters:
     """Factor: level, as text."""
     cell: int | None = None
     agent: str | None = None
+    role: str | None = None
+    model: str | None = None
+    """Agent, role and model must be those of one and the same player."""
     state: str | None = None
     outcome: str | None = None
     reading: str | None = None
@@ -96,7 +104,7 @@ class RunIndex:
                 f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False, timeout=5
             )
             self.connection.execute("PRAGMA trusted_schema=OFF")
-            self.connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            self.connection.text_factory = partial(str, encoding="utf-8", errors="replace")
             self._meta = dict(self.connection.execute("SELECT key, value FROM meta"))
             if self._meta.get("version") != VERSION or schema_of(self.connection) != own_schema():
                 raise RunError(f"{path}: is an index of another version (delete it: it is made anew)")
@@ -115,7 +123,7 @@ class RunIndex:
         problem = self._meta.get("problem")
         return IndexProgress(
             self._number("matches"), self._number("of_matches"), self._number("calls"), self._number("of_calls"),
-            None if problem is None else str(problem),
+            None if problem is None else str(problem), self.entries >= 0,
         )  # fmt: skip
 
     def _number(self, name: str) -> int:
@@ -132,12 +140,11 @@ class RunIndex:
         """The cells that have been met, by number: factor: level."""
         return {number: orjson.loads(levels) for number, levels in self._all("SELECT id, levels FROM cells")}
 
-    def agents(self) -> list[str]:
-        """The names of all agents."""
-        query = (
-            "SELECT DISTINCT a.value FROM matches, json_each(agents) a WHERE agents IS NOT NULL ORDER BY 1"
-        )
-        return [name for (name,) in self._all(query)]
+    def players(self, what: str) -> list[str]:
+        """What players occur: their agents, roles or models."""
+        column = PLAYERS[what]
+        query = f"SELECT DISTINCT p.value FROM matches, json_each({column}) p WHERE {column} IS NOT NULL ORDER BY 1"
+        return [name for (name,) in self._all(query) if name is not None]
 
     def known(self, column: str) -> list[Any]:
         """The values of a column of matches that occur: state, outcome, kind."""
@@ -213,9 +220,11 @@ class RunIndex:
         if filters.levels:
             fitting = self.cells_with(filters.levels)
             parts.append(f"cell IN ({', '.join(map(str, fitting))})")
-        if filters.agent is not None:
-            parts.append("EXISTS (SELECT 1 FROM json_each(agents) a WHERE a.value=?)")
-            values.append(filters.agent)
+        wanted_player = [(column, getattr(filters, name)) for name, column in PLAYERS.items()]
+        if given := [(column, value) for column, value in wanted_player if value is not None]:
+            fits = " AND ".join(f"json_extract({column}, p.fullkey)=?" for column, _ in given)
+            parts.append(f"EXISTS (SELECT 1 FROM json_each(agents) p WHERE {fits})")
+            values += [value for _, value in given]
         if filters.reading is not None:
             parts.append("EXISTS (SELECT 1 FROM json_each(readings) r WHERE r.key=?)")
             values.append(filters.reading)

@@ -25,6 +25,8 @@ CREATE TABLE matches (
   game TEXT,
   mechanism TEXT,
   agents TEXT,                      -- JSON list of the names of its players
+  roles TEXT,                       -- JSON list: the role of each player in the game
+  models TEXT,                      -- JSON list: the model of each player, null for a strategy or a person
   rounds INTEGER,
   scores TEXT,                      -- JSON list
   score REAL,                       -- the mean of the scores

@@ -28,7 +28,7 @@ from ostrom.errors import OstromError, RunError
 from ostrom.games.amounts import IDLE, Amounts
 from ostrom.studies.run import Run, open_run
 from ostrom.terminal import one_line, say
-from ostrom.web.view.index import VERSION, index_path, own_schema, schema_of, schema_text
+from ostrom.web.view.index import PLAYERS, VERSION, index_path, own_schema, schema_of, schema_text
 from ostrom.web.view.spoken import CallTotals, Speech
 from ostrom.whole_files import refuse_link
 
@@ -190,6 +190,7 @@ class _Indexer:
         )
 
     def _head(self, unit: Unit) -> dict[str, Any]:
+        players = list(self.rows.planned(unit))
         return {
             "kind": unit.kind,
             "cell": self.cell_of(unit),
@@ -197,6 +198,11 @@ class _Indexer:
             "game": unit.game.name,
             "mechanism": unit.mechanism.name,
             "agents": _json([seated.name for seated in unit.players]),
+            **{
+                column: _json([row[name] for row in players])
+                for name, column in PLAYERS.items()
+                if name != "agent"
+            },
         }
 
     def _played(self, unit: Unit) -> dict[str, Any]:

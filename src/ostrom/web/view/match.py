@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import Response, StreamingResponse
 
 from ostrom.engine.journal import connect_read_only
 from ostrom.errors import UsageError
 from ostrom.reports.words import pretty, shortened
 from ostrom.studies.run import Run
 from ostrom.terminal import escaped
+from ostrom.web.view.copying import as_json, as_text, whole_of
 from ostrom.web.view.lexicon import marked
 from ostrom.web.view.said import CallTry, called, piece_of, tries_of
 from ostrom.web.view.viewer import Routes, Viewer
@@ -25,6 +27,7 @@ SHOWN = (
     "invalid missed complaints note rationale copied"
 ).split()
 """What a page tells of an answer."""
+PLAIN = "text/plain; charset=utf-8"
 LONGEST_MOVE = 18
 """Characters of a move in the list of rounds."""
 
@@ -170,52 +173,41 @@ def text(viewer: Viewer, request: Request) -> Response:
     if not start.isdigit() or len(start) > 12:
         raise UsageError(f"from={start[:20]}: must be a number")
     with closing(connect_read_only(viewer.shelf.folder(name).journal)) as connection:
-        if request.query_params.get("whole"):
-            found = piece_of(connection, call, which, 0, 1 << 30)
-            return PlainTextResponse(found.text.encode("utf-8", "replace"))
         piece = piece_of(connection, call, which, int(start))
+    if request.query_params.get("whole"):
+        return StreamingResponse(_reading(viewer, name, lambda c: whole_of(c, call, which)), media_type=PLAIN)
     return viewer.page(request, "_more", run=name, call=call, name=which, piece=piece)
 
 
+def _reading(
+    viewer: Viewer, name: str, parts: Callable[[sqlite3.Connection], Iterator[str]]
+) -> Iterator[bytes]:
+    """Text that is read from a journal while it is sent: it may be larger than the memory that a server may take."""
+    with closing(connect_read_only(viewer.shelf.folder(name).journal)) as connection:
+        for part in parts(connection):
+            yield part.encode("utf-8", "replace")
+
+
 def copy(viewer: Viewer, request: Request) -> Response:
-    """One decision as JSON or as text."""
-    name, number = str(request.path_params["run"]), _number(request)
+    """One decision as JSON or as text, with all words of its prompts and replies."""
+    name, number, form = str(request.path_params["run"]), _number(request), str(request.path_params["form"])
+    if form not in ("json", "txt"):
+        raise UsageError(f"{form[:20]}: allowed are txt and json")
     with viewer.shelf.opened(name) as run:
         match = match_of(run, number)
         chosen = chosen_of(match, request.query_params.get("step"), request.query_params.get("player"))
         if chosen is None:
             raise UsageError(f"match {number}: has no decision yet")
-        decision = decision_of(run, match, *chosen)
-    plain = {
-        "run": name, "match": number, "step": decision["step"], "player": decision["player"],
-        "agent": decision["agent"], "answers": decision["answers"],
-        "calls": [
-            {**t.facts, **{n: p.text for n, p in t.texts.items()},
-             "messages": [{"role": m.role, "content": m.content.text} for m in t.messages]}
-            for t in decision["tries"]
-        ],
+    step, player = chosen
+    here = next(s for s in match["steps"] if s["step"] == step)
+    head = {
+        "run": name, "match": number, "step": step, "player": player,
+        "agent": match["players"][player - 1]["agent"], "answers": here["players"][player],
     }  # fmt: skip
-    if request.path_params["form"] == "json":
-        return JSONResponse(plain)
-    if request.path_params["form"] != "txt":
-        raise UsageError(f"{request.path_params['form']}: allowed are txt and json")
-    return PlainTextResponse(_as_text(plain))
-
-
-def _as_text(decision: dict[str, Any]) -> str:
-    lines = [
-        f"match {decision['match']}, step {decision['step']}, player {decision['player']} ({decision['agent']})"
-    ]
-    for call in decision["calls"]:
-        for message in call["messages"]:
-            lines += ["", f"--- {message['role']}", message["content"]]
-        lines += ["", f"--- {call['model']}, try {call['try']}"]
-        if call.get("reasoning"):
-            lines += ["<reasoning>", call["reasoning"], "</reasoning>"]
-        lines.append(call.get("reply") or call.get("error") or "")
-    for answer in decision["answers"]:
-        lines += ["", f"=> {answer['kind']}: {answer['answer']} ({answer['reading']})"]
-    return "\n".join(lines) + "\n"
+    write = as_json if form == "json" else as_text
+    kind = "application/json" if form == "json" else PLAIN
+    parts = _reading(viewer, name, lambda connection: write(connection, head))
+    return StreamingResponse(parts, media_type=kind)
 
 
 def _number(request: Request) -> int:

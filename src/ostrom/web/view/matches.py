@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ostrom.errors import UsageError
-from ostrom.web.view.index import NUMBERS, SORTS, MatchFilters, RunIndex
+from ostrom.web.view.index import NUMBERS, PLAYERS, SORTS, MatchFilters, RunIndex
 from ostrom.web.view.viewer import Routes, Viewer
 
 PAGE = 200
@@ -22,7 +22,7 @@ COLUMNS = (
 )  # fmt: skip
 """What the list shows: column, title, style."""
 LEVEL = "level."
-CHOICES = ("agent", "state", "outcome", "reading", "kind", "game", "mechanism")
+CHOICES = (*PLAYERS, "state", "outcome", "reading", "kind", "game", "mechanism")
 
 
 def page(viewer: Viewer, request: Request) -> Response:
@@ -118,7 +118,7 @@ def active_of(asked: QueryParams) -> list[tuple[str, str, list[str]]]:
 def choices_of(index: RunIndex) -> dict[str, list[Any]]:
     """The values that the form offers."""
     found: dict[str, list[Any]] = {
-        "agent": index.agents(),
+        **{name: index.players(name) for name in PLAYERS},
         "state": index.known("state"),
         "outcome": index.known("outcome"),
         "reading": list(index.readings()),

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from ostrom.engine.journal import connect_read_only
 from ostrom.reports.words import number, pretty, share
+from ostrom.web.view.matches import CHOICES
 from ostrom.web.view.render import address
 from ostrom.web.view.viewer import Routes, Viewer
 
@@ -131,21 +132,28 @@ def _table(found: dict[str, Any], by: list[str], where: dict[str, list[str]]) ->
                 str(level) for level in (down, across)[2 - len(by) if down is None else 0 :][: len(by)]
             )
             cell = cells.get(key)
-            row["cells"].append(None if cell is None else _cell(cell, low, high, found["scale"], by, where))
+            row["cells"].append(None if cell is None else _cell(cell, low, high, found, by, where))
         made.append(row)
     return made
 
 
 def _cell(
-    cell: dict[str, Any], low: float, high: float, scale: str, by: list[str], where: dict[str, list[str]]
+    cell: dict[str, Any],
+    low: float,
+    high: float,
+    found: dict[str, Any],
+    by: list[str],
+    where: dict[str, list[str]],
 ) -> dict[str, Any]:
-    spread = high - low
+    scale, spread = found["scale"], high - low
     tone = round(TONES * min(max((cell["value"] - low) / spread, 0.0), 1.0)) if spread > 0 else TONES // 2
     levels = {
         **{name: of[0] for name, of in where.items()},
         **dict(zip(by, map(str, cell["key"]), strict=True)),
     }
-    pairs = [("agent" if name == "agent" else f"level.{name}", level) for name, level in levels.items()]
+    # A factor that has the name of a column is a factor.
+    plain = {*CHOICES} - set(found["factors"])
+    pairs = [(name if name in plain else f"level.{name}", level) for name, level in levels.items()]
     return {
         "tone": tone,
         "text": _text(cell["value"], scale),

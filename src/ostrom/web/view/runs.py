@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
-import orjson
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
-from ostrom.web.security import Refused
 from ostrom.web.view.render import draw
 from ostrom.web.view.states import DAMAGED, FINISHED, INTERRUPTED, RUNNING
+from ostrom.web.view.streaming import message, stream
 from ostrom.web.view.viewer import Routes, Viewer
 
-MOST_STREAMS = 100
-PING = 15.0
-"""Seconds after which a silent stream says that it is there."""
 ORDER = {RUNNING: 0, DAMAGED: 1, INTERRUPTED: 2, FINISHED: 3}
 
 
@@ -44,46 +38,28 @@ def _told(viewer: Viewer, name: str, part: str) -> bytes:
     watching = viewer.watching
     version, said = watching.drawn.get((name, part), (None, b""))
     if version != (now := watching.changed.get(name)):
-        html = draw(part, **_row(viewer, name), run=name)
-        said = b"event: cells\ndata: " + orjson.dumps({"run": name, "html": html}) + b"\n\n"
+        said = message(name, draw(part, **_row(viewer, name), run=name))
         watching.drawn[name, part] = now, said
     return said
 
 
-async def events(viewer: Viewer, request: Request) -> Response:
+def events(viewer: Viewer, request: Request) -> Response:
     """Tell pages what changed: the cells of rows whose runs went on."""
     watching = viewer.watching
-    if watching.watchers >= MOST_STREAMS:
-        raise Refused(429, "Too many pages are open.")
-    only = request.query_params.get("run")
+    only, seen = request.query_params.get("run"), watching.version
 
-    async def stream() -> AsyncIterator[bytes]:
-        seen, quiet = watching.version, 0.0
-        watching.watchers += 1
-        watching.wake()
-        try:
-            yield b"retry: 2000\nevent: ping\ndata: 0\n\n"
-            while not viewer.closing.is_set():
-                await asyncio.sleep(0.25)
-                quiet += 0.25
-                if watching.version == seen:
-                    if quiet >= PING:
-                        quiet = 0.0
-                        yield b"event: ping\ndata: 0\n\n"
-                    continue
-                told, seen, quiet = seen, watching.version, 0.0
-                changed = [
-                    name
-                    for name, at in list(watching.changed.items())
-                    if at > told and name in watching.statuses
-                ]
-                for name in changed:
-                    if only is None or name == only:
-                        yield _told(viewer, name, "_cells" if only is None else "_pulse")
-        finally:
-            watching.watchers -= 1
+    async def news() -> list[bytes]:
+        nonlocal seen
+        if watching.version == seen:
+            return []
+        told, seen = seen, watching.version
+        changed = [
+            name for name, at in list(watching.changed.items()) if at > told and name in watching.statuses
+        ]
+        part = "_cells" if only is None else "_pulse"
+        return [_told(viewer, name, part) for name in changed if only is None or name == only]
 
-    return StreamingResponse(stream(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+    return stream(viewer, news, 0.25)
 
 
 ROUTES: Routes = [("/", page, ["GET"]), ("/events", events, ["GET"])]

@@ -59,7 +59,7 @@ def found_of(index: RunIndex, journal: Any, asked: dict[str, Any]) -> dict[str, 
     return {
         "page": search(index, journal, asked["q"], after=asked["after"], **which),
         "cells": index.cells(),
-        "agents": index.agents(),
+        "agents": index.players("agent"),
         "terms": [term for term in terms_of(asked["q"]) if not term.without],
     }
 
