@@ -31,7 +31,7 @@ BENCH_READY := $(BENCH)/.ready-$(HASH)
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(PINNED) $(BIN)/python $(INSTALL) $(EAGER)
 
-.PHONY: browser coverage demo test fuzz newest lint format golden lock bench chaos mutants cover docs notebooks package interop axelrod ray train probe clean help
+.PHONY: blocks browser coverage demo test fuzz newest lint format golden lock bench chaos mutants cover docs notebooks package interop axelrod ray train probe clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -95,6 +95,9 @@ package: $(DEV_READY) ## build the package, check it and install the wheel into 
 docs: $(DEV_READY) ## build the documentation site into site/ (no page loads anything from elsewhere)
 	$(PIP) zensical
 	$(BIN)/python -m tools.site
+
+blocks: $(DEV_READY) ## run every command of README and docs, also those that draw pages (make test runs the quick ones)
+	OSTROM_DOCS=1 $(BIN)/python -m pytest tests/docs -rs
 
 notebooks: $(DEV_READY) ## execute the notebooks of examples/ anew, with the embedded model
 	$(PIP) nbclient ipykernel

@@ -18,12 +18,22 @@ from typer.main import get_command
 from ostrom.cli import log_options_first
 from ostrom.cli.app import app
 from ostrom.lab import study
+from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.schema import StudyFile
 
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).parents[2]
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+AROUND = {
+    "name": "part",
+    "game": "prisoners_dilemma",
+    "mechanism": {"name": "repetition", "rounds": 5},
+    "agent": {"memory": {"name": "window", "k": 2}},
+}
+"""What a part of a study on a page is put into."""
 NOT_RUN = re.compile(r"<!-- not run: [^>]{8,} -->\s*$")
 SAVED = re.compile(r"[Ss]ave as `([\w.-]+)`|[Ww]rite `([\w.-]+)`")
 
@@ -84,8 +94,15 @@ def test_every_command_of_a_page_exists_its_studies_are_valid_and_its_python_run
     for language, content, before in blocks(path):
         if language == "yaml":
             for data in yaml.safe_load_all(content):
-                if path not in TUTORIALS and isinstance(data, dict) and {"name", "game"} <= set(data):
+                if path in TUTORIALS or not isinstance(data, dict) or NOT_RUN.search(before):
+                    continue
+                if {"name", "game"} <= set(data):
                     assert study(data, models=["openai/gpt-4o-mini"]).name == data["name"]
+                elif {"vary", "agent", "mechanism"} & set(data) and set(data) <= set(StudyFile.model_fields):
+                    part = {**AROUND, **data}
+                    assert StudyPlan(
+                        load_study(part, models=[] if "types" in data else ["openai/gpt-4o-mini"])
+                    )
         if language == "python":
             code = compile(content, str(path), "exec")
             if path not in TUTORIALS and not NOT_RUN.search(before):
