@@ -15,6 +15,7 @@ from ostrom.engine.runner import Options, Runner
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
 from ostrom.testing.batches import BatchFaults
+from ostrom.testing.replies import answer, prompt_of
 from ostrom.testing.server import LoopbackServer
 
 STUDY = """
@@ -102,6 +103,41 @@ def test_a_dry_run_tells_both_prices_the_waves_and_what_a_run_lets_expect(
     assert figures["waves"]["count"] == 30 and figures["measured"].startswith("8 calls of own")
     assert figures["batch_usd"] == pytest.approx(figures["usd"] / 2)
     assert figures["budget"][0]["most"] == pytest.approx(figures["batch_usd"])
+
+
+def talkative(body: dict[str, Any]) -> str:
+    if "which motives" in prompt_of(body):
+        return '{"labels": ["own_utility"], "confidence": 0.5, "explanation": "says so"}'
+    return f"I weigh what each of us would gain from either choice, at some length.\n{answer(body)}"
+
+
+def test_every_command_that_asks_through_the_engine_asks_in_batches(tmp_path: Path, ostrom: Call) -> None:
+    runs = ["--runs", str(tmp_path / "runs")]
+    with LoopbackServer(talkative) as server:
+        file = write(tmp_path, server.model)
+        assert ostrom("run", file, *runs).code == 0
+        text = Path(file).read_text().replace("max_tokens: 50", "max_tokens: 50, temperature: 0")
+        text = text.replace(f'"{server.model}"', f'"{server.model}", tree: auto').replace("own", "foretold")
+        tree = tmp_path / "foretold.yaml"
+        tree.write_text(text.replace("{strategy: tit_for_tat}", "random"))
+        at = ["--match", "0"]
+        commands = {
+            "observe": ["observe", "own", "--model", server.model, "--match", "0"],
+            "judge": ["judge", "own", "--model", server.model, "--shortest", "20"],
+            "branch": ["branch", "own", *at, "--at", "2"],
+            "attribute": ["attribute", "own", *at, "--round", "2", "--samples", "2", "--measure", "sample"],
+            "tree": ["tree", str(tree), "--yes"],
+        }
+        for name, command in commands.items():
+            before, made = len(server.requests), len(server.batches.batches)
+            done = ostrom(*command, *runs, "--batch")
+            assert done.code == 0, (name, done)
+            asked = [request.path for request in server.requests[before:]]
+            assert len(server.batches.batches) > made, name
+            assert not any(path.endswith("/completions") for path in asked), name
+        for folder in ("own/judge-*", "trees/*"):
+            listed = ostrom("batches", str(next((tmp_path / "runs").glob(folder))), *runs, "--json")
+            assert listed.code == 0 and json.loads(listed.out)[0]["settled"], listed
 
 
 def test_batches_are_listed_asked_for_cancelled_and_given_up(tmp_path: Path, ostrom: Call) -> None:

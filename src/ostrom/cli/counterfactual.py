@@ -11,12 +11,14 @@ from ostrom.cli.data import RUNS
 from ostrom.cli.ending import leave, say_trouble, spent
 from ostrom.cli.options import (
     AllowKey,
+    Batch,
     BudgetCalls,
     BudgetTokens,
     BudgetUsd,
     Cache,
     MaxConnections,
     Prices,
+    polling,
     price_table,
     say_allowed,
 )
@@ -56,6 +58,7 @@ def branch(
     max_connections: MaxConnections = None,
     prices: Prices = None,
     cache: Cache = None,
+    batch: Batch = None,
     allow_key: AllowKey = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -79,7 +82,7 @@ def branch(
             name=name,
             runs=runs,
             budget=_budget(budget_usd, budget_calls, budget_tokens),
-            options=_options(max_connections, prices, cache),
+            options=_options(max_connections, prices, cache, batch),
             watch=watch_with(json=json),
         )
         with open_run(done.folder) as made:
@@ -136,6 +139,7 @@ def attribute(
     max_connections: MaxConnections = None,
     prices: Prices = None,
     cache: Cache = None,
+    batch: Batch = None,
     allow_key: AllowKey = None,
     json: Annotated[bool, JSON] = False,
 ) -> None:
@@ -165,7 +169,7 @@ def attribute(
             name=name,
             runs=runs,
             budget=_budget(budget_usd, budget_calls, budget_tokens),
-            options=_options(max_connections, prices, cache),
+            options=_options(max_connections, prices, cache, batch),
             watch=watch_with(json=json),
         )
     with open_run(folder) as made:
@@ -230,10 +234,14 @@ def _budget(usd: float | None, calls: int | None, tokens: int | None) -> Budget:
     return Budget(calls, tokens, usd)
 
 
-def _options(max_connections: int | None, prices: Path | None, cache: Path | None) -> Options:
+def _options(
+    max_connections: int | None, prices: Path | None, cache: Path | None, batch: bool | None
+) -> Options:
     from ostrom.engine.runner import Options
 
-    return Options(max_connections=max_connections, cache=cache, prices=price_table(prices))
+    return Options(
+        max_connections=max_connections, cache=cache, prices=price_table(prices), batch=polling(batch)
+    )
 
 
 def _leave(result: Result, folder: Path) -> None:

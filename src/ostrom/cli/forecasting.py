@@ -41,6 +41,11 @@ def print_forecast(
         say(f"likely: as in {bound.measured}")
     if bound.waves is not None:
         say(f"with --batch: {_batch_price(bound)}{bound.waves}")
+        if bound.usual_price:
+            say(
+                f"the batch price of {', '.join(bound.usual_price)} is not known, and counted as the usual one: "
+                "state it with --prices FILE (batch: 0.5)"
+            )
     for verdict in verdicts(bound, budget, batch=batch):
         say(str(verdict))
 

@@ -11,6 +11,7 @@ from ostrom.cli.data import RUNS
 from ostrom.cli.ending import leave, say_trouble, spent_data
 from ostrom.cli.options import (
     AllowKey,
+    Batch,
     BudgetCalls,
     BudgetTokens,
     BudgetUsd,
@@ -18,6 +19,7 @@ from ostrom.cli.options import (
     MaxConnections,
     Prices,
     Prompts,
+    polling,
     price_table,
     say_allowed,
 )
@@ -57,6 +59,7 @@ def judge(
     prompts: Prompts = None,
     prices: Prices = None,
     runs: Annotated[Path, RUNS] = Path("runs"),
+    batch: Batch = None,
     allow_key: AllowKey = None,
     dry_run: DryRun = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -93,6 +96,7 @@ def judge(
             limit=None if limit is None else limit * len(judges),
             prices=price_table(prices),
             ask_again=True,
+            batch=polling(batch),
         )
         if dry_run:
             _forecast(plan, options, folder, json)
@@ -120,13 +124,13 @@ def _forecast(plan: JudgePlan, options: Options, folder: Path, json: bool) -> No
 
     bound = forecast_judging(plan, options.prices, options.limit)
     if json:
-        told = forecast_data(bound, plan.budget)
+        told = forecast_data(bound, plan.budget, batch=options.batch is not None)
         cost = {k: v for k, v in told.items() if k not in ("cells", "matches", "designs", "decisions")}
         judgements = {"planned": len(plan), "due": bound.matches}
         print_json({"corpus": str(folder), "decisions": len(plan.corpus), "judgements": judgements, **cost})
         return
     counted = {"decisions": len(plan.corpus), "judgements": len(plan), "due now": bound.matches}
-    print_forecast(folder.name, counted, bound, plan.budget)
+    print_forecast(folder.name, counted, bound, plan.budget, batch=options.batch is not None)
 
 
 def _report(

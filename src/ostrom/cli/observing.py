@@ -10,6 +10,8 @@ import typer
 from ostrom.cli.data import RUNS
 from ostrom.cli.options import (
     AllowKey,
+    Batch,
+    BatchWaves,
     BudgetCalls,
     BudgetTokens,
     BudgetUsd,
@@ -18,6 +20,7 @@ from ostrom.cli.options import (
     MaxConnections,
     Prices,
     Prompts,
+    polling,
     say_allowed,
 )
 from ostrom.cli.validating import budget_of
@@ -45,6 +48,8 @@ def observe(
     max_connections: MaxConnections = None,
     prices: Prices = None,
     cache: Cache = None,
+    batch: Batch = None,
+    batch_waves: BatchWaves = None,
     allow_key: AllowKey = None,
     dry_run: DryRun = False,
     report: Annotated[bool, typer.Option(help="Write the HTML report at the end.")] = False,
@@ -56,13 +61,14 @@ def observe(
     """
     from dataclasses import replace
 
-    from ostrom.cli.running import forecast_plan, play_and_tell
+    from ostrom.cli.running import forecast_plan, play_and_tell, refuse_unused
     from ostrom.engine.folder import check_name
     from ostrom.engine.runner import Options
     from ostrom.studies.observing import observation_of, with_observers
     from ostrom.studies.resolve import resolve
     from ostrom.studies.run import open_run
     from ostrom.studies.session import RunOptions
+    from ostrom.studies.waves import check_batch
 
     say_allowed(allow_key, model, set_)
     with open_run(run, runs) as seen:
@@ -75,9 +81,14 @@ def observe(
         prices=prices,
     )
     if dry_run:
-        forecast_plan(found.plan, found.prices, json)
+        forecast_plan(found.plan, found.prices, json, batch=bool(batch))
         return
-    options = Options(max_connections=max_connections, cache=cache, prices=found.prices)
-    session = RunOptions.of(prompts=prompts, prices=prices, cache=cache, max_connections=max_connections)
+    refuse_unused(batch, batch_waves, None)
+    if batch:
+        check_batch(found.plan, batch_waves)
+    options = Options(max_connections=max_connections, cache=cache, prices=found.prices, batch=polling(batch))
+    session = RunOptions.of(
+        prompts=prompts, prices=prices, cache=cache, max_connections=max_connections, batch=batch
+    )
     folder = runs / check_name(found.plan.name)
     play_and_tell(replace(found, session=session), folder, options, report=report, json=json)

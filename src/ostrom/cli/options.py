@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from ostrom.engine.batching.polling import PollingPolicy
     from ostrom.models.prices import Rates
 
 BudgetUsd = Annotated[float | None, typer.Option(help="Spend at most so many US dollars.", min=0)]
@@ -56,6 +57,13 @@ From = Annotated[
     ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
+
+
+def polling(batch: bool | None) -> PollingPolicy | None:
+    """How batches are asked for, where they are wanted."""
+    from ostrom.engine.batching.polling import PollingPolicy
+
+    return PollingPolicy() if batch else None
 
 
 def say_allowed(allowed: list[str] | None, *named: list[str] | str | None) -> None:

@@ -23,6 +23,7 @@ from ostrom.cli.options import (
     Prices,
     Prompts,
     Seeds,
+    polling,
     say_allowed,
 )
 from ostrom.cli.running import cluster_of, forecast_plan, play_and_tell, refuse_unused
@@ -54,7 +55,6 @@ def resume(
     Options given here replace the kept ones: a higher budget, more seeds, a folder that was moved. Keys and
     --allow-key are never kept. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
-    from ostrom.engine.batching.polling import PollingPolicy
     from ostrom.engine.runner import Options
     from ostrom.studies.resolve import resolve_run
     from ostrom.studies.session import RunOptions
@@ -84,6 +84,6 @@ def resume(
         cache=None if session.cache is None else Path(session.cache),
         prices=found.prices,
         cluster=cluster_of(session.executor, session.ray_address, session.workers),
-        batch=PollingPolicy() if session.batch else None,
+        batch=polling(session.batch),
     )
     play_and_tell(replace(found, session=session), found.folder, options, report=report, json=json)

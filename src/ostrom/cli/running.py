@@ -28,6 +28,7 @@ from ostrom.cli.options import (
     Prompts,
     Seeds,
     Sets,
+    polling,
     say_allowed,
 )
 from ostrom.cli.output import print_json, print_table, say
@@ -81,7 +82,6 @@ def run(
 
     Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
-    from ostrom.engine.batching.polling import PollingPolicy
     from ostrom.engine.folder import check_name
     from ostrom.engine.runner import Options
     from ostrom.errors import UsageError
@@ -111,7 +111,7 @@ def run(
         check_batch(found.plan, batch_waves)
     options = Options(
         max_connections=max_connections, limit=limit, cache=cache, prices=found.prices, cluster=cluster,
-        batch=PollingPolicy() if batch else None,
+        batch=polling(batch),
     )  # fmt: skip
     session = RunOptions.of(
         prompts=prompts, prices=prices, cache=cache, max_connections=max_connections,

@@ -12,6 +12,7 @@ from ostrom.cli.data import RUNS
 from ostrom.cli.ending import leave, say_trouble, spent, spent_data
 from ostrom.cli.options import (
     AllowKey,
+    Batch,
     BudgetCalls,
     BudgetTokens,
     BudgetUsd,
@@ -22,6 +23,7 @@ from ostrom.cli.options import (
     Prices,
     Prompts,
     Sets,
+    polling,
     say_allowed,
 )
 from ostrom.cli.output import print_json, say
@@ -48,6 +50,7 @@ def tree(
     prompts: Prompts = None,
     prices: Prices = None,
     cache: Cache = None,
+    batch: Batch = None,
     allow_key: AllowKey = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -94,7 +97,13 @@ def tree(
             continue
         from ostrom.cli.progress import watch_with
 
-        options = Options(max_connections=max_connections, cache=cache, prices=found.prices, ask_again=True)
+        options = Options(
+            max_connections=max_connections,
+            cache=cache,
+            prices=found.prices,
+            ask_again=True,
+            batch=polling(batch),
+        )
         result = make_tree(plan, runs=runs, options=options, watch=watch_with(json=json))
         results.append(result)
         entry |= {"known": known_nodes(plan, folder), "spent": spent_data(result.tally)}

@@ -273,10 +273,13 @@ def is_identifier(text: str) -> bool:
 def may_batch(model: str) -> bool:
     """Whether the service of a model may have a batch endpoint, by its name alone.
 
-    >>> may_batch("openai/gpt-4o-mini"), may_batch("embedded/smollm2-135m")
-    (True, False)
+    >>> [may_batch(f"{name}/m") for name in ("openai", "anthropic", "embedded", "google")]
+    [True, True, False, False]
     """
-    return model.startswith(("http://", "https://")) or model.partition("/")[0] in {"anthropic", *SERVICES}
+    if model.startswith(("http://", "https://")):
+        return True
+    service = model.partition("/")[0]
+    return service == "anthropic" or (service in SERVICES and SERVICES[service].batches)
 
 
 def no_endpoint(who: str, error: ModelError) -> UsageError:

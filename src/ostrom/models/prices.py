@@ -16,8 +16,8 @@ from ostrom.models.keys import is_local
 MILLION = 1_000_000
 # Providers that run on the user's machine: a call costs nothing.
 FREE = frozenset({"embedded", "scripted"})
-BATCH_SHARES = {"openai": 0.5, "anthropic": 0.5, "groq": 0.5, "google": 0.5}
-"""Services that publish a lower price for batches."""
+BATCH_SHARES = {"openai": 0.5, "anthropic": 0.5, "groq": 0.5}
+"""What services say that batches cost (platform.openai.com, docs.claude.com, console.groq.com/docs/batch)."""
 # The services in our table whose name at genai-prices is another one.
 _THEIR_NAMES = {"moonshot": "moonshotai", "xai": "x-ai"}
 
@@ -55,7 +55,9 @@ Table = Mapping[str, "Rates | Mapping[str, Any]"]
 
 
 def price_of(model: str, usage: Usage, table: Table | None = None, *, batch: bool = False) -> float | None:
-    """US dollars for one call, or for one in a batch; None where no price is known.
+    """US dollars for one call, or for one in a batch (the usual price where its service states no other).
+
+    None where no price is known.
 
     >>> price_of("embedded/smollm2-135m", Usage(input=10, output=5))
     0.0
@@ -66,18 +68,37 @@ def price_of(model: str, usage: Usage, table: Table | None = None, *, batch: boo
     """
     rates = rates_of(model, table)
     usd = _tiered(model, usage) if rates is None else rates.cost(usage)
-    return usd if usd is None or not batch else usd * batch_share(model, rates)
+    share = batch_share(model, rates) if batch else None
+    return usd if usd is None or share is None else usd * share
 
 
-def batch_share(model: str, rates: Rates | None = None) -> float:
-    """What a call in a batch costs, as a share of the price of a call; 1 where nothing is known.
+def price_of_calls(
+    model: str, calls: float, tokens_in: float, tokens_out: float, table: Table | None = None
+) -> float | None:
+    """US dollars for calls of so many tokens each, which may be means; None where no price is known.
+
+    >>> price_of_calls("lab/own", 10, 1.5, 0.5, {"lab/own": {"input": 1, "output": 2}})
+    2.5e-05
+    """
+    rates = rates_of(model, table)
+    if rates is not None:
+        return calls * (tokens_in * rates.input + tokens_out * rates.output) / MILLION
+    size = max(1, round(tokens_in))
+    prompt, with_reply = (_tiered(model, Usage(size, out)) for out in (0, MILLION))
+    if prompt is None or with_reply is None:
+        return None
+    return calls * (prompt * tokens_in / size + (with_reply - prompt) * tokens_out / MILLION)
+
+
+def batch_share(model: str, rates: Rates | None = None) -> float | None:
+    """What a call in a batch costs, as a share of the price of a call; None where nothing is known.
 
     >>> batch_share("openai/gpt-4o-mini"), batch_share("lab/own"), batch_share("lab/own", Rates(1, 2, batch=0.8))
-    (0.5, 1.0, 0.8)
+    (0.5, None, 0.8)
     """
-    if rates is not None and rates.batch is not None:
-        return rates.batch
-    return BATCH_SHARES.get(model.partition("/")[0], 1.0)
+    if rates is not None and (rates.batch is not None or rates == NOTHING):
+        return 1.0 if rates.batch is None else rates.batch
+    return BATCH_SHARES.get(model.partition("/")[0])
 
 
 def rates_of(model: str, table: Table | None = None) -> Rates | None:

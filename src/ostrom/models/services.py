@@ -22,12 +22,14 @@ class Service:
     dialect: str = "plain"
     url_variable: str | None = None
     needs_key: bool = True
+    batches: bool = True
+    """False: its batches are known to be made in another way than OpenAI's."""
 
 
 SERVICES: dict[str, Service] = {
     "openai": Service("https://api.openai.com/v1", ("OPENAI_API_KEY",), "openai", "OPENAI_BASE_URL"),
-    "openrouter": Service("https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)),
-    "together": Service("https://api.together.xyz/v1", ("TOGETHER_API_KEY",), "no_logprobs"),
+    "openrouter": Service("https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",), batches=False),
+    "together": Service("https://api.together.xyz/v1", ("TOGETHER_API_KEY",), "no_logprobs", batches=False),
     "groq": Service("https://api.groq.com/openai/v1", ("GROQ_API_KEY",), "no_logprobs"),
     "deepseek": Service("https://api.deepseek.com/v1", ("DEEPSEEK_API_KEY",), "deepseek"),
     "mistral": Service("https://api.mistral.ai/v1", ("MISTRAL_API_KEY",), "mistral"),
@@ -42,6 +44,7 @@ SERVICES: dict[str, Service] = {
         "https://generativelanguage.googleapis.com/v1beta/openai",
         ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
         "no_logprobs",
+        batches=False,
     ),
     "cloudflare": Service(
         "https://api.cloudflare.com/client/v4/accounts/{CLOUDFLARE_ACCOUNT_ID}/ai/v1",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from ostrom.engine.batching.service import with_retries
 from ostrom.engine.executors.batch import batch_endpoint
 from ostrom.engine.folder import Folder
 from ostrom.engine.retries import RetryPolicy
-from ostrom.errors import ModelError
+from ostrom.errors import ModelError, RunError
 from ostrom.models import open_model
 from ostrom.models.batches import BatchEndpoint
 from ostrom.studies.run import find_run, open_run
@@ -25,9 +25,13 @@ class BatchRecords:
 
     def __init__(self, run: str | Path, runs: str | Path = "runs") -> None:
         self.folder = find_run(run, runs)
-        with open_run(self.folder.path) as opened:
-            self.batches = list(read_batches(opened.journal).values())
-            self._settings = {model: dict(opened.plan.settings(model)) for model in opened.plan.models}
+        manifest = self.folder.manifest()
+        journal = self.folder.open_journal(manifest)
+        try:
+            self.batches = list(read_batches(journal).values())
+        finally:
+            journal.close()
+        self._settings = _settings_of(self.folder, manifest["study"])
 
     @property
     def under_way(self) -> list[JournaledBatch]:
@@ -97,6 +101,22 @@ class BatchRecords:
             }
             for batch in self.batches
         ]
+
+
+def _settings_of(folder: Folder, study: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The client settings of the models of a run, or of the judges or trees of one."""
+    if study.get("kind") == "judge":
+        return {}
+    if study.get("kind") == "tree":
+        try:
+            agents = [tree["agent"] for tree in study["trees"].values()]
+            return {str(agent["model"]): dict(agent["settings"]) for agent in agents}
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise RunError(
+                f"{folder.path / 'run.json'}: says nothing about the agents of its trees"
+            ) from None
+    with open_run(folder.path) as opened:
+        return {model: dict(opened.plan.settings(model)) for model in opened.plan.models}
 
 
 async def _forget(folder: Folder) -> int:

@@ -13,10 +13,11 @@ from ostrom.agents.style import styles
 from ostrom.answers import Form
 from ostrom.answers.length import TOKENS_PER_WORD, answer_tokens
 from ostrom.engine.plan import Budget, Seated, Unit
-from ostrom.memory import Shown, memories
-from ostrom.models.base import Usage
+from ostrom.framing import PromptRenderer
+from ostrom.mechanisms.protocol import Decision
+from ostrom.memory import Memory, Shown, memories
 from ostrom.models.batches import may_batch
-from ostrom.models.prices import batch_share, price_of, rates_of
+from ostrom.models.prices import batch_share, price_of_calls, rates_of
 from ostrom.studies.measured import Measured
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import formed
@@ -29,6 +30,10 @@ QUESTION = 60
 """Characters of a question without its instruction, in a later turn of a dialogue."""
 QUESTIONS = 3
 """So many questions to a player are looked at for the length of its prompts."""
+REHEARSED = 12
+"""So many questions to each player are rehearsed for the length of what is remembered."""
+FAR = 10_000
+"""More rounds than a memory with a bound reaches back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,8 @@ class Forecast:
     batch_usd: float | None = None
     """What the same takes at most in batches; None where a model has no batch endpoint, price or bound."""
     likely_batch_usd: float | None = None
+    usual_price: tuple[str, ...] = ()
+    """Models whose services state no price of batches: they are counted at the usual one."""
     waves: Waves | None = None
     """How often matches wait for a batch; None where they cannot be played in batches."""
     measured: str | None = None
@@ -146,6 +153,7 @@ def add_up(
         dense = CHARACTERS_PER_TOKEN / measured.characters
     unpriced: dict[str, None] = {}
     unbounded: dict[str, None] = {}
+    usual_price: dict[str, None] = {}
     usd, likely_usd, batch_usd, likely_batch_usd, tokens_out = 0.0, 0.0, 0.0, 0.0, 0
     for unit in units:
         decisions = unit.mechanism.most_decisions(unit.game)
@@ -168,21 +176,24 @@ def add_up(
             total.likely_calls += round(calls * again * times)
             if call.most_out is None:
                 unbounded[model] = None
-            most = calls * (call.likely_out if call.most_out is None else call.most_out)
-            tokens_out += round(most * times)
+            longest = call.likely_out if call.most_out is None else call.most_out
+            tokens_out += round(calls * longest * times)
             prices_of = [
-                price_of(model, Usage(round(into), round(out)), prices)
-                for into, out in ((tokens_in, most), (likely_in, likely))
+                price_of_calls(model, calls, call.tokens_in, longest, prices),
+                price_of_calls(model, calls * again, usual * dense, call.likely_out, prices),
             ]
             if prices_of[0] is None or prices_of[1] is None:
                 unpriced[model] = None
             else:
-                share = batch_share(model, rates_of(model, prices))
+                known = batch_share(model, rates_of(model, prices))
+                if known is None:
+                    usual_price[model] = None
+                share = 1.0 if known is None else known
                 usd += prices_of[0] * times
                 likely_usd += prices_of[1] * times
                 batch_usd += prices_of[0] * times * share
                 likely_batch_usd += prices_of[1] * times * share
-    total.unpriced, total.unbounded = tuple(unpriced), tuple(unbounded)
+    total.unpriced, total.unbounded, total.usual_price = tuple(unpriced), tuple(unbounded), tuple(usual_price)
     total.tokens_out = None if unbounded else tokens_out
     total.usd = None if unpriced or unbounded else usd
     total.likely_usd = None if unpriced else likely_usd
@@ -199,15 +210,16 @@ def _per_call(plan: StudyPlan, unit: Unit, seated: Seated, player: int) -> PerCa
     """
     config = seated.config
     renderer = renderer_of(config, plan.library)
-    asked = rehearse(plan, unit, enough=QUESTIONS)
-    questions = asked[player] or [decision for others in asked.values() for decision in others]
+    asked = rehearse(plan, unit, enough=REHEARSED)
+    rehearsed = asked[player] or [decision for others in asked.values() for decision in others[:QUESTIONS]]
+    questions = rehearsed[:QUESTIONS] if asked[player] else rehearsed
     prompts = [renderer.prompt(decision, Shown(span=0), None, config.facts) for decision in questions]
     texts = [prompt.whole for prompt in prompts]
     memory = memories.build(config.memory)
     rounds = unit.mechanism.longest_history(unit.game)
     lines = sum(memory.most_lines(t) for t in range(rounds + 1)) / (rounds + 1) if rounds else 0
-    line = 12 + 9 * unit.game.seats + 8
-    tokens_in = (sum(map(len, texts)) / len(texts) + lines * line) / CHARACTERS_PER_TOKEN
+    line, heading = _remembered(renderer, rehearsed, config, memory) if lines else (0.0, 0.0)
+    tokens_in = (sum(map(len, texts)) / len(texts) + heading + lines * line) / CHARACTERS_PER_TOKEN
     replies = [reply_of(config, formed(decision, config).form) for decision in questions]
     bounds = [most for _, most in replies if most is not None]
     found = PerCall(
@@ -223,6 +235,26 @@ def _per_call(plan: StudyPlan, unit: Unit, seated: Seated, player: int) -> PerCa
     told = sum(len(prompt.instruction) for prompt in prompts) / len(prompts) + QUESTION
     answers = sum(answer_tokens(formed(decision, config).form) for decision in questions) / len(questions)
     return _with_turns(found, config, calls / (rounds + 1), lines, told / CHARACTERS_PER_TOKEN, answers)
+
+
+def _remembered(
+    renderer: PromptRenderer, questions: Sequence[Decision], config: AgentConfig, memory: Memory
+) -> tuple[float, float]:
+    """Characters of a remembered round, and of what stands above all of them, in the longest history asked about."""
+    decision = max(questions, key=lambda question: len(question.view.history))
+    past = decision.view.history[:]
+    if len(past) < 2:
+        return 12 + 9 * decision.view.game.seats + 8, 0.0
+    reach = memory.most_lines(FAR)
+    none, one, most = (
+        len(renderer.prompt(decision, shown, None, config.facts).whole)
+        for shown in (
+            Shown(span=0),
+            *(Shown(past[:count], None if reach == FAR else reach) for count in (1, len(past))),
+        )
+    )
+    line = max(0.0, (most - one) / (len(past) - 1))
+    return line, max(0.0, one - none - line)
 
 
 def _with_turns(

@@ -9,9 +9,11 @@ from ostrom.engine.folder import Folder
 from ostrom.engine.plan import Seated, Unit
 from ostrom.framing import PromptRenderer
 from ostrom.memory import Shown
+from ostrom.models.batches import may_batch
 from ostrom.studies.forecast import CHARACTERS_PER_TOKEN, Forecast, PerCall, add_up, reply_of
 from ostrom.studies.judging import JudgePlan, Judging
 from ostrom.studies.run import check_same
+from ostrom.studies.waves import AT_ONCE, HOURS, MOST_HOURS, Waves
 
 
 def forecast_judging(
@@ -32,7 +34,11 @@ def forecast_judging(
         return PerCall(len(text) / CHARACTERS_PER_TOKEN, *reply_of(config, question.form))
 
     found = add_up(total, map(plan.unit, left), per_call, prices)
-    found.batch_usd = found.likely_batch_usd = None  # judges are asked directly
+    if all(may_batch(model) for model in plan.models):
+        count = -(-len(left) // AT_ONCE)
+        found.waves = Waves(count, count * HOURS, count * MOST_HOURS)
+    else:
+        found.batch_usd = found.likely_batch_usd = None
     return found
 
 

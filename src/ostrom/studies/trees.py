@@ -29,8 +29,8 @@ from ostrom.mechanisms.base import Mechanism, choice_of
 from ostrom.mechanisms.protocol import Decision, History, Round, View
 from ostrom.mechanisms.walk import Walk
 from ostrom.memory import memories
-from ostrom.models.base import Model, Usage
-from ostrom.models.prices import price_of
+from ostrom.models.base import Model
+from ostrom.models.prices import price_of_calls
 from ostrom.studies.forecast import CHARACTERS_PER_TOKEN, Forecast, reply_of
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import formed, prompts_of, refuse_other_prompts
@@ -301,8 +301,7 @@ def forecast_tree(plan: TreePlan, prices: Mapping[str, Any] | None = None) -> Fo
         if most is None:
             unbounded[model] = None
         costs = [
-            price_of(model, Usage(round(tokens_in), round(made * out)), prices)
-            for out in (most or likely, likely)
+            price_of_calls(model, made, tokens_in / made, out, prices) for out in (most or likely, likely)
         ]
         if costs[0] is None or costs[1] is None:
             unpriced[model] = None

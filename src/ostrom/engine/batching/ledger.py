@@ -116,5 +116,5 @@ def refuse_batches(journal: Journal) -> None:
     if open_ones:
         raise RunError(
             f"{journal.path}: {len(open_ones)} batches are under way (first {open_ones[0].id or 'not named yet'}): "
-            "go on with --batch, or give them up with `ostrom batches RUN --forget`"
+            f"go on with --batch, or give them up with `ostrom batches {journal.path.parent} --forget`"
         )

@@ -325,7 +325,7 @@ class BatchScheduler:
         except Lost as error:
             logger.warning("%s, batch %s is lost: %s", batch.model, batch.id, error)
             if not batch.found:
-                raise lost(batch, error) from None
+                raise lost(batch, error, self.ledger.journal.path.parent) from None
             self.ledger.tell(batch, "refuted", id=batch.id)
             await self._advance(opened)
             return

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TypeVar
 
 from ostrom.engine.batching.ledger import JournaledBatch, Ledger
@@ -260,11 +261,11 @@ def unanswered(batch: JournaledBatch) -> ServerFailed:
     return ServerFailed(f"batch {batch.id} ended ({batch.how}) without a reply to this request{why}")
 
 
-def lost(batch: JournaledBatch, error: Lost) -> RunError:
+def lost(batch: JournaledBatch, error: Lost, run: Path) -> RunError:
     """What is said about a batch that its service does not know: asking again could be paying again."""
     return RunError(
         f"batch {batch.id} of {batch.model} is not to be had ({error}): use the key of the account that made it, or "
-        "give it up, and pay for its requests again, with `ostrom batches RUN --forget`"
+        f"give it up, and pay for its requests again, with `ostrom batches {run} --forget`"
     )
 
 

@@ -21,7 +21,7 @@ from ostrom.engine.plan import Tally
 from ostrom.errors import UsageError
 from ostrom.framing import Library
 from ostrom.models.base import Model
-from ostrom.models.batches import BatchEndpoint, HasBatches
+from ostrom.models.batches import BatchEndpoint, HasBatches, may_batch
 
 MATCHES = 20_000
 """Matches that are in play at once: each holds its prompts in memory until its wave is answered."""
@@ -29,7 +29,7 @@ MATCHES = 20_000
 
 def batch_endpoint(model: Model) -> BatchEndpoint:
     """The batch endpoint of a model; refused where its provider has none."""
-    if not isinstance(model, HasBatches):
+    if not isinstance(model, HasBatches) or not may_batch(model.name):
         raise UsageError(
             f"--batch: {model.name} has no batch endpoint (OpenAI's, Anthropic's or a compatible one)"
         )

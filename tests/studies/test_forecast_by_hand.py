@@ -1,0 +1,88 @@
+"""What a dry run says, worked out a second time: from the prompts that a server really receives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostrom.studies.forecast import forecast
+from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import play
+from ostrom.testing.server import LoopbackServer
+
+LONGEST = 100
+REPEATED = {"name": "repetition", "rounds": 10}
+STUDIES: dict[str, dict[str, Any]] = {
+    "one shot": {},
+    "long matches": {"mechanism": {"name": "repetition", "rounds": 20}},
+    "an amount each round": {"game": "public_goods_amounts", "mechanism": REPEATED, "types": {"model": {}}},
+    "offers in turn": {"game": "ultimatum", "types": {"model": {}}},
+    "dialogue": {"mechanism": REPEATED, "conversation": "dialogue"},
+}
+
+
+def study_of(model: str, changes: dict[str, Any]) -> StudyPlan:
+    more = dict(changes)
+    talk = {"conversation": more.pop("conversation")} if "conversation" in more else {}
+    data: dict[str, Any] = {
+        "name": "counted",
+        "game": "prisoners_dilemma",
+        "agent": {"style": "direct", "memory": "window:4", "params": {"max_tokens": LONGEST}, **talk},
+        "types": {"model": {}, "other": "random"},
+        "seating": "ordered",
+        "seeds": 2,
+    } | more
+    data["types"] = {**data["types"], "model": {"model": model}}
+    return StudyPlan(load_study(data))
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_calls_tokens_and_prices_are_those_of_the_requests(name: str, tmp_path: Path) -> None:
+    with LoopbackServer() as server:
+        plan = study_of(server.model, STUDIES[name])
+        told = forecast(plan, {server.model: {"input": 100, "output": 200, "batch": 0.25}})
+        assert play(plan.study, runs=tmp_path).complete
+        bodies = [json.loads(request.body) for request in server.requests]
+    calls = len(bodies)
+    tokens = sum(len(message["content"]) for body in bodies for message in body["messages"]) / 3.5
+    assert told.calls == told.likely_calls == calls
+    assert told.likely_tokens_in == pytest.approx(tokens, rel=0.1)
+    assert told.tokens_in >= 0.97 * tokens
+    assert told.tokens_out == calls * LONGEST
+    by_hand = (told.tokens_in * 100 + calls * LONGEST * 200) / 1e6
+    likely = (told.likely_tokens_in * 100 + told.likely_tokens_out * 200) / 1e6
+    assert told.usd == pytest.approx(by_hand, rel=1e-3) and told.likely_usd == pytest.approx(likely, rel=1e-3)
+    assert told.batch_usd == pytest.approx(by_hand / 4, rel=1e-3)
+    assert told.likely_batch_usd == pytest.approx(likely / 4, rel=1e-3)
+
+
+def test_many_short_prompts_do_not_cost_what_a_long_one_does() -> None:
+    """Some services take more for prompts beyond 200,000 tokens: that is a matter of each call."""
+    pytest.importorskip("genai_prices")
+    from ostrom.models.base import Usage
+    from ostrom.models.prices import price_of, price_of_calls
+
+    model = "google/gemini-2.5-pro"
+    one = price_of(model, Usage(3000, 100))
+    assert one is not None and price_of_calls(model, 100, 3000, 100) == pytest.approx(100 * one)
+    assert price_of_calls(model, 2, 3000.5, 0.5) == pytest.approx(_both(model), rel=1e-3)
+    plan = study_of(model, {"mechanism": {"name": "repetition", "rounds": 100}, "seeds": 50})
+    told = forecast(plan)
+    tokens_out = told.tokens_out
+    assert tokens_out is not None and told.tokens_in > 200_000
+    per_token = [price_of(model, usage) for usage in (Usage(1000, 0), Usage(0, 1000))]
+    assert per_token[0] is not None and per_token[1] is not None
+    by_hand = (told.tokens_in * per_token[0] + tokens_out * per_token[1]) / 1000
+    assert told.usd == pytest.approx(by_hand, rel=1e-3)
+
+
+def _both(model: str) -> float:
+    from ostrom.models.base import Usage
+    from ostrom.models.prices import price_of
+
+    prices = [price_of(model, Usage(into, out)) for into, out in ((3000, 0), (3001, 1))]
+    return sum(price for price in prices if price is not None)
