@@ -10,8 +10,9 @@ import pytest
 from jinja2 import Environment, meta, nodes
 
 from ostrom.answers import Answer, Choice, Invalid, read
-from ostrom.errors import StudyError
+from ostrom.errors import OstromError
 from ostrom.framing.library import OWN, WORDLESS, Library
+from ostrom.mechanisms import mechanisms
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
@@ -21,6 +22,10 @@ from ostrom.studies.run import play
 
 LANGUAGES = ("ar", "de", "es", "zh")
 REASONS = "answers/reasons.txt"
+EVOLUTION = {
+    "name": "evolution", "genomes": ["Sei nett."], "under": {"name": "repetition", "rounds": 2},
+    "generations": 2, "meetings": 1,
+}  # fmt: skip
 
 
 def files_of(language: str) -> set[str]:
@@ -119,37 +124,72 @@ def test_no_english_is_mixed_in(language: str, tmp_path: Path) -> None:
             assert set(re.findall(r"[A-Za-z]+", said)) <= {"A", "R", "P"}, said
 
 
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        (
-            {"mechanism": "contracting"},
-            "mechanism contracting is not translated into de (translated: cheap_talk, none",
-        ),
-        (
-            {"framing": {"hint": "may_err"}},
-            "prompt file may_err is not translated into de (translated: none)",
-        ),
-        (
-            {"framing": {"story": "cooking"}},
-            "prompt file cooking is not translated into de (translated: neutral)",
-        ),
-        ({"framing": {"payoffs": "formula"}}, "is not translated into de (translated: rows, sentences)"),
-        ({"framing": {"language": "fr"}}, "there are no prompts in fr, only in en, ar, de, es, zh"),
-        ({"framing": {"language": "../x"}}, "agent.framing.language"),
-    ],
-)
-def test_what_is_not_translated_is_refused_in_one_line(change: dict[str, Any], why: str) -> None:
-    agent = {"model": "scripted/none", "framing": {"language": "de", **change.get("framing", {})}}
+UNTRANSLATED: list[tuple[dict[str, Any], str]] = [
+    *(
+        ({"mechanism": name}, f"mechanism {name} is not translated into de (translated: cheap_talk, none, repet")
+        for name in sorted(mechanisms.names())
+        if name not in ("none", "repetition", "cheap_talk", "evolution")
+    ),
+    ({"mechanism": EVOLUTION}, "question paraphrase is not translated into de"),
+    ({"mechanism": {"name": "repetition", "rounds": 2, "talk": {}}}, "talk is not translated into de"),
+    ({"mechanism": {"name": "none", "talk": {}}}, "talk is not translated into de"),
+    ({"mechanism": {"name": "cheap_talk", "talk": "before"}}, "talk is not translated into de"),
+    ({"mechanism": {"name": "repetition", "rounds": 2, "state": ["during"]}}, "memory_one is not translated into de"),
+    ({"game": "ultimatum"}, "the prompts in de have no file games/ultimatum.txt"),
+    ({"game": "common_pool", "mechanism": {"name": "repetition", "rounds": 2}}, "in de have no file games/common_pool"),
+    ({"agent": {"persona": "neutral"}}, "unknown persona (or write it out in words) 'neutral'"),
+    ({"agent": {"system": "role_is_context"}}, "unknown system (or write it out in words) 'role_is_context'"),
+    *(({"framing": {"story": name}}, f"prompt file {name} is not translated into de (translated: neutral)")
+      for name in ("cooking", "long", "pair", "project", "scenario")),
+    *(({"framing": {"payoffs": name}}, f"{name} is not translated into de (translated: rows, sentences)")
+      for name in ("best_responses", "formula", "matrices", "own_sentences", "profiles", "prose", "words")),
+    *(({"framing": {"goal": name}}, f"prompt file {name} is not translated into de (translated: total)")
+      for name in ("best_response", "nash", "role")),
+    *(({"framing": {"hint": name}}, f"prompt file {name} is not translated into de (translated: none)")
+      for name in ("cooperation_holds", "equilibrium", "may_err", "will_defect_once")),
+    ({"framing": {"history": "words"}, "mechanism": {"name": "repetition", "rounds": 2}},
+     "words is not translated into de (translated: actions, compact, missed, sentences)"),
+    ({"framing": {"wording": "plain"}, "mechanism": {"name": "repetition", "rounds": 2}},
+     "mechanism repetition.plain is not translated into de"),
+    ({"framing": {"names": "titles"}}, "the words that games carry are not translated into de"),
+    ({"framing": {"meanings": True}}, "the words that games carry are not translated into de"),
+    ({"framing": {"language": "fr"}}, "there are no prompts in fr, only in en, ar, de, es, zh"),
+    ({"framing": {"language": "../x"}}, "agent.framing.language"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(UNTRANSLATED)))
+def test_what_is_not_translated_is_refused_in_one_line(number: int) -> None:
+    change, why = UNTRANSLATED[number]
+    framing = {"language": "de", **change.get("framing", {})}
     study = {
         "name": "x",
-        "game": "prisoners_dilemma",
+        "game": change.get("game", "prisoners_dilemma"),
         "mechanism": change.get("mechanism", "none"),
-        "agent": agent,
+        "agent": {"model": "scripted/none", "framing": framing, **change.get("agent", {})},
     }
-    with pytest.raises(StudyError) as error:
+    with pytest.raises(OstromError) as error:
         try_prompts(StudyPlan(load_study(study)))
     assert why in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "kind", ["stories", "payoffs", "goals", "hints", "history", "personas", "mechanisms"]
+)
+def test_every_untranslated_file_is_among_the_refusals(kind: str) -> None:
+    names = {path.stem for path in (OWN / kind).glob("[!_]*.txt") if "." not in path.stem}
+    translated = {path.stem for path in (OWN / "languages/de" / kind).glob("*.txt")}
+    shared = {Path(file).stem for file in WORDLESS if file.startswith(f"{kind}/")}
+    told = str(UNTRANSLATED)
+    alone = {"authoring", "judging", "scoring"}  # rules of tasks that are no part of a match
+    assert all(f"'{name}'" in told for name in names - translated - shared - alone)
+
+
+def test_no_invisible_marks_of_direction_are_put_into_prompts() -> None:
+    """A model reads characters in logical order, and labels must come back as they were sent."""
+    marks = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
+    for path in (OWN / "languages").rglob("*.txt"):
+        assert not marks.search(path.read_text(encoding="utf-8")), path
 
 
 def test_a_folder_of_prompts_in_english_does_not_reach_another_language(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +29,10 @@ class Chat:
         self, agent: LanguageAgent, decision: Decision, context: DecisionContext, shown: Shown
     ) -> None:
         self.agent, self._earlier = agent, context.earlier_turns()
-        self._messages = _numbered(decision.view)
         turns, told = self._turns(decision.view, shown)
         heard = {place for turn in turns for place in turn.heard}
-        self._new = [place for place in self._messages if place not in heard]
-        self.decision = _saying(decision, [self._messages[place] for place in self._new])
+        new = {place: said for place, said in _numbered(decision.view).items() if place not in heard}
+        self._new, self.decision = list(new), _saying(decision, new)
         order = context.draw("order") if agent.config.framing.order == "shuffled" else None
         words = DialogueRenderer(agent.renderer, self.decision, shown, order, agent.config.facts)
         self.prompt, self._stays = words.prompt, words.stays
@@ -129,21 +128,24 @@ def _kept(turn: Turn, rounds: list[Round], *, whole: bool) -> _Kept:
 
 def _numbered(view: View) -> dict[tuple[int, int], Any]:
     """The messages that a view quotes, by their round and their place in it."""
-    found: dict[tuple[int, int], Any] = {}
+    sent = {(view.round, seat): text for seat, text in enumerate(view.facts.get("messages", ()))}
     places: Counter[int] = Counter()
     for message in view.facts.get("talk", {}).get("messages", ()):
-        found[message["round"], places[message["round"]]] = message
+        sent[message["round"], len(view.game.actions) + places[message["round"]]] = message
         places[message["round"]] += 1
-    return found
+    return sent
 
 
-def _saying(decision: Decision, messages: list[Any]) -> Decision:
+def _saying(decision: Decision, new: Mapping[tuple[int, int], Any]) -> Decision:
     """The decision with these messages as all that was said."""
     view = decision.view
-    if "talk" not in view.facts:
-        return decision
-    talk = {**view.facts["talk"], "messages": messages}
-    return replace(decision, view=replace(view, facts={**view.facts, "talk": talk}))
+    facts = {**view.facts}
+    if "messages" in facts:
+        facts["messages"] = [text for (_, place), text in new.items() if place < len(view.game.actions)]
+    if "talk" in facts:
+        said = [message for (_, place), message in new.items() if place >= len(view.game.actions)]
+        facts["talk"] = {**facts["talk"], "messages": said}
+    return replace(decision, view=replace(view, facts=facts))
 
 
 def _bout(view: View) -> int:

@@ -30,7 +30,7 @@ ENGLISH = "en"
 REASONS = "answers/reasons.txt"
 WORDLESS = frozenset(
     "prompt.txt system.txt setup.txt turn.txt _opening.txt _aims.txt dialogue/turn.txt layouts/payoffs_first.txt"
-    " layouts/horizon_first.txt personas/role.txt".split()
+    " layouts/horizon_first.txt personas/role.txt talk/sent.txt".split()
 )
 """Files without a word of their own: all languages share them."""
 LIVE = ("round", "span", "gaps", "note")
@@ -166,10 +166,14 @@ class Library:
         if self.language == ENGLISH:
             return StudyError("there is no such prompt file", file=path)
         kind, _, name = path.rpartition("/")
-        what = {"mechanisms": "mechanism", "turns": "question", "answers": "answer"}.get(kind, "prompt file")
+        what = {"mechanisms": "mechanism", "turns": "question", "answers": "answer", "games": "game"}.get(
+            kind
+        )
+        known = [other for other in self.names(kind) if not other.startswith("_")]
+        listed = "" if kind == "talk" else f" (translated: {', '.join(known) or 'none'})"
+        told = "talk" if kind == "talk" else f"{what or 'prompt file'} {name.removesuffix('.txt')}"
         return StudyError(
-            f"{what} {name.removesuffix('.txt')} is not translated into {self.language} "
-            f"(translated: {', '.join(self.names(kind)) or 'none'})",
+            f"{told} is not translated into {self.language}{listed}",
             file=path, key="agent.framing.language", found=self.language,
         )  # fmt: skip
 
@@ -296,12 +300,28 @@ class Library:
     def _writes_down(self, path: str, names: frozenset[str]) -> bool:
         known = self._plain.get((path, names))
         if known is None:
-            known = self._plain[path, names] = only_writes_down(self._tree(path), names)
+            trees = self._trees(path)
+            known = trees is not None and all(only_writes_down(tree, names) for tree in trees)
+            self._plain[path, names] = known
         return known
 
     def _tree(self, path: str) -> nodes.Template:
         self.template(path)  # says in one line if there is none
         return self._loader.trees[path]
+
+    def _trees(self, path: str) -> list[nodes.Template] | None:
+        """A template and all that it takes in; None where it computes their names."""
+        found: dict[str, nodes.Template] = {}
+        todo = [path]
+        while todo:
+            file = todo.pop()
+            if file not in found:
+                found[file] = self._tree(file)
+                more = taken_in(found[file])
+                if more is None:
+                    return None
+                todo += more
+        return list(found.values())
 
     def steady(self, path: str) -> bool:
         """Whether a template asks for nothing that changes from round to round."""
@@ -311,19 +331,9 @@ class Library:
     def asked(self, path: str) -> frozenset[str] | None:
         """The names that a template and all that it takes in ask for; None where that cannot be known."""
         if path not in self._asked:
-            found: set[str] | None = set()
-            todo, seen = [path], set[str]()
-            while todo and found is not None:
-                file = todo.pop()
-                if file in seen:
-                    continue
-                seen.add(file)
-                tree = self._tree(file)
-                found |= set(asks_for(tree))
-                more = taken_in(tree)
-                found = None if more is None else found
-                todo += more or ()
-            self._asked[path] = None if found is None else frozenset(found)
+            trees = self._trees(path)
+            found = None if trees is None else frozenset(name for tree in trees for name in asks_for(tree))
+            self._asked[path] = found
         return self._asked[path]
 
     def kept(self, key: tuple[Any, ...], owner: object, make: Callable[[], str]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ostrom.answers import Form, Number
 from ostrom.framing.config import Framing
-from ostrom.framing.library import Library
+from ostrom.framing.library import ENGLISH, Library
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Decision
@@ -99,5 +99,6 @@ def lacks_meaning(framing: Framing, style: str, library: Library, game: Function
         return f"style {style} needs a list of named actions, which the game does not have"
     for file in (game_file(game), past_file(game), *(f"games/{game.name}_{s}.txt" for s in game.stages)):
         if not library.has(file):
-            return f"the prompts have no file {file}, which tells the game to a model"
+            spoken = f" in {library.language}" if library.language != ENGLISH else ""
+            return f"the prompts{spoken} have no file {file}, which tells the game to a model"
     return None

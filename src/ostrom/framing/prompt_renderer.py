@@ -26,7 +26,7 @@ from ostrom.framing.own_words import (
     stage_file,
 )
 from ostrom.framing.prompt import CachedPrompt, Prompt, options_of, shifted
-from ostrom.framing.rules import PAGE, TALK_MESSAGES, question_file, record_file, rules_files
+from ostrom.framing.rules import PAGE, SENT, TALK_MESSAGES, question_file, record_file, rules_files
 from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.formula import formula_of
 from ostrom.games.function import FunctionGame
@@ -359,9 +359,11 @@ class PromptRenderer:
 
     def question(self, decision: Decision, values: Mapping[str, Any]) -> str:
         """The question in words, after what was said to the player where there is talk."""
-        asked = self.library.fill(self._question_file(decision), values)
-        talks = "talk" in decision.view.facts
-        return self.library.fill(TALK_MESSAGES, {**values, "question": asked}) if talks else asked
+        file, facts = self._question_file(decision), decision.view.facts
+        asked = self.library.fill(file, values)
+        if "messages" in facts and file == f"turns/{decision.kind}.txt":
+            asked = self.library.fill(SENT, {**values, "question": asked})
+        return self.library.fill(TALK_MESSAGES, {**values, "question": asked}) if "talk" in facts else asked
 
     def _question_file(self, decision: Decision) -> str:
         view, wording = decision.view, self.framing.wording

@@ -11,6 +11,8 @@ from ostrom.mechanisms.protocol import View
 
 FILLER = "mechanisms/_filler.txt"
 TALK_RULES, TALK_MESSAGES = "talk/rules.txt", "talk/messages.txt"
+SENT = "talk/sent.txt"
+"""The messages of cheap talk before a question that does not quote them itself."""
 PAGE = "page"
 """The wording of a record for people, who fill in the fields of a page instead of writing JSON."""
 _TOKEN = re.compile(r"\w+|[^\w\s]")

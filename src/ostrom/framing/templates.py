@@ -108,7 +108,7 @@ def only_writes_down(tree: nodes.Template, names: frozenset[str]) -> bool:
     )
     asked = sum(_is_one_of(names, t.node) and t.name == "none" for t in tree.find_all(nodes.Test))
     asked += sum(_is_one_of(names, case.test) for case in tree.find_all(nodes.If))
-    return used == printed + asked and not includes(tree)
+    return used == printed + asked
 
 
 def _is_one_of(names: frozenset[str], node: nodes.Node) -> bool:
