@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ostrom.studies.run import open_run
+from ostrom.studies.run import Run, open_run
 from ostrom.testing.server import LoopbackServer
 from ostrom.testing.tables import tables
 
@@ -36,7 +36,7 @@ mechanism: {{name: repetition, rounds: 12}}
 agent: {{style: direct, memory: "window:3", framing: {{order: shuffled, counterbalance: true}}}}
 types:
   model: {{model: "{model}"}}
-  tft: {{strategy: tit_for_tat}}
+  talker: {{model: "{model}", conversation: dialogue}}
   chance: {{strategy: "random:0.5"}}
 seating: ordered
 seeds: 2
@@ -45,6 +45,14 @@ seeds: 2
 
 def start(study: Path, runs: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", PLAY, str(study), str(runs)], stderr=subprocess.DEVNULL)
+
+
+def prompts(run: Run) -> dict[tuple[object, ...], object]:
+    """The messages of every call, by its place."""
+    return {
+        (row["match"], row["step"], row["player"], row["part"]): run.journal.prompt(row["id"])
+        for row in run.rows.calls()
+    }
 
 
 def test_twenty_kills_leave_the_same_tables_and_no_question_is_asked_twice(tmp_path: Path) -> None:
@@ -78,6 +86,9 @@ def test_twenty_kills_leave_the_same_tables_and_no_question_is_asked_twice(tmp_p
             acknowledged = Counter(
                 (row["match"], row["step"], row["player"], row["part"]) for row in run.rows.calls()
             )
+            sent = prompts(run)
+        with open_run(tmp_path / "calm" / "run") as run:
+            assert sent == prompts(run), "a dialogue that goes on sends the same messages"
         assert len(acknowledged) == calls_when_calm
         assert set(acknowledged.values()) == {1}, "a reply that was acknowledged was asked for again"
 

@@ -191,14 +191,18 @@ def _usage(usage: object) -> Usage:
     if type(usage) is not dict:
         return Usage()
     get = usage.get
-    prompt, completion = get("prompt_tokens_details"), get("completion_tokens_details")
-    cached = prompt.get("cached_tokens") if type(prompt) is dict else get("prompt_cache_hit_tokens")
-    thought = completion.get("reasoning_tokens") if type(completion) is dict else None
+    prompt, completion = (
+        found if type(found := get(name)) is dict else {}
+        for name in ("prompt_tokens_details", "completion_tokens_details")
+    )
+    # DeepSeek has a field of its own.
+    cached = prompt.get("cached_tokens", get("prompt_cache_hit_tokens"))
     return Usage(
         token_count(get("prompt_tokens")),
         token_count(get("completion_tokens")),
-        None if cached is None else token_count(cached),
-        None if thought is None else token_count(thought),
+        token_count(cached),
+        token_count(completion.get("reasoning_tokens")),
+        token_count(prompt.get("cache_write_tokens")),
     )
 
 
