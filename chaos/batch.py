@@ -47,7 +47,8 @@ def killed(wire: str, kills: int, seeds: int, rounds: int = 12, share: float = S
         )
         chance, done = random.Random(7), 0
         while done < kills:
-            process = start(context, study, folder / "batched", batch=True, environment=environment)
+            jumps = done % 3 == 1  # some sessions have a clock that jumps by days
+            process = start(context, study, folder / "batched", jumps, batch=True, environment=environment)
             quota = service.count + chance.randrange(14)
             deadline = time.monotonic() + 60
             while service.count < quota and process.is_alive() and time.monotonic() < deadline:

@@ -26,6 +26,8 @@ BATCH_TIMEOUT = 60.0
 """Seconds that a small exchange may take at most: one that hangs is better tried again."""
 BYTES_A_SECOND, RESULTS_A_SECOND = 100_000, 100
 """More time is given for large exchanges: for each byte sent, and for each result read."""
+SPARE_LINES = 1000
+"""More lines of results than twice the requests, and so many, are not read."""
 PAGES, PER_PAGE = 100, 100
 """Bounds of a listing."""
 
@@ -228,6 +230,8 @@ class BatchWire:
                 continue
             if isinstance(document, dict) and isinstance(document.get("custom_id"), str):
                 found.append(document)
+                if requests is not None and len(found) > 2 * requests + SPARE_LINES:
+                    raise MalformedReply(f"{self.who} sent more lines of results than requests it was sent")
         return found
 
     async def close(self) -> None:

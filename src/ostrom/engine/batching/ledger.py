@@ -13,6 +13,7 @@ from typing import Any
 
 from ostrom.engine.journal import Journal
 from ostrom.errors import RunError
+from ostrom.models.batches import is_identifier
 
 KEY = 16
 """Bytes of the key of a call."""
@@ -58,7 +59,7 @@ class JournaledBatch:
         if event == "uploaded":
             self.file, self.since, self.how = told.get("file"), told.get("since"), "uploaded"
         elif event == "created":
-            self.id, self.how, self.found = told["id"], "in_progress", bool(told.get("found"))
+            self.id, self.how, self.found = _named(told["id"]), "in_progress", bool(told.get("found"))
         elif event == "refuted":
             self.refuted.add(told["id"])
             self.id, self.how = None, "uploaded"
@@ -66,6 +67,13 @@ class JournaledBatch:
             self.how, self.ended, self.why = told["how"], told.get("at"), told.get("why")
         elif event in ("void", "settled"):
             setattr(self, event, True)
+
+
+def _named(name: object) -> str:
+    """The identifier of a batch: it becomes part of an address, and a journal may come from a stranger."""
+    if not isinstance(name, str) or not is_identifier(name):
+        raise ValueError(name)
+    return name
 
 
 class Ledger:
@@ -99,14 +107,17 @@ class Ledger:
 
 
 def read_batches(journal: Journal) -> dict[int, JournaledBatch]:
-    """All batches of a run, by number; the keys of settled ones are left out."""
+    """All batches of a run, by number."""
     found: dict[int, JournaledBatch] = {}
     for number, at, event, told, keys in journal.batches():
-        if event == "planned":
-            each = [keys[start : start + KEY] for start in range(0, len(keys), KEY)]
-            found[number] = JournaledBatch(number, told["model"], told["marker"], each, at)
-        elif number in found:
-            found[number].take(event, {**told, "at": at})
+        try:
+            if event == "planned":
+                each = [keys[start : start + KEY] for start in range(0, len(keys), KEY)]
+                found[number] = JournaledBatch(number, str(told["model"]), str(told["marker"]), each, at)
+            elif number in found:
+                found[number].take(event, {**told, "at": at})
+        except (KeyError, TypeError, ValueError):
+            raise RunError(f"{journal.path}: batch {number}: its entry {event!r} cannot be read") from None
     return found
 
 

@@ -50,10 +50,19 @@ class BudgetReservations:
                 return False
             if tally.usd >= budget.usd or (not first and tally.usd + self._usd + usd > budget.usd):
                 return False
-        self._reserved[call.key] = (tokens, usd or 0.0)
-        self._tokens += tokens
-        self._usd += usd or 0.0
+        self._hold(call, tokens, usd or 0.0)
         return True
+
+    def hold(self, call: WaveCall) -> None:
+        """Reserve a call that an earlier session has sent: covered or not, it will be paid for."""
+        if self.budget != Budget() and call.key not in self._reserved:
+            tokens, usd = self._expected(call)
+            self._hold(call, tokens, usd or 0.0)
+
+    def _hold(self, call: WaveCall, tokens: float, usd: float) -> None:
+        self._reserved[call.key] = (tokens, usd)
+        self._tokens += tokens
+        self._usd += usd
 
     def free(self, call: WaveCall) -> None:
         """A call has come back: what it took is counted elsewhere."""

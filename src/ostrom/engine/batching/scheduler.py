@@ -141,6 +141,7 @@ class BatchScheduler:
             self._queue[call.model].append(call)
         else:
             opened.calls[call.key] = call
+            self.reservations.hold(call)
             if opened.lines is not None:
                 self._hand_out(opened, call.key)
             else:

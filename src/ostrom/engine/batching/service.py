@@ -7,6 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -204,7 +205,7 @@ class BatchService:
         late = _time() + self.polling.patience
         while True:
             last = _time() >= late and readings >= self.polling.readings - 1
-            for line in await self._lines(ended):
+            for line in await self._lines(replace(ended, total=len(keys))):
                 key = keys.get(line.id)
                 if key is None:
                     strange += 1
@@ -222,6 +223,8 @@ class BatchService:
             )
         if strange and not found:
             raise Lost("its results belong to other requests")
+        if ended.ran and not found:
+            raise Lost("its results cannot be read")
         return found
 
     async def _lines(self, ended: BatchStatus) -> list[ResultLine]:

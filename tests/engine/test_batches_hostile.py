@@ -1,0 +1,146 @@
+"""Batches of a stranger: results that are too large, foreign or none, journals that were edited, lines refused."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chaos.outside import rules
+from chaos.outside.faults import Plan
+from chaos.outside.openai import OpenAI
+from chaos.outside.server import Service
+from chaos.outside.wire import Answer
+from tests.engine.test_batches_outside import (
+    Small,
+    billed_once,
+    options,
+    service,
+    stop_when,
+    study_of,
+    wire,
+)
+
+from ostrom.engine.batching.ledger import read_batches
+from ostrom.engine.runner import Options
+from ostrom.errors import RunError
+from ostrom.studies.run import open_run, play
+from ostrom.studies.schema import BudgetRule
+
+__all__ = ["service", "wire"]
+
+
+def line(name: str) -> bytes:
+    body = {"choices": [{"message": {"content": "[A0]"}, "finish_reason": "stop"}]}
+    response = {"status_code": 200, "request_id": "r", "body": body}
+    return json.dumps({"custom_id": name, "response": response, "error": None}).encode() + b"\n"
+
+
+HOSTILE: dict[str, tuple[Callable[[], Answer], str]] = {
+    "a page": (lambda: Answer(200, b"<html>hello</html>", "text/html"), "its results cannot be read"),
+    "strangers": (
+        lambda: Answer(200, line("x") + line("y"), "application/octet-stream"),
+        "its results belong to other requests",
+    ),
+    "nothing": (lambda: Answer(200, b""), "its results cannot be read"),
+    "a bomb": (
+        lambda: Answer(200, gzip.compress(bytes(9 << 20)), headers={"Content-Encoding": "gzip"}),
+        r"more than (the )?1,048,576 bytes",
+    ),
+    "too many lines": (lambda: Answer(200, line("x") * 2000), "more lines of results than requests"),
+    "one endless line": (lambda: Answer(200, b"x" * (9 << 20)), r"more than (the )?1,048,576 bytes"),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_results_that_are_none_are_neither_believed_nor_paid_for_again(
+    kind: str, service: Service, small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, said = HOSTILE[kind]
+    answer = made()
+    monkeypatch.setattr("ostrom.models.batches.largest_results", lambda _: 1 << 20)
+    monkeypatch.setattr(OpenAI, "_content", lambda *_: answer)
+    study = study_of(small, "openai", rounds=1, seeds=1)
+    how = options(tries=2)
+    try:
+        result = play(study, runs=runs, options=how)
+    except RunError as error:
+        told = str(error)
+    else:
+        assert not result.complete
+        told = str(result.tally.trouble)
+    assert re.search(said, told), told
+    monkeypatch.undo()
+    for name, value in service.environment().items():
+        monkeypatch.setenv(name, value)
+    assert len(service.store.batches) == 1
+    assert play(study, runs=runs, options=options()).complete
+    assert billed_once(service, runs / "small")
+
+
+class Edited:
+    """A journal whose entries about a batch were written by somebody else."""
+
+    path = Path("journal.db")
+
+    def __init__(self, told: Any) -> None:
+        self.told = told
+
+    def batches(self) -> Iterator[tuple[int, float, str, Any, bytes]]:
+        yield 1, 0.0, "planned", {"model": "m", "marker": "0"}, b""
+        yield 1, 0.0, "created", self.told, b""
+
+
+@pytest.mark.parametrize("told", [{"id": "../../models"}, {}, {"id": 7}, {"id": "a?b"}], ids=str)
+def test_an_edited_journal_is_refused_in_one_line(told: Any) -> None:
+    with pytest.raises(RunError, match="batch 1: its entry 'created' cannot be read"):
+        read_batches(Edited(told))  # type: ignore[arg-type]
+
+
+def test_what_is_under_way_counts_against_the_budget_of_the_next_session(
+    service: Service, small: Small, runs: Path, wire: str
+) -> None:
+    """Half of the matches were in play when the session ended; the budget covers no more than theirs."""
+    study = study_of(small, wire, rounds=1, seeds=4)
+    calls = len(left_calls(service, study, runs))
+    study = study.model_copy(update={"budget": BudgetRule(calls=calls)})
+    result = play(study, runs=runs, options=options())
+    assert not result.complete and "does not cover another call" in str(result.why)
+    service.end_all()
+    assert service.store.billed.total() == calls == result.tally.calls
+
+
+def left_calls(service: Service, study: Any, runs: Path) -> list[Any]:
+    service.begin_faults(Plan(seconds=0.3))
+    some: Options = replace(options(), limit=6)
+    play(study, runs=runs, options=some, watch=stop_when(lambda: bool(service.store.batches)))
+    (batch,) = service.store.batches.values()
+    return batch.requests
+
+
+def test_lines_that_the_service_refuses_fail_and_the_others_are_played(
+    service: Service, small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true, refused = rules.input_file, list[str]()
+
+    def strict(content: bytes, endpoint: str) -> Any:
+        first = json.loads(content.split(b"\n")[0])["custom_id"].partition("-")[2]
+        names = [json.loads(text)["custom_id"].partition("-")[2] for text in content.split(b"\n") if text]
+        refused[:] = refused or [first]
+        if refused[0] in names:
+            wrong = {"code": "invalid_body", "message": "no such model", "param": None}
+            return [{**wrong, "line": names.index(refused[0]) + 1}]
+        return true(content, endpoint)
+
+    monkeypatch.setattr(rules, "input_file", strict)
+    result = play(study_of(small, "openai", rounds=1), runs=runs, options=options())
+    assert not result.complete and result.tally.failed == 1
+    assert billed_once(service, runs / "small")
+    with open_run(runs / "small") as run:
+        errors = [call["error"] for call in run.rows.calls() if call["error"]]
+    assert len(errors) == 1 and "invalid_body no such model" in errors[0]
