@@ -66,7 +66,7 @@ def test_figures_of_a_run_that_is_played_may_be_behind_and_say_so(tmp_path: Path
 def test_a_page_waits_for_its_figures_and_gets_them(folder: Path) -> None:
     with viewed(folder.parent) as server:
         path = "/run/talk/heat?measure=cooperation&rows=rounds&columns=agent"
-        page, end = server.page(path), time.monotonic() + 60
+        page, end = server.page(path), time.monotonic() + 120
         while "Computing" in page and time.monotonic() < end:
             assert f'hx-get="{path.replace("&", "&amp;")}"' in page
             page = server.page(path)

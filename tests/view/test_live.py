@@ -17,7 +17,7 @@ from ostrom.models.base import Reply, Request
 
 def news(server: Viewed, path: str = "/events") -> Generator[dict[str, str], None, None]:
     """What the stream says, until the connection is closed."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=120)
     connection.request("GET", path)
     reply = connection.getresponse()
     assert reply.status == 200 and reply.getheader("content-type", "").startswith("text/event-stream")
@@ -37,13 +37,13 @@ def test_a_row_follows_its_run_from_running_to_finished(tmp_path: Path) -> None:
 
     def waits(request: Request) -> Reply:
         begun.set()
-        assert go.wait(60)
+        assert go.wait(120)
         return said(request)
 
     talk(tmp_path, name="before")
     player = threading.Thread(target=talk, args=(tmp_path, waits))
     player.start()
-    assert begun.wait(30)
+    assert begun.wait(120)
     with viewed(tmp_path) as server:
         page = server.page("/")
         assert 'class="state running"' in page and 'class="state finished"' in page

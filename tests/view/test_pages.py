@@ -36,7 +36,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewed]:
         yield made
 
 
-def wait_for(what: Callable[[], bool], seconds: float = 30) -> None:
+def wait_for(what: Callable[[], bool], seconds: float = 120) -> None:
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end
@@ -118,6 +118,13 @@ def test_a_decision_is_copied_as_json_and_as_text(server: Viewed) -> None:
     assert (told["match"], told["player"], told["calls"][0]["reply"]) == (0, 1, "[A0]")
     text = server.page("/run/talk/match/0/decision.txt?step=0&player=1")
     assert "--- user" in text and "I trust them." in text and "=> act: cooperate" in text
+
+
+def test_a_match_is_read_as_one_text_and_a_call_says_its_settings(server: Viewed) -> None:
+    text = server.page("/run/talk/match/0/transcript.txt")
+    assert text.count("\n=> act: ") == 4 and "match 0, step 1, player 2 (anna)" in text
+    page = server.page("/run/talk/match/0?step=0&player=1")
+    assert "Settings of this call" in page and re.search(r"<dt>temperature</dt><dd>[\d.]+</dd>", page)
 
 
 def test_a_copy_of_a_decision_is_whole(server: Viewed, monkeypatch: pytest.MonkeyPatch) -> None:

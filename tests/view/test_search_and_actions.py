@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
@@ -20,6 +22,8 @@ from ostrom.studies.branch import branch
 from ostrom.studies.run import open_run
 from ostrom.web.view.index import index_path
 from ostrom.web.view.indexing import update
+from ostrom.web.view.jobs import Intent, Job
+from ostrom.web.view.render import draw
 
 HOSTILE = (
     "<script>alert(1)</script><img src=x onerror=alert(1)><svg onload=alert(1)>\x1b[31mred\x1b]52;c;aGk=\x07 "
@@ -27,7 +31,7 @@ HOSTILE = (
 )
 
 
-def until(done: Callable[[], bool], seconds: float = 30) -> None:
+def until(done: Callable[[], bool], seconds: float = 120) -> None:
     end = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < end, "it takes too long"
@@ -135,6 +139,20 @@ def test_a_branch_is_started_once_it_is_confirmed_and_makes_a_run(tmp_path: Path
     made = next(path for path in tmp_path.iterdir() if path.name.startswith("branch-plain-m0-r2"))
     with open_run(made) as run:
         assert len(run.plan) == 2 and set(run.journal.states().values()) == {"done"}
+
+
+def test_what_a_command_said_is_text() -> None:
+    running: Any = SimpleNamespace(poll=lambda: None)
+    output = BytesIO(HOSTILE.encode() + b"\xff" + b"y" * 10_000_000 + HOSTILE.encode())
+    job = Job(Intent((), "plain", "made", "branch"), running, output)
+    page = draw("_job", number="1", job=job, made=None, about={})
+    assert (
+        "&lt;script&gt;alert(1)" in page
+        and "<script" not in page
+        and "<img" not in page
+        and len(page) < 30_000
+    )
+    assert "\x1b" not in page and "\u202e" not in page
 
 
 def test_an_attribution_shows_its_strip(tmp_path: Path) -> None:

@@ -198,16 +198,35 @@ def copy(viewer: Viewer, request: Request) -> Response:
         chosen = chosen_of(match, request.query_params.get("step"), request.query_params.get("player"))
         if chosen is None:
             raise UsageError(f"match {number}: has no decision yet")
-    step, player = chosen
-    here = next(s for s in match["steps"] if s["step"] == step)
-    head = {
-        "run": name, "match": number, "step": step, "player": player,
-        "agent": match["players"][player - 1]["agent"], "answers": here["players"][player],
-    }  # fmt: skip
+    head = _about(name, match, *chosen)
     write = as_json if form == "json" else as_text
     kind = "application/json" if form == "json" else PLAIN
     parts = _reading(viewer, name, lambda connection: write(connection, head))
     return StreamingResponse(parts, media_type=kind)
+
+
+def _about(name: str, match: dict[str, Any], step: int, player: int) -> dict[str, Any]:
+    """What a copy says of a decision before its calls."""
+    here = next(s for s in match["steps"] if s["step"] == step)
+    return {
+        "run": name, "match": match["number"], "step": step, "player": player,
+        "agent": match["players"][player - 1]["agent"], "answers": here["players"][player],
+    }  # fmt: skip
+
+
+def transcript(viewer: Viewer, request: Request) -> Response:
+    """All decisions of a match as text, one after the other."""
+    name, number = str(request.path_params["run"]), _number(request)
+    with viewer.shelf.opened(name) as run:
+        match = match_of(run, number)
+
+    def parts(connection: sqlite3.Connection) -> Iterator[str]:
+        for step in match["steps"]:
+            for player in sorted(step["players"]):
+                yield from as_text(connection, _about(name, match, step["step"], player))
+                yield "\n"
+
+    return StreamingResponse(_reading(viewer, name, parts), media_type=PLAIN)
 
 
 def _number(request: Request) -> int:
@@ -220,5 +239,6 @@ def _number(request: Request) -> int:
 ROUTES: Routes = [
     ("/run/{run}/match/{number}", page, ["GET"]),
     ("/run/{run}/match/{number}/decision.{form}", copy, ["GET"]),
+    ("/run/{run}/match/{number}/transcript.txt", transcript, ["GET"]),
     ("/run/{run}/call/{number}/{name}", text, ["GET"]),
 ]

@@ -7,6 +7,7 @@ import zlib
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -80,6 +81,21 @@ class CallTry:
     messages: list[SentMessage]
     before: int = 0
     """How many messages are those of the try before, and not repeated."""
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What the call was made with, and where its reply came from, in words."""
+        params = orjson.loads(self.facts["params"] or "{}")
+        given = params.items() if isinstance(params, dict) else ()
+        begun = datetime.fromtimestamp(self.facts["at"] or 0, UTC).isoformat(" ", "seconds")
+        told = {
+            "model": self.facts["model"],
+            "version": self.facts["version"],
+            "source": self.facts["source"],
+        }
+        told |= {str(name): value for name, value in given} | {"begun": begun, "call": self.facts["id"]}
+        return {name: value if type(value) is str else orjson.dumps(value).decode() for name, value in told.items()
+                if value is not None}  # fmt: skip
 
 
 def called(connection: sqlite3.Connection, match: int) -> Iterator[tuple[int, int]]:
