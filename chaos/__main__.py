@@ -16,6 +16,7 @@ from chaos.finding import Finding
 
 PARTS = {
     "kills": "kill -9 at random moments of every study",
+    "rules": "kill -9 at 20 moments of every game by a rule, and of the studies made of them",
     "faults": "a server that fails up to half of its calls",
     "batch": "batch endpoints that fail a fifth of the time, and kill -9 in between",
     "disk": "a disk that is full, and one that cannot be written to",
@@ -76,7 +77,7 @@ def write(name: str, found: list[Finding], seconds: float, quick: bool, results:
         "quick": quick,
         "seconds": round(seconds, 1),
         "machine": f"{len(os.sched_getaffinity(0))} cores, {sys.platform}, Python {platform.python_version()}",
-        "tried": found[-1].count if name == "kills" else sum(f.count for f in found),
+        "tried": found[-1].count if name in ("kills", "rules") else sum(f.count for f in found),
         "findings": [f.as_dict() for f in found],
     }
     ordered = {part: kept[part] for part in PARTS if part in kept}

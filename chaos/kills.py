@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from typing import Any
@@ -43,30 +45,43 @@ def run(quick: bool) -> list[Finding]:
     for place, (name, kills) in enumerate(zip(names, shares, strict=True)):
         if kills:
             with tempfile.TemporaryDirectory() as folder:
-                found.append(kill_study(context, name, kills, Path(folder), seed=place))
+                found.append(
+                    kill_study(context, name, kills, Path(folder), seed=place, made=partial(small, name))
+                )
     done = sum(f.count for f in found)
     return [*found, verdict("kills", "kill -9 in all", done, done == total, f"{len(names)} studies")]
 
 
-def kill_study(context: ForkServerContext, name: str, kills: int, folder: Path, seed: int) -> Finding:
-    """Kill one study so many times, then let it end, and compare with a run that nobody disturbed."""
+def kill_study(
+    context: ForkServerContext,
+    name: str,
+    kills: int,
+    folder: Path,
+    seed: int,
+    made: Callable[[str], dict[str, Any]],
+    part: str = "kills",
+) -> Finding:
+    """Kill a study so many times, then let it end, and compare with a run that nobody disturbed.
+
+    ``made`` writes the study for a model.
+    """
     check = f"{name}: same tables, no answered call asked again"
     with LoopbackServer(moody, latency=LATENCY, record=False) as server:
-        study = small(name, server.model)
+        study = made(server.model)
         calm = start(context, study, folder / "calm")
         calm.join(300)
         calls = server.count
         if calm.exitcode != 0:
-            return verdict("kills", check, 0, False, f"undisturbed it ended with {calm.exitcode}")
+            return verdict(part, check, 0, False, f"undisturbed it ended with {calm.exitcode}")
         chance = random.Random(seed)
         for left in range(kills, 0, -1):
             if not kill_once(context, server, study, folder / "killed", calls, left, chance):
-                return verdict("kills", check, kills - left, False, "it ended before it was killed")
+                return verdict(part, check, kills - left, False, "it ended before it was killed")
         last = start(context, study, folder / "killed")
         last.join(300)
         asked = server.count - calls
     if last.exitcode != 0:
-        return verdict("kills", check, kills, False, f"the last session ended with {last.exitcode}")
+        return verdict(part, check, kills, False, f"the last session ended with {last.exitcode}")
     before, after = answered(folder / "calm" / "run"), answered(folder / "killed" / "run")
     same = tables(folder / "killed" / "run", folder / "a") == tables(folder / "calm" / "run", folder / "b")
     note = f"{len(before)} calls; {asked - len(before)} more were under way at a kill and asked again"
@@ -74,9 +89,7 @@ def kill_study(context: ForkServerContext, name: str, kills: int, folder: Path, 
         note = f"tables differ; {note}"
     if before != after:
         note = f"{sum((after - before).values())} answered calls repeated; {note}"
-    return verdict(
-        "kills", check, kills, same and before == after and max(after.values(), default=1) == 1, note
-    )
+    return verdict(part, check, kills, same and before == after and max(after.values(), default=1) == 1, note)
 
 
 def kill_once(

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import tracemalloc
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from ostrom.agents.past import Past
+from ostrom.agents.strategies._search import best_move
 from ostrom.errors import GameError, StudyError
 from ostrom.games import build_game
+from ostrom.games.amounts import Amounts
 from ostrom.games.equilibria import pure_equilibria
-from ostrom.games.function import FunctionGame
+from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.mechanisms import mechanisms
-from ostrom.mechanisms.protocol import Outcome
+from ostrom.mechanisms.protocol import Outcome, View
 from ostrom.streams import Streams
+from ostrom.studies.checks import check_policy_action
+from ostrom.testing import check_game
 from ostrom.testing.check_mechanism import drive, played_by
 
 
@@ -167,3 +173,74 @@ def test_a_strategy_that_has_no_rule_says_so(game: str, types: list[str], says: 
     else:
         with pytest.raises(StudyError, match=says):
             match(game, types)
+
+
+def _for_ever(now: Now) -> Stages:
+    while True:
+        yield [Due(0, "x", Amounts(0, 5))]
+
+
+def _silent(now: Now) -> Stages:
+    while True:
+        yield []
+
+
+def _twice(now: Now) -> Stages:
+    yield [Due(0, "x", Amounts(0, 5)), Due(0, "x", Amounts(0, 5))]
+    return End((0, 0))
+
+
+def _nowhere(now: Now) -> Stages:
+    yield [Due(2, "x", Amounts(0, 5))]
+    return End((0, 0))
+
+
+def _infinite(now: Now) -> Stages:
+    yield [Due(0, "x", Amounts(0, 5))]
+    return End((float("inf"), float("nan")))
+
+
+def _short(now: Now) -> Stages:
+    yield [Due(0, "x", Amounts(0, 5))]
+    return End((1.0,))
+
+
+def _nothing(now: Now) -> Any:
+    yield [Due(0, "x", Amounts(0, 5))]
+
+
+def _nobody(now: Now) -> Stages:
+    return End((1.0, 1.0))
+    yield
+
+
+@pytest.mark.parametrize(
+    ("rule", "says"),
+    [
+        (_for_ever, "asks more than 2 decisions"), (_silent, "asks nobody anything at a step"),
+        (_twice, "asks the seats [1, 1] at the same time"), (_nowhere, "asks the seats [3]"),
+        (_infinite, "pays [inf, nan]"), (_short, "pays [1.0]"), (_nothing, "returns NoneType"),
+        (_nobody, "asks nobody anything"),
+    ],
+)  # fmt: skip
+def test_a_rule_that_breaks_the_contract_is_refused_in_play(rule: Any, says: str) -> None:
+    game = FunctionGame("odd", (Amounts(0, 5),) * 2, rule, stages=("x",))
+    with pytest.raises(GameError, match=re.escape(says)):
+        game.payoff((1, 1))
+    with pytest.raises(AssertionError, match=re.escape(says)):
+        check_game(game)
+
+
+def test_a_best_response_among_a_thousand_million_amounts_is_found_in_steps() -> None:
+    """The peak lies where no even step falls; a refused amount is named without listing any."""
+    peak = 123_456_789
+
+    def play(now: Now) -> Stages:
+        (named,) = yield [Due(0, "x", Amounts(0, 10**9 - 1))]
+        return End((-abs(float(named) - peak),))
+
+    game = FunctionGame("hill", (Amounts(0, 10**9 - 1),), play, stages=("x",))
+    view = View(game, 0, "none", facts={"stage": "x", "moves": []})
+    assert best_move(Past(view), Amounts(0, 10**9 - 1)) == peak
+    with pytest.raises(StudyError, match="default:0 to 999999999"):
+        check_policy_action("default:much", game, None)

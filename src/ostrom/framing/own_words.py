@@ -32,11 +32,9 @@ def past_file(game: FunctionGame) -> str:
     return f"games/{game.name}_past.txt"
 
 
-def stage_file(decision: Decision) -> str | None:
-    """The question at a stage of a round; None where the decision is no move of such a game."""
+def stage_file(decision: Decision) -> str:
+    """The question of a move at a stage of a round."""
     view = decision.view
-    if decision.kind != "act" or not isinstance(view.game, FunctionGame):
-        return None
     return f"games/{view.game.name}_{view.facts['stage']}.txt"
 
 
@@ -73,10 +71,8 @@ def common_names(
     return named
 
 
-def number_range(form: Form) -> dict[str, Any] | None:
+def number_range(form: Number) -> dict[str, Any]:
     """The bounds of an amount, for the instruction that asks for it."""
-    if not isinstance(form, Number):
-        return None
     return {"low": form.low, "high": form.high, "step": form.step, "decimals": form.amounts.decimals}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from ostrom.answers import Choice, Form, Mixture, Record, Text
+from ostrom.answers import Choice, Form, Mixture, Number, Record, Text
 from ostrom.errors import StudyError
 from ostrom.framing.blocks import Blocks
 from ostrom.framing.config import Framing
@@ -66,6 +66,7 @@ class PromptRenderer:
         self._instructions: dict[tuple[Any, ...], str] = {}
         self._around: dict[tuple[Any, ...], list[str]] = {}
         self._pages: dict[str, CachedPrompt] = {}
+        self._answer_files: dict[type[Form], str] = {}
         self._lasts: dict[tuple[Any, ...], bool] = {}
 
     _fixed_names = frozenset(
@@ -266,7 +267,10 @@ class PromptRenderer:
         return text
 
     def _answer_file(self, form: Form) -> str:
-        return answer_file(self.library, form, self.style)
+        known = self._answer_files.get(type(form))
+        if known is None:
+            known = self._answer_files[type(form)] = answer_file(self.library, form, self.style)
+        return known
 
     def _offered(self, form: Form, options: Mapping[str, str]) -> dict[str, Any]:
         """What may be said about the answer itself."""
@@ -280,7 +284,7 @@ class PromptRenderer:
             "caps": [{"label": options[key], "most": cap} for key, cap in caps.items()],
             "record": "",
             "text_words": form.words if isinstance(form, Text) else 0,
-            "range": number_range(form),
+            "range": number_range(form) if isinstance(form, Number) else None,
         }
 
     def _instruct(self, form: Form, options: Mapping[str, str], values: Mapping[str, Any], file: str) -> str:
@@ -367,8 +371,8 @@ class PromptRenderer:
 
     def _question_file(self, decision: Decision) -> str:
         view, wording = decision.view, self.framing.wording
-        if (own := stage_file(decision)) is not None:
-            return own
+        if isinstance(view.game, FunctionGame) and decision.kind == "act":
+            return stage_file(decision)
         return question_file(
             self.library, view.mechanism, decision.kind, wording, bool(view.facts.get("sham"))
         )

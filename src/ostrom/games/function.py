@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from math import isfinite
 from typing import Any, NoReturn, TypeAlias
 
 from ostrom.errors import GameError
@@ -127,8 +128,8 @@ class FunctionGame(Game):
             raise GameError(f"game {self.name}: {len(self.roles)} roles for {seats} seats")
 
     def begin(self, now: Now | None = None) -> Stages:
-        """Start a round."""
-        return self.play(Now() if now is None else now)
+        """Start a round; what the rule asks and how it ends is checked as it goes, so that none goes on for ever."""
+        return _checked(self, self.play(Now() if now is None else now))
 
     def index(self, seat: int, action: Value) -> int:
         """The index of what a seat did: an amount, or an option by name."""
@@ -190,10 +191,45 @@ class FunctionGame(Game):
             self._refuse()
         raise AttributeError(name)
 
+    def wrong(self, what: str) -> GameError:
+        """What is wrong with the rule itself."""
+        return GameError(f"game {self.name}: a round {what}")
+
     def _refuse(self) -> NoReturn:
         raise GameError(
             f"game {self.name}: its payoffs follow from a rule and are in no table, which is needed here"
         )
+
+
+def _checked(game: FunctionGame, stages: Stages) -> Stages:
+    """The round of a rule; a rule that asks or ends in an impossible way is refused in one line."""
+    asked, done = 0, None
+    while True:
+        try:
+            due = next(stages) if done is None else stages.send(done)
+        except StopIteration as stop:
+            if not asked:
+                raise game.wrong("asks nobody anything") from None
+            return _ended(game, stop.value)
+        seats = [turn.seat for turn in due]
+        asked += len(seats)
+        if not seats:
+            raise game.wrong("asks nobody anything at a step")
+        if len(set(seats)) < len(seats) or not 0 <= min(seats) <= max(seats) < game.seats:
+            raise game.wrong(f"asks the seats {[seat + 1 for seat in seats]} at the same time")
+        if asked > game.turns:
+            raise game.wrong(f"asks more than {game.turns} decisions (`turns` says how many there can be)")
+        done = yield due
+
+
+def _ended(game: FunctionGame, end: object) -> End:
+    if not isinstance(end, End):
+        raise game.wrong(f"returns {type(end).__name__} in place of an End")
+    if len(end.payoffs) != game.seats or not all(isfinite(paid) for paid in end.payoffs):
+        raise game.wrong(
+            f"pays {list(end.payoffs)!r:.80}, which is not one finite number for each of {game.seats} seats"
+        )
+    return end
 
 
 def _restored(kept: Mapping[str, Any]) -> FunctionGame:

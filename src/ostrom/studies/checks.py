@@ -17,6 +17,7 @@ from ostrom.engine.plan import Seated
 from ostrom.errors import StudyError, UnknownName, UsageError, unknown_key
 from ostrom.framing import Library
 from ostrom.framing.library import ENGLISH
+from ostrom.games.amounts import Amounts
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.mechanisms import Mechanism
@@ -217,7 +218,10 @@ def check_policy_action(policy: str, game: Game, file: str | None) -> None:
     """Refuse 'default:ACTION' where no seat of the game has that action."""
     kind, _, action = policy.partition(":")
     if kind == "default" and not any(action in names for names in game.actions):
-        allowed = dict.fromkeys(name for names in game.actions for name in names)
+        allowed: dict[str, None] = {}
+        for names in game.actions:  # amounts are not listed: there may be a thousand million of them
+            ends = [f"{names.low} to {names.high}", *names.also] if isinstance(names, Amounts) else names
+            allowed |= dict.fromkeys(ends)
         raise StudyError(
             f"game {game.name} has no such action", file=file, key="invalid.policy", found=policy,
             allowed=[f"default:{name}" for name in allowed],

@@ -148,8 +148,8 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
             if _shown(config, decision).counts is not None:
                 yield from ("count.txt", "counts.txt")
         form, sham = formed(decision, config).form, bool(view.facts.get("sham"))
-        if (own := stage_file(decision)) is not None:
-            yield from (own, answer_file(library, form, config.style))
+        if rule and decision.kind == "act":
+            yield from (stage_file(decision), answer_file(library, form, config.style))
         else:
             yield from _question(library, config, view.mechanism, decision.kind, form, sham)
 

@@ -24,7 +24,7 @@ ALL_BELIEFS = 256
 CHANCES = (0.25, 0.75)
 """What chance may bring (who of two wins a tie, say): what a move pays is the mean over these."""
 ALL_AMOUNTS = 2001
-"""Up to so many own amounts are all tried; beyond, so many in even steps, and then those around the best."""
+"""Up to so many own amounts are all tried; beyond, so many in even steps, then so many around the best, and so on."""
 
 Moves = tuple[tuple[Value, ...], ...]
 """What was done in a round so far: step by step, in the order of the turns."""
@@ -87,13 +87,15 @@ class _Search:
             )
 
         found: dict[Value, float] = {own: worth(own) for own in _candidates(options)}
-        if isinstance(options, Amounts) and len(found) < options.levels:
-            top = max(found, key=lambda own: found[own])
-            reach = 2 * options.levels // ALL_AMOUNTS
-            middle = options.index(top)
-            for at in range(max(0, middle - reach), min(options.levels, middle + reach + 1)):
-                own = options.value(at)
-                found.setdefault(own, worth(own))
+        if isinstance(options, Amounts):
+            first, last = 0, options.levels - 1
+            while (step := -(-(last - first) // (ALL_AMOUNTS - 1))) > 1:
+                middle = options.index(max(found, key=lambda own: found[own]))
+                first, last = max(0, middle - 2 * step), min(options.levels - 1, middle + 2 * step)
+                for at in _spread(first, last):
+                    own = options.value(at)
+                    if own not in found:
+                        found[own] = worth(own)
         most = max(found.values())
         best = [own for own, paid in found.items() if paid >= most - 1e-9 * max(1.0, abs(most))]
         if cooperative is not None and cooperative in best:
@@ -190,6 +192,15 @@ class _Values(Sequence[Value]):
 
 def _candidates(options: Options) -> Sequence[Value]:
     values = _Values(options)
-    if len(values) <= ALL_AMOUNTS:
-        return values
-    return [values[at * (len(values) - 1) // (ALL_AMOUNTS - 1)] for at in range(ALL_AMOUNTS)]
+    return [values[at] for at in _spread(0, len(values) - 1)]
+
+
+def _spread(first: int, last: int) -> list[int]:
+    """The numbers from first to last, at most ``ALL_AMOUNTS`` of them in even steps.
+
+    >>> _spread(3, 5), len(_spread(0, 10**9)), _spread(0, 10**9)[-1]
+    ([3, 4, 5], 2001, 1000000000)
+    """
+    if last - first < ALL_AMOUNTS:
+        return list(range(first, last + 1))
+    return [first + at * (last - first) // (ALL_AMOUNTS - 1) for at in range(ALL_AMOUNTS)]
