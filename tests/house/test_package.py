@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -92,3 +93,9 @@ def test_the_wheel_works_in_an_empty_environment(tmp_path: Path) -> None:
         "-c",
         "import ostrom; ostrom.study('memory', preset='smoke', models=['openai/x'])",
     )
+    # Somebody else's package beside it: installed by pip, found by entry points, its own tests pass.
+    plugin = shutil.copytree(ROOT / "examples" / "ostrom-plugin", tmp_path / "plugin")
+    run(python, "-m", "pip", "install", "--quiet", f"{files[0]}[analysis]", f"{plugin}[test]")
+    run(python, "-m", "pytest", "-q", "-c", plugin / "pyproject.toml", plugin / "tests")
+    assert "irrigation" in run(command, "list", "games")
+    assert '"complete": true' in run(command, "run", "river", "--preset", "smoke", "--json")

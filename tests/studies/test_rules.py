@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 from tests.replications.killing import calm_and_killed
 
-from ostrom.errors import StudyError
+from ostrom.errors import GameError, StudyError
+from ostrom.games import build_game
 from ostrom.lab import open_run as open_lab_run
+from ostrom.mechanisms import mechanisms
+from ostrom.mechanisms.walk import Walk
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register
 from ostrom.studies.load import validate
@@ -100,6 +103,7 @@ def test_amounts_with_reasons_and_by_chances(tmp_path: Path, answer: str, reply:
         ({"framing": {"labels": "JF"}}, "labels has no meaning here"),
         ({"framing": {"payoffs": "rows"}}, "payoffs has no meaning here"),
         ({"style": "logprob"}, "needs a list of named actions"),
+        ({"memory": {"name": "sanitized", "mode": "ideal"}}, "cannot be made up"),
     ],
 )
 def test_a_framing_about_named_actions_is_refused(agent: dict[str, Any], says: str) -> None:
@@ -110,6 +114,17 @@ def test_a_framing_about_named_actions_is_refused(agent: dict[str, Any], says: s
 def test_mechanisms_and_strategies_that_do_not_fit_are_refused_before_play() -> None:
     with pytest.raises(StudyError, match="mechanism mediation: needs a table of payoffs"):
         StudyPlan(study("ultimatum", "mediation", agent={"strategy": "random"}))
+    others = set(mechanisms.names()) - {
+        "none",
+        "repetition",
+        "mediation",
+        "evolution",
+    }  # it is under other rules
+    for name in sorted(others):
+        with pytest.raises(GameError, match=f"mechanism {name}: needs a table of payoffs"):
+            mechanisms.build(name).fit(build_game("ultimatum"))
+    with pytest.raises(GameError, match="lists every course of play"):
+        Walk(mechanisms.build("repetition"), build_game("ultimatum"), 0)
     with pytest.raises(StudyError, match="not an option here"):
         StudyPlan(study("dictator", agent={"strategy": "constant:200"}))
 

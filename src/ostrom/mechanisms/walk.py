@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from ostrom.errors import GameError
+from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.mechanisms.base import Mechanism, choice_of
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
@@ -25,6 +26,10 @@ class Walk(Mechanism):
     """All histories of one seat under the rules of a plain repetition."""
 
     def __init__(self, rules: Mechanism, game: Game, seat: int) -> None:
+        if isinstance(game, FunctionGame):
+            raise GameError(
+                f"game {game.name}: a tree lists every course of play, and those of a game by a rule are not listed"
+            )
         plain = rules.array_rules(game)
         if plain is None or plain.noise:
             raise GameError(

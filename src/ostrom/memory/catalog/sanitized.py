@@ -29,6 +29,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Round, View
 from ostrom.memory.base import Draw, Memory, Note, Shown
@@ -119,6 +120,8 @@ class Sanitized(Memory):
 
     def lacks(self, game: Game) -> str | None:
         """Ideal rounds need cooperative actions; polar ones a scale with cooperation at one of its ends."""
+        if isinstance(game, FunctionGame):
+            return f"rounds of game {game.name} follow from its own rule and cannot be made up"
         if self.mode == "ideal":
             return no_cooperation(game)
         if self.shares is not None:
