@@ -26,7 +26,7 @@ seeds: 6
 KIND = {"name": "kind", "measure": "cooperation", "where": {"agent": "mostly"}, "at_least": 0.8}
 SAME = {"name": "same", "measure": "cooperation", "where": {"agent": ["mostly"]},
         "contrast": "game=prisoners_dilemma-stag_hunt", "within": 0.1}  # fmt: skip
-COIN = {"name": "coin | <b>`x`", "measure": "cooperation", "where": {"agent": "coin"}, "at_most": 0.1}
+COIN = {"name": "coin | <b>`x`\n@all", "measure": "cooperation", "where": {"agent": "coin"}, "at_most": 0.1}
 NOBODY = {"name": "nobody", "measure": "cooperation", "where": {"agent": "nobody"}, "at_least": 0}
 
 
@@ -126,7 +126,13 @@ def test_junit_and_markdown_say_the_same_and_no_text_breaks_them(call: Call) -> 
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
     assert [[part.tag for part in case] for case in suite] == [["system-out"], ["failure"], ["error"]]
     text = Path("m.md").read_text()
-    assert text.startswith("### s: fail") and r"coin \| &lt;b>\`x\`" in text and "| undecided |" in text
+    assert (
+        text.startswith("### `s`: fail") and r"| `coin \| <b>'x' @all` |" in text and "| undecided |" in text
+    )
+    assert all(
+        line.count("`") % 2 == 0 and line.replace("\\|", "").count("|") == 7
+        for line in text.splitlines()[2:6]
+    )
 
 
 @pytest.mark.parametrize(

@@ -53,12 +53,17 @@ BATTERY: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
-    (tmp_path / "own.yaml").write_text(STUDY)
-    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(BATTERY, sort_keys=False))
+def prepare(folder: Path) -> None:
+    """Write the battery with its study, and register two scripted models."""
+    (folder / "own.yaml").write_text(STUDY)
+    (folder / "mine.yaml").write_text(yaml.safe_dump(BATTERY, sort_keys=False))
     for name in ("kind", "mixed"):
         scripted.register(name, partial(_answer, name))
+
+
+@pytest.fixture
+def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
+    prepare(tmp_path)
     return caller(monkeypatch, tmp_path)
 
 
@@ -104,6 +109,16 @@ def test_the_same_command_goes_on_and_pays_nothing_again(call: Call) -> None:
     assert other.code == 1 and "another battery or preset" in other.err
 
 
+def test_matches_without_a_valid_answer_are_told(call: Call) -> None:
+    scripted.register("mute", lambda request: "...")
+    study = Path("own.yaml")
+    study.write_text(study.read_text() + "invalid: {retries: 0, policy: skip-match}\n")
+    done = call("profile", "--model", "scripted/mute", "--battery", "mine.yaml", "--out", "m", "--json")
+    (profile,) = json.loads(done.out)["profiles"]
+    assert any("One <i>: 8 of 8 matches were skipped" in note for note in profile["notes"]), profile["notes"]
+    assert all(figure["error"] and not figure["estimates"] for figure in profile["figures"])
+
+
 def test_a_budget_makes_parts_smaller_then_leaves_the_last_ones_out(call: Call) -> None:
     Path("prices.yaml").write_text("openai/gpt-4o-mini: {input: 1000, output: 1000}\n")
     base = (
@@ -143,6 +158,10 @@ def test_the_standard_battery_is_sound_at_every_preset() -> None:
         "personas",
         "sharing",
         "commons",
+        "horizon",
+        "hints",
+        "words",
+        "society",
     } == {p.name for p in battery.parts}
     for part in battery.parts:
         assert part.study in builtin_names()

@@ -77,6 +77,19 @@ def test_what_a_pilot_shows_is_read_from_its_table(call: Call) -> None:
     assert draws.apart(point["power"], OURS, power, OWN) < 4, (point, power)
 
 
+def test_the_bayes_factor_of_looks_is_that_of_a_second_quadrature() -> None:
+    from tests.recomputed.stopping import bayes_factor
+
+    from ostrom.analysis.statistics.bayes_factor import jzs_paired
+
+    rng = np.random.default_rng(2)
+    for n in (3, 5, 20, 100):
+        first, second = rng.random((2, n))
+        off = first - second
+        t = float(off.mean() / (off.std(ddof=1) / np.sqrt(n)))
+        assert bayes_factor(t, n) == pytest.approx(jzs_paired(first, second, unit="match").bf10, rel=1e-4)
+
+
 def _values(path: Path) -> dict[tuple[str, str], list[float]]:
     import csv
 

@@ -8,8 +8,6 @@ from xml.etree import ElementTree as ET
 from ostrom.analysis.gates import GateFile, Judged, Judgement
 from ostrom.errors import StudyError, UsageError
 from ostrom.plain_yaml import in_words
-from ostrom.reports.files import as_markdown
-from ostrom.reports.panel import Table
 from ostrom.studies.load import parse_yaml, validate
 from ostrom.terminal import escaped
 from ostrom.whole_files import read_text_file, write_whole
@@ -38,14 +36,23 @@ def heading(verdict: Judgement) -> str:
 
 
 def markdown(verdict: Judgement, run: str) -> str:
-    """A table for a pull request."""
-    rows = [
-        [one.name, one.gate.statement, one.gate.matches or "all matches", one.answer, found_text(one), one.reason]
-        for one in verdict.judged
-    ]  # fmt: skip
-    table = Table("gates", ["gate", "statement", "matches", "verdict", "estimate", "why"], rows, "")
-    title = as_markdown(Table("title", [f"{run}: {heading(verdict)}"], [], "")).splitlines()[0].strip("| ")
-    return f"### {title}\n\n{as_markdown(table)}\n{verdict.control}.\n"
+    """A table for a pull request. Names of others are code, in which nobody is mentioned and nothing is a link."""
+    lines = ["| gate | statement | matches | verdict | estimate | why |", "|---" * 6 + "|"]
+    for one in verdict.judged:
+        texts = (one.name, one.gate.statement, one.gate.matches or "all matches", found_text(one), one.reason)
+        name, statement, matches, found, why = map(as_code, texts)
+        lines.append(f"| {name} | {statement} | {matches} | {one.answer} | {found} | {why} |")
+    return f"### {as_code(run)}: {heading(verdict)}\n\n" + "\n".join(lines) + f"\n\n{verdict.control}.\n"
+
+
+def as_code(text: str) -> str:
+    """A text in one line of code that no text can end; empty where there is none.
+
+    >>> print(as_code("a|b `x`\\n@someone"))
+    `a\\|b 'x' @someone`
+    """
+    plain = " ".join(escaped(text).replace("`", "'").replace("\\", "\\\\").replace("|", "\\|").split())
+    return f"`{plain}`" if plain else ""
 
 
 def junit(verdict: Judgement, run: str) -> bytes:

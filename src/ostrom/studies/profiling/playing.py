@@ -107,16 +107,25 @@ def play_battery(
             if not seeds.get(one.part.name)
         ]
         for one in played:
-            profile.taken += take(one.part, profile.folder / one.part.name, profile.model, battery.level)
+            taken, note = take(one.part, profile.folder / one.part.name, profile.model, battery.level)
+            profile.taken += taken
+            profile.notes += [note] if note else []
     return profiles, False
 
 
-def take(part: BatteryPart, folder: Path, model: str, level: float) -> list[Taken]:
-    """The figures of one part of a played battery; one that cannot be had says why."""
+def take(part: BatteryPart, folder: Path, model: str, level: float) -> tuple[list[Taken], str]:
+    """The figures of one part, or why one cannot be had; and a note on matches that were skipped."""
     with ExitStack() as stack:
         opened = stack.enter_context(open_run(folder))
         data = stack.enter_context(run_data(opened.rows, opened.folder.path, opened.manifest))
-        return [_taken(part, figure, data, model, level) for figure in part.figures]
+        skipped = data.records(
+            "SELECT match, min(reason) AS why FROM matches WHERE state = 'skipped' GROUP BY match"
+        )
+        note = ""
+        if skipped:
+            said = next((row["why"] for row in skipped if row["why"]), "no valid answer")
+            note = f"{part.title}: {len(skipped)} of {data.planned} matches were skipped and count for nothing ({said})"
+        return [_taken(part, figure, data, model, level) for figure in part.figures], note
 
 
 def _taken(part: BatteryPart, figure: ProfileFigure, data: RunData, model: str, level: float) -> Taken:
