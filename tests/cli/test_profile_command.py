@@ -184,6 +184,17 @@ def test_published_slopes_and_differences_are_computed_from_the_printed_cells() 
     assert less and all(less[name] == pytest.approx(one[name] - two[name]) for name in less)
 
 
+def test_published_slopes_and_differences_compare_like_with_like() -> None:
+    """Deliberation penalty of Llama 4 Scout: games that are printed for one condition only do not count."""
+    battery, _ = read_battery("standard")
+    (memory,) = [part for part in battery.parts if part.name == "memory"]
+    slope, penalty = (
+        {o.name: o.value for o in published_beside(f.published, [])} for f in memory.figures if f.published
+    )
+    assert penalty["Llama-4-Scout-17B"] == pytest.approx(0.0477, abs=1e-4)
+    assert slope["GPT-OSS-120B"] == pytest.approx(-0.0647, abs=1e-4)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

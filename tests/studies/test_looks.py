@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +82,58 @@ def test_interruptions_change_no_look_and_nothing_is_played_beyond_the_decision(
         and "is on record with criterion 0.1" in refused.err
         and refused.err.count("\n") == 1
     )
+
+
+KILLED = """
+import os, signal, sys
+from ostrom.cli import main
+from ostrom.studies import looks
+
+written, when, taken = looks.write_whole, sys.argv.pop(), []
+
+def write_whole(*given, **how):
+    taken.append(given)
+    if len(taken) == 2 and when == "before":
+        os.kill(os.getpid(), signal.SIGKILL)
+    written(*given, **how)
+    if len(taken) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+looks.write_whole = write_whole
+sys.argv = ["ostrom", "run", "w.yaml", "--name", "killed"]
+main()
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_kill_at_a_look_repeats_and_skips_none(call: Call, when: str) -> None:
+    """SIGKILL right before the second look is on record, and right after: the next session decides the same."""
+    assert call("run", "w.yaml").code == 0
+    whole = looks("seq")
+    assert len(whole) > 2
+    ended = subprocess.run([sys.executable, "-c", KILLED, when], check=False, timeout=300)
+    assert ended.returncode == -signal.SIGKILL
+    assert looks("killed") == whole[: 1 if when == "before" else 2]
+    assert call("resume", "killed").code == 0
+    assert looks("killed") == whole and seeds("killed") == seeds("seq")
+
+
+def test_a_look_sees_whole_blocks_of_seeds_in_any_order(call: Call) -> None:
+    """A run that has more seeds than a look is about gives the same look: only the first seeds count."""
+    from ostrom.analysis.rundata import run_data
+    from ostrom.analysis.stopping import StopRule
+    from ostrom.studies.looks import look_at
+    from ostrom.studies.run import open_run
+
+    assert call("run", "w.yaml", "--set", "stop=null", "--name", "all", "--seeds", "24").code == 0
+    assert call("run", "w.yaml").code == 0
+    rule = StopRule(measure="cooperation", contrast="p=high-low", width=0.45, at_least=3, at_most=24, every=3)
+    with (
+        open_run(Path("runs/all")) as opened,
+        run_data(opened.rows, Path("runs/all"), opened.manifest) as data,
+    ):
+        again = [look_at(data, rule, look["seeds"]).as_dict() for look in looks("seq")]
+    assert again == looks("seq")
 
 
 def test_the_largest_number_of_seeds_ends_it(call: Call) -> None:

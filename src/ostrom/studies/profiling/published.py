@@ -56,13 +56,31 @@ def _value(
         return None
     if pick.over:
         place = columns.index(pick.over)
-        points = [(float(one.cell[place]), one.value) for one in first if _is_number(one.cell[place])]
-        return _slope(points, pick.log)
+        lines: dict[tuple[str, ...], list[tuple[float, float]]] = {}
+        for one in first:
+            if _is_number(one.cell[place]):
+                other = (*one.cell[:place], *one.cell[place + 1 :])
+                lines.setdefault(other, []).append((float(one.cell[place]), one.value))
+        return _slope(list(lines.values()), pick.log)
     value = math.fsum(one.value for one in first) / len(first)
     if not pick.minus:
         return value
     second = _picked(columns, cells, {**wanted, **pick.minus})
-    return value - math.fsum(one.value for one in second) / len(second) if second else None
+    # A difference is one of partners: cells that differ in nothing but the columns of ``minus``.
+    one, two = (_by_rest(pick, columns, side) for side in (first, second))
+    both = [one[key] - two[key] for key in one if key in two]
+    return math.fsum(both) / len(both) if both else None
+
+
+def _by_rest(
+    pick: PublishedPick, columns: Sequence[str], cells: Sequence[Published]
+) -> dict[tuple[str, ...], float]:
+    """The mean by what a cell has in the columns that ``minus`` does not name."""
+    found: dict[tuple[str, ...], list[float]] = {}
+    for one in cells:
+        rest = tuple(text for name, text in zip(columns, one.cell, strict=True) if name not in pick.minus)
+        found.setdefault(rest, []).append(one.value)
+    return {rest: math.fsum(of) / len(of) for rest, of in found.items()}
 
 
 def _picked(
@@ -94,11 +112,18 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _slope(points: Sequence[tuple[float, float]], log: object) -> float | None:
-    """The least-squares slope, as ``trend`` takes it."""
-    scaled = [(math.log1p(x) if log == "1+x" else math.log(x) if log else x, y) for x, y in points]
-    if len({x for x, _ in scaled}) < 2:
-        return None
-    middle = math.fsum(x for x, _ in scaled) / len(scaled)
-    square = math.fsum((x - middle) ** 2 for x, _ in scaled)
-    return math.fsum((x - middle) * y for x, y in scaled) / square
+def _slope(lines: Sequence[Sequence[tuple[float, float]]], log: object) -> float | None:
+    """The least-squares slope within lines, as ``trend`` takes it of a design in which every game has every level.
+
+    Where a paper prints some games at some levels only, differences between games are no slope.
+
+    >>> _slope([[(0, 0.1), (1, 0.2)], [(1, 0.9), (3, 1.1)]], False)
+    0.1
+    """
+    pull = square = 0.0
+    for points in lines:
+        scaled = [(math.log1p(x) if log == "1+x" else math.log(x) if log else x, y) for x, y in points]
+        middle = math.fsum(x for x, _ in scaled) / len(scaled)
+        pull += math.fsum((x - middle) * y for x, y in scaled)
+        square += math.fsum((x - middle) ** 2 for x, _ in scaled)
+    return round(pull / square, 12) if square > 0 else None
