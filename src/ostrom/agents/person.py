@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
+import numpy as np
+
 from ostrom.agents.base import DecisionContext
 from ostrom.agents.config import AgentConfig
-from ostrom.answers import Answer, Choice, Invalid, Number, read
+from ostrom.answers import Answer, Invalid, read
 from ostrom.errors import UsageError
-from ostrom.framing import PromptRenderer
+from ostrom.framing import Prompt, PromptRenderer
+from ostrom.framing.dialogue import DialogueRenderer
 from ostrom.mechanisms.protocol import Decision
-from ostrom.memory import memories
+from ostrom.memory import Shown, memories
 from ostrom.terminal import ask, say
 
 
@@ -22,7 +25,8 @@ class Person:
     def __init__(self, config: AgentConfig, renderer: PromptRenderer) -> None:
         self.config, self.renderer = config, renderer
         self.memory = memories.build(config.memory, key="agent.memory")
-        self._introduced = False
+        self._told: int | None = None
+        """The last round that the person has read about; None before the first question."""
 
     def reply(self, decision: Decision, context: DecisionContext) -> Answer:
         """A person takes time."""
@@ -31,11 +35,7 @@ class Person:
     async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
         """Ask at the terminal, in a thread, so that other matches go on."""
         shown = self.memory.show(decision.view, lambda n, purpose: context.draw(f"memory:{purpose}", n))
-        prompt = self.renderer.prompt(decision, shown, context.draw("order"), self.config.facts)
-        # With full memory only the last round is new; other memories are shown in full every time.
-        brief = self._introduced and self.config.memory == "full"
-        text = self._news(decision) if brief else prompt.whole
-        self._introduced = True
+        prompt, text = self._asked(decision, shown, context.draw("order"))
         while True:
             line = await asyncio.get_running_loop().run_in_executor(None, _ask, text, prompt.labels.values())
             numbered = _by_number(line, list(prompt.labels.values()))
@@ -46,11 +46,19 @@ class Person:
             context.count_invalid(result.reason)
             text = f"Not valid: {result.reason}."
 
-    def _news(self, decision: Decision) -> str:
-        view = decision.view
-        if not view.history or not isinstance(decision.form, Choice | Number):
-            return f"Your turn ({decision.kind})."
-        return f"\n{self.renderer.line(view, view.history[-1])}\nRound {view.round}."
+    def _asked(self, decision: Decision, shown: Shown, rng: np.random.Generator) -> tuple[Prompt, str]:
+        """The prompt of a decision, and what of it the person reads.
+
+        With full memory only the rounds since the last question are new; other memories are shown in full every time.
+        """
+        view, facts, told = decision.view, self.config.facts, self._told
+        self._told = view.history[-1].number if view.history else 0
+        if told is None or self.config.memory != "full" or view.facts.get("alone"):
+            prompt = self.renderer.prompt(decision, shown, rng, facts)
+            return prompt, prompt.whole
+        turn = DialogueRenderer(self.renderer, decision, shown, rng, facts)
+        new = [played for played in shown.rounds if played.number > told]
+        return turn.prompt, f"\n{turn.next(turn.prompt.text, new, view.round)}"
 
 
 def _ask(text: str, labels: object) -> str:

@@ -65,12 +65,30 @@ def play(
         with open_run(Path(folder) / "play") as run:
             rows: list[Row] = list(run.rows.decisions())
             scores: list[Row] = list(run.rows.matches())
+            _, outcome, _ = run.rows.replayed(run.plan.unit(0))
     if json:
         print_json({"decisions": rows, "scores": scores})
         return
-    table: dict[int, list[Any]] = {}
+    stages: dict[int, list[str | None]] = {player: [] for player in range(1, seats + 1)}
+    done: dict[tuple[int, int, str | None], list[Any]] = {}
     for row in rows:
-        table.setdefault(row["round"], [row["round"]]).extend([row["action"], row["payoff"]])
-    heads = [h for name in order for h in (name, "points")]
-    print_table("The match", ["round", *heads], table.values())
+        player, stage = row["player"], row.get("stage")
+        if stage not in stages[player]:
+            stages[player].append(stage)
+        done.setdefault((row["round"], player, stage), []).append(row["action"])
+    heads = ["round"]
+    for player, name in enumerate(order, 1):
+        several = len(stages[player]) > 1
+        heads += [f"{name}: {stage}" if several else name for stage in stages[player]]
+        heads.append("points" if stages[player] else f"points of {name}")
+    table = [
+        [played.number, *(
+            shown for player in stages for shown in (
+                *(", ".join(done.get((played.number, player, stage), ())) or None for stage in stages[player]),
+                played.payoffs[player - 1],
+            )
+        )]
+        for played in (outcome.rounds if outcome else ())
+    ]  # fmt: skip
+    print_table("The match", heads, table)
     print_table("Mean points per round", ["player", "mean"], [[s["agent"], s["score"]] for s in scores])
