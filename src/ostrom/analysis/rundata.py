@@ -18,7 +18,7 @@ from ostrom import __version__
 from ostrom.analysis.columns import columns
 from ostrom.analysis.tables import TABLES, export_rows, factor_types, import_duckdb, people_columns
 from ostrom.engine.plan import Unit
-from ostrom.engine.rows import Rows
+from ostrom.engine.rows import RULE_COLUMNS, Rows
 from ostrom.errors import RunError, UnknownName, UsageError
 from ostrom.games.game import Game
 from ostrom.whole_files import write_whole
@@ -237,11 +237,13 @@ def run_data(rows: Rows, folder: Path, manifest: Mapping[str, Any], *, stale: bo
     import_duckdb()
     types, more = factor_types(rows), people_columns(rows)
     tables = (*TABLES, *(("visits",) if more else ()))
-    state = {
+    state: dict[str, Any] = {
         "entries": rows.journal.entries,
         "ostrom": __version__,
         "columns": {name: list(columns(name, types, more)) for name in tables},
     }
+    if rows.ruled:
+        state["columns"]["decisions"] += list(RULE_COLUMNS)
     known = _recorded(folder, tables)
     if known is not None and stale and type(known.get("entries")) is int:
         state["entries"] = known["entries"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import islice
 from math import fsum
 from typing import Any, Protocol
 
@@ -28,9 +29,13 @@ from ostrom.mechanisms.protocol import Decision, Outcome, Round
 Row = dict[str, Any]
 RULE_COLUMNS: Mapping[str, type] = {
     "stage": str, "amount": float, "least": float, "most": float, "theory": float, "as_theory": bool,
+    "facts": str,
 }  # fmt: skip
 """Columns of decisions in a study that has games by a rule: the stage of a round, the amount and its bounds, the amount
-that theory says, and whether it was taken (an option, where there is no amount)."""
+that theory says, and whether it was taken (an option, where there is no amount); at the last decision of a round, what
+everybody learned of it (``End.facts``: numbers and short texts) as JSON."""
+MOST_FACTS, LONGEST_FACT = 64, 200
+"""So many facts of a round, and so many characters of each, are in the tables; longer ones and lists are left out."""
 FEW = 24
 """Up to so many players have the facts of their match in every row; of more, only the first one has."""
 
@@ -135,12 +140,16 @@ class Rows:
                 if part:
                     parts.setdefault((step, player), []).append(part)
             last = _last_moves(unit, steps)
+            closing = {} if last is None else {number: (step, who) for (number, who), step in sorted(
+                last.items(), key=lambda move: (move[1], move[0]))}  # fmt: skip
             for step, decisions in enumerate(steps, unit.first):
                 for decision in decisions:
                     if (step, decision.player, "") in answers:
                         row = self._decision(unit, head, who, step, decision, "", answers, played)
                         if last is not None and step < last.get((decision.view.round, decision.player), 0):
                             row["payoff"] = None  # it is paid at the player's last move of the round
+                        if closing.get(decision.view.round) == (step, decision.player):
+                            row["facts"] = _round_facts(played.get((0, decision.view.round, decision.player)))
                         yield row
                     for part in parts.get((step, decision.player), ()):
                         yield self._decision(unit, head, who, step, decision, part, answers, played)
@@ -321,6 +330,20 @@ def _last_moves(unit: Unit, steps: list[list[Decision]]) -> dict[tuple[int, int]
         for decision in decisions
         if decision.kind == "act"
     }
+
+
+def _round_facts(round_: Round | None) -> str | None:
+    """What everybody learned of a round of a game by a rule, as JSON: numbers and short texts; None if nothing."""
+    if round_ is None or round_.void:
+        return None
+    kept = {
+        name: value
+        for name, value in round_.facts.items()
+        if len(name) <= LONGEST_FACT
+        and ((isinstance(value, str) and len(value) <= LONGEST_FACT)
+             or (isinstance(value, int | float) and abs(value) < 2**53))
+    }  # fmt: skip
+    return dump(dict(islice(kept.items(), MOST_FACTS))) if kept else None
 
 
 def attributes_of(plan: Plan) -> dict[str, list[Any]]:

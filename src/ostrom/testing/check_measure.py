@@ -19,23 +19,32 @@ from ostrom.testing.small_run import amounts_run, people_run, small_run
 
 
 def check_measure(
-    measure: str | Mapping[str, Any] | Measure, *, data: RunData | Sequence[RunData] | None = None
+    measure: str | Mapping[str, Any] | Measure,
+    *,
+    data: RunData | Sequence[RunData] | None = None,
+    valued: bool = True,
 ) -> None:
     """Raise AssertionError with one line if a measure breaks the contract.
 
     ``measure`` is a name, a specification or the object. ``data`` are runs to try it on; by default a small one
     of scripted players is played, or one with amounts or with simulated people where the measure is about these.
+    Some match must have a value, unless ``valued`` is False: then what is there is checked.
     """
     part = measures.named(measure)
     check_declaration(part)
-    for played in (small_run(data), amounts_run()):
+    tried: list[str] = []
+    for played in [small_run(data)] if data is not None else [small_run(), amounts_run(), people_run()]:
         with played as runs:
-            if data is not None or _has_columns(part, runs[0]):
-                for run in runs:
-                    check_values(part, run)
+            if data is None and not _has_columns(part, runs[0]):
+                continue
+            found = [check_values(part, run) for run in runs]
+            tried += [run.name for run in runs]
+            if any(found) or not valued:
                 return
-    with people_run() as runs:
-        check_values(part, runs[0])
+    raise AssertionError(
+        f"{part.name}: no match of the run {', '.join(tried)} has a value; "
+        "give data=, a run in which some match has one"
+    )
 
 
 def _has_columns(part: Measure, data: RunData) -> bool:
@@ -60,8 +69,8 @@ def check_declaration(part: Measure) -> None:
             assert part.bounds == (0.0, 1.0), f"{part.name}: a share lies between 0 and 1, not {part.bounds}"
 
 
-def check_values(part: Measure, data: RunData) -> None:
-    """One finite value per unit and player, within the bounds, the same every time."""
+def check_values(part: Measure, data: RunData) -> int:
+    """One finite value per unit and player, within the bounds, the same every time; returns how many there are."""
     rows = [dict(row) for row in part.rows(data)]
     assert rows == [dict(row) for row in part.rows(data)], f"{part.name}: asked again it gives other values"
     bounds = part.bounds_of(data)
@@ -94,3 +103,4 @@ def check_values(part: Measure, data: RunData) -> None:
         assert weight is None or (math.isfinite(weight) and weight >= 0), f"{part.name}: weight {weight!r}"
     for found in estimate(data, part, by=["game"]):
         assert math.isfinite(found.value), f"{part.name}: no mean in {dict(found.key)}"
+    return sum(row["value"] is not None for row in rows)

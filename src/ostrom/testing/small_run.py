@@ -30,10 +30,17 @@ AMOUNTS: Mapping[str, Any] = {
     "mechanism": {"name": "repetition", "rounds": 5},
     "types": {"one": "random", "two": "random"},
     "seating": "seats",
-    "vary": {"game": ["ultimatum", "trust_amounts", {"name": "common_pool", "n": 2}]},
+    "vary": {
+        "game": [
+            "ultimatum",
+            "trust_amounts",
+            {"name": "common_pool", "n": 2},
+            {"name": "second_price_auction", "n": 2},
+        ]
+    },
     "seeds": 3,
 }
-"""Games with amounts, in turn and with a stock."""
+"""Games with amounts: in turn, with a stock, with a price."""
 
 PEOPLE: Mapping[str, Any] = {
     "name": "people",

@@ -16,12 +16,27 @@ from ostrom.errors import UnknownName, UsageError
 from ostrom.testing import check_measure
 from ostrom.testing.small_run import amounts_run
 
+ABOUT_AMOUNTS = {f"decisions.{column}" for column in RULE_COLUMNS}
+OTHER_RUNS = set(
+    "approves approves_own assortment "
+    "best_reply_to_prediction cluster_size coordination_with_alternation delegates first_option forgiveness "
+    "genome_diversity genome_similarity in_force keyword_rate keyword_share largest_cluster latency lineages "
+    "memory_forward_ratio prediction_accuracy prediction_settled reasoning_index said_agreement said_divergence "
+    "said_gain said_log_loss said_same_strategy score_at_similarity score_ratio signs wins word_mentions word_rate "
+    "word_ratio".split()
+)
+"""Measures of what the small runs do not have (models, predictions, networks, contracts): tested in runs that do."""
+
 
 @pytest.mark.parametrize("name", measures.names())
 def test_the_catalogue_conforms(name: str, small: RunData, amounts: RunData) -> None:
     of_people = name in ("guessed_person", "response_time")
-    about_amounts = any(need.partition(".")[2] in RULE_COLUMNS for need in measures.named(name).needs)
-    check_measure(name, data=None if of_people else amounts if about_amounts else small)
+    about_amounts = any(need in ABOUT_AMOUNTS for need in measures.named(name).needs)
+    check_measure(
+        name,
+        data=None if of_people else amounts if about_amounts else small,
+        valued=name not in OTHER_RUNS,
+    )
     assert measures.named(name).name == name
 
 
@@ -29,6 +44,13 @@ def test_the_catalogue_conforms(name: str, small: RunData, amounts: RunData) -> 
 def amounts() -> Iterator[RunData]:
     with amounts_run() as runs:
         yield runs[0]
+
+
+def test_a_measure_without_any_value_does_not_conform(small: RunData) -> None:
+    nothing = own(f"{GOOD} WHERE agent = 'nobody'")
+    with pytest.raises(AssertionError, match=r"own: no match of the run small.* has a value; give data="):
+        check_measure(nothing, data=small)
+    check_measure(nothing, data=small, valued=False)
 
 
 @pytest.mark.parametrize("name", ["cooperation", "amount"])

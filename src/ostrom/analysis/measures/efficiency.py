@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from math import fsum
 from typing import Any
 
+from ostrom.analysis.early_ends import OVER
 from ostrom.analysis.measure import Measure
 from ostrom.analysis.rundata import RunData
 from ostrom.analysis.totals import totals
@@ -23,8 +24,7 @@ def _best(game: Game) -> float | None:
 
 def _values(data: RunData) -> Iterable[Mapping[str, Any]]:
     played = data.records(
-        "SELECT match, max(rounds_played) AS rounds, any_value(facts) LIKE '%\"over\":%' AS over "
-        "FROM matches GROUP BY match"
+        f"SELECT match, max(rounds_played) AS rounds, {OVER} IS NOT NULL AS over FROM matches GROUP BY match"
     )
     lasted = {row["match"]: row for row in played}
     for match, paid in totals(data).items():

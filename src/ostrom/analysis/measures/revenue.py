@@ -6,28 +6,28 @@ from collections.abc import Iterable, Mapping
 from math import fsum
 from typing import Any
 
-import orjson
-
 from ostrom.analysis.measure import Measure
+from ostrom.analysis.round_facts import round_facts
 from ostrom.analysis.rundata import RunData
 
 
 def _values(data: RunData) -> Iterable[Mapping[str, Any]]:
-    for row in data.records(
-        "SELECT match, facts FROM matches WHERE player = 1 AND facts IS NOT NULL ORDER BY match"
-    ):
-        rounds = orjson.loads(row["facts"]).get("hidden", ())
-        paid = [float(each["price"]) for each in rounds if "price" in each]
-        if paid:
-            yield {"match": row["match"], "value": fsum(paid) / len(paid)}
+    prices: dict[int, list[float]] = {}
+    for (match, _), price in round_facts(data, "price", "revenue").items():
+        prices.setdefault(match, []).append(price)
+    for match, paid in prices.items():
+        yield {"match": match, "value": fsum(paid) / len(paid)}
 
 
 MEASURE = Measure(
     name="revenue",
     title="Revenue",
     scale="points",
-    definition="The price that the winner of an auction pays, averaged over the rounds of a match.",
-    needs=("decisions.stage", "matches.facts"),
+    definition=(
+        "The price that the winner of an auction pays (the fact 'price' that the game states of the round), averaged "
+        "over the rounds of a match."
+    ),
+    needs=("decisions.facts",),
     source="Vickrey (1961)",
     values=_values,
 )

@@ -39,7 +39,7 @@ def build(n: Any = 5, capacity: Any = 100, regrowth: Any = 2, collapse: Any = 5)
         grown = 0 if gone else min(full, floor(left * grows + 1e-9))
         return End(
             taken,
-            {"stock": stock, "left": left, "collapsed": gone},
+            {"stock": stock, "left": left, "collapsed": gone, "sustainable": stock * (1 - 1 / grows)},
             {"stock": grown},
             over="collapse" if gone else None,
         )
