@@ -9,8 +9,12 @@ from typing import Any
 
 import pytest
 from chaos.batch import MODELS, killed
+from chaos.outside.anthropic import Anthropic
 from chaos.outside.faults import Plan
+from chaos.outside.openai import OpenAI
 from chaos.outside.server import KEY, Service
+from chaos.outside.store import Batch, Line, Store
+from chaos.outside.wire import as_json
 
 from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.batching.polling import PollingPolicy
@@ -150,14 +154,36 @@ def test_the_journal_names_each_batch_before_it_is_awaited(
         assert [batch.id for batch in read_batches(run.journal).values()] == list(service.store.batches)
 
 
-def test_a_server_that_lists_no_batches_is_refused(
-    service: Service, small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch
+def test_results_that_are_not_there_yet_are_waited_for(
+    service: Service, small: Small, runs: Path, wire: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from chaos.outside.openai import OpenAI
-    from chaos.outside.wire import as_json
+    true = Store.spoiled
 
-    error = as_json({"error": {"message": "method not allowed"}}, 405)
-    monkeypatch.setattr(OpenAI, "_list", lambda *_: error)
-    with pytest.raises(UsageError, match=r"lists no batches \(405\).*run without --batch"):
-        play(study_of(small, "openai"), runs=runs, options=options())
-    assert not service.openai.files and not runs.exists()
+    def late(store: Store, batch: Batch, file: str, lines: list[Line]) -> bytes | None:
+        found = true(store, batch, file, lines)
+        return None if batch.reads[file] < 3 else found
+
+    monkeypatch.setattr(Store, "spoiled", late)
+    assert play(study_of(small, wire, rounds=1), runs=runs, options=options()).complete
+    assert billed_once(service, runs / "small")
+
+
+@pytest.mark.parametrize(
+    ("wire", "status", "said"),
+    [("openai", 405, r"lists no batches \(405\)"), ("anthropic", 404, r"has no batch endpoint \(404\)")],
+)
+def test_a_server_that_lists_no_batches_is_refused(
+    wire: str,
+    status: int,
+    said: str,
+    service: Service,
+    small: Small,
+    runs: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also one that speaks Anthropic's wire for messages alone."""
+    error = as_json({"error": {"message": "method not allowed"}}, status)
+    monkeypatch.setattr({"openai": OpenAI, "anthropic": Anthropic}[wire], "_list", lambda *_: error)
+    with pytest.raises(UsageError, match=f"{said}.*run without --batch"):
+        play(study_of(small, wire), runs=runs, options=options())
+    assert not service.openai.files and not service.store.batches and not runs.exists()
