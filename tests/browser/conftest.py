@@ -34,7 +34,7 @@ ARTEFACTS = Path(__file__).parents[2] / ".browser"
 """What `make browser` fetches (axe-core) and what the tests leave to look at; not under version control."""
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-PATIENCE = 90_000
+PATIENCE = 180_000
 """Milliseconds that a test waits for a page or a state of one: a loaded machine is slow, and no test asserts a time."""
 TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa")
 EXEMPT = {
