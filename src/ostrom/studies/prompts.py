@@ -20,7 +20,7 @@ from ostrom.framing import Library
 from ostrom.framing.fingerprint import difference, hashes, in_set
 from ostrom.framing.library import ENGLISH
 from ostrom.framing.own_words import answer_file, game_file, past_file, stage_file
-from ostrom.framing.rules import PAGE, question_file, record_file, rules_files
+from ostrom.framing.rules import PAGE, SENT, question_file, record_file, rules_files
 from ostrom.games.function import FunctionGame
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Shown, memories
@@ -138,6 +138,8 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
     for decision in decisions:
         view = decision.view
         yield from rules_files(view, framing.wording)
+        if "messages" in view.facts:
+            yield SENT
         rule = isinstance(view.game, FunctionGame)
         if isinstance(view.game, FunctionGame):
             yield from (game_file(view.game), past_file(view.game), "games/_round.txt")
