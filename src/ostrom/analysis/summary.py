@@ -10,12 +10,6 @@ from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.intervals import Exact, Inference, mean_of
 from ostrom.engine.rows import Rows
 
-NOT_FACTORS = frozenset(
-    "run match unit seed state reason player seat role agent agent_id model strategy agent_memory "
-    "agent_style opponents rounds_played score expected_score cooperation complaints policies "
-    "missed_decisions refusals facts".split()
-)
-
 
 @dataclass(frozen=True, slots=True)
 class CellSummary:
@@ -58,7 +52,9 @@ def summarise(rows: Rows) -> list[CellSummary]:
     for row in rows.matches():
         if row["state"] != "done" or row["unit"] != "match":
             continue
-        factors = {k: v for k, v in row.items() if k not in NOT_FACTORS}
+        factors = {name: row[name] for name in ("game", "mechanism")} | dict(
+            rows.plan.unit(row["match"]).cell
+        )
         key = (*factors.values(), row["agent"])
         _, _, by_match = cells.setdefault(key, (factors, row["agent"], {}))
         by_match.setdefault(row["match"], []).append((row["cooperation"], row["score"]))

@@ -235,11 +235,24 @@ def _finish(result: Result, folder: Path, json: bool) -> None:
         )
     elif cells:
         factors = list(cells[0].factors)
+        if any(cell.cooperation is not None for cell in cells):
+            title, columns = (
+                "cooperation by cell (mean over matches, 95 % interval)",
+                ["cooperation", "95 % CI"],
+            )
+        else:  # the actions of these games have no cooperative one among them
+            title, columns = "score by cell (mean over matches)", []
         print_table(
-            f"{folder.name}: cooperation by cell (mean over matches, 95 % interval)",
-            [*factors, "agent", "matches", "cooperation", "95 % CI", "score"],
+            f"{folder.name}: {title}",
+            [*factors, "agent", "matches", *columns, "score"],
             [
-                [*c.factors.values(), c.agent, c.matches, c.cooperation, c.interval_text, c.score]
+                [
+                    *c.factors.values(),
+                    c.agent,
+                    c.matches,
+                    *([c.cooperation, c.interval_text] if columns else []),
+                    c.score,
+                ]
                 for c in cells
             ],
         )
