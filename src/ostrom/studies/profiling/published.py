@@ -67,8 +67,8 @@ def _value(
         return value
     second = _picked(columns, cells, {**wanted, **pick.minus})
     # A difference is one of partners: cells that differ in nothing but the columns of ``minus``.
-    one, two = (_by_rest(pick, columns, side) for side in (first, second))
-    both = [one[key] - two[key] for key in one if key in two]
+    left, right = (_by_rest(pick, columns, side) for side in (first, second))
+    both = [left[key] - right[key] for key in left if key in right]
     return math.fsum(both) / len(both) if both else None
 
 
