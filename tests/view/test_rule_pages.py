@@ -56,3 +56,33 @@ def test_figures_speak_of_amounts(runs: Path) -> None:
 def test_a_static_copy_holds_the_strips(runs: Path, tmp_path: Path) -> None:
     bundle("split", runs, tmp_path / "copy")
     assert any('"049"' in path.read_text("utf-8") for path in (tmp_path / "copy").rglob("*.js"))
+
+
+def test_moves_are_named_by_their_stage(runs: Path) -> None:
+    study = {
+        "name": "bargain", "game": {"name": "alternating_offers", "offers": 2}, "seating": "seats",
+        "types": {"a": "constant:40", "b": {"strategy": {"name": "constant", "action": {"reply": "accept"}}}},
+    }  # fmt: skip
+    play(load_study(study), runs=runs)
+    with viewed(runs) as server:
+        page = server.page("/run/bargain/match/0")
+        assert "offer 40" in page and "reply accept" in page
+        assert "=> offer: 40 (scripted)" in server.page("/run/bargain/match/0/decision.txt")
+    bundle("bargain", runs, runs.parent / "staged")
+    assert any(
+        '"stage":"reply"' in path.read_text("utf-8") for path in (runs.parent / "staged").rglob("*.js")
+    )
+
+
+def test_messages_are_text_and_a_match_that_ended_early_says_so(runs: Path) -> None:
+    study = {
+        "name": "pool", "game": {"name": "common_pool", "n": 3}, "seating": "self", "types": {"a": "constant:20"},
+        "mechanism": {"name": "repetition", "rounds": 10, "talk": {"when": "after", "length": 100}},
+    }  # fmt: skip
+    play(load_study(study), runs=runs)
+    assert update(runs / "pool")
+    with viewed(runs) as server:
+        page = server.page("/run/pool/match/0")
+        assert "no message" in page and "message&#34;" not in page and ">2 talk<" in page
+        assert 'class="split many"' in page and "done: ended in round 3: collapse" in page
+        assert "ended in round 3: collapse" in server.page("/run/pool/matches")

@@ -21,15 +21,16 @@ def transcript(
 ) -> None:
     """Show a match as it was said: every prompt, every reply, and how it was read."""
     from ostrom.studies.run import open_run
+    from ostrom.studies.transcript import ended_early
     from ostrom.studies.transcript import transcript as told
 
     with open_run(run, runs) as opened:
         decisions = list(told(opened, match, number=round, player=player))
         unit = opened.plan.unit(match)
-        state, reason, *_ = opened.journal.ended(match) or ("open", None)
+        state, reason, _, facts = opened.journal.ended(match) or ("open", None, None, {})
         head = {
             "run": opened.name, "match": match, "game": unit.game.name, "mechanism": unit.mechanism.name,
-            "seed": unit.seed, **unit.cell, "state": state, "reason": reason,
+            "seed": unit.seed, **unit.cell, "state": state, "reason": reason or ended_early(facts),
         }  # fmt: skip
     if json:
         print_json({**head, "decisions": decisions})
@@ -42,7 +43,8 @@ def transcript(
 def _print(decision: dict[str, Any]) -> None:
     where = f"step {decision['step']}" if decision["round"] is None else f"round {decision['round']}"
     write(
-        f"\n=== {where}, player {decision['player']} ({decision['agent']}): {decision['kind'] or 'no answer'}"
+        f"\n=== {where}, player {decision['player']} ({decision['agent']}): "
+        f"{decision['stage'] or decision['kind'] or 'no answer'}"
     )
     shown: list[dict[str, str]] = []
     for call in decision["calls"]:
@@ -59,7 +61,7 @@ def _print(decision: dict[str, Any]) -> None:
         write(call["error"] if call["reply"] is None else call["reply"])
     if decision["answer"] is not None:
         paid = "" if decision["payoff"] is None else f", paid {cell(decision['payoff'])}"
-        write(f"\n=> {decision['answer']} ({decision['reading']}{paid})")
+        write(f"\n=> {decision['said']} ({decision['reading']}{paid})")
 
 
 def _about(call: dict[str, Any]) -> str:

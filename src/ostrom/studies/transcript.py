@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+import orjson
 
 from ostrom.errors import UsageError
 from ostrom.studies.run import Run
 
-SAID = ("round", "kind", "answer", "action", "label", "payoff", "reading", "complaints", "note", "rationale")
+SAID = (
+    "round",
+    "kind",
+    "stage",
+    "answer",
+    "action",
+    "label",
+    "payoff",
+    "reading",
+    "complaints",
+    "note",
+    "rationale",
+)
 """What a transcript tells of a decision, besides who took it and when."""
 TRY = (
     "part", "try", "model", "source", "reply", "reasoning", "finish", "error", "status", "tokens_in",
@@ -43,7 +57,38 @@ def transcript(
             told = {name: row.get(name) for name in SAID}
             if (player is None or who == player) and (number is None or told["round"] == number):
                 head = {"match": match, "step": step, "player": who, "agent": agents[who - 1]}
-                yield {**head, **told, "calls": own}
+                yield {**head, **told, "said": words_of(told["kind"], told["answer"]), "calls": own}
+
+
+def words_of(kind: str | None, answer: str | None) -> str | None:
+    """An answer as people read it: of a message its text, and to whom it went where it was private.
+
+    >>> words_of("message", '{"message":"Take 5.","to":"player_2"}'), words_of("act", "40")
+    ('to player 2: Take 5.', '40')
+    >>> words_of("message", '{"message":""}')
+    'no message'
+    """
+    if kind != "message" or answer is None:
+        return answer
+    try:
+        found = orjson.loads(answer)
+    except orjson.JSONDecodeError:
+        return answer
+    if not isinstance(found, dict) or not isinstance(found.get("message"), str):
+        return answer
+    to = f"to {str(found['to']).replace('_', ' ')}: " if "to" in found else ""
+    return f"{to}{found['message']}" if found["message"].strip() else "no message"
+
+
+def ended_early(facts: Mapping[str, Any] | None) -> str | None:
+    """Why and when a match ended before its last round, by the facts of the match; None where it did not.
+
+    >>> ended_early({"over": "collapse", "over_round": 5})
+    'ended in round 5: collapse'
+    """
+    if not facts or "over" not in facts:
+        return None
+    return f"ended in round {facts['over_round']}: {facts['over']}"
 
 
 def _check(run: Run, match: int, player: int | None) -> None:

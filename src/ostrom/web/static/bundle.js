@@ -92,21 +92,23 @@ async function matchPage(run, match, step, player) {
     if (!here.has(one[3]) || one[4].action !== null) here.set(one[3], one);
   }
   const players = (row.agents || []).map((_, i) => i + 1);
+  const several = new Set(decisions.map((one) => one[4].stage ?? null).filter(Boolean)).size > 1;
   const body = [...table].map(([number, here]) => h("tr", {}, h("th", { scope: "row" }, String([...here.values()][0][2] ?? `step ${number}`)),
     players.map((who) => h("td", {}, here.has(who) ? h("a", { class: `move ${signs.get(here.get(who)) || "o"}`, href: `#/match/${match}/${number}/${who}`, "aria-current": chosen && chosen[1] === number && chosen[3] === who ? "true" : null },
-      String(here.get(who)[4].action ?? here.get(who)[4].answer ?? here.get(who)[4].kind ?? "no answer").slice(0, 40)) : ""))));
+      moveOf(here.get(who)[4], several).slice(0, 40)) : ""))));
   const right = h("section", { class: "decision", "aria-label": "The chosen decision", tabindex: "0" });
   for (const one of decisions.filter((d) => chosen && d[1] === chosen[1] && d[3] === chosen[3])) right.append(...decision(one, row));
   return [h("div", { class: "head" }, h("h1", {}, `Match ${match}`),
-    h("p", { class: "quiet" }, [row.game, row.mechanism, `seed ${row.seed}`, levels(run, row.cell), row.state].filter(Boolean).join(" · ")),
+    h("p", { class: "quiet" }, [row.game, row.mechanism, `seed ${row.seed}`, levels(run, row.cell), row.state + (row.reason ? `: ${row.reason}` : "")].filter(Boolean).join(" · ")),
     h("p", { class: "steps" }, before === null ? "" : h("a", { href: `#/match/${before}` }, `← match ${before}`), " ", after === null ? "" : h("a", { href: `#/match/${after}` }, `match ${after} →`))),
-    h("div", { class: "split" }, h("section", { class: "rounds", "aria-label": "Rounds", tabindex: "0" }, h("table", {},
+    h("div", { class: players.length > 2 ? "split many" : "split" }, h("section", { class: "rounds", "aria-label": "Rounds", tabindex: "0" }, h("table", {},
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Round"), players.map((who) => h("th", { scope: "col" }, `${who} ${row.agents[who - 1]}`)))),
       h("tbody", {}, body))), right)];
 }
+const moveOf = (told, several) => (several && told.stage ? `${told.stage} ` : "") + String(told.action ?? told.said ?? told.kind ?? "no answer");
 function decision([, step, round, player, told, calls], row) {
-  const made = [h("h2", {}, `${round === null ? `Step ${step}` : `Round ${round}`}, player ${player} (${row.agents[player - 1]}): ${told.kind ?? "no answer"}`)];
-  if (told.answer !== null) made.push(h("p", {}, h("strong", {}, String(told.answer)), ` (${told.reading}${told.payoff === null ? "" : `, paid ${told.payoff}`})`));
+  const made = [h("h2", {}, `${round === null ? `Step ${step}` : `Round ${round}`}, player ${player} (${row.agents[player - 1]}): ${told.stage ?? told.kind ?? "no answer"}`)];
+  if (told.answer !== null) made.push(h("p", {}, h("strong", {}, String(told.said ?? told.answer)), ` (${told.reading}${told.payoff === null ? "" : `, paid ${told.payoff}`})`));
   for (const call of calls) {
     made.push(h("h3", {}, `${call.model}, try ${call.try}`), h("p", { class: "quiet" }, [call.tokens_in !== undefined ? `${call.tokens_in} tokens in, ${call.tokens_out ?? "–"} out` : "", call.latency !== undefined ? `${call.latency.toFixed(2)} s` : "", call.finish ? `finish ${call.finish}` : ""].filter(Boolean).join(" · ")));
     for (const [role, content] of call.messages) made.push(said(role, content));

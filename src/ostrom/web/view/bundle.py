@@ -46,7 +46,7 @@ ROW = (
     "match state reason cell seed game mechanism agents rounds scores cooperation outcome first_defection strips "
     "complaints policies calls errors tokens_in tokens_out"
 ).split()
-ANSWER = "kind answer action label payoff reading complaints".split()
+ANSWER = "kind stage answer said action label payoff reading complaints".split()
 CALL = "part try model source finish error status tokens_in tokens_out latency".split()
 
 
@@ -193,7 +193,7 @@ class _Bundle:
             person = bool(players[decision["player"] - 1].config.person)
             told = self.clean.data({name: decision[name] for name in ANSWER})
             if written or person:
-                told |= {"answer": told["action"], "label": None}
+                told |= {"answer": told["action"], "said": told["action"], "label": None}
             calls = [] if written else [self._call(call, shards) for call in decision["calls"]]
             self._keep([number, decision["step"], decision["round"], decision["player"], told, calls])
             self.decisions += 1

@@ -72,4 +72,4 @@ def as_text(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator
                 yield "\n"
                 break
     for answer in head["answers"]:
-        yield f"\n=> {answer['kind']}: {answer['answer']} ({answer['reading']})\n"
+        yield f"\n=> {answer['stage'] or answer['kind']}: {answer['said']} ({answer['reading']})\n"

@@ -22,7 +22,7 @@ from ostrom.errors import RunError, UnknownName
 from ostrom.whole_files import refuse_link
 
 NAME = "view.db"
-VERSION = 2
+VERSION = 3
 """Goes up when the tables or what is put into them change; an index of another version is made anew."""
 
 SORTS = (

@@ -27,6 +27,7 @@ from ostrom.engine.plan import Unit
 from ostrom.errors import OstromError, RunError
 from ostrom.games.amounts import IDLE, Amounts
 from ostrom.studies.run import Run, open_run
+from ostrom.studies.transcript import ended_early
 from ostrom.terminal import one_line, say
 from ostrom.web.view.index import PLAYERS, VERSION, index_path, own_schema, schema_of, schema_text
 from ostrom.web.view.spoken import CallTotals, Speech
@@ -213,6 +214,7 @@ class _Indexer:
         return {
             "steps": max((step for step, _, _ in answers), default=-1) + 1,
             "rounds": len({r.number for r in rounds}),
+            **({"reason": early} if outcome is not None and (early := ended_early(outcome.facts)) else {}),
             "scores": None if scores is None else _json(scores),
             "score": sum(scores) / len(scores) if scores else None,
             **strips_of(unit, rounds),

@@ -16,6 +16,7 @@ from ostrom.engine.journal import connect_read_only
 from ostrom.errors import UsageError
 from ostrom.reports.words import pretty, shortened
 from ostrom.studies.run import Run
+from ostrom.studies.transcript import ended_early, words_of
 from ostrom.terminal import escaped
 from ostrom.web.view.copying import as_json, as_text, whole_of
 from ostrom.web.view.lexicon import marked
@@ -54,6 +55,7 @@ def match_of(run: Run, number: int) -> dict[str, Any]:
     steps: dict[int, dict[str, Any]] = {}
     for row in run.rows.decisions(number):
         told = {name: row.get(name) for name in SHOWN}
+        told["said"] = words_of(row["kind"], row["answer"])
         step = steps.setdefault(row["step"], {"step": row["step"], "round": row["round"], "players": {}})
         step["players"].setdefault(row["player"], []).append(told)
     with closing(connect_read_only(run.folder.journal)) as connection:
@@ -62,7 +64,8 @@ def match_of(run: Run, number: int) -> dict[str, Any]:
             step["players"].setdefault(player, [])
     return {
         "number": number, "kind": unit.kind, "game": unit.game.name, "mechanism": unit.mechanism.name,
-        "seed": unit.seed, "cell": dict(unit.cell), "state": state, "reason": reason, "scores": scores, "facts": facts,
+        "seed": unit.seed, "cell": dict(unit.cell), "state": state, "reason": reason or ended_early(facts),
+        "scores": scores, "facts": facts,
         "players": [
             {"player": i + 1, "agent": one.name, "observes": one.observes, "model": one.config.model or "no model"}
             for i, one in enumerate(unit.players)
@@ -99,6 +102,8 @@ def rounds_of(
             shown[words] = escape(escaped(pretty(shortened(str(words), LONGEST_MOVE))))
         return shown[words]
 
+    stages = {a["stage"] for step in match["steps"] for given in step["players"].values() for a in given}
+    several = len(stages - {None}) > 1
     for step in match["steps"]:
         row: list[ListedMove | None] = []
         for one in match["players"]:
@@ -112,12 +117,15 @@ def rounds_of(
                 row.append(ListedMove("o", *here, text("no answer"), None, here == chosen))
                 continue
             style = "o" if act["cooperative"] is None else "c" if act["cooperative"] else "d"
-            said, paid = act["action"] or act["answer"] or act["kind"], act["payoff"]
+            said, paid = act["action"] or act["said"] or act["kind"], act["payoff"]
+            said = f"{act['stage']} {said}" if several and act["stage"] else said
             style += " policy" if act["invalid"] else ""
             row.append(
                 ListedMove(style, *here, text(said), None if paid is None else f"{paid:g}", here == chosen)
             )
-        yield str(step["round"]) if step["round"] is not None else f"step {step['step']}", row
+        kinds = {a["kind"] for given in step["players"].values() for a in given}
+        talk = " talk" if kinds == {"message"} else ""
+        yield f"{step['round']}{talk}" if step["round"] is not None else f"step {step['step']}", row
 
 
 def decision_of(run: Run, match: dict[str, Any], step: int, player: int) -> dict[str, Any]:
