@@ -194,8 +194,8 @@ def test_the_numbers_on_the_page_are_those_of_the_terminal(ready: Path) -> None:
 
 
 def test_the_table_of_the_terminal_has_the_factors_of_the_study_and_no_outcome(tmp_path: Path) -> None:
-    study = {"name": "amounts", "game": "dictator", "types": {"a": "random"}, "seeds": 3}
-    vary = {"name": "varied", "game": "prisoners_dilemma", "agent": {"strategy": "random"}, "seeds": 2,
+    study: dict[str, Any] = {"name": "amounts", "game": "dictator", "types": {"a": "random"}, "seeds": 3}
+    vary: dict[str, Any] = {"name": "varied", "game": "prisoners_dilemma", "agent": {"strategy": "random"}, "seeds": 2,
             "vary": {"agent.strategy": ["random", "cooperator"]}}  # fmt: skip
     for config, names in ((study, ["game", "mechanism"]), (vary, ["game", "mechanism", "strategy"])):
         play(StudyFile.model_validate(config), name=config["name"], runs=tmp_path, options=Options())
