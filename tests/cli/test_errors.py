@@ -130,7 +130,7 @@ def test_a_strategy_without_meaning_in_the_game_is_found_before_playing(
         done = ostrom(command, "study.yaml")
         assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
         assert done.stderr.startswith(
-            "ostrom: study.yaml: strategy: strategy grim needs a cooperative action"
+            "ostrom: study.yaml: types.a.strategy: strategy grim needs a cooperative action"
         )
 
 

@@ -129,6 +129,38 @@ def test_mechanisms_and_strategies_that_do_not_fit_are_refused_before_play() -> 
         StudyPlan(study("dictator", agent={"strategy": "constant:200"}))
 
 
+@pytest.mark.parametrize(
+    ("moves", "says"),
+    [
+        ([40, "in"], r"types\.one\.strategy: strategy script wants to play 'in' in game alternating_offers, "
+         r"which is not an option here: at the stage offer of round 2 seat 1 names a number from 0 to 100 in steps"),
+        ({"offer": [40], "replyy": ["accept"]}, "has no such stage .found 'replyy'; allowed: offer, reply"),
+        ({"reply": ["accept"]}, "has no action for the stage 'offer'"),
+    ],
+)  # fmt: skip
+def test_a_script_that_does_not_fit_is_refused_before_play(moves: Any, says: str) -> None:
+    script = {"strategy": {"name": "script", "moves": moves}}
+    with pytest.raises(StudyError, match=says):
+        StudyPlan(
+            study("alternating_offers", REPEATED, types={"one": script, "two": "random"}, seating="seats")
+        )
+
+
+def test_a_script_has_moves_by_stage_that_count_rounds(tmp_path: Path) -> None:
+    types = {
+        "one": {"strategy": {"name": "script", "moves": {"offer": [40, 50], "reply": ["accept"]}}},
+        "two": {"strategy": {"name": "script", "moves": {"reply": ["reject", "accept"], "offer": [30, 20]}}},
+    }
+    made = study("alternating_offers", REPEATED, types=types, seating="seats")
+    assert play(made, name="staged", runs=tmp_path).complete
+    with open_run("staged", tmp_path) as run:
+        rows = [(r["round"], r["stage"], r["action"]) for r in run.rows.decisions()]
+    assert rows == [
+        (1, "offer", "40"), (1, "reply", "reject"), (1, "offer", "30"), (1, "reply", "accept"),
+        (2, "offer", "50"), (2, "reply", "accept"), (3, "offer", "50"), (3, "reply", "accept"),
+    ]  # fmt: skip
+
+
 PLAY = """
 import asyncio, sys
 from ostrom.models.providers.scripted import register

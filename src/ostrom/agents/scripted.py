@@ -90,7 +90,8 @@ class ScriptedAgent:
             if value not in options:
                 raise StudyError(
                     f"strategy {self.strategy.name} wants to play {value!r} in game {view.game.name}, "
-                    f"which is not an option here ({options!r})"
+                    f"which is not an option here: at the stage {view.facts['stage']} of round {view.round} "
+                    f"seat {view.seat + 1} {asked_for(form)}"
                 )
         odds = {str(v): p for v, p in likely.items()}
         drawn = next(iter(odds)) if len(odds) == 1 else _drawn(odds, draw())
@@ -181,6 +182,17 @@ class ScriptedAgent:
                     found=value,
                 ) from None
         return Answer(value, "scripted")
+
+
+def asked_for(form: Choice | Number) -> str:
+    """What a seat may answer, in words.
+
+    >>> asked_for(Number(0, 50)), asked_for(Choice(("in", "out")))
+    ('names a number from 0 to 50 in steps of 1', 'chooses one of: in, out')
+    """
+    if isinstance(form, Number):
+        return f"names a number from {form.low} to {form.high} in steps of {form.step}"
+    return f"chooses one of: {', '.join(form.options)}"
 
 
 def _plain_value(form: Form, name: str) -> Any:

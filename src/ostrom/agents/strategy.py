@@ -41,6 +41,9 @@ class Strategy(ABC):
     about_amounts: ClassVar[bool] = False
     """Whether the rule is about amounts, so that it plays no game of named actions alone."""
     tolerance: int = 0
+    fixed_rounds: int = 0
+    """In so many rounds from the first on its moves are fixed beforehand, so that a study can be checked against all
+    of them; 0: they depend on what happens."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

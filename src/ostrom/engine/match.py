@@ -15,7 +15,7 @@ from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.questions import ReplayDiffers, asked, compare, compare_count
 from ostrom.engine.turns import Turns
-from ostrom.errors import InvalidAnswers
+from ostrom.errors import InvalidAnswers, StudyError
 from ostrom.mechanisms.protocol import Decision, Outcome, Play
 from ostrom.models.base import Model, Reply, Request
 from ostrom.streams import Streams
@@ -115,7 +115,11 @@ class LiveMatch:
 
     def _instant(self, decision: Decision) -> Answer:
         """A script's answer depends on nothing but the past and the seed: it need not wait for the disk."""
-        answer = self._agent(decision).reply(decision, _DecisionContext(self, decision.player))
+        try:
+            answer = self._agent(decision).reply(decision, _DecisionContext(self, decision.player))
+        except StudyError as error:
+            name = self.unit.players[decision.player].name
+            raise error if error.key else error.moved(f"match {self.unit.index}, {name}") from None
         self.journal.answer(self.unit.index, self.step, decision.player, "", answer, 0, asked(decision))
         return answer
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.factory import check_told, library_for
+from ostrom.agents.past import Past
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.agents.strategy import Strategy
@@ -21,7 +21,7 @@ from ostrom.games.amounts import Amounts
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.mechanisms import Mechanism
-from ostrom.mechanisms.protocol import EMPTY, View
+from ostrom.mechanisms.protocol import Decision, History, Round, View
 from ostrom.mechanisms.rounds import play_round
 from ostrom.memory import memories
 from ostrom.models import params_of
@@ -42,6 +42,8 @@ RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "extra": ("must map names to values", lambda v: isinstance(v, dict)),
 }
 """What the sampling parameters that some client takes may be."""
+MOST_TRIED = 100
+"""Rounds in which moves that are fixed beforehand are tried."""
 
 
 def check_params(config: AgentConfig, file: str | None) -> None:
@@ -233,41 +235,68 @@ def check_strategies(
 ) -> None:
     """Refuse a strategy that has no meaning in the game, by asking for its first move where it sits."""
     seats = {
-        (seat, id(seated.config)): seated.config.strategy
+        (seat, id(seated.config)): seated
         for seating in seatings
         for place, seated in enumerate(seating)
         if seated.config.strategy is not None and not seated.observes
         for seat in (range(game.seats) if mechanism.society else [place % game.seats])
     }
-    for (seat, _), spec in seats.items():
+    for (seat, _), seated in seats.items():
+        spec = seated.config.strategy
         assert spec is not None
         strategy = strategies.build(spec)
         if getattr(strategy, "seed", 0) is None:
             continue  # one that draws by the seed of its match
         try:
             if isinstance(game, FunctionGame):
-                _try_move(strategy, game, seat, mechanism)
+                _try_moves(strategy, game, seat, mechanism)
             else:
                 strategy.odds(View(game, seat, mechanism.name))
         except StudyError as error:
-            raise StudyError(str(error), file=file, key="strategy", found=spec) from None
+            raise StudyError(str(error), file=file, key=f"types.{seated.name}.strategy", found=spec) from None
 
 
-def _try_move(strategy: Strategy, game: FunctionGame, seat: int, mechanism: Mechanism) -> None:
-    """Ask a strategy for its first move in a game by a rule, all others doing the first thing that they may do."""
-    moves = play_round(game, mechanism.name, 1, EMPTY, {}, Streams(0, 0))
-    due = next(moves)
-    with suppress(StopIteration):
-        while True:
-            done = []
-            for decision in due:
-                if decision.player == seat:
-                    ScriptedAgent(strategy).decide(decision, lambda: 0.5)
-                    return
-                form = decision.form
-                first = form.low if isinstance(form, Number) else getattr(form, "options", ("",))[0]
-                done.append(Answer(first))
-            due = moves.send(done)
+def _try_moves(strategy: Strategy, game: FunctionGame, seat: int, mechanism: Mechanism) -> None:
+    """Ask a strategy for its first move in a game by a rule, all others doing the first thing that they may do.
+
+    Of moves that are fixed beforehand all are asked for. What fits later may depend on what others do: there, only a
+    name in place of an amount, or what is no option, is refused.
+    """
+    rounds: list[Round] = []
+    asked = False
+    last = min(max(strategy.fixed_rounds, 1), getattr(mechanism, "rounds", 1), MOST_TRIED)
+    for number in range(1, last + 1):
+        moves = play_round(game, mechanism.name, number, History(rounds), {}, Streams(0, 0))
+        try:
+            due = next(moves)
+            while True:
+                done = []
+                for decision in due:
+                    form = decision.form
+                    value = form.low if isinstance(form, Number) else getattr(form, "options", ("",))[0]
+                    if decision.player == seat:
+                        value = _tried(strategy, decision, value, strict=not asked)
+                        asked = True
+                        if not strategy.fixed_rounds:
+                            return
+                    done.append(Answer(value))
+                due = moves.send(done)
+        except StopIteration as stop:
+            played, end = stop.value
+        rounds.append(played)
+        if end is None or end.over is not None:
+            return
+
+
+def _tried(strategy: Strategy, decision: Decision, otherwise: Any, *, strict: bool) -> Any:
+    """The move of a strategy; ``otherwise`` where it does not fit, but might if others had done other things."""
+    try:
+        return ScriptedAgent(strategy).decide(decision, lambda: 0.5).value
+    except StudyError:
+        wanted = strategy.choose(Past(decision.view), decision.form)
+        if strict or not isinstance(decision.form, Number) or not _is_number(wanted):
+            raise
+        return otherwise
 
 
 def _are_texts(value: object) -> bool:

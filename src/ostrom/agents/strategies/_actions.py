@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
+from ostrom.agents.past import Past
 from ostrom.errors import StudyError
 from ostrom.games.game import Game
 
@@ -20,6 +23,23 @@ def action_index(game: Game, seat: int, action: str | int, strategy: str) -> int
         found=action,
         allowed=names,
     )
+
+
+def at_stage(given: Mapping[str, Any], past: Past, strategy: str) -> Any:
+    """What a parameter that is given by stage says for the stage that is asked for."""
+    stages = getattr(past.game, "stages", ())
+    for named in given:
+        if named not in stages:
+            raise StudyError(
+                f"strategy {strategy}: game {past.game.name} has no such stage", found=named, allowed=stages
+            )
+    stage = past.view.facts.get("stage", "")
+    if stage not in given:
+        raise StudyError(
+            f"strategy {strategy}: has no action for the stage {stage!r} of game {past.game.name}",
+            found=dict(given),
+        )
+    return given[stage]
 
 
 def favourite(game: Game, seat: int, beneficiary: int) -> int:

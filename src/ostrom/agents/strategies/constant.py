@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from ostrom.agents.past import Past
-from ostrom.agents.strategies._actions import action_index
+from ostrom.agents.strategies._actions import action_index, at_stage
 from ostrom.agents.strategies._by_action import ByAction
 from ostrom.answers import Form
 from ostrom.errors import StudyError
@@ -23,6 +23,7 @@ class Constant(ByAction):
     title: ClassVar[str] = "Constant"
     citation: ClassVar[str] = "Akata et al. (2025)"
     memory_depth = 0
+    fixed_rounds = 1
 
     def __init__(self, action: str | float | Mapping[str, str | float]) -> None:
         self.given = action
@@ -38,15 +39,7 @@ class Constant(ByAction):
 
     def choose(self, past: Past, form: Form) -> Value | Mapping[Value, float] | None:  # noqa: ARG002
         """The given amount or option, by stage where there are several."""
-        if not isinstance(self.given, Mapping):
-            return self.given
-        stage = past.view.facts.get("stage", "")
-        if stage not in self.given:
-            raise StudyError(
-                f"strategy {self.name}: has no action for the stage {stage!r} of game {past.game.name}",
-                found=dict(self.given),
-            )
-        return self.given[stage]
+        return at_stage(self.given, past, self.name) if isinstance(self.given, Mapping) else self.given
 
 
 STRATEGY = Constant
