@@ -7,13 +7,28 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from ostrom.testing.check_model import check_model
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 
 
+def blocks() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+
+
+def test_the_server_of_the_documentation_plays_a_game_with_talk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (code,) = (block for block in blocks() if "LoopbackServer" in block)
+    exec(code, {})
+    assert '"done"' in capsys.readouterr().out
+
+
 def test_the_client_of_the_documentation_keeps_the_contract() -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    (code,) = (block for block in blocks() if "class LabModel" in block)
     names: dict[str, Any] = {}
     exec(code, names)
     assert "abilities" in asyncio.run(check_model(names["LabModel"]("m")))

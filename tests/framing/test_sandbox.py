@@ -265,3 +265,9 @@ def test_the_meter_cannot_be_refilled(amount: Any) -> None:
     for count in (Meter().spend, Meter().write):
         with pytest.raises(SecurityError):
             count(amount)
+
+
+def test_a_number_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    for text, missing in (("{{ facts.prize | number }}", "prize"), ("{{ demnd | number }}", "demnd")):
+        with pytest.raises(StudyError, match=f"could not be filled in: .*'?{missing}'?"):
+            _filled(tmp_path, text, facts={"price": 3})

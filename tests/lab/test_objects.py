@@ -12,7 +12,10 @@ import pytest
 import ostrom
 from ostrom.agents.past import Past
 from ostrom.agents.strategies.tit_for_tat import TitForTat
-from ostrom.errors import ModelError, RunError, UsageError
+from ostrom.errors import ModelError, OstromError, RunError, UsageError
+from ostrom.games import build_game
+from ostrom.games.amounts import Amounts
+from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.mechanisms.catalog.repetition import Repetition
 
 PAYOFFS = [[3, 0], [5, 1]]
@@ -111,3 +114,72 @@ def test_python_models_must_give_texts() -> None:
         asyncio.run(open_model("python/number").complete(Request((Message("user", "x"),))))
     with pytest.raises(Exception, match="unknown function as a model"):
         open_model("python/absent")
+
+
+def answers(messages: list[dict[str, str]]) -> str:
+    """A plain function of the messages."""
+    return "[A0]"
+
+
+def test_a_plain_function_of_messages_is_a_model_and_any_other_a_strategy(tmp_path: Path) -> None:
+    types = {"model": answers, "script": grudge}
+    run = ostrom.play({**BASE, "agent": {"style": "direct"}, "types": types}, runs=tmp_path, progress=False)
+    kinds = run.matches.select("agent", "model", "strategy").unique().sort("agent").rows()
+    assert [(agent, model is not None, script is not None) for agent, model, script in kinds] == [
+        ("model", True, False), ("script", False, True),
+    ]  # fmt: skip
+
+
+def test_an_error_says_what_a_function_was_taken_for(tmp_path: Path) -> None:
+    def text(past: Past) -> str:
+        return "[A0]"
+
+    def yes(messages: list[dict[str, str]]) -> bool:
+        return True
+
+    for function, says in ((text, "that is a strategy must return.*returned str; a function is a model where"),
+                           (yes, "that is a model must return a text or a Reply, returned bool")):  # fmt: skip
+        with pytest.raises(OstromError, match=says):
+            ostrom.play({**BASE, "types": {"f": function}, "seating": "self"}, runs=tmp_path, progress=False)
+
+
+def test_where_all_matches_fail_play_raises_and_the_run_can_be_opened(tmp_path: Path) -> None:
+    asked = []
+
+    async def late(messages: list[dict[str, str]]) -> str:
+        asked.append(1)
+        return "[A0]" if len(asked) < 3 else "hello"
+
+    with pytest.raises(
+        RunError, match="run duel: no match was finished, all 1 failed; match 0: no valid answer"
+    ):
+        ostrom.play({**BASE, "seating": "self"}, models=[late], runs=tmp_path, progress=False)
+    run = ostrom.open_run("duel", tmp_path)
+    assert set(run.matches["state"]) == {"failed"}
+    for by in ([], ["agent"]):
+        with pytest.raises(UsageError, match="cooperation: no finished match that is asked for has a value"):
+            run.estimate("cooperation", by=by)
+
+
+def splitting() -> FunctionGame:
+    def play(now: Now) -> Stages:
+        kept = yield [Due(seat, "keep", Amounts(0, 10)) for seat in range(2)]
+        return End([float(k) for k in kept], {"kept": float(sum(map(float, kept)))})
+
+    return FunctionGame("splitting", (Amounts(0, 10),) * 2, play, stages=("keep",))
+
+
+def test_a_game_by_a_rule_as_an_object(tmp_path: Path) -> None:
+    known = ostrom.study(
+        {
+            **BASE,
+            "game": build_game({"name": "ultimatum", "stake": 20}),
+            "types": {"a": "random", "b": "random"},
+        }
+    )
+    spec = known.plan.study.model_dump()["game"]
+    assert (spec["name"], spec["stake"]) == ("ultimatum", 20)
+    own = {**BASE, "game": splitting(), "types": {"a": "threshold:4", "b": "threshold:6"}}
+    run = ostrom.play(own, runs=tmp_path, progress=False)
+    assert run.estimate("total_gain", by=["agent"])["value"].to_list() == [12, 18]
+    assert ostrom.play(own, runs=tmp_path, progress=False).result.complete  # type: ignore[union-attr]

@@ -1,5 +1,9 @@
 """Every part of the package keeps Ostrom's contracts."""
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import ostrom
 from ostrom.testing.check_measure import check_measure
 from ostrom.testing.check_mechanism import check_mechanism
 
@@ -15,4 +19,14 @@ def test_the_mechanism_keeps_the_contract() -> None:
 
 
 def test_the_measure_keeps_the_contract() -> None:
-    check_measure("kept_pledge")
+    pledged = {
+        "name": "pledged",
+        "game": "prisoners_dilemma",
+        "mechanism": "pledges",
+        "types": {"coin": "random:0.5"},
+        "seeds": 2,
+    }
+    with TemporaryDirectory() as folder:
+        run = ostrom.play(pledged, runs=Path(folder), progress=False)
+        with run.data() as data:
+            check_measure("kept_pledge", data=data)

@@ -190,6 +190,14 @@ def estimate(
     ]
 
 
+def some(found: Sequence[Estimate], measure: str, *, compared: bool = False) -> Sequence[Estimate]:
+    """Estimates that were asked for; refused where there is none."""
+    if not found:
+        what = "two levels of the column in any group" if compared else "a value of it"
+        raise UsageError(f"{measure}: no finished match that is asked for has {what}")
+    return found
+
+
 def deviation(values: Sequence[float]) -> float | None:
     """The standard deviation with n - 1; None where there is one value or none.
 

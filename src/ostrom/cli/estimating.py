@@ -109,10 +109,7 @@ def _estimates(
         found = asked.trend(data, part, over, by, log=log, where=picked, level=level)
     else:
         found = asked.estimate(data, part, by, where=picked, balance=balance, level=level)
-    if not found:
-        what = "two levels of the column in any group" if contrast or over else "a value of it"
-        raise UsageError(f"{part.name}: no finished match that is asked for has {what}")
-    return found
+    return list(asked.some(found, part.name, compared=bool(contrast or over)))
 
 
 def _show_estimates(part: Measure, found: Sequence[Estimate], level: float) -> None:

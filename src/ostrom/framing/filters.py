@@ -8,6 +8,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, cast
 from unicodedata import category
 
+from jinja2 import Undefined
 from jinja2 import filters as usual
 from jinja2 import tests as usual_tests
 from jinja2.exceptions import SecurityError
@@ -36,6 +37,8 @@ def number(value: float) -> str:
     >>> number(200.0), number(0.5), number(-1.25)
     ('200', '0.5', '-1.25')
     """
+    if isinstance(value, Undefined):
+        str(value)  # refused in words that name what is missing
     return f"{value:.12g}"
 
 

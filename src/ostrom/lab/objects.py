@@ -16,6 +16,7 @@ import numpy as np
 from ostrom.agents.past import Past
 from ostrom.agents.strategy import UNBOUNDED, Strategy
 from ostrom.errors import GameError, StudyError, UsageError
+from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame
 from ostrom.games.yaml_file import game_to_mapping
@@ -90,6 +91,9 @@ def _tensor(payoffs: Any) -> tuple[np.ndarray[Any, Any], Sequence[Sequence[str]]
     return array, None
 
 
+A_MODEL = 'a function is a model where it is async, takes "messages" or stands under {"model": ...}'
+
+
 class FunctionStrategy(Strategy):
     """A function from the past to the chance of cooperating."""
 
@@ -106,7 +110,13 @@ class FunctionStrategy(Strategy):
 
     def move(self, past: Past) -> float:
         """What the function says, True for 1."""
-        return float(type(self).function(past))
+        chance = type(self).function(past)
+        if not isinstance(chance, int | float | np.number | np.bool_):
+            raise UsageError(
+                f"{self.name}: a function that is a strategy must return the chance of cooperating, or True and False, "
+                f"returned {type(chance).__name__}; {A_MODEL}"
+            )
+        return float(chance)
 
 
 def plain(value: Any, key: str = "", name: str = "") -> Any:
@@ -115,6 +125,8 @@ def plain(value: Any, key: str = "", name: str = "") -> Any:
         return {k: plain(v, str(k), str(k) if key == "types" else name) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [plain(v, key, name) for v in value]
+    if isinstance(value, FunctionGame):
+        return _rule_game(value)
     if isinstance(value, Game):
         return game_to_mapping(value)
     if isinstance(value, np.ndarray) or hasattr(value, "payoff_matrices") or hasattr(value, "to_nfg"):
@@ -125,7 +137,7 @@ def plain(value: Any, key: str = "", name: str = "") -> Any:
         return {"strategy": _strategy(value, name)} if key != "strategy" else _strategy(value, name)
     if (axelrod := _axelrod(value)) is not None:
         return axelrod
-    if (key == "model" and callable(value)) or _is_async(value):
+    if (key == "model" and callable(value)) or _is_async(value) or _takes_messages(value):
         return model_name(value, name) if key == "model" else {"model": model_name(value, name)}
     if callable(value):
         return _strategy(value, name)
@@ -148,6 +160,36 @@ def _is_async(value: Any) -> bool:
     return inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(
         vars(type(value)).get("__call__")
     )
+
+
+def _takes_messages(value: Any) -> bool:
+    """Whether a function says by the name of its only parameter that it answers messages."""
+    return inspect.isroutine(value) and list(_parameters(value)) == ["messages"]
+
+
+def _parameters(value: Any) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(value).parameters
+    except (TypeError, ValueError):  # some builtins have no signature
+        return {}
+
+
+def _rule_game(value: FunctionGame) -> dict[str, Any]:
+    """A game by a rule as studies name it: by its builder where that makes it again, else in this process only."""
+    from ostrom.games import games
+
+    if value.name in games:
+        built = games.build({"name": value.name, **value.params})
+        if isinstance(built, FunctionGame) and _code(built.play) == _code(value.play):
+            return {"name": value.name, **value.params}
+    kept = repr((sorted(value.params.items()), value.actions, value.stages))
+    known = _name(value.play, value.name, kept)
+    _register(games, known, lambda: value)
+    return {"name": known}
+
+
+def _code(play: Callable[..., Any]) -> Any:
+    return getattr(play, "__code__", play)
 
 
 def _is_class(value: Any, kind: type) -> bool:
@@ -203,8 +245,8 @@ def _register(registry: Registry[Any], name: str, factory: Callable[..., Any]) -
         raise UsageError(str(error)) from None
 
 
-def _name(value: Any, name: str) -> str:
-    """A name that says which object it is: its own, and six digits of a hash of its source."""
+def _name(value: Any, name: str, also: str = "") -> str:
+    """A name that says which object it is: its own, and six digits of a hash of its source and of ``also``."""
     own = name or getattr(value, "__name__", type(value).__name__)
     kind = value if isinstance(value, type) or inspect.isroutine(value) else type(value)
     try:
@@ -213,6 +255,6 @@ def _name(value: Any, name: str) -> str:
         code = getattr(kind, "__code__", None)
         source = repr((code.co_code, code.co_consts)) if code is not None else repr(kind)
     state = repr(sorted(vars(value).items())) if kind is not value and hasattr(value, "__dict__") else ""
-    digest = hashlib.sha256(f"{source}{'' if ' at 0x' in state else state}".encode()).hexdigest()[:6]
+    digest = hashlib.sha256(f"{source}{'' if ' at 0x' in state else state}{also}".encode()).hexdigest()[:6]
     plain_name = "".join(c if c.isalnum() else "_" for c in own).strip("_") or "function"
     return f"{plain_name}_{digest}"

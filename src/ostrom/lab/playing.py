@@ -12,7 +12,7 @@ from ostrom.engine import loop
 from ostrom.engine.batching.polling import PollingPolicy
 from ostrom.engine.folder import Folder, check_name
 from ostrom.engine.runner import Options, Result
-from ostrom.errors import UsageError
+from ostrom.errors import RunError, UsageError
 from ostrom.lab.runs import Run, open_run
 from ostrom.lab.stating import Study
 from ostrom.lab.stating import study as stated
@@ -44,7 +44,8 @@ def play(
     ``options`` are those of ``ostrom.study`` (models, preset, budget_usd, ...) where a name, a file or a mapping is
     given; beside a study that was stated already, a budget. Works inside a running event loop too, as in a notebook. An
     interrupt stops cleanly: calls under way are kept, and the same call goes on. ``batch`` asks through the batch
-    endpoints of the models, at their lower price (``batch_waves``: how many may follow one another).
+    endpoints of the models, at their lower price (``batch_waves``: how many may follow one another). Where every match
+    fails an error says why, and ``ostrom.open_run`` opens what was played; where some fail, ``run.result`` counts them.
     """
     ready = _ready(study, options)
     given = _arguments(ready, name, runs, limit, max_connections, cache, batch)
@@ -123,6 +124,11 @@ def _arguments(
 
 
 def _ended(given: Mapping[str, Any], result: Result, report: bool) -> Run:
+    tally = result.tally
+    if tally.failures and tally.failed == tally.matches and not result.interrupted:
+        raise RunError(
+            f"run {given['name']}: no match was finished, all {tally.failed} failed; {tally.failures[0]}"
+        )
     run = open_run(Path(given["runs"]) / given["name"], result=result)
     if report:
         run.report()

@@ -69,11 +69,14 @@ class Run:
         where: Any = None,
         level: float = 0.95,
     ) -> pl.DataFrame:
-        """The mean of a measure with its interval, for every combination of the columns ``by``."""
+        """The mean of a measure with its interval, for every combination of the columns ``by``.
+
+        Refused, as by the command, where no finished match has a value of it.
+        """
         from ostrom.analysis.estimate import estimate
 
         with self.data() as data:
-            return _frame(estimate(data, measure, by, where=where, level=level))
+            return _frame(estimate(data, measure, by, where=where, level=level), measure)
 
     def contrast(
         self,
@@ -89,7 +92,8 @@ class Run:
         from ostrom.analysis.estimate import contrast
 
         with self.data() as data:
-            return _frame(contrast(data, measure, factor, levels, by, where=where, level=level))
+            found = contrast(data, measure, factor, levels, by, where=where, level=level)
+            return _frame(found, measure, compared=True)
 
     def trend(
         self,
@@ -105,7 +109,8 @@ class Run:
         from ostrom.analysis.estimate import trend
 
         with self.data() as data:
-            return _frame(trend(data, measure, over, by, log=log, where=where, level=level))
+            found = trend(data, measure, over, by, log=log, where=where, level=level)
+            return _frame(found, measure, compared=True)
 
     def test(self, measure: str | Mapping[str, Any] | Measure, factor: str, **options: Any) -> FactorTest:
         """A test between the levels of a factor, as `ostrom test` makes it."""
@@ -235,8 +240,12 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, result: Result | No
     return Run(find_run(path, runs).path, result)
 
 
-def _frame(found: Sequence[Estimate]) -> pl.DataFrame:
+def _frame(found: Sequence[Estimate], measure: Any, *, compared: bool = False) -> pl.DataFrame:
     """Estimates as a table: the columns of their keys, then value, low, high, n, unit, method and note."""
     import polars as pl
 
-    return pl.DataFrame([estimate.as_dict() for estimate in found], infer_schema_length=None)
+    from ostrom.analysis.estimate import some
+    from ostrom.analysis.measure import measures
+
+    known = some(found, measures.named(measure).name, compared=compared)
+    return pl.DataFrame([estimate.as_dict() for estimate in known], infer_schema_length=None)

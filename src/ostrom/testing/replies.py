@@ -14,6 +14,8 @@ from ostrom.testing.prompt_cache import text_of
 _BRACKETED = re.compile(r"\[([^\[\]\n]{1,60})\]")
 _QUOTED = re.compile(r'"([^"\n]{1,60})"')
 _PLAIN = re.compile(r"nothing else: (.+?)\.?\s*$", re.S)
+_TEXT = re.compile(r'"([^"\n]{1,60})"[^"\n]*?\ba text\b')
+_ONE_OF = re.compile(r'"([^"\n]{1,60})"[^"\n]*?\bone of ((?:"[^"\n]{1,60}"(?:, | or )?)+)')
 _GRAMMAR = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
@@ -22,6 +24,9 @@ def answer(body: dict[str, Any]) -> str:
 
     >>> answer({"messages": [{"role": "user", "content": "Rules.\\n\\nValid answers: [A0] or [A1]."}]})
     '[A0]'
+    >>> asked = 'One JSON object. It has one key, "message": your message, a text of at most 9 characters.'
+    >>> answer({"messages": [{"role": "user", "content": asked}]})
+    '{"message":"Noted."}'
     """
     prompt = prompt_of(body)
     draw = zlib.crc32(orjson.dumps(body.get("seed", 0)) + prompt.encode())
@@ -33,6 +38,8 @@ def answer(body: dict[str, Any]) -> str:
         return orjson.dumps(instance(schema, draw)).decode()
     last = prompt.rstrip().rpartition("\n\n")[2]
     options = list(dict.fromkeys(_BRACKETED.findall(last))) or list(dict.fromkeys(_BRACKETED.findall(prompt)))
+    if "JSON" in last and (texts := _TEXT.findall(last)):
+        return _record(texts, last, draw)
     if "JSON" in last:
         return _mixture(list(dict.fromkeys(_QUOTED.findall(last))), draw)
     plain = _PLAIN.search(last)
@@ -97,6 +104,13 @@ def _constrained(body: dict[str, Any]) -> Sequence[str]:
         return list(choices)
     # Only grammars that list plain texts: root ::= "a" | "b".
     return [re.sub(r"\\(.)", r"\1", text) for text in _GRAMMAR.findall(body.get("grammar") or "")]
+
+
+def _record(texts: Sequence[str], asked: str, draw: int) -> str:
+    """An object with a text at each of these keys, and one of the names that are listed for a key."""
+    picked = {key: _QUOTED.findall(names) for key, names in _ONE_OF.findall(asked)}
+    chosen = {key: names[draw % len(names)] for key, names in picked.items()}
+    return orjson.dumps(chosen | dict.fromkeys(texts, "Noted.")).decode()
 
 
 def _mixture(keys: list[str], draw: int) -> str:

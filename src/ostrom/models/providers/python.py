@@ -52,7 +52,10 @@ class PythonModel:
         if isinstance(answer, Reply):
             return answer
         if not isinstance(answer, str):
-            raise ModelError(f"{self.name}: must return a text or a Reply, returned {type(answer).__name__}")
+            raise ModelError(
+                f"{self.name}: a function that is a model must return a text or a Reply, "
+                f"returned {type(answer).__name__}"
+            )
         return Reply(answer, model=self.name)
 
     async def close(self) -> None:
