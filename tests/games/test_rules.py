@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tracemalloc
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -156,6 +157,26 @@ def test_rules_that_need_a_table_refuse_in_one_line() -> None:
             mechanisms.build(name).fit(game)
     with pytest.raises(GameError, match="noise, predict, state"):
         mechanisms.build({"name": "repetition", "noise": 0.1}).fit(game)
+
+
+def test_a_best_response_tries_every_course_of_play_once() -> None:
+    tried: Counter[tuple[Any, ...]] = Counter()
+    amounts = Amounts(0, 4)
+
+    def rule(now: Now) -> Stages:
+        (size,) = yield [Due(0, "size", amounts)]
+        (entry,) = yield [Due(1, "entry", ("in", "out"))]
+        made = yield [Due(0, "made", amounts), Due(1, "made", amounts)]
+        tried[size, entry, *made] += 1
+        price = 8 - float(made[0]) - float(made[1])
+        return End((price * float(made[0]) - float(size), price * float(made[1]) * (entry == "in")))
+
+    game = FunctionGame(
+        "entry", (amounts, Amounts(0, 4, also=("in", "out"))), rule, stages=("size", "entry", "made"), turns=4
+    )
+    view = View(game, 0, "none", facts={"stage": "size", "moves": ()})
+    assert best_move(Past(view), amounts) == 0
+    assert set(tried.values()) == {1} and len(tried) == 5 * 2 * 5 * 5
 
 
 @pytest.mark.parametrize(

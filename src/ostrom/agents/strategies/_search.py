@@ -50,6 +50,7 @@ class _Search:
         state = rounds[-1].facts.get("state", {}) if rounds else {}
         self.chance, self.drawn = CHANCES[0], False
         self.now = Now(past.view.round, state, self._chance, known)
+        self._known_ends: dict[tuple[Moves, float], tuple[tuple[float, ...], bool]] = {}
         self.before = self._steps(facts.get("moves", ()))
 
     def _steps(self, moves: Sequence[dict[str, Value]]) -> Moves:
@@ -135,28 +136,40 @@ class _Search:
 
     def _paid(self, moves: Moves, seat: int) -> float:
         """What a seat is paid after these moves on average over chance, where there is any."""
-        self.drawn, found = False, []
+        found, outer = [], self.chance
         for chance in CHANCES:
             self.chance = chance
-            found.append(self._paid_once(moves, seat))
-            if not self.drawn:
+            payoffs, drawn = self._ended(moves)
+            found.append(payoffs[seat])
+            if not drawn:
                 break
-        self.chance = CHANCES[0]
+        self.chance = outer
         return fsum(found) / len(found)
 
-    def _paid_once(self, moves: Moves, seat: int) -> float:
-        """What a seat is paid after these moves, if all who decide later do what is best for them."""
-        while not isinstance(due := self._due(moves), End):
-            done = []
-            for place, turn in enumerate(due):
-                said = (
-                    None if self.game.theory is None else self.game.theory(turn.seat, turn.stage, turn.facts)
-                )
-                if said is None or said not in turn.options:
-                    said = self._best_of(moves, due, place, turn.options)
-                done.append(said)
-            moves = (*moves, tuple(done))
-        return float(due.payoffs[seat])
+    def _ended(self, moves: Moves) -> tuple[tuple[float, ...], bool]:
+        """What is paid after these moves, if all who decide later do what is best for them, and whether chance decided.
+
+        Kept: those who decide at the same time and those who decide before them look at the same courses of play.
+        """
+        key = (moves, self.chance)
+        if key not in self._known_ends:
+            self.drawn = False
+            due, drawn = self._due(moves), self.drawn
+            if isinstance(due, End):
+                self._known_ends[key] = tuple(float(paid) for paid in due.payoffs), drawn
+            else:
+                done = tuple(self._reply(moves, due, place) for place in range(len(due)))
+                payoffs, later = self._ended((*moves, done))
+                self._known_ends[key] = payoffs, drawn or later
+        return self._known_ends[key]
+
+    def _reply(self, moves: Moves, due: Sequence[Due], place: int) -> Value:
+        """What somebody who decides later does: as theory says, or else what is best by the same search."""
+        turn = due[place]
+        said = None if self.game.theory is None else self.game.theory(turn.seat, turn.stage, turn.facts)
+        if said is not None and said in turn.options:
+            return said
+        return self._best_of(moves, due, place, turn.options)
 
     def _due(self, moves: Moves) -> Sequence[Due] | End:
         """The turns that are due after these moves, or how the round ended."""
