@@ -21,7 +21,7 @@ OTHER: dict[str, dict[str, str | None]] = {
     "run": {"model": "models", "executor": None, "ray_address": None, "workers": None, "allow_key": None,
             "dry_run": None, "from_": None},
     "branch": {"budget_usd": None, "budget_calls": None, "budget_tokens": None, "max_connections": None, "prices": None,
-               "cache": None, "allow_key": None},
+               "cache": None, "batch": None, "allow_key": None},
 }  # fmt: skip
 """What the short functions name otherwise, or leave to ostrom.commands."""
 
