@@ -13,6 +13,7 @@ from tests.view.viewed import viewed
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.web.view.bundle import bundle
 from ostrom.web.view.indexing import update
+from ostrom.web.view.render import lanes
 
 
 def mixed(request: Request) -> Reply:
@@ -62,7 +63,7 @@ def test_a_copy_on_disk_is_read_and_searched(
     assert axe(page) == [] and sideways(page) <= 0
     page.get_by_role("link", name="Matches").first.click()
     shown(page, "#/matches/0")
-    assert page.locator(".strip i").count() > 10 and axe(page) == [] and sideways(page) <= 0
+    assert page.locator("tbody svg.lane path").count() > 10 and axe(page) == [] and sideways(page) <= 0
     page.screenshot(path=screenshots / f"bundle-matches-{width}-{scheme}.png", full_page=True)
     page.locator("a.row").first.click()
     shown(page, "#/match/0")
@@ -86,6 +87,18 @@ def test_a_copy_on_disk_is_read_and_searched(
     page.locator(".hit a").first.click()
     page.locator("body[data-shown^='#/match/'] .decision").wait_for()
     assert "betrayed me" in page.inner_text(".decision") and dialogs == []
+
+
+def test_a_strip_in_a_copy_is_drawn_as_on_the_server(copied: Path, visit: Visit) -> None:
+    page = visit(copied)
+    for signs in ("CDa", "0459#", "C·D", "C" * 60, "CCD0" * 15 + "·9"):
+        drawn = page.evaluate("signs => lanes([...signs])", signs)
+        assert [tuple(one) for one in drawn] == lanes(signs), signs
+    names = {
+        signs: page.evaluate("signs => strip(signs).getAttribute('aria-label')", signs)
+        for signs in ("CD", "C" * 61)
+    }
+    assert names == {"CD": "C D", "C" * 61: "61 rounds"}
 
 
 def test_a_search_in_a_copy_finds_what_the_server_finds(copied: Path, visit: Visit) -> None:

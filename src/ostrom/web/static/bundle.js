@@ -35,18 +35,34 @@ function unpack(decisions) { // messages that repeat those before say only how m
   unpacked.add(decisions);
   return decisions;
 }
-function h(tag, options, ...children) {
-  const made = document.createElement(tag);
+function fill(made, options) {
   for (const [name, value] of Object.entries(options || {})) if (value !== null && value !== false) made.setAttribute(name, value === true ? "" : value);
+  return made;
+}
+function h(tag, options, ...children) {
+  const made = fill(document.createElement(tag), options);
   made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
   return made;
 }
 const count = (number, one, many) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 const levels = (run, cell) => Object.entries(run.cells[cell] || {}).map(([k, v]) => `${k} ${v}`).join(", ");
+function lanes(signs) { // one path for each kind of action, drawn as the server's pages draw them
+  const paths = { c: "", d: "", o: "" };
+  for (let at = 0, next = 0; at < signs.length; at = next) {
+    const sign = signs[at], kind = sign === "C" ? "c" : sign === "D" ? "d" : "o";
+    const top = kind === "c" ? 0 : kind === "d" ? 6 : /^[0-9]$/.test(sign) ? 9 - Number(sign) : 3;
+    while (next < signs.length && signs[next] === sign) next++;
+    if (sign === "·") continue;
+    if (signs.length <= 60) for (let i = at; i < next; i++) paths[kind] += `M${i} ${top}h.9v${10 - top}h-.9z`;
+    else paths[kind] += `M${at} ${top}h${next - at}v${10 - top}h-${next - at}z`;
+  }
+  return Object.entries(paths).filter(([, path]) => path);
+}
 function strip(text) {
-  const box = h("span", { class: "strip", role: "img", "aria-label": text.length > 60 ? `${text.length} rounds` : [...text].join(" ") });
-  for (const sign of [...text].slice(0, 200)) box.append(h("i", { class: sign === "C" ? "c" : sign === "D" ? "d" : "o" }, /[CD]/.test(sign) ? "" : sign));
-  if ([...text].length > 200) box.append("…");
+  const signs = [...text], made = (tag) => document.createElementNS("http://www.w3.org/2000/svg", tag);
+  const box = fill(made("svg"), { class: "lane", viewBox: `0 0 ${signs.length} 10`, preserveAspectRatio: "none", width: Math.min(signs.length * 9, 320), height: 14,
+    role: "img", "aria-label": signs.length > 60 ? `${signs.length} rounds` : signs.join(" ") });
+  box.append(...lanes(signs).map(([kind, path]) => fill(made("path"), { class: kind, d: path })));
   return box;
 }
 async function matchesPage(run, number) {
@@ -56,14 +72,14 @@ async function matchesPage(run, number) {
     h("th", { scope: "row" }, h("a", { class: "row", href: `#/match/${row.match}` }, String(row.match))),
     h("td", {}, levels(run, row.cell)),
     h("td", {}, (row.agents || []).join(", ")),
-    h("td", {}, ...(row.strips || []).map((s) => h("div", {}, strip(s)))),
+    h("td", {}, (row.strips || []).map((s) => h("div", {}, s ? strip(s) : ""))),
     h("td", { class: "n" }, row.cooperation === null ? "–" : row.cooperation.toFixed(2)),
     h("td", { class: "n" }, (row.scores || []).map((s) => Number(s.toPrecision(4))).join(" / ")),
     h("td", {}, row.state + (row.reason ? `: ${row.reason}` : ""))));
   const heads = ["Match", "Cell", "Players", "Actions", "Cooperation", "Scores", "State"];
   return [h("div", { class: "head" }, h("h1", {}, "Matches"), h("p", { class: "quiet" }, `Page ${number + 1} of ${Math.max(1, pages)}`)),
     h("div", { class: "scroll sheet", tabindex: "0", role: "region", "aria-label": "Matches" }, h("table", {},
-      h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))), h("tbody", {}, body))),
+      h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col", class: /^(Coop|Sc)/.test(head) ? "n" : null }, head)))), h("tbody", {}, body))),
     h("p", { class: "steps" }, number > 0 ? h("a", { href: `#/matches/${number - 1}` }, "← Previous") : "", " ",
       number + 1 < pages ? h("a", { href: `#/matches/${number + 1}` }, "Next →") : "")];
 }
