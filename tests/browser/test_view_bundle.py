@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from tests.view.viewed import viewed
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.web.view.bundle import bundle
 from ostrom.web.view.indexing import update
-from ostrom.web.view.render import lanes
+from ostrom.web.view.render import lanes, tried
 
 
 def mixed(request: Request) -> Reply:
@@ -89,7 +90,7 @@ def test_a_copy_on_disk_is_read_and_searched(
     assert "betrayed me" in page.inner_text(".decision") and dialogs == []
 
 
-def test_a_strip_in_a_copy_is_drawn_as_on_the_server(copied: Path, visit: Visit) -> None:
+def test_strips_and_tries_in_a_copy_are_shown_as_on_the_server(copied: Path, visit: Visit) -> None:
     page = visit(copied)
     for signs in ("CDa", "0459#", "C·D", "C" * 60, "CCD0" * 15 + "·9"):
         drawn = page.evaluate("signs => lanes([...signs])", signs)
@@ -99,6 +100,11 @@ def test_a_strip_in_a_copy_is_drawn_as_on_the_server(copied: Path, visit: Visit)
         for signs in ("CD", "C" * 61)
     }
     assert names == {"CD": "C D", "C" * 61: "61 rounds"}
+    for part, source in product(
+        ("try0", "try1", "predict.try0", "cheap_talk.try2", "", "judge"), ("model", "cache")
+    ):
+        call = {"part": part, "source": source, "try": 3}
+        assert page.evaluate("call => tried(call)", call) == tried(call), call
 
 
 def test_a_search_in_a_copy_finds_what_the_server_finds(copied: Path, visit: Visit) -> None:

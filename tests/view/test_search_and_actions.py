@@ -108,6 +108,16 @@ def test_two_runs_pair_by_number_or_by_seed_and_cell(tmp_path: Path) -> None:
         assert pair.count("I <mark") + pair.count("I trust") >= 2 or "trust" in pair
 
 
+def test_a_reply_that_was_asked_for_again_is_told_apart_side_by_side(tmp_path: Path) -> None:
+    talk(
+        tmp_path, lambda r: Reply("[A0]" if len(r.messages) > 2 else "perhaps", usage=Usage(1, 1)), name="one"
+    )
+    talk(tmp_path, name="two")
+    with viewed(tmp_path) as view:
+        heads = re.findall(r"<h4>(reply.*?)</h4>", view.page("/run/one/beside/two/0/0?step=0&player=1"))
+    assert heads == ["reply, try 1", "reply, asked again, try 1", "reply"]
+
+
 FORM = {"kind": "branch", "round": "2", "seeds": "2", "budget_calls": "5"}
 
 

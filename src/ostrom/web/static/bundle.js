@@ -75,7 +75,7 @@ async function matchesPage(run, number) {
     h("td", {}, (row.strips || []).map((s) => h("div", {}, s ? strip(s) : ""))),
     h("td", { class: "n" }, row.cooperation === null ? "–" : row.cooperation.toFixed(2)),
     h("td", { class: "n" }, (row.scores || []).map((s) => Number(s.toPrecision(4))).join(" / ")),
-    h("td", {}, row.state + (row.reason ? `: ${row.reason}` : ""))));
+    h("td", {}, row.state, " ", row.reason ? h("span", { class: "quiet reason" }, row.reason) : "")));
   const heads = ["Match", "Cell", "Players", "Actions", "Cooperation", "Scores", "State"];
   return [h("div", { class: "head" }, h("h1", {}, "Matches"), h("p", { class: "quiet" }, `Page ${number + 1} of ${Math.max(1, pages)}`)),
     h("div", { class: "scroll sheet", tabindex: "0", role: "region", "aria-label": "Matches" }, h("table", {},
@@ -122,11 +122,15 @@ async function matchPage(run, match, step, player) {
       h("tbody", {}, body))), right)];
 }
 const moveOf = (told, several) => (several && told.stage ? `${told.stage} ` : "") + String(told.action ?? told.said ?? told.kind ?? "no answer");
+function tried(call) { // as the server's pages say it
+  const [, name, again] = /^(.*?)\.?try(\d+)$/.exec(call.part) || [null, call.part, ""];
+  return [name.replaceAll("_", " "), Number(again) ? "asked again" : "", call.source === "cache" ? "from the cache" : `try ${call.try}`].filter(Boolean).join(", ");
+}
 function decision([, step, round, player, told, calls], row) {
   const made = [h("h2", {}, `${round === null ? `Step ${step}` : `Round ${round}`}, player ${player} (${row.agents[player - 1]}): ${told.stage ?? told.kind ?? "no answer"}`)];
   if (told.answer !== null) made.push(h("p", {}, h("strong", {}, String(told.said ?? told.answer)), ` (${told.reading}${told.payoff === null ? "" : `, paid ${told.payoff}`})`));
   for (const call of calls) {
-    made.push(h("h3", {}, `${call.model}, try ${call.try}`), h("p", { class: "quiet" }, [call.tokens_in !== undefined ? `${call.tokens_in} tokens in, ${call.tokens_out ?? "–"} out` : "", call.latency !== undefined ? `${call.latency.toFixed(2)} s` : "", call.finish ? `finish ${call.finish}` : ""].filter(Boolean).join(" · ")));
+    made.push(h("h3", {}, `${call.model}, ${tried(call)}`), h("p", { class: "quiet" }, [call.tokens_in !== undefined ? `${call.tokens_in} tokens in, ${call.tokens_out ?? "–"} out` : "", call.latency !== undefined ? `${call.latency.toFixed(2)} s` : "", call.finish ? `finish ${call.finish}` : ""].filter(Boolean).join(" · ")));
     for (const [role, content] of call.messages) made.push(said(role, content));
     if (call.reasoning !== undefined) made.push(said("reasoning", call.reasoning));
     if (call.reply !== undefined) made.push(said("reply", call.reply));

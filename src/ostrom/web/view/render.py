@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from itertools import groupby
 from typing import Any
@@ -33,7 +34,7 @@ def environment() -> jinja2.Environment:
     )  # fmt: skip
     made.filters.update(
         number=number, pretty=pretty, short=shortened, duration=duration, size=size, money=money, spark=spark,
-        compact=compact, address=address, lanes=lanes, model=model, levels=levels, asked_as=asked_as,
+        compact=compact, address=address, lanes=lanes, model=model, levels=levels, tried=tried,
     )  # fmt: skip
     made.globals.update(version=__version__, query=query, without=without)
     return made
@@ -135,16 +136,20 @@ def model(name: Any) -> str:
     return labels([name], 44)[name]
 
 
-def asked_as(part: str) -> str:
-    """What a call was for, where it was not the decision itself at once.
+def tried(facts: Any) -> str:
+    """Which try at a call it was, and what the call was for, where it was not the decision itself at once.
 
-    >>> asked_as("try0"), asked_as("try1"), asked_as("predict.try0"), asked_as("")
-    ('', 'asked again, ', 'predict, ', '')
+    >>> tried({"part": "try0", "source": "model", "try": 2})
+    'try 2'
+    >>> tried({"part": "predict.try1", "source": "cache", "try": 0})
+    'predict, asked again, from the cache'
     """
-    name, _, again = part.rpartition("try")
-    words = [name.rstrip(".").replace("_", " ") or ("" if again else part)]
-    words.append("asked again" if again.isdigit() and int(again) else "")
-    return "".join(f"{word}, " for word in words if word)
+    part = str(facts["part"])
+    found = re.fullmatch(r"(.*?)\.?try([0-9]+)", part)
+    name, again = found.groups() if found else (part, "0")
+    words = [name.replace("_", " "), "asked again" if again.strip("0") else ""]
+    words.append("from the cache" if facts["source"] == "cache" else f"try {facts['try']}")
+    return ", ".join(word for word in words if word)
 
 
 def money(usd: float | None) -> str:
