@@ -324,22 +324,3 @@ def test_a_branch_and_an_attribution_go_on_with_the_same_chat(tmp_path: Path) ->
     ]  # fmt: skip
     flipped = "\n".join(text for _, text in sent["R3 own flipped"])
     assert "mark-2-" in flipped and "mark-3-" not in flipped and "The results of rounds 2 and 3:" in flipped
-
-
-@pytest.mark.parametrize("conversation", ["prompt", "dialogue"])
-def test_a_prediction_is_made_from_the_messages_and_the_choice_from_the_prediction(
-    conversation: str, tmp_path: Path
-) -> None:
-    mechanism = {"name": "cheap_talk", "rounds": 2}
-    play(load_study(study(mechanism, style="social", conversation=conversation)), runs=tmp_path)
-    with open_run("talk", tmp_path) as run:
-        sent = [
-            (run.journal.prompt(row["id"]) or [])[-1][1]
-            for row in run.rows.calls()
-            if row["player"] == 1 and row["part"] in ("predict.try0", "try0")
-        ]
-    assert len(sent) == 6
-    for predict, act in ((sent[1], sent[2]), (sent[4], sent[5])):
-        assert '{"from": "Player 2", "message": "mark-' in predict and "will Player 2 choose" in predict
-        assert ('{"from": "Player 2", "message": "mark-' in act) == (conversation == "prompt")
-        assert "You expect Player 2 to choose A" in act

@@ -30,7 +30,7 @@ ENGLISH = "en"
 REASONS = "answers/reasons.txt"
 WORDLESS = frozenset(
     "prompt.txt system.txt setup.txt turn.txt _opening.txt _aims.txt dialogue/turn.txt layouts/payoffs_first.txt"
-    " layouts/horizon_first.txt personas/role.txt talk/sent.txt".split()
+    " layouts/horizon_first.txt personas/role.txt turns/cheap_talk_told.txt".split()
 )
 """Files without a word of their own: all languages share them."""
 LIVE = ("round", "span", "gaps", "note")

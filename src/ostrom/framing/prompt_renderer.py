@@ -26,7 +26,7 @@ from ostrom.framing.own_words import (
     stage_file,
 )
 from ostrom.framing.prompt import CachedPrompt, Prompt, options_of, shifted
-from ostrom.framing.rules import PAGE, SENT, TALK_MESSAGES, question_file, record_file, rules_files
+from ostrom.framing.rules import PAGE, TALK_MESSAGES, question_file, record_file, rules_files, told_file
 from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.formula import formula_of
 from ostrom.games.function import FunctionGame
@@ -70,17 +70,8 @@ class PromptRenderer:
         self._lasts: dict[tuple[Any, ...], bool] = {}
 
     _fixed_names = frozenset(
-        ("words", "units", "you", "others", "options", "labels", "common", "amount", "names", "seat", "role")
-        + (
-            "earlier",
-            "game",
-            "carried",
-            "mechanism",
-            "observer",
-            "unnamed",
-            "least_continuation",
-            "equilibria",
-        )
+        "words units you others options labels common amount names seat role earlier game carried mechanism"
+        " observer unnamed least_continuation equilibria".split()
     )
 
     def prompt(
@@ -224,7 +215,7 @@ class PromptRenderer:
         library, form = self.library, page.decision.form
         if not (isinstance(form, Choice) and library.steady(self._answer_file(form))):
             return None
-        if "talk" in page.decision.view.facts:
+        if "talk" in page.decision.view.facts or self._told_file(page.decision) is not None:
             return None
         question = library.marked(self._question_file(page.decision), page.values, ("round",))
         if question is None:
@@ -362,12 +353,15 @@ class PromptRenderer:
         }
 
     def question(self, decision: Decision, values: Mapping[str, Any]) -> str:
-        """The question in words, after what was said to the player where there is talk."""
-        file, facts = self._question_file(decision), decision.view.facts
-        asked = self.library.fill(file, values)
-        if "messages" in facts and file == f"turns/{decision.kind}.txt":
-            asked = self.library.fill(SENT, {**values, "question": asked})
+        """The question in words, after what the mechanism and, where there is talk, the others told the player."""
+        facts, asked = decision.view.facts, self.library.fill(self._question_file(decision), values)
+        if (file := self._told_file(decision)) is not None:
+            asked = "\n\n".join(filter(None, (self.library.fill(file, values), asked)))
         return self.library.fill(TALK_MESSAGES, {**values, "question": asked}) if "talk" in facts else asked
+
+    def _told_file(self, decision: Decision) -> str | None:
+        view = decision.view
+        return told_file(self.library, view.mechanism, decision.kind, self.framing.wording, view.facts)
 
     def _question_file(self, decision: Decision) -> str:
         view, wording = decision.view, self.framing.wording

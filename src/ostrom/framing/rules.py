@@ -11,8 +11,8 @@ from ostrom.mechanisms.protocol import View
 
 FILLER = "mechanisms/_filler.txt"
 TALK_RULES, TALK_MESSAGES = "talk/rules.txt", "talk/messages.txt"
-SENT = "talk/sent.txt"
-"""The messages of cheap talk before a question that does not quote them itself."""
+FIRST = ("predict", "best_response")
+"""The questions that styles ask before an action: the player knows then what it knows when it acts."""
 PAGE = "page"
 """The wording of a record for people, who fill in the fields of a page instead of writing JSON."""
 _TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -28,10 +28,24 @@ def question_file(
     library: Library, mechanism: str, kind: str, wording: str | None, sham: bool = False
 ) -> str:
     """The file of a question: that of the mechanism without power or in a wording, of the mechanism, or of all."""
-    own = f"turns/{mechanism}_{kind}"
+    return _own_file(library, f"turns/{mechanism}_{kind}", wording, sham) or f"turns/{kind}.txt"
+
+
+def told_file(
+    library: Library, mechanism: str, kind: str, wording: str | None, facts: Mapping[str, Any]
+) -> str | None:
+    """The file of what a mechanism tells before an action, where a question that is not its own follows it."""
+    sham = bool(facts.get("sham"))
+    if kind not in FIRST and "messages" not in facts:
+        return None
+    if question_file(library, mechanism, kind, wording, sham) != f"turns/{kind}.txt":
+        return None
+    return _own_file(library, f"turns/{mechanism}_told", wording, sham)
+
+
+def _own_file(library: Library, own: str, wording: str | None, sham: bool) -> str | None:
     tried = [f"{own}.{variant}.txt" for variant in ("sham" if sham else None, wording) if variant]
-    found = [file for file in (*tried, f"{own}.txt") if library.has(file)]
-    return found[0] if found else f"turns/{kind}.txt"
+    return next((file for file in (*tried, f"{own}.txt") if library.has(file)), None)
 
 
 def record_file(library: Library, name: str, wording: str | None) -> str:

@@ -20,7 +20,7 @@ from ostrom.framing import Library
 from ostrom.framing.fingerprint import difference, hashes, in_set
 from ostrom.framing.library import ENGLISH
 from ostrom.framing.own_words import answer_file, game_file, past_file, stage_file
-from ostrom.framing.rules import PAGE, SENT, question_file, record_file, rules_files
+from ostrom.framing.rules import PAGE, question_file, record_file, rules_files, told_file
 from ostrom.games.function import FunctionGame
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Shown, memories
@@ -133,13 +133,14 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
         yield "names/seat.txt"
     if memory.takes_notes:
         yield from _question(library, config, mechanism, memory.asks, memory.note_form)
+    asked = (*style.questions, *((memory.asks,) if memory.takes_notes else ()))
     for kind in style.questions:
         yield from _question(library, config, mechanism, kind, Choice(("a", "b")))
     for decision in decisions:
         view = decision.view
         yield from rules_files(view, framing.wording)
-        if "messages" in view.facts:
-            yield SENT
+        told = (told_file(library, view.mechanism, kind, framing.wording, view.facts) for kind in asked)
+        yield from filter(None, told)
         rule = isinstance(view.game, FunctionGame)
         if isinstance(view.game, FunctionGame):
             yield from (game_file(view.game), past_file(view.game), "games/_round.txt")
