@@ -8,10 +8,11 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from tests.cli.in_process import Call, caller
 
 from ostrom.cli import main
 
@@ -65,6 +66,22 @@ def ostrom_process(tmp_path: Path) -> Command:
         return done
 
     return run
+
+
+@pytest.fixture(scope="module")
+def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder in which ``STUDY`` of a test file was played, as run ``s``, once for all its tests."""
+    folder = tmp_path_factory.mktemp("played")
+    (folder / "s.yaml").write_text(request.module.STUDY)
+    with pytest.MonkeyPatch.context() as patch:
+        assert caller(patch, folder)("run", "s.yaml").code == 0
+    yield folder
+
+
+@pytest.fixture
+def call(played: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
+    """Commands in that folder; files that play nothing beforehand have a fixture of their own."""
+    return caller(monkeypatch, played)
 
 
 class _Stream(io.TextIOWrapper):

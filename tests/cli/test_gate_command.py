@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 import yaml
-from tests.cli.in_process import Call, Done, caller
+from tests.cli.in_process import Call, Done
 
 import ostrom
+from ostrom.cli import running
+from ostrom.models.providers import scripted
 
 STUDY = """\
 name: s
@@ -28,20 +30,6 @@ SAME = {"name": "same", "measure": "cooperation", "where": {"agent": ["mostly"]}
         "contrast": "game=prisoners_dilemma-stag_hunt", "within": 0.1}  # fmt: skip
 COIN = {"name": "coin | <b>`x`\n@all", "measure": "cooperation", "where": {"agent": "coin"}, "at_most": 0.1}
 NOBODY = {"name": "nobody", "measure": "cooperation", "where": {"agent": "nobody"}, "at_least": 0}
-
-
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    folder = tmp_path_factory.mktemp("gates")
-    (folder / "s.yaml").write_text(STUDY)
-    with pytest.MonkeyPatch.context() as patch:
-        assert caller(patch, folder)("run", "s.yaml").code == 0
-    yield folder
-
-
-@pytest.fixture
-def call(played: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
-    return caller(monkeypatch, played)
 
 
 def gates(*given: Any, **more: Any) -> str:
@@ -85,6 +73,62 @@ def test_all_intervals_hold_at_once_where_that_is_asked(call: Call) -> None:
         assert wider["estimate"]["low"] < one["estimate"]["low"]
     _, off = judged(call, KIND, SAME, simultaneous=True, options=("--no-simultaneous", "--level", "0.9"))
     assert off["level"] == 0.9
+    _, on = judged(call, KIND, SAME, options=("--simultaneous",))
+    assert on["level"] == pytest.approx(1 - 0.05 / 2)
+
+
+def test_every_bound_fails_on_either_side_and_what_it_equals_is_allowed(call: Call) -> None:
+    """A deterministic player has no sampling error: 0 cooperation, judged as it is."""
+    sure: dict[str, Any] = {"measure": "cooperation", "where": {"agent": "defector", "opponents": "defector"}}
+    bounds: dict[str, list[dict[str, Any]]] = {
+        "pass": [{"at_least": 0}, {"at_most": 0}, {"between": [0, 0.2]}, {"between": [-1, 0]}],
+        "fail": [{"at_least": 0.1}, {"at_most": -0.1}, {"between": [0.1, 0.2]}, {"between": [-0.2, -0.1]}],
+    }
+    asked = {f"{answer} {n}": one for answer, of in bounds.items() for n, one in enumerate(of)}
+    code, told = judged(call, *({"name": name, **sure, **bound} for name, bound in asked.items()))
+    assert code == 1 and [one["answer"] for one in told["judged"]] == [name.split()[0] for name in asked]
+    assert all(one["estimate"]["low"] == one["estimate"]["high"] == 0 for one in told["judged"])
+
+
+def test_slopes_balanced_means_and_every_level_against_one_are_those_of_estimate(call: Call) -> None:
+    slope = {"name": "slope", "measure": "cooperation", "over": "seed", "log": True, "within": 2,
+             "where": {"seed": [1, 2, 3, 4, 5]}}  # fmt: skip
+    even = {"name": "even", "measure": "cooperation", "balance": ["agent"], "at_least": 0}
+    each = {"name": "each", "measure": "cooperation", "contrast": "agent=*-coin", "between": [-1, 1]}
+    some = {**each, "name": "some", "where": {"agent": ["coin", "mostly"]}}
+    code, told = judged(call, slope, even, each, some)
+    assert code == 0, told
+    found = []
+    for options in (
+        ("--over", "seed", "--log", "--where", "seed=1,2,3,4,5"),
+        ("--balance", "agent"),
+        ("--contrast", "agent=*-coin"),
+    ):
+        done = call("estimate", "s", "cooperation", *options, "--json")
+        found += json.loads(done.out)["estimates"]
+    own = [(one["estimate"]["low"], one["estimate"]["high"]) for one in told["judged"]]
+    assert own[:4] == [(one["low"], one["high"]) for one in found]
+    assert [one["group"].get("agent") for one in told["judged"][2:]] == [
+        "mostly - coin", "defector - coin", "mostly - coin",
+    ]  # fmt: skip
+
+
+def test_a_study_is_played_with_its_options_within_its_budget(call: Call) -> None:
+    scripted.register("first", lambda request: "[A0]")
+    made = gates({**KIND, "where": {}, "at_least": 0})
+    options = ("--model", "scripted/first", "--preset", "smoke", "--seeds", "1", "--name", "built", "--json")
+    done = call("gate", "horizon", "--gates", made, *options, "--budget-calls", "1")
+    assert done.code == 3 and "not finished" in json.loads(done.out)["judged"][0]["reason"], done
+    study = json.loads(Path("runs/built/run.json").read_bytes())["study"]
+    assert study["seeds"] == 1 and study["budget"]["calls"] == 1
+
+
+def test_an_interrupted_study_says_so_by_its_code(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run is complete here and its gate passes; only that somebody interrupted it decides the code."""
+    play = running.play_found
+    monkeypatch.setattr(running, "play_found", lambda *of, **how: replace(play(*of, **how), interrupted=True))
+    done = call("gate", "s.yaml", "--gates", gates(KIND), "--json")
+    assert done.code == 130 and json.loads(done.out)["answer"] == "pass", done
 
 
 @pytest.mark.parametrize(
@@ -122,9 +166,16 @@ def test_unfinished_matches_leave_a_gate_undecided_unless_they_are_allowed(call:
 def test_junit_and_markdown_say_the_same_and_no_text_breaks_them(call: Call) -> None:
     done = call("gate", "s", "--gates", gates(KIND, COIN, NOBODY), "--junit", "j.xml", "--markdown", "m.md")
     assert done.code == 1 and "fail: 1 of 3 passed, 1 failed, 1 undecided" in done.out
-    suite = ET.parse("j.xml").getroot()
-    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
+    suites = ET.parse("j.xml").getroot()
+    (suite,) = suites
+    assert (suites.tag, suite.tag, {case.tag for case in suite}) == ("testsuites", "testsuite", {"testcase"})
     assert [[part.tag for part in case] for case in suite] == [["system-out"], ["failure"], ["error"]]
+    for counted in (suites, suite):
+        told = {key: int(counted.attrib[key]) for key in ("tests", "failures", "errors")}
+        found = [len(list(counted.iter(tag))) for tag in ("testcase", "failure", "error")]
+        assert list(told.values()) == found == [3, 1, 1] and counted.get("name") == "ostrom gate s"
+    assert all(case.get("name") and case.get("classname") == "ostrom.gate" for case in suite)
+    assert all(part.get("message") and part.get("type") for part in suite.iterfind("testcase/*[@type]"))
     text = Path("m.md").read_text()
     assert (
         text.startswith("### `s`: fail") and r"| `coin \| <b>'x' @all` |" in text and "| undecided |" in text

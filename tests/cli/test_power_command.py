@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
-from tests.cli.in_process import Call, caller
+from tests.cli.in_process import Call
 
 import ostrom
 from ostrom.analysis.estimate import contrast
@@ -24,20 +24,6 @@ vary:
 seeds: 60
 """
 ASK = ("--measure", "cooperation", "--contrast", "p=high-low")
-
-
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    folder = tmp_path_factory.mktemp("power")
-    (folder / "s.yaml").write_text(STUDY)
-    with pytest.MonkeyPatch.context() as patch:
-        assert caller(patch, folder)("run", "s.yaml").code == 0
-    yield folder
-
-
-@pytest.fixture
-def call(played: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
-    return caller(monkeypatch, played)
 
 
 def told(call: Call, *more: str, study: str = "s.yaml") -> dict[str, Any]:
@@ -89,6 +75,9 @@ def test_more_seeds_find_more_and_the_error_stays(call: Call) -> None:
     )
     needed = found["needed"]
     assert 3 < needed <= 24 and any(one["seeds"] == needed and one["power"] >= 0.8 for one in found["points"])
+    assert all(one["power"] < 0.8 for one in found["points"] if one["seeds"] < needed)
+    (before,) = told(call, *asked, "--seeds", str(needed - 1), "--power", "0.01")["points"][-1:]
+    assert before["seeds"] == needed - 1 and before["power"] < 0.8
     assert found == told(call, *asked)
     assert found["points"][1] != told(call, *asked, "--seed", "7", "--seeds", "10")["points"][0]
 
@@ -133,11 +122,38 @@ def test_cost_grows_with_the_seeds_and_time_comes_from_the_pace(call: Call) -> N
     assert four["usd"] == pytest.approx(2 * two["usd"]) and two["usd"] > 0
 
 
+def test_what_is_stated_replaces_what_a_pilot_says_and_effects_end_at_the_bound(call: Call) -> None:
+    asked = ("--seeds", "2", "--simulations", "100", "--effect", "0.3")
+    stated = ("--baseline", "0.9", "--sd", "0.2", "--correlation", "0.5")
+    from_pilot = told(call, *asked, *stated, "--from", "s")
+    assert "with stated baseline, sd, correlation" in from_pilot["assumed"]["source"]
+    alone = told(call, *asked, *stated)
+    assert from_pilot["points"] == alone["points"] and alone["effect"] == pytest.approx(0.1, abs=0.001)
+    assert from_pilot["assumed"] | {"source": "stated"} == alone["assumed"]
+
+
+def test_the_pace_is_the_time_with_any_call_under_way_per_call(call: Call) -> None:
+    """Two calls at once take as long as one: 3 calls in 5 seconds, whatever was waited between."""
+    from ostrom.studies.powering import pace_of
+
+    rows = [{"at": 10.0, "latency": 3.0}, {"at": 11.0, "latency": 3.0}, {"at": 20.0, "latency": 1.0}]
+    assert pace_of(cast(Any, SimpleNamespace(records=lambda sql: rows))) == pytest.approx(5 / 3)
+    assert pace_of(cast(Any, SimpleNamespace(records=lambda sql: []))) is None
+
+
+def test_a_pilot_whose_matches_are_alike_is_refused(call: Call) -> None:
+    sure = STUDY.replace("random:0.62", "cooperator").replace("random:0.5", "defector")
+    Path("sure.yaml").write_text(sure.replace("name: s", "name: sure").replace("seeds: 60", "seeds: 2"))
+    assert call("run", "sure.yaml").code == 0
+    done = call("power", "s.yaml", *ASK, "--from", "sure")
+    assert done.code == 2 and "shows no spread" in done.err and done.err.count("\n") == 1, done
+
+
 @pytest.mark.parametrize("kind", ["svg", "html"])
 def test_the_curve_is_a_bar_chart_in_the_terminal_and_a_file(call: Call, kind: str) -> None:
     done = call("power", "s.yaml", *ASK, "--seeds", "5,20", "--simulations", "100", "--chart", f"c.{kind}")
     assert done.code == 0 and "assumed (stated): baseline 0.5, sd between matches 0.2887" in done.out
-    assert "█" in done.out and "seeds" in done.out
+    assert "█" in done.out and "seeds" in done.out and "time: give --seconds-per-call" in done.out
     head = Path(f"c.{kind}").read_bytes()
     assert head[:9] in (b"<!doctype", b"<svg xmln", b"\x89PNG\r\n\x1a\n\x00"), head[:20]
 

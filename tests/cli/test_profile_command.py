@@ -16,6 +16,8 @@ from ostrom.models.providers import scripted
 from ostrom.studies.load import builtin_names, load_study
 from ostrom.studies.profiling.battery import PublishedPick, read_battery
 from ostrom.studies.profiling.published import published_beside
+from ostrom.testing.replies import answer, openai_document
+from ostrom.testing.server import LoopbackServer
 
 STUDY = """\
 name: own
@@ -146,6 +148,59 @@ def test_a_budget_makes_parts_smaller_then_leaves_the_last_ones_out(call: Call) 
     assert refused.code == 2 and "say with --budget-usd" in refused.err
 
 
+def priced(body: dict[str, Any]) -> dict[str, Any]:
+    """A reply that takes 600 tokens, far more than was forecast."""
+    usage = {"prompt_tokens": 500, "completion_tokens": 100, "total_tokens": 600}
+    return {**openai_document(body, answer(body)), "usage": usage}
+
+
+def test_a_budget_is_never_exceeded_while_it_is_played(call: Call) -> None:
+    """Calls take more than was forecast, several at a time: the server counts what they cost."""
+    budget = 8.5
+    with LoopbackServer(priced) as server:
+        Path("prices.yaml").write_text(f'"{server.model}": {{input: 1000, output: 1000}}\n')
+        asked = ("profile", "--model", server.model, "--battery", "mine.yaml", "--prices", "prices.yaml")
+        done = call(*asked, "--budget-usd", str(budget), "--json")
+        (profile,) = json.loads(done.out)["profiles"]
+        assert done.code == 1 and profile["usd"] == pytest.approx(0.6 * server.count)
+        assert budget - 0.6 < profile["usd"] <= budget
+        assert any("is incomplete: the budget of" in note for note in profile["notes"])
+        made = server.count
+        assert call(*asked, "--budget-usd", str(budget)).code == 1 and server.count == made
+
+
+def test_a_larger_budget_adds_seeds_and_a_smaller_one_takes_none_away(call: Call) -> None:
+    with LoopbackServer() as server:
+        Path("prices.yaml").write_text(f'"{server.model}": {{input: 1000, output: 1000}}\n')
+        asked = ("profile", "--model", server.model, "--battery", "mine.yaml", "--prices", "prices.yaml")
+
+        def played(budget: str) -> dict[str, Any]:
+            done = call(*asked, "--budget-usd", budget, "--json")
+            assert done.code == 0, done.err
+            found: dict[str, Any] = json.loads(done.out)
+            assert found["folder"] == str(Path("profiles/mine"))
+            return found
+
+        first = played("4.3")
+        (page,) = first["profiles"]
+        assert first["seeds"] == {"one": 3, "two": 0} and server.count == 12
+        assert "Two was left out: the budget does not suffice for it." in page["notes"]
+        assert "Two was left out" in Path(page["page"]).read_text()
+        assert played("1000")["seeds"] == {"one": 4, "two": 4} and server.count == 32
+        (page,) = played("4.3")["profiles"]
+        assert server.count == 32 and page["complete"] and not page["notes"]
+
+
+def test_a_preset_has_changes_seeds_and_a_folder_of_its_own(call: Call) -> None:
+    found = profiled(call, "--preset", "smoke")
+    (profile,) = found["profiles"]
+    assert found["folder"] == str(Path("profiles/mine-smoke")) and found["seeds"] == {"one": 4, "two": 2}
+    # Calls of one part as always, and of the other with one round and two seeds.
+    assert profile["calls"] == 2 * 4 * 2 + 2 * 2
+    (runs,) = {path.parent.parent for path in Path("profiles").rglob("run.json")}
+    assert {path.name for path in runs.iterdir() if path.is_dir()} == {"one", "two"}
+
+
 def test_the_standard_battery_is_sound_at_every_preset() -> None:
     battery, _ = read_battery("standard")
     assert {
@@ -221,6 +276,7 @@ def test_wrong_use_is_one_line(call: Call) -> None:
         (("--battery", "nothing"), "battery"),
         (("--battery", "mine.yaml", "--preset", "smok"), "did you mean smoke"),
         (("--battery", "mine.yaml", "--model", "scripted/kind"), "named twice"),
+        (("--battery", "mine.yaml", "--model", "http://models.invalid/v1#m"), "give one with --prices FILE"),
     ):
         done = call("profile", "--model", "scripted/kind", *arguments)
         assert done.code == 2 and words in done.err and done.err.count("\n") == 1, done

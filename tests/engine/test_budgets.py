@@ -71,6 +71,21 @@ def test_what_a_call_took_is_added_up() -> None:
     assert (tally.calls, tally.tokens_in, tally.usd, tally.unpriced) == (3, 13, 0.75, 1)
 
 
+@pytest.mark.parametrize("budget", [Budget(usd=9.0), Budget(tokens=900)])
+def test_the_first_call_goes_alone_until_it_shows_what_a_call_takes(budget: Budget) -> None:
+    made = gate(budget)
+    assert made.try_acquire("m") == 0 and made.try_acquire("m") is None
+    made.failed("m", 0, None)
+    made.release("m")
+    assert made.try_acquire("m") == 1 and made.try_acquire("m") is None  # a failure shows nothing
+    made.succeeded("m", Usage(input=50, output=50), 1.0)
+    made.release("m")
+    # Of 2 calls one was free: 16 more of half the price fit beside what was spent.
+    assert places(made) == 16
+    again = gate(budget, Tally(calls=1, tokens_in=100, usd=1.0))
+    assert places(again) == 8
+
+
 def test_a_budget_in_money_needs_a_price_for_every_call() -> None:
     made = gate(Budget(usd=100.0), Tally(calls=1, unpriced=1))
     with pytest.raises(BudgetSpent, match="--prices FILE"):
@@ -84,14 +99,19 @@ def test_a_budget_in_money_needs_a_price_for_every_call() -> None:
         (Budget(calls=3), Tally(calls=3), True),
         (Budget(calls=3), Tally(calls=2), False),
         (Budget(tokens=50), Tally(calls=9, tokens_in=20, tokens_out=30), True),
-        (Budget(tokens=50), Tally(calls=9, tokens_in=20, tokens_out=29), False),
+        (Budget(tokens=50), Tally(calls=4, tokens_in=20, tokens_out=20), False),
+        (Budget(tokens=50), Tally(calls=4, tokens_in=21, tokens_out=20), True),
         (Budget(usd=0.5), Tally(calls=9, usd=0.5), True),
-        (Budget(usd=0.5), Tally(calls=9, usd=0.4999), False),
+        (Budget(usd=0.5), Tally(calls=9, usd=0.45), False),
+        (Budget(usd=0.5), Tally(calls=9, usd=0.4501), True),
+        (Budget(usd=0.0), Tally(), True),
         (Budget(calls=9, tokens=50, usd=1.0), Tally(calls=1, tokens_in=1, usd=1.0), True),
         (Budget(calls=9, tokens=50, usd=1.0), Tally(calls=1, tokens_in=50), True),
     ],
 )
-def test_a_budget_is_spent_when_it_is_reached(budget: Budget, tally: Tally, spent: bool) -> None:
+def test_a_budget_is_spent_when_it_does_not_cover_one_more_mean_call(
+    budget: Budget, tally: Tally, spent: bool
+) -> None:
     made = gate(budget, tally)
     if spent:
         with pytest.raises(BudgetSpent):

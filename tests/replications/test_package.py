@@ -198,6 +198,32 @@ def test_the_example_package_runs_by_its_entry_points_alone(commands: Commands, 
     assert "message" in made["transcript|river-pledges|--match|1"][1]
 
 
+def test_a_battery_file_names_a_study_of_the_example_package_and_a_file_beside_it(
+    commands: Commands, tmp_path: Path
+) -> None:
+    """The command runs in another folder than that of the battery."""
+    place = example_installed(tmp_path / "site")
+    home = tmp_path / "theirs"
+    home.mkdir()
+    study = (EXAMPLE / "src/riverbank/river/studies/river.yaml").read_text()
+    (home / "beside.yaml").write_text(study.replace("name: river", "name: beside"))
+    figure = "{name: Taken, measure: amount_share, where: {agent: half}, by: [talk]}"
+    shape = "least: 2, most: 2, preset: smoke, figures: [" + figure + "]"
+    (home / "b.yaml").write_text(
+        "name: rivers\ntitle: Rivers\nparts:\n"
+        f"- {{name: package, title: Package, study: river, {shape}}}\n"
+        f"- {{name: file, title: File, study: beside.yaml, {shape}}}\n"
+    )
+    line = "profile|--model|embedded/smollm2-135m|--battery|theirs/b.yaml|--dry-run|--json"
+    ((code, out, err),) = commands(line, installed=[place])
+    assert code == 0, err
+    rows = json.loads(out)["parts"]
+    assert [(row["study"], row["seeds"]) for row in rows] == [("river", 2), ("beside.yaml", 2)], rows
+    assert rows[0]["calls"] == rows[1]["calls"] > 0, rows
+    ((code, out, err),) = commands(line, installed=[])
+    assert code == 2 and "river" in err and err.count("\n") == 1, err
+
+
 def test_the_example_package_keeps_the_contracts(tmp_path: Path) -> None:
     place = example_installed(tmp_path / "site")
     run = "import test_riverbank as t; [getattr(t, name)() for name in dir(t) if name.startswith('test_')]"

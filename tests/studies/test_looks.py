@@ -142,6 +142,28 @@ def test_the_largest_number_of_seeds_ends_it(call: Call) -> None:
     assert looks("seq")[-1]["why"] == "the largest number of seeds is reached"
 
 
+def test_level_and_where_of_the_rule_are_those_of_its_looks(call: Call) -> None:
+    rule = ("--set", "stop.level=0.8", "--set", "stop.where={seed: [0, 1]}", "--set", "stop.at_most=6")
+    assert call("run", "w.yaml", *rule, "--set", "stop.width=0.001").code == 0
+    asked = ("estimate", "seq", "cooperation", "--contrast", "p=high-low", "--where", "seed=0,1", "--json")
+    (told,) = json.loads(call(*asked, "--level", "0.8").out)["estimates"]
+    assert [(look["seeds"], look["n"]) for look in looks("seq")] == [(3, 2), (6, 2)]
+    assert all((look["low"], look["high"]) == (told["low"], told["high"]) for look in looks("seq"))
+
+
+def test_a_factor_against_a_difference_stops_as_well(call: Call) -> None:
+    same = ("--set", "vary.p.high.types.a=random:0.5", "--set", "stop.bayes_factor=1.5")
+    assert call("run", "b.yaml", *same, "--set", "stop.at_most=60").code == 0
+    assert looks("bf")[-1]["criterion"] <= 1 / 1.5 and looks("bf")[-1]["why"] == "the criterion is met"
+
+
+def test_a_dry_run_shows_the_most_seeds_and_seeds_of_the_study_are_not_used(call: Call) -> None:
+    Path("w.yaml").write_text(Path("w.yaml").read_text() + "seeds: 5\n")
+    told = json.loads(call("run", "w.yaml", "--dry-run", "--json").out)
+    assert told["matches"] == 2 * 24, told
+    assert call("run", "w.yaml", "--set", "stop.width=1.9").code == 0 and seeds("seq") == 3
+
+
 def test_power_shows_what_looking_costs(call: Call) -> None:
     told = json.loads(
         call("power", "w.yaml", "--effect", "0.3", "--sd", "0.15", "--simulations", "100", "--json").out
@@ -162,6 +184,7 @@ def test_power_shows_what_looking_costs(call: Call) -> None:
         ("level: 0.9", "exactly one of width and bayes_factor"),
         ("width: 0.1, at_leest: 3", "did you mean 'at_least'?"),
         ("width: 0.1, by: [p]", "one contrast"),
+        ("width: 0.1, level: 2", "stop.level: must be less than 1"),
     ],
 )
 def test_a_wrong_rule_is_one_line(call: Call, rule: str, words: str) -> None:

@@ -22,6 +22,9 @@ BREAKER = 20
 """A model is given up after so many failed calls in a row, each with all its tries."""
 
 
+ROUNDING = 1e-9
+
+
 class Stopped(OstromError):
     """The run is being stopped. The unit ends here and continues when the run is resumed."""
 
@@ -70,10 +73,15 @@ class _ModelState:
     """Set when no more calls are made to this model."""
     useless: bool = False
     """Whether the server rejects every call: a wrong key, an empty account."""
+    held_back: int = 0
+    """Calls in flight that are allowed once the first reply has shown what a call takes."""
 
 
 class RunGate:
     """The gate of a run: one limiter per model, one budget for all."""
+
+    first_alone = True
+    """Whether a budget in tokens or money makes the first call of a run go alone, as its price is not known yet."""
 
     def __init__(self, tally: Tally, budget: Budget, stopping: asyncio.Event) -> None:
         self.tally, self.budget, self.stopping = tally, budget, stopping
@@ -82,7 +90,9 @@ class RunGate:
 
     def open(self, model: str, start: int, most: int) -> None:
         """Register a model with its first and largest number of calls in flight."""
-        self._models[model] = _ModelState(Limiter(start, most, self._admit))
+        bound = self.budget.tokens is not None or self.budget.usd is not None
+        held = min(start, most) if self.first_alone and bound and not self.tally.calls else 0
+        self._models[model] = _ModelState(Limiter(1 if held else start, most, self._admit), held_back=held)
 
     @property
     def most(self) -> int:
@@ -137,6 +147,8 @@ class RunGate:
             tally.unpriced += 1
         else:
             tally.usd += usd
+        state.limiter.limit = max(state.limiter.limit, float(state.held_back))
+        state.held_back = 0
         state.limiter.succeeded()
 
     def failed(self, model: str, era: int, retry_after: float | None, last: bool = False) -> None:
@@ -181,17 +193,22 @@ class RunGate:
         self.reserved -= 1
         state = self._models[model]
         state.failures_in_a_row += 1
+        state.held_back //= 2
         self.tally.calls += 1
         return state
 
     def _check_budget(self) -> None:
-        """Refuse a call that the budget does not cover; a call in flight counts as the mean of those made."""
+        """Refuse a call that the budget does not cover; it and those in flight count as the mean of those made."""
         budget, tally = self.budget, self.tally
         spent: str | None = None
-        ahead = 1 + self.reserved / max(1, tally.calls)
+        share = (self.reserved + 1) / tally.calls if tally.calls else 0.0
+
+        def uncovered(used: float, limit: float) -> bool:
+            return used >= limit or used * (1 + share) > limit * (1 + ROUNDING)
+
         if budget.calls is not None and tally.calls + self.reserved >= budget.calls:
             spent = f"{budget.calls} calls"
-        elif budget.tokens is not None and (tally.tokens_in + tally.tokens_out) * ahead >= budget.tokens:
+        elif budget.tokens is not None and uncovered(tally.tokens_in + tally.tokens_out, budget.tokens):
             spent = f"{budget.tokens} tokens"
         elif budget.usd is not None:
             if tally.unpriced:
@@ -199,7 +216,7 @@ class RunGate:
                     "a budget in money needs prices, and there is none for a model of this run: "
                     "add it with --prices FILE"
                 )
-            if tally.usd * ahead >= budget.usd:
+            if uncovered(tally.usd, budget.usd):
                 spent = f"{budget.usd:g} USD"
         if spent is not None:
             raise BudgetSpent(f"the budget of {spent} is used up; raise it and run again to go on")

@@ -57,15 +57,14 @@ def as_code(text: str) -> str:
 
 def junit(verdict: Judgement, run: str) -> bytes:
     """JUnit XML: a failed gate is a failure, an undecided one an error, so that no reader takes it for passed."""
-    suite = ET.Element(
-        "testsuite",
-        {
-            "name": escaped(f"ostrom gate {run}"),
-            "tests": str(len(verdict.judged)),
-            "failures": str(verdict.count("fail")),
-            "errors": str(verdict.count("undecided")),
-        },
-    )
+    counts = {
+        "name": escaped(f"ostrom gate {run}"),
+        "tests": str(len(verdict.judged)),
+        "failures": str(verdict.count("fail")),
+        "errors": str(verdict.count("undecided")),
+    }
+    suites = ET.Element("testsuites", counts)
+    suite = ET.SubElement(suites, "testsuite", counts)
     for one in verdict.judged:
         case = ET.SubElement(suite, "testcase", {"classname": "ostrom.gate", "name": escaped(one.name)})
         said = "; ".join(
@@ -77,8 +76,8 @@ def junit(verdict: Judgement, run: str) -> bytes:
             ET.SubElement(case, "error", {"type": "undecided", "message": escaped(said)})
         else:
             ET.SubElement(case, "system-out").text = escaped(said)
-    ET.indent(suite)
-    text: str = ET.tostring(suite, encoding="unicode")
+    ET.indent(suites)
+    text: str = ET.tostring(suites, encoding="unicode")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode()
 
 

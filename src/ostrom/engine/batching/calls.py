@@ -108,6 +108,8 @@ class BatchCaller(Caller):
 class BatchGate(RunGate):
     """Counts calls; how many go out at a time and what the budget allows is decided for whole waves."""
 
+    first_alone = False
+
     def failed(self, model: str, era: int, retry_after: float | None, last: bool = False) -> None:  # noqa: ARG002
         state = self._failed(model)
         state.exhausted = state.exhausted or last

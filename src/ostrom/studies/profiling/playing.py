@@ -83,12 +83,10 @@ def play_battery(
         for profile in profiles:
             tell(f"{profile.model}: {one.part.title} ({number} of {len(played)} parts)")
             folder = profile.folder / one.part.name
-            spent = _spent(profiles, played) - _spent([profile], [one])
-            limits = (
-                {}
-                if budget is None or budget <= 0
-                else {"budget": {"usd": max(0.0, round(budget - spent, 6))}}
-            )
+            limits = {}
+            if budget is not None and budget > 0:
+                left = budget - (_spent(profiles, played) - _spent([profile], [one]))
+                limits = {"budget": {"usd": left if left >= _mean_call(profile, played) else 0.0}}
             found = resolved(
                 one.part, profile.model, seeds[one.part.name], home, preset, {**options, **limits}
             )
@@ -148,6 +146,11 @@ def _spent(profiles: Sequence[ModelProfile], parts: Sequence[SizedPart]) -> floa
 
 def _calls(profile: ModelProfile, parts: Sequence[SizedPart]) -> int:
     return sum(_tally(profile.folder / one.part.name)[1] for one in parts)
+
+
+def _mean_call(profile: ModelProfile, parts: Sequence[SizedPart]) -> float:
+    """What a call of this model took so far: with less than that left, no further part is begun."""
+    return _spent([profile], parts) / max(1, _calls(profile, parts))
 
 
 def _tally(folder: Path) -> tuple[float, int]:
