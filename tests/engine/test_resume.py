@@ -116,7 +116,8 @@ def test_a_limit_plays_so_many_matches_and_the_next_session_goes_on(tmp_path: Pa
     from ostrom.studies.run import play
 
     study = tmp_path / "study.yaml"
-    study.write_text(STUDY.format(model="scripted/none").replace('  model: {model: "scripted/none"}\n', ""))
+    text = STUDY.format(model="none").replace('{model: "none"}', "{strategy: tit_for_tat}")
+    study.write_text(text.replace('  talker: {model: "none", conversation: dialogue}\n', ""))
     first = play(load_study(study), name="run", runs=tmp_path, options=Options(limit=limit))
     assert (first.tally.done, first.complete) == (limit, False)
     second = play(load_study(study), name="run", runs=tmp_path)

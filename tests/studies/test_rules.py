@@ -134,7 +134,7 @@ def test_mechanisms_and_strategies_that_do_not_fit_are_refused_before_play() -> 
     [
         ([40, "in"], r"types\.one\.strategy: strategy script wants to play 'in' in game alternating_offers, "
          r"which is not an option here: at the stage offer of round 2 seat 1 names a number from 0 to 100 in steps"),
-        ({"offer": [40], "replyy": ["accept"]}, "has no such stage .found 'replyy'; allowed: offer, reply"),
+        ({"ofer": [40], "reply": ["accept"]}, "has no action for the stage 'offer'"),
         ({"reply": ["accept"]}, "has no action for the stage 'offer'"),
     ],
 )  # fmt: skip
