@@ -16,15 +16,8 @@ from chaos.outside.faults import Plan
 from chaos.outside.openai import OpenAI
 from chaos.outside.server import Service
 from chaos.outside.wire import Answer
-from tests.engine.test_batches_outside import (
-    Small,
-    billed_once,
-    options,
-    service,
-    stop_when,
-    study_of,
-    wire,
-)
+from tests.engine.test_batches import stop_when
+from tests.engine.test_batches_outside import Small, billed_once, options, service, study_of, wire
 
 from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.runner import Options

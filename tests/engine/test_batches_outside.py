@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,11 +14,12 @@ from chaos.outside.openai import OpenAI
 from chaos.outside.server import KEY, Service
 from chaos.outside.store import Batch, Line, Store
 from chaos.outside.wire import as_json
+from tests.engine.test_batches import stop_when
 
 from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.batching.polling import PollingPolicy
 from ostrom.engine.retries import RetryPolicy
-from ostrom.engine.runner import Options, Result, Runner
+from ostrom.engine.runner import Options, Result
 from ostrom.errors import RunError, UsageError
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
@@ -83,15 +83,6 @@ def test_a_server_that_never_answers_is_asked_again(service: Service, small: Sma
     service.begin_faults(Plan(0.15, seed=4, hang=60, kinds=("hang",)))
     assert play(study_of(small, "openai", timeout=1), runs=runs, options=options()).complete
     assert billed_once(service, runs / "small") and service.store.draws.met["exchange hang"]
-
-
-def stop_when(seen: Callable[[], bool]) -> Any:
-    async def watch(runner: Runner) -> None:
-        while not seen():
-            await asyncio.sleep(0.005)
-        runner.stop("interrupted", interrupted=True)
-
-    return watch
 
 
 def left_behind(service: Service, study: StudyFile, runs: Path) -> Result:

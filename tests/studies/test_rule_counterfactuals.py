@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.studies.test_attribution import changes, effects
 
 from ostrom.errors import UsageError
 from ostrom.games import build_game
@@ -18,7 +19,7 @@ from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.attribution import attribute
 from ostrom.studies.branch import branch
 from ostrom.studies.continuation import continuations, measure_of
-from ostrom.studies.effects import Attribution, Chance, RoundEffect, read_effects
+from ostrom.studies.effects import Attribution, Chance, RoundEffect
 from ostrom.studies.exporting.inspect_log import write_logs
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
@@ -36,18 +37,6 @@ def played(runs: Path, game: Any, types: dict[str, Any], rounds: int = 4) -> Non
         "seating": "seats",
     }
     assert play(load_study(study), runs=runs).complete
-
-
-def effects(runs: Path, number: int, **more: Any) -> Attribution:
-    with open_run("duel", runs) as parent:
-        result, folder = attribute(parent, 0, number, runs=runs, **more)
-    assert result.complete
-    with open_run(folder) as made:
-        return read_effects(made)
-
-
-def changes(found: Attribution, row: str) -> list[float | None]:
-    return [e.change for e in found.effects if e.row == row]
 
 
 def test_an_amount_is_attributed_as_its_share_of_what_is_allowed(tmp_path: Path) -> None:
