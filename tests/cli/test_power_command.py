@@ -11,7 +11,7 @@ import pytest
 from tests.cli.in_process import Call
 
 import ostrom
-from ostrom.analysis.estimate import contrast
+from ostrom.analysis.estimate import contrast, estimate
 
 STUDY = """\
 name: s
@@ -134,7 +134,7 @@ def test_what_is_stated_replaces_what_a_pilot_says_and_effects_end_at_the_bound(
 
 def test_the_pace_is_the_time_with_any_call_under_way_per_call(call: Call) -> None:
     """Two calls at once take as long as one: 3 calls in 5 seconds, whatever was waited between."""
-    from ostrom.studies.powering import pace_of
+    from ostrom.studies.assuming import pace_of
 
     rows = [{"at": 10.0, "latency": 3.0}, {"at": 11.0, "latency": 3.0}, {"at": 20.0, "latency": 1.0}]
     assert pace_of(cast(Any, SimpleNamespace(records=lambda sql: rows))) == pytest.approx(5 / 3)
@@ -147,6 +147,87 @@ def test_a_pilot_whose_matches_are_alike_is_refused(call: Call) -> None:
     assert call("run", "sure.yaml").code == 0
     done = call("power", "s.yaml", *ASK, "--from", "sure")
     assert done.code == 2 and "shows no spread" in done.err and done.err.count("\n") == 1, done
+
+
+def test_a_level_at_a_bound_says_nothing_about_the_spread_of_the_other(call: Call) -> None:
+    """Where all matches at level B are alike at 1, those at level A are not: two seeds find nothing for certain."""
+    found = told(call, "--baseline", "1", "--effect=-0.2", "--seeds", "2,6")
+    assert found["effect"] == pytest.approx(-0.2, abs=0.001) and found["points"][0]["power"] < 0.2
+    Path("top.yaml").write_text(
+        STUDY.replace("random:0.62", "random:0.8").replace("random:0.5", "cooperator").replace("name: s", "name: top")
+        .replace("seeds: 60", "seeds: 6").replace("  game: [prisoners_dilemma, stag_hunt]\n", "")
+    )  # fmt: skip
+    assert call("run", "top.yaml").code == 0
+    pilot = told(call, "--from", "top", "--effect=-0.2", "--seeds", "2,6", study="top.yaml")
+    with ostrom.open_run("top").data() as data:
+        (high,) = estimate(data, "cooperation", where={"p": "high"})
+    # The side of chance alone says how much matches vary, at the mean that the effect gives.
+    assert high.sd is not None
+    share = high.sd**2 / (high.value * (1 - high.value))
+    assert pilot["assumed"]["baseline"] == 1 and pilot["points"][0]["power"] < 0.9
+    stated = told(
+        call, "--baseline", "0.8", f"--sd={(share * 0.16) ** 0.5}", "--effect=-0.001", study="top.yaml"
+    )
+    assert stated["assumed"]["sd"] == pytest.approx(high.sd, abs=0.03)
+    moved = told(
+        call, "--from", "top", "--baseline", "0.8", "--effect=-0.1", "--seeds", "2", study="top.yaml"
+    )
+    assert moved["assumed"]["sd"] == pytest.approx((share * 0.16) ** 0.5)
+
+
+def test_conditions_of_a_pilot_are_found_where_the_opponents_go_with_the_factor(call: Call) -> None:
+    """Two models in self-play: the opponents are another name of the agent."""
+    Path("self.yaml").write_text(
+        "name: self\ngame: prisoners_dilemma\nmechanism: {name: repetition, rounds: 8}\n"
+        'types: {m1: "random:0.5", m2: "random:0.5"}\nvary:\n  q:\n'
+        '    lo: {types.m1: "random:0.05", types.m2: "random:0.05"}\n'
+        '    hi: {types.m1: "random:0.9", types.m2: "random:0.9"}\nseeds: 12\n'
+    )
+    assert call("run", "self.yaml").code == 0
+    asked = (
+        "--measure",
+        "cooperation",
+        "--contrast",
+        "agent=m2-m1",
+        "--effect",
+        "0.2",
+        "--from",
+        "self",
+        "--json",
+    )
+    done = call("power", "self.yaml", *asked, "--simulations", "100", "--seeds", "2")
+    # 0.9 + 0.2 ends at 1, 0.05 + 0.2 does not: the mean of both conditions.
+    assert json.loads(done.out)["effect"] == pytest.approx(0.15, abs=0.03)
+
+
+def test_few_pairs_do_not_say_how_they_go_together(call: Call) -> None:
+    few = STUDY.replace("name: s", "name: few").replace("seeds: 60", "seeds: 2")
+    Path("few.yaml").write_text(few)
+    assert call("run", "few.yaml").code == 0
+    found = told(call, "--from", "few", "--seeds", "2")
+    assert found["assumed"]["correlation"] == 0 and found["assumed"]["source"] == "run few: 4 pairs"
+
+
+def test_the_error_of_equivalence_is_at_the_margin_also_near_a_bound(call: Call) -> None:
+    found = told(call, "--within", "0.1", "--baseline", "0.99", "--sd", "0.03", "--seeds", "10")
+    assert found["points"][-1]["power"] > 0.9 and all(one["error"] < 0.1 for one in found["points"])
+
+
+def test_an_effect_that_a_bound_cuts_is_said(call: Call) -> None:
+    done = call(
+        "power",
+        "s.yaml",
+        *ASK,
+        "--baseline",
+        "0.9",
+        "--effect",
+        "0.2",
+        "--seeds",
+        "2",
+        "--simulations",
+        "100",
+    )
+    assert "the effect of 0.2 ends at a bound of the measure: the true difference is 0.1" in done.out
 
 
 @pytest.mark.parametrize("kind", ["svg", "html"])
@@ -175,6 +256,7 @@ def test_the_curve_is_a_bar_chart_in_the_terminal_and_a_file(call: Call, kind: s
         ("--measure nash_rate --contrast p=high-low", "unit of analysis is the scenario"),
         ("--measure cooperation --contrast p=high-low --chart x.pdf", "must end in .svg"),
         ("--measure cooperation --contrast p=high-low --from nothing", "there is no such run"),
+        ("--measure cooperation --contrast p=high-low --baseline 1 --effect 0.2", "nothing could be found"),
         ("--measure latency --contrast p=high-low", "state --baseline and --sd"),
     ],
 )

@@ -38,6 +38,8 @@ class Assumed:
     """Of partners, which share a seed."""
     conditions: Mapping[tuple[str, ...], float] = field(default_factory=dict)
     """The baseline of single conditions, where a pilot has them."""
+    share: float | None = None
+    """The spread as a share of the largest variance between two bounds; None where the sd says it."""
 
     @property
     def words(self) -> str:
@@ -125,6 +127,8 @@ def spread_of(assumed: Assumed, bounds: Bounds) -> float:
                 f"sd {assumed.sd:g}: is more than values between {low:g} and {high:g} with mean {assumed.baseline:g} "
                 f"can have (at most {math.sqrt(most):.4g})"
             )
+        if assumed.share is not None:
+            return min(assumed.share, FULL)
         return 0.0 if most <= 0 else min(assumed.sd**2 / most, FULL)
     if low is not None:
         return assumed.sd / (assumed.baseline - low) if assumed.baseline > low else 0.0

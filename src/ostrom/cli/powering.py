@@ -84,12 +84,10 @@ def power(
 
     Values come from a pilot's means and spreads (--from RUN) or from stated assumptions, which are printed.
     """
-    from dataclasses import replace
-
     from ostrom.analysis.query import Query
     from ostrom.cli.estimating import check_level, opened
     from ostrom.reports.single import check_chart_file
-    from ostrom.studies import powering
+    from ostrom.studies import assuming, powering
     from ostrom.studies.load import validate
     from ostrom.studies.resolve import resolve
 
@@ -123,17 +121,15 @@ def power(
     design = powering.design_of(found.plan, query)
     pace, source = seconds_per_call, "stated"
     if from_ is None:
-        assumed = powering.assumed_of(design, baseline, sd, correlation)
+        assumed = assuming.assumed_of(design, baseline, sd, correlation)
     else:
         with opened([from_], runs) as data:
-            assumed, source = powering.assumed_from(data[0], query)
-            pace = powering.pace_of(data[0]) if pace is None else pace
+            assumed, source = assuming.assumed_from(data[0], query)
+            pace = assuming.pace_of(data[0]) if pace is None else pace
         given = {"baseline": baseline, "sd": sd, "correlation": correlation}
         changed: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
-        if "baseline" in changed:
-            changed["conditions"] = {}
-        assumed = replace(assumed, **changed)
-        source += f", with stated {', '.join(key for key in given if key in changed)}" if changed else ""
+        assumed = assuming.stated_over(assumed, changed, design.comparison.bounds)
+        source += f", with stated {', '.join(changed)}" if changed else ""
     if rule is not None:
         told = powering.sequences(
             found.plan,
@@ -218,6 +214,10 @@ def _show(made: PowerCurve, study: str, words: str, asked: Any) -> None:
         full = round(point.power.value * WIDTH)
         write(f"{point.seeds:>7} seeds {'█' * full}{'·' * (WIDTH - full)} {point.power.value:.3f}")
     write(f"assumed ({made.source}): {made.assumed.words}")
+    if abs(made.truth - asked.effect) > 1e-4:
+        write(
+            f"the effect of {asked.effect:g} ends at a bound of the measure: the true difference is {made.truth:.3g}"
+        )
     write(
         f"power: how often {made.found}; error: how often {made.wrong} ({asked.simulations} simulated runs each)"
     )

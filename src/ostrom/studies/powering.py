@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.analysis.determinism import Determinism
-from ostrom.analysis.estimate import Estimate, level_pairs
-from ostrom.analysis.pairing import TwoSides, comparison
+from ostrom.analysis.estimate import Estimate
+from ostrom.analysis.pairing import comparison
 from ostrom.analysis.power import Assumed, SeedLayout, Simulation, excludes_zero, inside, share
 from ostrom.analysis.query import Query
 from ostrom.analysis.rundata import RunData
 from ostrom.analysis.selection import as_text
 from ostrom.analysis.stopping import MET, Look, StopRule, decide
 from ostrom.analysis.tables import TABLES, factor_types
-from ostrom.analysis.units import Observation, Observations, joined, observations
+from ostrom.analysis.units import Observation, Observations, joined
 from ostrom.engine.rows import Rows
 from ostrom.errors import UnknownName, UsageError
+from ostrom.studies.assuming import assumed_of, condition_columns, condition_of, sides_of
 from ostrom.studies.forecast import Forecast, forecast
 from ostrom.studies.plan import StudyPlan
 
@@ -91,14 +92,14 @@ def design_of(plan: StudyPlan, query: Query) -> SeedLayout:
         )
     two = StudyPlan(plan.study.model_copy(update={"seeds": 2}), plan.library, plan.file)
     found = _planned(two, query)
-    first, second = _sides(found, query)
-    made = comparison(found, first, second, query.pair[0], ())
+    sides = sides_of(found, query)
+    made, columns = comparison(found, *sides, query.pair[0], ()), condition_columns(found, query, *sides)
     if len(made.first) > 2 * MOST_MATCHES:
         raise UsageError(f"the contrast has {len(made.first) // 2} values per seed (at most {MOST_MATCHES})")
     conditions, sizes = [], []
     for units in made.units:
         own = [of for of in units if of[0].rows[0]["seed"] == plan.study.seed]
-        conditions.append(tuple(_condition(found, of[0].rows[0], query) for of in own))
+        conditions.append(tuple(condition_of(of[0].rows[0], columns) for of in own))
         sizes.append(tuple(len(of) for of in own))
     return SeedLayout(made, (conditions[0], conditions[1]), (sizes[0], sizes[1]))
 
@@ -151,88 +152,6 @@ def _typed(row: Mapping[str, Any], types: Mapping[str, type]) -> dict[str, Any]:
     return {name: types[name](v) if name in types and v is not None else v for name, v in row.items()}
 
 
-def _sides(found: Observations, query: Query) -> tuple[list[Observation], list[Observation]]:
-    factor, levels = query.pair
-    found.need([factor])
-    pairs = level_pairs(found, factor, levels)
-    if len(pairs) != 1:
-        raise UsageError(f"contrast {query.contrast!r}: power is that of two levels, A-B")
-    one, two = ([row for row in found.rows if row[factor] == side] for side in pairs[0])
-    return one, two
-
-
-def _condition(found: Observations, row: Observation, query: Query) -> tuple[str, ...]:
-    return tuple(map(as_text, found.cell(row, [query.pair[0]])))
-
-
-def assumed_from(pilot: RunData, query: Query) -> tuple[Assumed, str]:
-    """Baselines, spread and correlation as a pilot shows them, and the pilot in words."""
-    found = observations(pilot, query.part, query.condition(pilot))
-    if not found.rows:
-        raise UsageError(
-            f"{pilot.name}: no finished match that is asked for has a value of {query.part.name}"
-        )
-    made = comparison(found, *_sides(found, query), query.pair[0], ())
-    low, high = made.bounds
-    values: list[dict[tuple[str, ...], list[float]]] = [{}, {}]
-    for side, units in enumerate(made.units):
-        for of in units:
-            key = _condition(found, of[0].rows[0], query)
-            values[side].setdefault(key, []).extend(unit.value for unit in of)
-    squares, freedom, room = 0.0, 0, 0.0
-    for seen in (of for one in values for of in one.values()):
-        mean = math.fsum(seen) / len(seen)
-        squares += math.fsum((x - mean) ** 2 for x in seen)
-        freedom += len(seen) - 1
-        if low is not None and high is not None:
-            room += (len(seen) - 1) * (mean - low) * (high - mean)
-    if freedom < 2 or squares <= 1e-12:
-        raise UsageError(
-            f"{pilot.name}: shows no spread between matches of one condition; state one with --sd"
-        )
-    second = [x for seen in values[1].values() for x in seen]
-    baseline = math.fsum(second) / len(second)
-    sd = math.sqrt(squares / freedom)
-    if low is not None and high is not None and room > 0:
-        # The share of the largest possible variance is what stays the same where means differ.
-        sd = math.sqrt(min(1.0, squares / room) * (baseline - low) * (high - baseline))
-    conditions = {key: math.fsum(seen) / len(seen) for key, seen in values[1].items()}
-    words = f"run {pilot.name}: {made.n} {'pairs' if made.pairs is not None else 'matches'}"
-    return Assumed(baseline, sd, _correlation(made), conditions), words
-
-
-def _correlation(made: TwoSides) -> float:
-    """Of partners, within conditions."""
-    if made.pairs is None or made.strata is None:
-        return 0.0
-    groups: dict[Any, list[tuple[float, float]]] = {}
-    for key, one, two in zip(made.strata, made.first, made.second, strict=True):
-        groups.setdefault(key, []).append((one, two))
-    both = left = right = 0.0
-    for of in groups.values():
-        a, b = (math.fsum(pair[i] for pair in of) / len(of) for i in (0, 1))
-        both += math.fsum((x - a) * (y - b) for x, y in of)
-        left += math.fsum((x - a) ** 2 for x, _ in of)
-        right += math.fsum((y - b) ** 2 for _, y in of)
-    return 0.0 if left * right <= 1e-18 else round(max(-1.0, min(1.0, both / math.sqrt(left * right))), 6)
-
-
-def assumed_of(
-    design: SeedLayout, baseline: float | None, sd: float | None, correlation: float | None
-) -> Assumed:
-    """Stated assumptions; between two bounds the middle and the spread of a uniform distribution by default."""
-    low, high = design.comparison.bounds
-    if low is None or high is None:
-        if sd is None or baseline is None:
-            raise UsageError(
-                "this measure has no bounds: state --baseline and --sd, or name a pilot with --from RUN"
-            )
-        return Assumed(baseline, sd, correlation or 0.0)
-    middle = (low + high) / 2 if baseline is None else baseline
-    usual = min((high - low) / math.sqrt(12), math.sqrt(max(0.0, (middle - low) * (high - middle))))
-    return Assumed(middle, usual if sd is None else sd, correlation or 0.0)
-
-
 @dataclass(frozen=True)
 class PowerQuestion:
     """What is simulated."""
@@ -262,8 +181,13 @@ def power_curve(
     made = design or design_of(plan, query)
     known = assumed or assumed_of(made, None, None, None)
     there = Simulation(made, known, asked.effect)
+    if asked.effect and there.truth == 0:
+        raise UsageError(
+            f"--effect {asked.effect:g}: the baseline of {known.baseline:g} is at a bound of the measure, so nothing "
+            "could be found"
+        )
     # What must not be found: a difference where there is none, or equivalence where the difference is the margin.
-    absent = Simulation(made, known, 0.0 if asked.within is None else asked.within)
+    absent = Simulation(made, known, 0.0 if asked.within is None else _margin(made, known, asked.within))
     one = StudyPlan(plan.study.model_copy(update={"seeds": 1}), plan.library, plan.file)
     cost = forecast(one, prices)
     powers: dict[int, Estimate] = {}
@@ -296,6 +220,12 @@ def power_curve(
             "it does where the true difference is the margin",
         )
     return PowerCurve(points, needed, asked.target, there.truth, known, source, made.paired, *words)
+
+
+def _margin(design: SeedLayout, assumed: Assumed, within: float) -> float:
+    """The difference that is the margin itself: downwards where a bound leaves no room above."""
+    up, down = (abs(Simulation(design, assumed, way).truth) for way in (within, -within))
+    return within if up >= down - 1e-6 else -within
 
 
 def _found(simulated: Simulation, seeds: int, asked: PowerQuestion, seed: int) -> Estimate:
@@ -396,19 +326,6 @@ def sequential(
         0.0 if cost is None else mean * cost.calls,
         None if cost is None or cost.likely_usd is None else mean * cost.likely_usd,
     )  # fmt: skip
-
-
-def pace_of(pilot: RunData) -> float | None:
-    """Seconds per call of a run: the time in which any call was under way, over the number of calls."""
-    rows = pilot.records(
-        'SELECT "at", latency FROM calls WHERE error IS NULL AND "at" IS NOT NULL ORDER BY "at"'
-    )
-    busy, until = 0.0, -math.inf
-    for row in rows:
-        begun, ended = float(row["at"]), float(row["at"]) + float(row["latency"] or 0.0)
-        busy += max(0.0, ended - max(begun, until))
-        until = max(until, ended)
-    return busy / len(rows) if rows else None
 
 
 def write_chart(made: PowerCurve, path: Path, study: str, query: Query) -> None:
