@@ -45,7 +45,7 @@ def study(model: str, **changes: Any) -> StudyFile:
     )
 
 
-class PollingPolicy(NamedTuple):
+class Pace(NamedTuple):
     """How fast calls were made, and what each took of the processor."""
 
     speed: float
@@ -54,18 +54,18 @@ class PollingPolicy(NamedTuple):
     """Microseconds of CPU a call, all threads of this process together."""
 
     @classmethod
-    def since(cls, wall: float, cpu: float, calls: int) -> PollingPolicy:
+    def since(cls, wall: float, cpu: float, calls: int) -> Pace:
         """The pace of so many calls since these readings of the clocks."""
         return cls(calls / (time.perf_counter() - wall), (time.process_time() - cpu) / calls * 1e6)
 
 
-def ours(model: str, loop: str) -> tuple[PollingPolicy, list[list[list[str]]]]:
+def ours(model: str, loop: str) -> tuple[Pace, list[list[list[str]]]]:
     """The pace of a whole run on this event loop, and the prompts it sent."""
     os.environ[VARIABLE] = loop
     with tempfile.TemporaryDirectory() as folder:
         begun, used = time.perf_counter(), time.process_time()
         result = play(study(model), runs=folder, options=Options(max_connections=IN_FLIGHT))
-        pace = PollingPolicy.since(begun, used, CALLS)
+        pace = Pace.since(begun, used, CALLS)
         assert result.complete and result.tally.calls == CALLS
         with open_run(Path(folder) / "calls") as run:
             ids = [row["id"] for row in run.rows.calls()]
@@ -73,7 +73,7 @@ def ours(model: str, loop: str) -> tuple[PollingPolicy, list[list[list[str]]]]:
     return pace, prompts
 
 
-def bare(url: str, prompts: list[list[list[str]]]) -> PollingPolicy:
+def bare(url: str, prompts: list[list[list[str]]]) -> Pace:
     """The same prompts through aiohttp and orjson and nothing else."""
     import aiohttp
 
@@ -82,7 +82,7 @@ def bare(url: str, prompts: list[list[list[str]]]) -> PollingPolicy:
         for p in prompts
     ]
 
-    async def run() -> PollingPolicy:
+    async def run() -> Pace:
         connector = aiohttp.TCPConnector(limit=IN_FLIGHT)
         async with aiohttp.ClientSession(connector=connector) as session:
 
@@ -138,7 +138,7 @@ def inspect_ai(url: str, prompts: list[list[list[str]]]) -> float | None:
     return asyncio.run(run())
 
 
-async def _timed(one: Callable[[Any], Awaitable[None]], work: list[Any]) -> PollingPolicy:
+async def _timed(one: Callable[[Any], Awaitable[None]], work: list[Any]) -> Pace:
     """The pace with a fixed number of calls in flight."""
     queue = iter(work)
 
@@ -148,12 +148,12 @@ async def _timed(one: Callable[[Any], Awaitable[None]], work: list[Any]) -> Poll
 
     begun, used = time.perf_counter(), time.process_time()
     await asyncio.gather(*(worker() for _ in range(IN_FLIGHT)))
-    return PollingPolicy.since(begun, used, len(work))
+    return Pace.since(begun, used, len(work))
 
 
 def measure() -> list[Result]:
     """Alternating rounds in one run; medians of the paces and of the ratios within a round."""
-    paces: dict[str, list[PollingPolicy]] = {"asyncio": [], "uvloop": [], "bare": []}
+    paces: dict[str, list[Pace]] = {"asyncio": [], "uvloop": [], "bare": []}
     with server() as model:
         url = model.partition("#")[0]
         prompts: list[list[list[str]]] = []

@@ -191,18 +191,18 @@ def _usage(usage: object) -> Usage:
     if type(usage) is not dict:
         return Usage()
     get = usage.get
-    prompt, completion = (
-        found if type(found := get(name)) is dict else {}
-        for name in ("prompt_tokens_details", "completion_tokens_details")
-    )
-    # DeepSeek has a field of its own.
-    cached = prompt.get("cached_tokens", get("prompt_cache_hit_tokens"))
+    # DeepSeek has a field of its own for what its cache held.
+    cached, written, thought = get("prompt_cache_hit_tokens"), None, None
+    if type(prompt := get("prompt_tokens_details")) is dict:
+        cached, written = prompt.get("cached_tokens", cached), prompt.get("cache_write_tokens")
+    if type(completion := get("completion_tokens_details")) is dict:
+        thought = completion.get("reasoning_tokens")
     return Usage(
         token_count(get("prompt_tokens")),
         token_count(get("completion_tokens")),
-        token_count(cached),
-        token_count(completion.get("reasoning_tokens")),
-        token_count(prompt.get("cache_write_tokens")),
+        None if cached is None else token_count(cached),
+        None if thought is None else token_count(thought),
+        None if written is None else token_count(written),
     )
 
 
