@@ -46,6 +46,25 @@ CASES |= {
     "horizon-known": {"mechanism": {"name": "repetition", "rounds": 2, "told_rounds": True}},
     "horizon-unknown": {"mechanism": {"name": "repetition", "rounds": 2}},
     "memory-none": {"agent": {"memory": "window:0"}},
+    "story-dictator-bonus": {"game": "dictator", "agent": {"framing": {"story": "bonus", "units": "coins"}}},
+    "story-ultimatum-bonus": {
+        "game": "ultimatum",
+        "agent": {"framing": {"story": "bonus", "labels": ["yes", "no"], "wording": "plain"}},
+    },
+    "story-common_pool-lake": {
+        "game": {"name": "common_pool", "n": 2, "capacity": 20},
+        "agent": {"framing": {"story": "lake", "units": "dollars"}},
+    },
+    "style-social-amounts": {
+        "game": {"name": "ultimatum", "strategy_method": True},
+        "mechanism": {"name": "repetition", "rounds": 2},
+        "agent": {"style": "social"},
+    },
+    "style-best_response-options": {
+        "game": "centipede",
+        "mechanism": "none",
+        "agent": {"style": "best_response"},
+    },
 }
 
 

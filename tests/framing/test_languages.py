@@ -135,8 +135,8 @@ UNTRANSLATED: list[tuple[dict[str, Any], str]] = [
     ({"mechanism": {"name": "none", "talk": {}}}, "talk is not translated into de"),
     ({"mechanism": {"name": "cheap_talk", "talk": "before"}}, "talk is not translated into de"),
     ({"mechanism": {"name": "repetition", "rounds": 2, "state": ["during"]}}, "memory_one is not translated into de"),
-    ({"game": "ultimatum"}, "the prompts in de have no file games/ultimatum.txt"),
-    ({"game": "common_pool", "mechanism": {"name": "repetition", "rounds": 2}}, "in de have no file games/common_pool"),
+    ({"game": "ultimatum"}, "no file languages/de/games/ultimatum.txt (agent.framing.language: allowed en)"),
+    ({"game": "common_pool", "mechanism": {"name": "repetition", "rounds": 2}}, "common_pool: it is not told in de"),
     ({"agent": {"persona": "neutral"}}, "unknown persona (or write it out in words) 'neutral'"),
     ({"agent": {"system": "role_is_context"}}, "unknown system (or write it out in words) 'role_is_context'"),
     *(({"framing": {"story": name}}, f"prompt file {name} is not translated into de (translated: neutral)")

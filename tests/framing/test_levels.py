@@ -134,7 +134,7 @@ def test_a_story_with_a_misspelt_word_is_refused(tmp_path: Path) -> None:
     mine.mkdir()
     (mine / "typo.txt").write_text("---\noptoin: route\n---\nText.\n")
     with pytest.raises(StudyError, match="optoin: unknown word"):
-        Library(tmp_path).story("typo")
+        Library(tmp_path).story("stories/typo.txt")
 
 
 def test_all_framing_factors_can_be_combined() -> None:

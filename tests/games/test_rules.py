@@ -155,6 +155,10 @@ def test_rules_that_need_a_table_refuse_in_one_line() -> None:
     ):
         with pytest.raises(GameError, match="needs a table of payoffs"):
             mechanisms.build(name).fit(game)
+    with pytest.raises(GameError, match=r"mechanism: \{name: none, talk: \{when: before, length: 280\}\}$"):
+        mechanisms.build("cheap_talk").fit(game)
+    with pytest.raises(GameError, match="repetition, rounds: 3, told_rounds: true, talk"):
+        mechanisms.build({"name": "cheap_talk", "rounds": 3}).fit(game)
     with pytest.raises(GameError, match="noise, predict, state"):
         mechanisms.build({"name": "repetition", "noise": 0.1}).fit(game)
 

@@ -13,6 +13,7 @@ from ostrom.agents.turn import Turn, turn_of, with_turn
 from ostrom.answers import Answer, Choice, Form, Number, Text, read
 from ostrom.framing import Prompt
 from ostrom.framing.dialogue import DialogueRenderer
+from ostrom.games.function import FunctionGame
 from ostrom.mechanisms.protocol import Decision, Round, View
 from ostrom.memory import Shown
 from ostrom.models.base import Message
@@ -85,8 +86,13 @@ class Chat:
         """Whether a turn calls the actions what they are called now: a branch may have changed that."""
         facts = answer.facts or {}
         seat = int(facts.get("target", view.seat))
-        now = dict(zip(view.game.actions[seat], self.agent.renderer.labels(view.game)[seat], strict=True))
-        return all(now.get(option, label) == label for option, label in facts.get("labels", {}).items())
+        shown, renderer, game = facts.get("labels", {}), self.agent.renderer, view.game
+        if isinstance(game, FunctionGame):
+            labels = renderer.labelling.of_rule(game)
+            now = labels.of(labels.names(Choice(tuple(shown)), seat))
+        else:
+            now = dict(zip(game.actions[seat], renderer.labels(game)[seat], strict=True))
+        return all(now.get(option, label) == label for option, label in shown.items())
 
     def kept(self, answer: Answer, said: str) -> Answer:
         """The answer with the turn that it leaves; questions on which nothing depends leave none."""

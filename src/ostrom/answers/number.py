@@ -3,7 +3,8 @@
 A number is written in plain digits, with a point before decimals. ``exact``: the last line that says anything is the
 number alone, in any of its marks (brackets, quotes, emphasis, a final stop), or the reply ends with the JSON object.
 ``loose``: the line is "Answer:" or "Amount:" and the number. Units, thousands separators, "about", ranges and exponents
-are refused, as are digits of other scripts: each of them could mean another amount. More decimals than the step has are
+are refused, in the JSON object too, as are digits of other scripts: each of them could mean another amount. -0 is 0.
+More decimals than the step has are
 refused from three on, since 1.000 is a thousand in half of the world. Amounts of the table: 0 to 5000 in steps of 1.
 
     reply                          | reading | amount
@@ -27,9 +28,11 @@ refused from three on, since 1.000 is a thousand in half of the world. Amounts o
     1,000                          | invalid |
     1.000                          | invalid |
     1 000                          | invalid |
+    -0                             | exact   | 0
+    {"amount": -0.0}               | exact   | 0
     1e3                            | invalid |
+    {"amount": 1e3}                | invalid |
     +40                            | invalid |
-    -0                             | invalid |
     007                            | invalid |
     ４０                           | invalid |
     NaN                            | invalid |
@@ -84,8 +87,6 @@ def read_number(text: str, amounts: Amounts, *, strict: bool = False, cut: bool 
     if before is not None and before != found:
         return Invalid(f"the reply ends with two numbers, {before} and {found}; give only one")
     decimals = len(found.partition(".")[2])
-    if found.startswith("-0") and not float(found):
-        return Invalid("write 0 without a sign")
     if decimals > max(2, amounts.decimals):
         return Invalid(f"{found} has {decimals} decimals; write the number without thousands separators")
     return _on_grid(float(found) if decimals else int(found), found, amounts, "loose" if led else "exact")
@@ -117,6 +118,9 @@ def _from_object(part: str, amounts: Amounts) -> Answer | Invalid:
     amount: Any = found.value["amount"]
     if isinstance(amount, bool) or not isinstance(amount, int | float):
         return Invalid(f"the amount must be a number, {range_text(amounts)}")
+    written = part[found.start : found.end].rpartition(":")[2].strip("} \t\r\n")
+    if not _NUMBER.fullmatch(written):
+        return Invalid(f"write the amount in plain digits, {range_text(amounts)}, found {clipped(written)}")
     return _on_grid(amount, clipped(str(amount)), amounts, "exact")
 
 

@@ -301,6 +301,7 @@ class Rows:
         """A move in a game by a rule: what was done at this stage, and what theory says of it."""
         view, value = decision.view, answer.value
         row["stage"] = view.facts["stage"]
+        row["label"] = (answer.facts or {}).get("labels", {}).get(value) if isinstance(value, str) else None
         if round_ is not None and answer.reading == "missed" and not round_.void:
             value = next(
                 (m["value"] for m in round_.facts["moves"]

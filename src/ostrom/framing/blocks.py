@@ -11,10 +11,11 @@ import numpy as np
 from ostrom.errors import StudyError
 from ostrom.framing.config import Framing
 from ostrom.framing.history_renderer import HistoryRenderer, Labels
+from ostrom.framing.labelling import naming
 from ostrom.framing.library import Library
 from ostrom.framing.outcomes import by_payoff, cells
 from ostrom.framing.own_payoffs import OwnPayoffs
-from ostrom.framing.own_words import game_file
+from ostrom.framing.own_words import NEUTRAL, game_file, story_file
 from ostrom.framing.rules import rules_text
 from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.function import FunctionGame
@@ -65,16 +66,20 @@ class Blocks:
     def _of_rule(self, game: FunctionGame, view: View, values: Mapping[str, Any]) -> dict[str, Any]:
         """The same for a game by a rule, which is told in words of its own: no list of actions, no table of payoffs."""
         framing, library = self.framing, self.library
+        told = {**values, "params": game.params}
+        story, file = framing.story != NEUTRAL, game_file(game)
         return {
-            "story": library.fill(game_file(game), {**values, "params": game.params}),
+            "story": library.open_story(story_file(framing, game), told)
+            if story
+            else library.fill(file, told),
             "persona": self.introduction(values) if self._introduces else None,
             "meanings": [],
             "same_options": True,
             "other_seats": [],
             "payoffs": "",
             "chances": False,
-            "rules": rules_text(library, view, None, values),
-            "hint": "",
+            "rules": rules_text(library, view, framing.wording, values),
+            "hint": library.fill(f"hints/{framing.hint}.txt", values) if framing.hint else "",
             "goal": library.fill(f"goals/{framing.goal}.txt", values) if framing.goal else "",
         }
 
@@ -106,16 +111,11 @@ class Blocks:
         own = OwnPayoffs(game, view.seat, order, labels, names, arranged)
         return self.library.fill(file, {**values, "cells": arranged(told), "own": own})
 
-    def naming(self, game: Game, seat: int) -> tuple[int, ...]:
-        """The places of a seat's actions in the order of naming; ``given`` is the game's own order."""
-        given = game.words.naming(seat, game.actions[seat])
-        return given[::-1] if self.framing.order == "reversed" else given
-
     def _orders(self, view: View, order: Sequence[int]) -> list[Sequence[int]]:
         """The order of naming at every seat, as one reader sees it."""
         game, seats = view.game, range(view.game.seats)
         if game.words.order:
-            return [order if s == view.seat else self.naming(game, s) for s in seats]
+            return [order if s == view.seat else naming(self.framing, game, s) for s in seats]
         counts = [len(game.actions[s]) for s in seats]
         return [order if count == len(order) else range(count) for count in counts]
 
@@ -135,7 +135,7 @@ class Blocks:
 
     def opening(self, values: Mapping[str, Any]) -> str:
         """The story's opening paragraph."""
-        return self.library.open_story(self.framing.story, values)
+        return self.library.open_story(story_file(self.framing, None), values)
 
     def introduction(self, values: Mapping[str, Any]) -> str | None:
         """Who the player is: a file in personas/, which may speak of the game's words, or a text."""
@@ -155,8 +155,8 @@ class Blocks:
 
     def _listed(self, view: View, seat: int) -> list[dict[str, str]]:
         """The actions of a seat as others are told of them."""
-        labels, naming = self.labels(view.game)[seat], view.game.words.naming(seat, view.game.actions[seat])
-        return self._meanings(view, seat, naming) or [{"label": labels[i], "meaning": ""} for i in naming]
+        labels, places = self.labels(view.game)[seat], view.game.words.naming(seat, view.game.actions[seat])
+        return self._meanings(view, seat, places) or [{"label": labels[i], "meaning": ""} for i in places]
 
     def _arranged(self, seat: int, rows: list[Any]) -> list[Any]:
         """Rows in the order in which they are shown; a seat sees the same order all through a match."""

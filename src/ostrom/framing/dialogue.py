@@ -27,7 +27,7 @@ class DialogueRenderer:
         self.renderer, self.shown = renderer, shown
         self.decision = decision = renderer.titled(decision)
         view, fill = decision.view, renderer.library.fill
-        order = renderer.order_of(view.game, view.seat, rng)
+        order = renderer.labelling.order_of(decision, rng)
         live = {"round": view.round, "span": shown.span, "gaps": shown.gaps, "note": shown.note}
         page = renderer.page_of(decision, order, shown.note, extra)
         self._values = renderer.live_values(page, decision, live, None)

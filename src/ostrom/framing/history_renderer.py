@@ -107,7 +107,7 @@ class HistoryRenderer:
         """What was played, as one line."""
         if isinstance(view.game, FunctionGame):
             values = {**self._line_values(view, played, labels), **self._moves(view, played)}
-            return self.library.fill(past_file(view.game), values).strip()
+            return self.library.fill(past_file(self.library, view.game, self.framing.story), values).strip()
         file = f"history/{self.framing.history}.txt"
         return self.library.fill_around(
             self._shelf(view.game, labels),

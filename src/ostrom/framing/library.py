@@ -78,6 +78,7 @@ class Library:
         self.home = Path() if home is None else Path(home)
         self.top = top
         self.language = language
+        self._unspoken = tuple(folders)
         if language != ENGLISH:
             folders, mine = _spoken(folders, language), _spoken(mine, language)
         self.folders = folders
@@ -152,6 +153,12 @@ class Library:
                 )
             self._languages[language] = Library(self.folder, home=self.home, top=self.top, language=language)
         return self._languages[language]
+
+    def languages_of(self, path: str) -> list[str]:
+        """The languages that there is a file in."""
+        spoken = [p for f in self._unspoken for p in (f / "languages").glob("*") if _is_file(p / path)]
+        english = [ENGLISH] if any(_is_file(f / path) for f in self._unspoken) else []
+        return [*english, *sorted({p.name for p in spoken})]
 
     def path_of(self, path: str) -> str:
         """Where a file of this language lies in a folder of prompts."""
@@ -360,13 +367,12 @@ class Library:
         self._ready[path] = (self.template(path), None if includes(tree) else asks_for(tree))
         return self._ready[path]
 
-    def story(self, name: str) -> CoverStory:
-        """A cover story by name."""
-        if name not in self._stories:
-            self.need("stories", name)
-            path = next(
-                f / "stories" / f"{name}.txt" for f in self.folders if (f / f"stories/{name}.txt").exists()
-            )
+    def story(self, file: str) -> CoverStory:
+        """A cover story by its file: ``stories/NAME.txt``, or ``games/GAME.NAME.txt`` for a game by a rule."""
+        if file not in self._stories:
+            kind, _, name = file.partition("/")
+            self.need(kind, name.removesuffix(".txt"))
+            path = next(f / file for f in self.folders if (f / file).exists())
             neutral = OWN / self.path_of("stories/neutral.txt")
             words = dict(split(neutral, text_of(neutral))[0])
             own_words, opening = split(path, text_of(path, self._holder(path)))
@@ -379,17 +385,16 @@ class Library:
             except TEMPLATE_TROUBLE as error:
                 raise StudyError(f"is not a valid template: {error}", file=str(path)) from None
             asked = None if includes(tree) else frozenset(asks_for(tree))
-            self._stories[name] = CoverStory({**words, **own_words}, template, asked)
-        return self._stories[name]
+            self._stories[file] = CoverStory({**words, **own_words}, template, asked)
+        return self._stories[file]
 
-    def open_story(self, name: str, values: Mapping[str, Any]) -> str:
-        """The opening paragraph of a cover story, filled in."""
-        opening = self.story(name).opening
+    def open_story(self, file: str, values: Mapping[str, Any]) -> str:
+        """The text of a cover story, filled in."""
+        opening = self.story(file).opening
         try:
             return self._env.fill(lambda: opening.render(values)).strip()
         except TEMPLATE_TROUBLE as error:
-            where = self._where(f"stories/{name}.txt")
-            raise StudyError(f"could not be filled in: {error}", file=where) from None
+            raise StudyError(f"could not be filled in: {error}", file=self._where(file)) from None
 
 
 def _is_file(path: Path) -> bool:

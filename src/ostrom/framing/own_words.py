@@ -3,23 +3,36 @@
 Games by a rule have files of their own in games/, in place of lists of actions and tables of payoffs:
 
 ``games/NAME.txt`` tells the rules, ``games/NAME_STAGE.txt`` asks at a stage of a round, ``games/NAME_past.txt`` tells a
-round of the past.
+round of the past. A cover story is ``games/NAME.STORY.txt``; the other files have a variant for it where they need one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ostrom.answers import Form, Number
 from ostrom.framing.config import Framing
-from ostrom.framing.library import ENGLISH, Library
+from ostrom.framing.library import Library
+from ostrom.framing.rules import FIRST
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Decision
 
-MEANINGLESS = "labels counterbalance order story payoffs rows wording meanings history chances hint".split()
-"""Parts of a framing that are about named actions and tables of payoffs."""
+NEUTRAL = "neutral"
+
+
+def story_file(framing: Framing, game: Game | None) -> str:
+    """The file that tells a cover story: one for all games with a table, one of its own for a game by a rule."""
+    if isinstance(game, FunctionGame) and framing.story != NEUTRAL:
+        return f"games/{game.name}.{framing.story}.txt"
+    return f"stories/{framing.story}.txt"
+
+
+def stories_of(library: Library, game: FunctionGame) -> list[str]:
+    """The cover stories that a game by a rule is told in."""
+    begin = f"{game.name}."
+    return [NEUTRAL, *(name.removeprefix(begin) for name in library.names("games") if name.startswith(begin))]
 
 
 def game_file(game: FunctionGame) -> str:
@@ -27,15 +40,42 @@ def game_file(game: FunctionGame) -> str:
     return f"games/{game.name}.txt"
 
 
-def past_file(game: FunctionGame) -> str:
+def past_file(library: Library, game: Game, story: str) -> str:
     """A round of the past."""
-    return f"games/{game.name}_past.txt"
+    return variant(library, f"games/{game.name}_past", story)
 
 
-def stage_file(decision: Decision) -> str:
+def stage_file(library: Library, decision: Decision, story: str) -> str:
     """The question of a move at a stage of a round."""
     view = decision.view
-    return f"games/{view.game.name}_{view.facts['stage']}.txt"
+    return variant(library, f"games/{view.game.name}_{view.facts['stage']}", story)
+
+
+def first_file(library: Library, decision: Decision, story: str) -> str:
+    """The question of a style that asks before a move: its own for the stage that is foretold, or that of all games."""
+    view = decision.view
+    own = f"games/{view.game.name}_{view.facts.get('target_stage', view.facts['stage'])}_{decision.kind}"
+    found = variant(library, own, story)
+    return found if library.has(found) else f"games/_{decision.kind}.txt"
+
+
+def variant(library: Library, file: str, story: str) -> str:
+    """The file as a story tells it, where it has one of its own."""
+    own = f"{file}.{story}.txt"
+    return own if story != NEUTRAL and library.has(own) else f"{file}.txt"
+
+
+def rule_question(library: Library, decision: Decision, story: str, values: Mapping[str, Any]) -> str:
+    """The question of a move in a game by a rule, or of what a style asks before it."""
+    facts = decision.view.facts
+    asked = library.fill(stage_file(library, decision, story), values)
+    if decision.kind in FIRST:
+        asked = library.fill(first_file(library, decision, story), {**values, "question": asked})
+    elif "belief" in facts or "computed" in facts:
+        asked = library.fill("games/_expected.txt", {**values, "question": asked})
+    if values.get("labelled"):
+        asked = library.fill("games/_labels.txt", {**values, "question": asked})
+    return asked
 
 
 def answer_file(library: Library, form: Form, style: str) -> str:
@@ -43,16 +83,6 @@ def answer_file(library: Library, form: Form, style: str) -> str:
     name = type(form).__name__.lower()
     own = f"answers/{name}_{style}.txt"
     return own if library.has(own) else f"answers/{name}_direct.txt"
-
-
-def named_options(
-    game: Game, seat: int, order: Sequence[int], labels: Sequence[Sequence[str]]
-) -> dict[str, str]:
-    """The labels of a seat's actions in the order of naming; a game by a rule calls its options by their own names."""
-    if isinstance(game, FunctionGame):
-        return {}
-    names = game.actions[seat]
-    return {names[i]: labels[seat][i] for i in (order if len(names) == len(order) else range(len(names)))}
 
 
 def common_names(
@@ -74,27 +104,3 @@ def common_names(
 def number_range(form: Number) -> dict[str, Any]:
     """The bounds of an amount, for the instruction that asks for it."""
     return {"low": form.low, "high": form.high, "step": form.step, "decimals": form.amounts.decimals}
-
-
-def lacks_names(framing: Framing, game: Game) -> str | None:
-    """What a framing calls the seats of a game, and the game has no words for; None: nothing."""
-    if framing.names == "titles" and not game.words.titles:
-        return "names: titles needs a game that carries titles"
-    if framing.names == "other" and game.seats != 2:
-        return f"names: other needs a game of two seats, this one has {game.seats}"
-    return None
-
-
-def lacks_meaning(framing: Framing, style: str, library: Library, game: FunctionGame) -> str | None:
-    """What a framing says about named actions and tables, which a game by a rule does not have; None: nothing."""
-    plain = Framing()
-    for part in MEANINGLESS:
-        if getattr(framing, part) != getattr(plain, part):
-            return f"{part} has no meaning here: the game is told in words of its own (games/{game.name}.txt)"
-    if style not in ("direct", "reasoned"):
-        return f"style {style} needs a list of named actions, which the game does not have"
-    for file in (game_file(game), past_file(game), *(f"games/{game.name}_{s}.txt" for s in game.stages)):
-        if not library.has(file):
-            spoken = f" in {library.language}" if library.language != ENGLISH else ""
-            return f"the prompts{spoken} have no file {file}, which tells the game to a model"
-    return None

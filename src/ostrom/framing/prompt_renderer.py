@@ -13,20 +13,29 @@ from ostrom.answers import Choice, Form, Mixture, Number, Record, Text
 from ostrom.errors import StudyError
 from ostrom.framing.blocks import Blocks
 from ostrom.framing.config import Framing
-from ostrom.framing.history_renderer import HistoryRenderer, Labels
+from ostrom.framing.history_renderer import HistoryRenderer
+from ostrom.framing.labelling import Labelling, naming
 from ostrom.framing.library import LIVE, Library
 from ostrom.framing.marks import mark, put_in, split_marks
 from ostrom.framing.own_words import (
     answer_file,
     common_names,
-    lacks_meaning,
-    lacks_names,
-    named_options,
     number_range,
+    rule_question,
     stage_file,
+    story_file,
 )
 from ostrom.framing.prompt import CachedPrompt, Prompt, options_of, shifted
-from ostrom.framing.rules import PAGE, TALK_MESSAGES, question_file, record_file, rules_files, told_file
+from ostrom.framing.rule_checks import lacks_meaning, lacks_names, lacks_story
+from ostrom.framing.rules import (
+    FIRST,
+    PAGE,
+    TALK_MESSAGES,
+    question_file,
+    record_file,
+    rules_files,
+    told_file,
+)
 from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.formula import formula_of
 from ostrom.games.function import FunctionGame
@@ -51,16 +60,18 @@ class PromptRenderer:
         persona_in: str = "user",
     ) -> None:
         self.framing, self.library, self.style = framing, library, style
-        self.story = library.story(framing.story)
+        self._game: Game | None = None
+        known = library.has(story_file(framing, None))  # a story of games by a rule is known with the game
+        self.story = library.story(story_file(framing if known else Framing(), None))
         self.words = self.story.words
         self.history_renderer = HistoryRenderer(framing, library, self.words)
         self._setup_file = "setup.txt" if framing.layout is None else f"layouts/{framing.layout}.txt"
         self.persona, self.system, self.persona_in = persona, system, persona_in
+        self.labelling = Labelling(framing, style, draw_labels)
+        self.labels = self.labelling.labels
         self.blocks = Blocks(
             framing, library, persona, self.history_renderer, self.labels, draw_rows, persona_in == "user"
         )
-        self._draw_labels = draw_labels
-        self._labels: dict[int, Labels] = {}
         self._setup: tuple[tuple[Any, ...], Mapping[str, Any], str] | None = None
         self._fixed: dict[tuple[Any, ...], dict[str, Any]] = {}
         self._instructions: dict[tuple[Any, ...], str] = {}
@@ -82,7 +93,7 @@ class PromptRenderer:
             return self._question_alone(decision, extra)
         decision = self.titled(shifted(decision, shown.before))
         view = decision.view
-        order = self.order_of(view.game, view.seat, rng)
+        order = self.labelling.order_of(decision, rng)
         page = self._pages.get(decision.kind)
         if page is None or not page.fits(decision, order, shown.note, extra):
             page = self._pages[decision.kind] = self.page_of(decision, order, shown.note, extra)
@@ -100,11 +111,12 @@ class PromptRenderer:
         self, decision: Decision, order: tuple[int, ...], note: str | None, extra: Mapping[str, Any]
     ) -> CachedPrompt:
         view, form = decision.view, decision.form
-        labels = self.labels(view.game)
         asked = int(view.facts.get("target", view.seat))  # a prediction names another seat's options
-        options = options_of(form, named_options(view.game, asked, order, labels))
+        options = options_of(form, self.labelling.named(decision, asked, order))
         target = self.history_renderer.name(view, asked)
         values = self._values(view, order, {**extra, "kind": decision.kind, "target": target})
+        if isinstance(view.game, FunctionGame):
+            values["labelled"] = [{"label": v, "option": k} for k, v in options.items() if k != v]
         if not self._lasting(view, form):
             return CachedPrompt(decision, order, note, extra, options, "", None, values)
         instruction = self.instruction(form, options, values)
@@ -119,9 +131,7 @@ class PromptRenderer:
     def _question_alone(self, decision: Decision, extra: Mapping[str, Any]) -> Prompt:
         """A question that has nothing to do with the game: no rules, no past, nothing in the role of the system."""
         view, form = decision.view, decision.form
-        values = self._values(
-            view, self.order_of(view.game, view.seat, None), {**extra, "kind": decision.kind}
-        )
+        values = self._values(view, self.labelling.order_of(decision, None), {**extra, "kind": decision.kind})
         instruction = self._instruct(form, {}, values, self._answer_file(form))
         question = self.question(decision, values)
         told = {**values, "past": None, "question": question, "instruction": instruction}
@@ -215,6 +225,8 @@ class PromptRenderer:
         library, form = self.library, page.decision.form
         if not (isinstance(form, Choice) and library.steady(self._answer_file(form))):
             return None
+        if isinstance(page.decision.view.game, FunctionGame):
+            return None
         if "talk" in page.decision.view.facts or self._told_file(page.decision) is not None:
             return None
         question = library.marked(self._question_file(page.decision), page.values, ("round",))
@@ -226,23 +238,6 @@ class PromptRenderer:
             return None
         pieces = split_marks(self._joined(page.setup or "", put_in(split_marks(turn), holes)))
         return pieces if set(pieces[1::2]) <= {"round", "past"} else None
-
-    def labels(self, game: Game) -> Labels:
-        """The labels of every seat's actions."""
-        known = self._labels.get(id(game))
-        if known is None and isinstance(game, FunctionGame):
-            known = self._labels[id(game)] = game.actions
-        if known is None:
-            drawn = self.framing.drawn_labels([len(names) for names in game.actions], self._draw_labels)
-            known = drawn or tuple(
-                self.framing.labels_for(game.named_actions(s), self.style == "logprob")
-                for s in range(game.seats)
-            )
-            if self.framing.counterbalance and self._draw_labels is not None:
-                shuffled = {n: self._draw_labels.permutation(n) for n in sorted({len(k) for k in known})}
-                known = tuple(tuple(seat[i] for i in shuffled[len(seat)]) for seat in known)
-            self._labels[id(game)] = known
-        return known
 
     def instruction(self, form: Form, options: Mapping[str, str], values: Mapping[str, Any]) -> str:
         """How the answer has to be given."""
@@ -285,7 +280,7 @@ class PromptRenderer:
     def fields(self, decision: Decision) -> str:
         """What the fields of a page have to hold where a person answers a record, in words."""
         view = self.titled(decision).view
-        values = self._values(view, self.blocks.naming(view.game, view.seat), {})
+        values = self._values(view, naming(self.framing, view.game, view.seat), {})
         return self._record(decision.form, values, PAGE)
 
     def _record(self, form: Form, values: Mapping[str, Any], wording: str | None) -> str:
@@ -304,14 +299,6 @@ class PromptRenderer:
         """What a reply without any text is quoted as when it is asked for again."""
         return self.library.fill("answers/nothing.txt", {})
 
-    def order_of(self, game: Game, seat: int, rng: np.random.Generator | None) -> tuple[int, ...]:
-        """The places of a seat's actions in the order of naming, drawn where it is shuffled."""
-        if isinstance(game, FunctionGame):
-            return ()
-        if self.framing.order == "shuffled" and rng is not None:
-            return tuple(int(i) for i in rng.permutation(len(game.actions[seat])))
-        return self.blocks.naming(game, seat)
-
     def _values(self, view: View, order: Sequence[int], extra: Mapping[str, Any]) -> dict[str, Any]:
         key = (
             id(view.game),
@@ -328,14 +315,14 @@ class PromptRenderer:
 
     def _fixed_values(self, view: View, order: Sequence[int]) -> dict[str, Any]:
         """What stays the same for a seat all through a match."""
-        labels = self.labels(view.game)
+        labels, rule = self.labels(view.game), isinstance(view.game, FunctionGame)
         names = [self.history_renderer.name(view, s) for s in range(view.game.seats)]
         return {
             "words": self.words,
             "units": self.framing.units,
             "you": names[view.seat],
             "others": [name for s, name in enumerate(names) if s != view.seat],
-            "options": [labels[view.seat][i] for i in order],
+            "options": [] if rule else [labels[view.seat][i] for i in order],
             "labels": labels,
             "common": common_names(self.library, view.game, names, labels),
             "amount": self.history_renderer.amount,
@@ -348,13 +335,17 @@ class PromptRenderer:
             "game": view.game,
             "carried": view.game.words.at(view.seat),
             "mechanism": view.mechanism,
-            "least_continuation": least_continuation(view.game) if self.framing.hint else None,
+            "least_continuation": least_continuation(view.game) if self.framing.hint and not rule else None,
             "equilibria": self.blocks.equilibria(view.game, names, labels),
         }
 
     def question(self, decision: Decision, values: Mapping[str, Any]) -> str:
         """The question in words, after what the mechanism and, where there is talk, the others told the player."""
-        facts, asked = decision.view.facts, self.library.fill(self._question_file(decision), values)
+        view, facts = decision.view, decision.view.facts
+        if isinstance(view.game, FunctionGame) and decision.kind in ("act", *FIRST):
+            asked = rule_question(self.library, decision, self.framing.story, values)
+        else:
+            asked = self.library.fill(self._question_file(decision), values)
         if (file := self._told_file(decision)) is not None:
             asked = "\n\n".join(filter(None, (self.library.fill(file, values), asked)))
         return self.library.fill(TALK_MESSAGES, {**values, "question": asked}) if "talk" in facts else asked
@@ -366,7 +357,7 @@ class PromptRenderer:
     def _question_file(self, decision: Decision) -> str:
         view, wording = decision.view, self.framing.wording
         if isinstance(view.game, FunctionGame) and decision.kind == "act":
-            return stage_file(decision)
+            return stage_file(self.library, decision, self.framing.story)
         return question_file(
             self.library, view.mechanism, decision.kind, wording, bool(view.facts.get("sham"))
         )
@@ -400,6 +391,8 @@ class PromptRenderer:
             return names
         if isinstance(game, FunctionGame):
             return lacks_meaning(self.framing, self.style, self.library, game)
+        if (story := lacks_story(self.framing, self.library)) is not None:
+            return story
         if self.framing.meanings and not game.words.actions:
             return "meanings needs a game that says what its actions mean"
         if self.framing.payoffs == "formula" and any(formula_of(game, s) is None for s in range(game.seats)):
@@ -422,6 +415,8 @@ class PromptRenderer:
     def titled(self, decision: Decision) -> Decision:
         """The decision with seats called by the titles that the game carries, where the framing wants it."""
         view, names = decision.view, self.framing.names
+        if view.game is not self._game:
+            self._tell(view.game)
         if names == "numbers" or view.names:
             return decision
         if names == "other":
@@ -437,6 +432,11 @@ class PromptRenderer:
             self.library.fill("names/title.txt", {"title": title}) for title in view.game.words.titles
         )
         return replace(decision, view=replace(view, names=titles))
+
+    def _tell(self, game: Game) -> None:
+        """Take the words of the cover story as it is told of this game."""
+        self._game, self.story = game, self.library.story(story_file(self.framing, game))
+        self.words = self.history_renderer.words = self.story.words
 
     def line(self, view: View, played: Round) -> str:
         """One round of the past as this seat reads it."""

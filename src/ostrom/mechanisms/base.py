@@ -77,8 +77,13 @@ class Mechanism(ABC):
         if isinstance(game, FunctionGame) and not self.any_game:
             raise GameError(
                 f"mechanism {self.name}: needs a table of payoffs, and those of game {game.name} follow from a rule"
+                f"{self.instead()}"
             )
         self.check(game)
+
+    def instead(self) -> str:
+        """What to write where a game by a rule is refused, if other rules come to the same."""
+        return ""
 
     def check(self, game: Game) -> None:
         """Refuse a game that these rules have no meaning in (GameError), before anything is played."""

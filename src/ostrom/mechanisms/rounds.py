@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -64,6 +64,34 @@ def play_round(
             due = stages.send(done)
         except StopIteration as stop:
             return _round(game, number, moves, stop.value, tuple(sorted(set(late)))), stop.value
+
+
+def now_of(view: View, chance: Callable[[int, str], float]) -> Now:
+    """Where the round of a view began, as far as its seat knows; ``chance`` stands for what it does not know."""
+    known = {
+        (view.seat, name): value for name, value in view.facts.items() if isinstance(value, int | float | str)
+    }
+    state = view.history[-1].facts.get("state", {}) if view.history else {}
+    return Now(view.round, state, chance, known)
+
+
+def due_with(view: View) -> list[Due]:
+    """The turns that are due at the same time as the one that a view is about, that one included.
+
+    None of them where what was done so far does not lead there without knowing what chance brought.
+    """
+    game = view.game
+    assert isinstance(game, FunctionGame)
+    stages = game.begin(now_of(view, Now().chance))
+    left = [move["value"] for move in view.facts.get("moves", ())]
+    due = next(stages)
+    try:
+        while left:
+            due, left = stages.send(left[: len(due)]), left[len(due) :]
+    except (StopIteration, LookupError, TypeError, ValueError):
+        return []
+    own = [turn for turn in due if (turn.seat, turn.stage) == (view.seat, view.facts["stage"])]
+    return list(due) if own else []
 
 
 def otherwise(game: FunctionGame, played: Round, seat: int) -> Round | None:

@@ -17,6 +17,7 @@ from ostrom.engine.plan import Seated
 from ostrom.errors import StudyError, UnknownName, UsageError, unknown_key
 from ostrom.framing import Library
 from ostrom.framing.library import ENGLISH
+from ostrom.framing.rule_checks import told_by_rule
 from ostrom.games.amounts import Amounts
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
@@ -169,7 +170,7 @@ def check_prompts(config: AgentConfig, library: Library, file: str | None) -> No
         "layout": ("layouts", framing.layout),
     }
     for key, (kind, name) in names.items():
-        if name is not None:
+        if name is not None and (key != "story" or not told_by_rule(name, library)):
             try:
                 library.need(kind, name)
             except UnknownName as error:
@@ -182,7 +183,8 @@ def check_prompts(config: AgentConfig, library: Library, file: str | None) -> No
             f"the words that games carry are not translated into {framing.language}",
             file=file, key=f"agent.framing.{key}", found=getattr(framing, key),
         )  # fmt: skip
-    library.story(framing.story)
+    if framing.story in library.names("stories"):
+        library.story(f"stories/{framing.story}.txt")
     try:
         check_told(config, library)
     except UnknownName as error:

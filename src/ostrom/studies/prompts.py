@@ -19,7 +19,15 @@ from ostrom.errors import RunError, StudyError
 from ostrom.framing import Library
 from ostrom.framing.fingerprint import difference, hashes, in_set
 from ostrom.framing.library import ENGLISH
-from ostrom.framing.own_words import answer_file, game_file, past_file, stage_file
+from ostrom.framing.own_words import (
+    NEUTRAL,
+    answer_file,
+    first_file,
+    game_file,
+    past_file,
+    stage_file,
+    story_file,
+)
 from ostrom.framing.rules import PAGE, question_file, record_file, rules_files, told_file
 from ostrom.games.function import FunctionGame
 from ostrom.mechanisms.protocol import Decision
@@ -117,7 +125,6 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
     yield from ("answers/correction.txt", "answers/nothing.txt", "answers/stub.txt")
     yield from ("amount.txt", "standing.txt")
     yield from (f"names/{name}.txt" for name in ("number", "short", "title", "you", "other"))
-    yield f"stories/{framing.story}.txt"
     yield "setup.txt" if framing.layout is None else f"layouts/{framing.layout}.txt"
     yield from (
         f"{kind}/{name}.txt" for kind, name in (("goals", framing.goal), ("hints", framing.hint)) if name
@@ -139,11 +146,15 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
     for decision in decisions:
         view = decision.view
         yield from rules_files(view, framing.wording)
+        yield story_file(framing, view.game)
         told = (told_file(library, view.mechanism, kind, framing.wording, view.facts) for kind in asked)
         yield from filter(None, told)
         rule = isinstance(view.game, FunctionGame)
         if isinstance(view.game, FunctionGame):
-            yield from (game_file(view.game), past_file(view.game), "games/_round.txt")
+            past = past_file(library, view.game, framing.story)
+            yield from (past, "games/_round.txt", "games/_labels.txt")
+            if framing.story == NEUTRAL:
+                yield game_file(view.game)
         if framing.payoffs is not None and not rule:
             yield f"payoffs/{framing.payoffs}.txt"
         if view.facts.get("repeated"):
@@ -152,7 +163,15 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
                 yield from ("count.txt", "counts.txt")
         form, sham = formed(decision, config).form, bool(view.facts.get("sham"))
         if rule and decision.kind == "act":
-            yield from (stage_file(decision), answer_file(library, form, config.style))
+            yield from (
+                stage_file(library, decision, framing.story),
+                answer_file(library, form, config.style),
+            )
+            for kind in style.questions:
+                yield from (
+                    "games/_expected.txt",
+                    first_file(library, replace(decision, kind=kind), framing.story),
+                )
         else:
             yield from _question(library, config, view.mechanism, decision.kind, form, sham)
 

@@ -14,7 +14,8 @@ from math import fsum, prod
 from ostrom.agents.past import Past
 from ostrom.errors import StudyError
 from ostrom.games.amounts import Amounts, Options, Value
-from ostrom.games.function import Due, End, FunctionGame, Now
+from ostrom.games.function import Due, End, FunctionGame
+from ostrom.mechanisms.rounds import now_of
 from ostrom.streams import Streams
 
 MOST_TRIES = 400_000
@@ -42,16 +43,10 @@ class _Search:
         game = past.game
         assert isinstance(game, FunctionGame)
         self.game, self.seat, self.past, self.tries = game, past.seat, past, 0
-        facts = past.view.facts
-        known = {
-            (past.seat, name): value for name, value in facts.items() if isinstance(value, int | float | str)
-        }
-        rounds = past.view.history
-        state = rounds[-1].facts.get("state", {}) if rounds else {}
         self.chance, self.drawn = CHANCES[0], False
-        self.now = Now(past.view.round, state, self._chance, known)
+        self.now = now_of(past.view, self._chance)
         self._known_ends: dict[tuple[Moves, float], tuple[tuple[float, ...], bool]] = {}
-        self.before = self._steps(facts.get("moves", ()))
+        self.before = self._steps(past.view.facts.get("moves", ()))
 
     def _steps(self, moves: Sequence[dict[str, Value]]) -> Moves:
         """The moves of the round so far, step by step as the rule asked for them."""

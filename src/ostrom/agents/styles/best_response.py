@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ostrom.agents.style import Style
-from ostrom.answers import Answer, Choice
+from ostrom.answers import Answer, Choice, Form
+from ostrom.games.function import FunctionGame
 from ostrom.mechanisms.protocol import Decision
+from ostrom.mechanisms.rounds import due_with, form_of
 
 if TYPE_CHECKING:
     from ostrom.agents.base import DecisionContext
@@ -29,15 +31,22 @@ class ComputedFirst(Style):
         """One call for the best response, and one for the choice."""
         if decision.kind != "act":
             return await agent.ask(decision, context)
-        view = decision.view
-        question = Decision(decision.player, self.name, view, Choice(view.game.named_actions(view.seat)))
+        view, game = decision.view, decision.view.game
+        form: Form = decision.form
+        if not isinstance(game, FunctionGame):
+            form = Choice(game.named_actions(view.seat))
+        elif own := [turn for turn in due_with(view) if turn.seat == view.seat]:
+            form = form_of(own[0].options)
+        question = Decision(decision.player, self.name, view, form)
 
         async def compute() -> Answer:
             return await agent.ask(question, context, part=f"{self.name}.")
 
         computed = await context.answer_once(self.name, compute)
         # Only this prompt contains the result: the view of the rules is not changed.
-        told = {**view.facts, "computed": view.game.index(view.seat, str(computed.value))}
+        rule = isinstance(game, FunctionGame)
+        said = computed.value if rule else game.index(view.seat, str(computed.value))
+        told = {**view.facts, "computed": said}
         return await agent.ask(replace(decision, view=replace(view, facts=told)), context)
 
 

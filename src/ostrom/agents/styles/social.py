@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ostrom.agents.style import Style
-from ostrom.answers import Answer, Choice
-from ostrom.mechanisms.protocol import Decision
+from ostrom.answers import Answer, Choice, Form
+from ostrom.games.function import FunctionGame
+from ostrom.mechanisms.protocol import Decision, View
+from ostrom.mechanisms.rounds import due_with, form_of
 
 if TYPE_CHECKING:
     from ostrom.agents.base import DecisionContext
@@ -18,7 +20,8 @@ class Social(Style):
     """Ask for a prediction first; then state it as the player's belief and ask for its best option.
 
     The prediction is journaled as a part of the decision and shown nowhere else: no history holds it, and the
-    next round's prompts know nothing of it. Questions that are no action are asked directly.
+    next round's prompts know nothing of it. Questions that are no action are asked directly, as is a move of
+    a game by a rule that nobody else makes at the same time.
     """
 
     name: ClassVar[str] = "social"
@@ -29,29 +32,49 @@ class Social(Style):
         """One call per other player, and one for the choice."""
         if decision.kind != "act":
             return await agent.ask(decision, context)
-        view = decision.view
+        view, rule = decision.view, isinstance(decision.view.game, FunctionGame)
         belief: list[dict[str, Any]] = []
-        others = [seat for seat in range(view.game.seats) if seat != view.seat]
-        for seat in others:
+        others = _others(view)
+        if not others:
+            return await agent.ask(decision, context)
+        for seat, form, told in others:
             part = "predict" if len(others) == 1 else f"predict{seat + 1}"
-            predicted = await self._predict(agent, decision, context, seat, part)
-            belief.append({"seat": seat, "action": view.game.index(seat, predicted.value)})
+            predicted = await self._predict(agent, decision, context, seat, form, told, part)
+            said = predicted.value if rule else view.game.index(seat, predicted.value)
+            belief.append({"seat": seat, "value" if rule else "action": said})
         # Only this prompt contains the belief: the view of the rules is not changed.
-        told = replace(view, facts={**view.facts, "belief": belief})
-        return await agent.ask(replace(decision, view=told), context)
+        believing = replace(view, facts={**view.facts, "belief": belief})
+        return await agent.ask(replace(decision, view=believing), context)
 
     async def _predict(
-        self, agent: LanguageAgent, decision: Decision, context: DecisionContext, seat: int, part: str
+        self,
+        agent: LanguageAgent,
+        decision: Decision,
+        context: DecisionContext,
+        seat: int,
+        form: Form,
+        told: dict[str, Any],
+        part: str,
     ) -> Answer:
         view = decision.view
-        asked = replace(view, facts={**view.facts, "target": seat})
-        question = Decision(decision.player, "predict", asked, Choice(view.game.named_actions(seat)))
+        asked = replace(view, facts={**view.facts, **told, "target": seat})
+        question = Decision(decision.player, "predict", asked, form)
 
         async def ask() -> Answer:
             answer = await agent.ask(question, context, part=f"{part}.")
             return replace(answer, facts={**(answer.facts or {}), "target": seat})
 
         return await context.answer_once(part, ask)
+
+
+def _others(view: View) -> list[tuple[int, Form, dict[str, Any]]]:
+    """Those who decide at the same time: the seat, the form of its answer and what a question about it needs."""
+    game = view.game
+    if isinstance(game, FunctionGame):
+        due = [turn for turn in due_with(view) if turn.seat != view.seat]
+        return [(turn.seat, form_of(turn.options), {"target_stage": turn.stage}) for turn in due]
+    seats = [seat for seat in range(game.seats) if seat != view.seat]
+    return [(seat, Choice(game.named_actions(seat)), {}) for seat in seats]
 
 
 STYLE = Social

@@ -42,6 +42,13 @@ class CheapTalk(Mechanism):
         if rounds > 1:
             self.told |= {"repeated": True, "rounds": rounds}
 
+    def instead(self) -> str:
+        """The same messages as talk around rules that hold any game."""
+        rules = "none" if self.rounds == 1 else f"repetition, rounds: {self.rounds}, told_rounds: true"
+        return (
+            f"; the same there: mechanism: {{name: {rules}, talk: {{when: before, length: {self.length}}}}}"
+        )
+
     def induced_game(self, game: Game) -> Game | None:
         """The game itself: messages bind nobody."""
         return game

@@ -1,0 +1,115 @@
+"""What actions and options are called in one match, and in which order they are named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ostrom.answers import Form
+from ostrom.framing.config import Framing
+from ostrom.framing.history_renderer import Labels
+from ostrom.games.amounts import Amounts
+from ostrom.games.function import FunctionGame
+from ostrom.games.game import Game
+from ostrom.games.steps import named_sets
+from ostrom.mechanisms.protocol import Decision
+
+
+class Labelling:
+    """The labels of a match: of every seat's actions, or of the named options of a game by a rule."""
+
+    def __init__(self, framing: Framing, style: str, draw: np.random.Generator | None) -> None:
+        self.framing, self.style, self._draw = framing, style, draw
+        self._labels: dict[int, Labels] = {}
+        self._of_rule: RuleLabels | None = None
+
+    def labels(self, game: Game) -> Labels:
+        """The labels of every seat's actions."""
+        known = self._labels.get(id(game))
+        if known is None and isinstance(game, FunctionGame):
+            known = self._labels[id(game)] = game.actions
+        if known is None:
+            drawn = self.framing.drawn_labels([len(names) for names in game.actions], self._draw)
+            known = drawn or tuple(
+                self.framing.labels_for(game.named_actions(s), self.style == "logprob")
+                for s in range(game.seats)
+            )
+            if self.framing.counterbalance and self._draw is not None:
+                shuffled = {n: self._draw.permutation(n) for n in sorted({len(k) for k in known})}
+                known = tuple(tuple(seat[i] for i in shuffled[len(seat)]) for seat in known)
+            self._labels[id(game)] = known
+        return known
+
+    def of_rule(self, game: FunctionGame) -> RuleLabels:
+        """What the named options of a game by a rule are called."""
+        if self._of_rule is None or self._of_rule.game is not game:
+            self._of_rule = RuleLabels(self.framing, self.style, game, self._draw)
+        return self._of_rule
+
+    def order_of(self, decision: Decision, rng: np.random.Generator | None) -> tuple[int, ...]:
+        """The places of a seat's actions in the order of naming, drawn where it is shuffled."""
+        view, framing = decision.view, self.framing
+        if isinstance(view.game, FunctionGame):
+            asked = int(view.facts.get("target", view.seat))
+            return self.of_rule(view.game).ordered(decision.form, asked, framing, rng)
+        if framing.order == "shuffled" and rng is not None:
+            return tuple(int(i) for i in rng.permutation(len(view.game.actions[view.seat])))
+        return naming(framing, view.game, view.seat)
+
+    def named(self, decision: Decision, seat: int, order: tuple[int, ...]) -> dict[str, str]:
+        """The labels of the options that a seat is asked for, in the order of naming."""
+        game = decision.view.game
+        if isinstance(game, FunctionGame):
+            labels = self.of_rule(game)
+            shown = labels.of(of_form := labels.names(decision.form, seat))
+            return {of_form[i]: shown[of_form[i]] for i in order}
+        names, own = game.actions[seat], self.labels(game)[seat]
+        return {names[i]: own[i] for i in (order if len(names) == len(order) else range(len(names)))}
+
+
+def naming(framing: Framing, game: Game, seat: int) -> tuple[int, ...]:
+    """The places of a seat's actions in the order of naming; ``given`` is the game's own order."""
+    given = game.words.naming(seat, game.actions[seat])
+    return given[::-1] if framing.order == "reversed" else given
+
+
+class RuleLabels:
+    """What the named options of a game by a rule are called in one match: by label, or by their own names.
+
+    Labels belong to a number of options, so that stages that ask among equally many of them share their labels.
+    """
+
+    def __init__(
+        self, framing: Framing, style: str, game: FunctionGame, draw: np.random.Generator | None
+    ) -> None:
+        self.game, self._by_count = game, dict[int, tuple[str, ...]]()
+        one_token = style == "logprob"
+        if framing.labels == "actions" or (framing.labels is None and not one_token):
+            return
+        for count in sorted({len(options) for options in named_sets(game)}):
+            drawn = framing.drawn_labels([count], draw)
+            shown = drawn[0] if drawn else framing.labels_for(("",) * count, one_token)
+            if framing.counterbalance and draw is not None:
+                shown = tuple(shown[i] for i in draw.permutation(count))
+            self._by_count[count] = shown
+
+    def names(self, form: Form, seat: int) -> tuple[str, ...]:
+        """The named options of a form in the order of the game; none where it asks for amounts, or for no move."""
+        options, actions = getattr(form, "options", ()), self.game.actions[seat]
+        known = actions.also if isinstance(actions, Amounts) else actions
+        return tuple(name for name in known if name in options)
+
+    def of(self, names: Sequence[str]) -> dict[str, str]:
+        """The label of each of these options, which are given in the order of the game."""
+        shown = self._by_count.get(len(names), names)
+        return dict(zip(names, shown, strict=True))
+
+    def ordered(
+        self, form: Form, seat: int, framing: Framing, rng: np.random.Generator | None
+    ) -> tuple[int, ...]:
+        """The places of the named options of a form in the order of naming."""
+        count = len(self.names(form, seat))
+        if framing.order == "shuffled" and rng is not None:
+            return tuple(int(i) for i in rng.permutation(count))
+        return tuple(range(count))[:: -1 if framing.order == "reversed" else 1]
