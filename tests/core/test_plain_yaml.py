@@ -24,7 +24,7 @@ def story(path: Path) -> object:
     folder = path.parent / "prompts"
     (folder / "stories").mkdir(parents=True, exist_ok=True)
     (folder / "stories" / "s.txt").write_bytes(b"---\n" + path.read_bytes() + b"\n---\nText.\n")
-    return Library(folder).story("s")
+    return Library(folder).story("stories/s.txt")
 
 
 READERS: dict[str, Callable[[Path], object]] = {

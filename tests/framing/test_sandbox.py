@@ -224,7 +224,7 @@ def test_a_linked_story_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine" / "stories").mkdir(parents=True)
     (tmp_path / "mine" / "stories" / "s.txt").symlink_to("/etc/hostname")
     with pytest.raises(StudyError, match="leads out of the folder of prompts"):
-        Library(tmp_path / "mine").story("s")
+        Library(tmp_path / "mine").story("stories/s.txt")
 
 
 def test_a_link_within_the_folder_is_followed(tmp_path: Path) -> None:

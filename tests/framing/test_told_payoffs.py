@@ -79,7 +79,7 @@ def test_a_seat_2_description_that_is_not_transposed_is_caught(monkeypatch: pyte
         return made
 
     monkeypatch.setattr(blocks_module, "cells", untransposed)
-    framing, words = Framing(labels="JF"), dict(LIBRARY.story("neutral").words)
+    framing, words = Framing(labels="JF"), dict(LIBRARY.story("stories/neutral.txt").words)
     wrong = {
         (entry.number, seat)
         for entry in ordinal_games()
