@@ -116,7 +116,7 @@ def _story(content: str) -> None:
     path = written("prompts/stories/fuzzed.txt", content)
     library = Library(path.parent.parent)
     words = {"player": "p", "players": "ps"}
-    library.open_story("fuzzed", {"words": words, "facts": {}})
+    library.open_story("stories/fuzzed.txt", {"words": words, "facts": {}})
 
 
 def _scenarios() -> tuple[str, ...]:

@@ -96,7 +96,7 @@ def test_a_prompt_that_computes_nonsense_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "stories").mkdir()
     (tmp_path / "stories" / "s.txt").write_text("{{ 1 / 0 }}")
     with pytest.raises(StudyError, match="could not be filled in: division by zero"):
-        Library(tmp_path).open_story("s", {})
+        Library(tmp_path).open_story("stories/s.txt", {})
 
 
 def test_a_study_given_as_data_is_left_as_it_was() -> None:

@@ -249,7 +249,7 @@ def test_a_story_is_rendered_under_the_same_rules(tmp_path: Path) -> None:
     (tmp_path / "stories").mkdir()
     (tmp_path / "stories" / "s.txt").write_text("{{ ''.__class__ }}", encoding="utf-8")
     with pytest.raises(StudyError, match="underscore"):
-        Library(tmp_path).open_story("s", {})
+        Library(tmp_path).open_story("stories/s.txt", {})
 
 
 def test_a_long_persona_is_a_text_and_no_file_name() -> None:

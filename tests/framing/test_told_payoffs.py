@@ -57,7 +57,7 @@ def framings() -> Iterator[Framing]:
 @pytest.mark.parametrize("seat", [0, 1])
 def test_all_144_games_are_told_as_they_are_scored_in_every_story_and_order(seat: int) -> None:
     for framing in framings():
-        words = dict(LIBRARY.story(framing.story).words)
+        words = dict(LIBRARY.story(f"stories/{framing.story}.txt").words)
         for entry in ordinal_games():
             game = build_game(f"ordinal_2x2:{entry.number}")
             assert told(prompt(game, seat, framing, draw=entry.number), seat, words, "QX") == scored(game)
