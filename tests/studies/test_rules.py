@@ -20,6 +20,7 @@ from ostrom.studies.load import validate
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
+from ostrom.testing.replies import answer
 
 REPEATED = {"name": "repetition", "rounds": 3}
 
@@ -95,6 +96,35 @@ def test_amounts_with_reasons_and_by_chances(tmp_path: Path, answer: str, reply:
     agent = {"model": "scripted/json", "style": "direct", "answer": answer}
     assert play(study("public_goods_amounts", agent=agent), runs=tmp_path).complete
     assert {r["amount"] for r in decisions(tmp_path / "run")} == {amount}
+
+
+@pytest.mark.parametrize(
+    ("game", "told"),
+    [
+        (
+            "ultimatum",
+            ['"action", a whole number from 0 to 100, and', '"action", one of "accept" or "reject", and'],
+        ),
+        (
+            {"name": "dictator", "stake": 10, "step": 0.5},
+            ['"action", a number from 0 to 10 in steps of 0.5, and'],
+        ),
+    ],
+)
+def test_what_may_be_answered_with_reasons_is_told_and_the_test_server_answers_it(
+    tmp_path: Path, game: Any, told: list[str]
+) -> None:
+    said: list[str] = []
+
+    def reply(request: Request) -> str:
+        said.append(request.messages[-1].content)
+        return answer({"messages": [{"role": "user", "content": said[-1]}]})
+
+    register("server", reply)
+    agent = {"model": "scripted/server", "style": "direct", "answer": "explained"}
+    assert play(study(game, agent=agent), runs=tmp_path).complete
+    assert len(said) == len(told) and all(words in text for words, text in zip(told, said, strict=True))
+    assert {row["rationale"] for row in decisions(tmp_path / "run")} == {"Noted."}
 
 
 @pytest.mark.parametrize(

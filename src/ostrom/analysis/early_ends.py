@@ -9,6 +9,9 @@ from ostrom.games.function import FunctionGame
 OVER = "json_extract_string(any_value(facts), '$.over')"
 """Why the game ended a match (``End.over``), in SQL over the rows of a match; NULL where it did not."""
 
+UNPLAYED = "TRY_CAST(json_extract_string(any_value(facts), '$.unplayed') AS INTEGER)"
+"""How many rounds the game took away where chance ends matches; NULL: all up to the last one."""
+
 
 def early_ends(data: RunData, measure: str) -> dict[int, tuple[bool, int]]:
     """Whether its game ended a match (``End.over``, whatever the word), and after how many rounds, by match.

@@ -274,8 +274,9 @@ class PromptRenderer:
         }
 
     def _instruct(self, form: Form, options: Mapping[str, str], values: Mapping[str, Any], file: str) -> str:
-        more = self._offered(form, options) | {"record": self._record(form, values, self.framing.wording)}
-        return self.library.fill(file, {**values, **more})
+        told = {**values, "options": list(options.values())} if options else values
+        record = self._record(form, told, self.framing.wording)
+        return self.library.fill(file, {**values, **self._offered(form, options), "record": record})
 
     def fields(self, decision: Decision) -> str:
         """What the fields of a page have to hold where a person answers a record, in words."""

@@ -17,7 +17,8 @@ from ostrom.studies.run import Run
 class Continuation:
     """How often one player cooperated: before the branch, after it in the parent, after it here.
 
-    Where the game calls nothing cooperation it is what the player was paid per round (``measure_of``).
+    Where the game calls nothing cooperation it is what the player was paid per round (``measure_of``); rounds that an
+    early end of the game took away (a stock that collapsed) count as rounds without pay, as they do in the score.
     """
 
     player: int
@@ -36,14 +37,14 @@ class Continuation:
 def continuations(parent: Run, made: Run, origin: BranchOf) -> list[Continuation]:
     """One row per player; the branch is the mean over its finished replicates."""
     game = point_of(parent, origin.match).unit.game
-    known = _rounds(parent, origin.match)
+    known, lost = _rounds(parent, origin.match)
     finished = [index for index, state in sorted(made.journal.states().items()) if state == "done"]
     own = [_rounds(made, index) for index in finished]
     rows = []
     for player, seated in enumerate(made.plan.unit(0).players):
         before = _mean(game, known, player, 1, origin.round)
-        then = _mean(game, known, player, origin.round, None)
-        shares = [_mean(game, rounds, player, origin.round, None) for rounds in own]
+        then = _mean(game, known, player, origin.round, None, lost)
+        shares = [_mean(game, rounds, player, origin.round, None, gone) for rounds, gone in own]
         valid = [s for s in shares if s is not None]
         now = sum(valid) / len(valid) if valid else None
         change = None if now is None or then is None else now - then
@@ -51,9 +52,16 @@ def continuations(parent: Run, made: Run, origin: BranchOf) -> list[Continuation
     return rows
 
 
-def _rounds(run: Run, match: int) -> Sequence[Round]:
-    _, outcome, _ = run.rows.replayed(run.plan.unit(match))
-    return outcome.rounds if outcome is not None else ()
+def _rounds(run: Run, match: int) -> tuple[Sequence[Round], int]:
+    """The rounds of a match, and how many more there would have been if the game had not ended it."""
+    unit = run.plan.unit(match)
+    _, outcome, _ = run.rows.replayed(unit)
+    if outcome is None:
+        return (), 0
+    if "over" not in outcome.facts:
+        return outcome.rounds, 0
+    rest = unit.mechanism.most_rounds(unit.game) - len(outcome.rounds)
+    return outcome.rounds, int(outcome.facts.get("unplayed", rest))
 
 
 def measure_of(game: Game) -> str:
@@ -61,8 +69,10 @@ def measure_of(game: Game) -> str:
     return "payoff per round" if all(action is None for action in game.cooperative) else "cooperation"
 
 
-def _mean(game: Game, rounds: Sequence[Round], player: int, first: int, end: int | None) -> float | None:
-    """The mean from one round up to another, None where there is none."""
+def _mean(
+    game: Game, rounds: Sequence[Round], player: int, first: int, end: int | None, lost: int = 0
+) -> float | None:
+    """The mean from one round up to another, None where there is none; ``lost`` more rounds paid nothing."""
     paid = measure_of(game) != "cooperation"
     known: list[float] = []
     for r in rounds:
@@ -76,4 +86,4 @@ def _mean(game: Game, rounds: Sequence[Round], player: int, first: int, end: int
                 known.append(r.payoffs[seat])
             elif cooperates is not None:
                 known.append(cooperates)
-    return sum(known) / len(known) if known else None
+    return sum(known) / (len(known) + lost * paid) if known else None

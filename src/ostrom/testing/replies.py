@@ -16,6 +16,7 @@ _QUOTED = re.compile(r'"([^"\n]{1,60})"')
 _PLAIN = re.compile(r"nothing else: (.+?)\.?\s*$", re.S)
 _TEXT = re.compile(r'"([^"\n]{1,60})"[^"\n]*?\ba text\b')
 _ONE_OF = re.compile(r'"([^"\n]{1,60})"[^"\n]*?\bone of ((?:"[^"\n]{1,60}"(?:, | or )?)+)')
+_FROM_TO = re.compile(r'"([^"\n]{1,60})"[^"\n]*?\bnumber from (-?[0-9][0-9.]*) to (-?[0-9]+(?:\.[0-9]+)?)')
 _GRAMMAR = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
@@ -107,9 +108,14 @@ def _constrained(body: dict[str, Any]) -> Sequence[str]:
 
 
 def _record(texts: Sequence[str], asked: str, draw: int) -> str:
-    """An object with a text at each of these keys, and one of the names that are listed for a key."""
-    picked = {key: _QUOTED.findall(names) for key, names in _ONE_OF.findall(asked)}
-    chosen = {key: names[draw % len(names)] for key, names in picked.items()}
+    """An object with a text at each of these keys, and one of the names, or of the bounds, that are told for a key.
+
+    >>> _record(["why"], 'Keys: "action", a whole number from 0 to 10, and "why", a text.', 1)
+    '{"action":10,"why":"Noted."}'
+    """
+    picked: dict[str, list[Any]] = {key: _QUOTED.findall(names) for key, names in _ONE_OF.findall(asked)}
+    picked |= {key: [orjson.loads(low), orjson.loads(high)] for key, low, high in _FROM_TO.findall(asked)}
+    chosen = {key: values[draw % len(values)] for key, values in picked.items()}
     return orjson.dumps(chosen | dict.fromkeys(texts, "Noted.")).decode()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from math import fsum
 from typing import Any
 
-from ostrom.analysis.early_ends import OVER
+from ostrom.analysis.early_ends import OVER, UNPLAYED
 from ostrom.analysis.measure import Measure
 from ostrom.analysis.rundata import RunData
 from ostrom.analysis.totals import totals
@@ -24,13 +24,17 @@ def _best(game: Game) -> float | None:
 
 def _values(data: RunData) -> Iterable[Mapping[str, Any]]:
     played = data.records(
-        f"SELECT match, max(rounds_played) AS rounds, {OVER} IS NOT NULL AS over FROM matches GROUP BY match"
+        f"SELECT match, max(rounds_played) AS rounds, {OVER} IS NOT NULL AS over, {UNPLAYED} AS unplayed "
+        "FROM matches GROUP BY match"
     )
     lasted = {row["match"]: row for row in played}
     for match, paid in totals(data).items():
         unit, row = data.unit(match), lasted[match]
         best = None if unit.mechanism.society else _best(unit.game)
-        rounds = unit.mechanism.most_rounds(unit.game) if row["over"] else row["rounds"]
+        rounds = row["rounds"]
+        if row["over"]:
+            known = row["unplayed"] is not None
+            rounds = rounds + row["unplayed"] if known else unit.mechanism.most_rounds(unit.game)
         if best is not None and best > 0 and rounds:
             yield {"match": match, "value": min(1.0, max(0.0, fsum(paid.values()) / (best * rounds)))}
 

@@ -207,6 +207,8 @@ class Repetition(Mechanism):
                     facts = {"over": end.over, "over_round": number}
             if self.stopping == "geometric" and self._ends(number, streams):
                 break
+        if "over" in facts and self.stopping == "geometric":
+            facts["unplayed"] = unplayed  # only chance knows when the match would have ended
         scores = tuple(
             match_score([*(r.payoffs[seat] for r in rounds), *[0.0] * unplayed], self.discount)
             for seat in range(game.seats)
