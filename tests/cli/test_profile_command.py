@@ -13,9 +13,11 @@ import yaml
 from tests.cli.in_process import Call, caller
 
 from ostrom.models.providers import scripted
+from ostrom.studies.factors import read_factors
 from ostrom.studies.load import builtin_names, load_study
 from ostrom.studies.profiling.battery import PublishedPick, read_battery
 from ostrom.studies.profiling.published import published_beside
+from ostrom.studies.profiling.sizing import check_figures
 from ostrom.testing.replies import answer, openai_document
 from ostrom.testing.server import LoopbackServer
 
@@ -38,6 +40,8 @@ FIGURES: list[dict[str, Any]] = [
                    "where": {"game": "prisoners_dilemma", "setting": "", "measure": "cooperative_action_rate_pct"},
                    "scale": 0.01}},
 ]  # fmt: skip
+VARIED = "vary={style: {set: agent.style, to: [direct, reasoned]}}"
+ONCE = "vary={k: {set: agent.params.temperature, to: [1]}}"
 PART = {"name": "one", "title": "One <i>", "study": "own.yaml", "least": 2, "most": 4, "figures": FIGURES}
 SMALL = {"smoke": {"set": ["mechanism.rounds=1"], "most": 2}}
 BATTERY: dict[str, Any] = {
@@ -221,7 +225,10 @@ def test_the_standard_battery_is_sound_at_every_preset() -> None:
     for part in battery.parts:
         assert part.study in builtin_names()
         for how in (part, *part.presets.values()):
-            load_study(part.study, preset=how.preset, changes=how.set, models=["scripted/kind"], seeds=1)
+            study = load_study(
+                part.study, preset=how.preset, changes=how.set, models=["scripted/kind"], seeds=1
+            )
+            check_figures(part, read_factors(study.vary, None))
         for figure in part.figures:
             assert figure.part.name
             if figure.published is not None and not figure.published.by:
@@ -243,11 +250,13 @@ def test_published_slopes_and_differences_compare_like_with_like() -> None:
     """Deliberation penalty of Llama 4 Scout: games that are printed for one condition only do not count."""
     battery, _ = read_battery("standard")
     (memory,) = [part for part in battery.parts if part.name == "memory"]
-    slope, penalty = (
-        {o.name: o.value for o in published_beside(f.published, [])} for f in memory.figures if f.published
-    )
+    picks = [figure.published for figure in memory.figures if figure.published]
+    slope, penalty = ({o.name: o.value for o in published_beside(pick, [])} for pick in picks)
     assert penalty["Llama-4-Scout-17B"] == pytest.approx(0.0477, abs=1e-4)
-    assert slope["GPT-OSS-120B"] == pytest.approx(-0.0647, abs=1e-4)
+    # A cell that several tables print counts once, and only the lengths that were played count.
+    assert slope["GPT-OSS-120B"] == pytest.approx(-0.0584, abs=1e-4)
+    played = {o.name: o.value for o in published_beside(picks[0], [], {2.0, 40.0})}
+    assert played["GPT-OSS-120B"] == pytest.approx(-0.1615, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -262,6 +271,38 @@ def test_published_slopes_and_differences_compare_like_with_like() -> None:
             "did you mean cooperation",
         ),
         ({"parts": [{**PART, "figurs": []}]}, "did you mean 'figures'?"),
+        (
+            {
+                "parts": [
+                    {**PART, "set": [VARIED], "figures": [{**FIGURES[1], "contrast": "style=direct-none"}]}
+                ]
+            },
+            "figure 'Reciprocity': contrast 'direct-none' of style: must be two of its levels",
+        ),
+        (
+            {
+                "parts": [
+                    {
+                        **PART,
+                        "set": [VARIED],
+                        "figures": [{**FIGURES[2], "where": {"style": ["direct", "x"]}}],
+                    }
+                ]
+            },
+            "figure 'Nothing': unknown level of style 'x'",
+        ),
+        (
+            {
+                "parts": [
+                    {
+                        **PART,
+                        "set": [ONCE],
+                        "figures": [{"name": "Slope", "measure": "cooperation", "over": "k"}],
+                    }
+                ]
+            },
+            "figure 'Slope': a slope over k needs two levels of it or more",
+        ),
     ],
 )
 def test_a_wrong_battery_is_one_line(call: Call, change: dict[str, Any], words: str) -> None:

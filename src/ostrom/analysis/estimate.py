@@ -399,8 +399,12 @@ def against_all(levels: str | tuple[Any, Any]) -> bool:
 
 
 def level_pairs(found: Observations, factor: str, wanted: str | tuple[Any, Any]) -> list[tuple[Any, Any]]:
-    """Pairs of levels from ``a - b`` or ``* - b``; a level may itself contain a hyphen."""
-    met = list(dict.fromkeys(row[factor] for row in found.rows))
+    """Pairs of levels that occur, from ``a - b`` or ``* - b``."""
+    return pairs_of(list(dict.fromkeys(row[factor] for row in found.rows)), factor, wanted)
+
+
+def pairs_of(met: Sequence[Any], factor: str, wanted: str | tuple[Any, Any]) -> list[tuple[Any, Any]]:
+    """Pairs of these levels from ``a - b`` or ``* - b``; a level may itself contain a hyphen."""
     known = {str(level): level for level in met}
     if against_all(wanted):
         one = str(wanted).lstrip()[1:].strip().removeprefix("-").strip()

@@ -25,7 +25,11 @@ def full_name(word: str) -> str | None:
 
     >>> full_name("gpt-4o"), full_name("Qwen2.5-7B-Instruct"), full_name("tit_for_tat")
     ('openai/gpt-4o', 'vllm/Qwen2.5-7B-Instruct', None)
+    >>> full_name("embedded")
+    'embedded/smollm2-135m'
     """
+    if word.strip("/").lower() == "embedded":
+        return "embedded/smollm2-135m"
     for pattern, provider in _FAMILIES:
         if re.match(pattern, word, re.I):
             return f"{provider}/{word}"

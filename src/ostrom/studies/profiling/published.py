@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
 
 from ostrom.errors import UnknownName
 from ostrom.studies.compare.figures import Published, references
@@ -23,26 +24,39 @@ class Other:
     people: bool = False
 
 
-def published_beside(pick: PublishedPick, groups: Sequence[Mapping[str, str]]) -> list[Other]:
-    """The published figures of every group; a figure in doubt is left out."""
+def published_beside(
+    pick: PublishedPick, groups: Sequence[Mapping[str, str]], levels: Collection[float] | None = None
+) -> list[Other]:
+    """The published figures of every group; a figure in doubt is left out.
+
+    A slope is taken over ``levels``, those of the run: papers have others too, and a slope depends on which.
+    """
     if pick.reference not in references:
         raise UnknownName("reference", pick.reference, references)
     paper = references.build(pick.reference)
     for column in (*pick.where, *pick.minus, *pick.by.values(), *([pick.over] if pick.over else ())):
         if column not in paper.columns:
             raise UnknownName(f"column of reference {pick.reference}", column, paper.columns)
-    cells = [one for one in paper.published() if not one.word and not one.doubts]
+    cells = _once([one for one in paper.published() if not one.word and not one.doubts])
     found = []
     for group in groups or [{}]:
         named = {own: pick.names.get(level, level) for own, level in group.items()}
         wanted = {**pick.where, **{column: named[own] for own, column in pick.by.items() if own in named}}
         for model in dict.fromkeys(one.model for one in cells):
             of = [one for one in cells if one.model == model]
-            value = _value(pick, paper.columns, of, wanted)
+            value = _value(pick, paper.columns, of, wanted, levels)
             if value is not None:
                 who = model or "mean of the paper's models"
                 found.append(Other(who, value * pick.scale, paper.citation, tuple(group.values())))
     return found
+
+
+def _once(figures: Sequence[Published]) -> list[Published]:
+    """Every cell of a model once: what several tables print would count several times."""
+    cells: dict[tuple[object, ...], list[Published]] = {}
+    for one in figures:
+        cells.setdefault((one.model, one.cell), []).append(one)
+    return [replace(of[0], value=fmean({one.value for one in of})) for of in cells.values()]
 
 
 def _value(
@@ -50,6 +64,7 @@ def _value(
     columns: Sequence[str],
     cells: Sequence[Published],
     wanted: Mapping[str, str | list[str]],
+    levels: Collection[float] | None,
 ) -> float | None:
     first = _picked(columns, cells, wanted)
     if not first:
@@ -58,7 +73,7 @@ def _value(
         place = columns.index(pick.over)
         lines: dict[tuple[str, ...], list[tuple[float, float]]] = {}
         for one in first:
-            if _is_number(one.cell[place]):
+            if _is_number(one.cell[place]) and (levels is None or float(one.cell[place]) in levels):
                 other = (*one.cell[:place], *one.cell[place + 1 :])
                 lines.setdefault(other, []).append((float(one.cell[place]), one.value))
         return _slope(list(lines.values()), pick.log)

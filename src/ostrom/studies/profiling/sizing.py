@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ostrom.errors import UsageError
+from ostrom.analysis.estimate import pairs_of
+from ostrom.errors import UnknownName, UsageError
+from ostrom.studies.factors import Factor
 from ostrom.studies.forecast import Forecast, forecast
 from ostrom.studies.profiling.battery import Battery, BatteryPart, study_source
 from ostrom.studies.resolve import Resolved, resolve
@@ -64,6 +66,7 @@ def sized(
         costs = []
         for model in models:
             found = resolved(part, model, 1, home, preset, options)
+            check_figures(part, found.plan.factors)
             costs.append(forecast(found.plan, found.prices))
         parts.append(SizedPart(part, 0, tuple(costs)))
     unpriced = list(dict.fromkeys(name for one in parts for cost in one.costs for name in cost.unpriced))
@@ -87,6 +90,27 @@ def sized(
     if not kept:
         raise UsageError(f"--budget-usd {budget:g}: no part of the battery likely costs less than that")
     return _grown([one for one in parts if one.part.name in kept], parts, budget, preset)
+
+
+def check_figures(part: BatteryPart, factors: Sequence[Factor]) -> None:
+    """Refuse a figure that no match of the study can give, before anything is paid."""
+    levels = {factor.name: [level.label for level in factor.levels] for factor in factors}
+    for figure in part.figures:
+        where = f"battery part {part.name}: figure {figure.name!r}"
+        picked = figure.where if isinstance(figure.where, Mapping) else {}
+        for column in levels.keys() & picked.keys():
+            wanted = picked[column]
+            known = [str(level) for level in levels[column]]
+            for level in map(str, wanted if isinstance(wanted, list) else [wanted]):
+                if level not in known:
+                    raise UsageError(f"{where}: {UnknownName(f'level of {column}', level, known)}")
+        if figure.contrast and figure.pair[0] in levels:
+            try:
+                pairs_of(levels[figure.pair[0]], *figure.pair)
+            except UsageError as error:
+                raise UsageError(f"{where}: {error}") from None
+        if figure.over in levels and len(levels[figure.over]) < 2:
+            raise UsageError(f"{where}: a slope over {figure.over} needs two levels of it or more")
 
 
 def _grown(
