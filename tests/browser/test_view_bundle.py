@@ -12,9 +12,10 @@ from tests.view.test_search_and_actions import HOSTILE, hostile
 from tests.view.viewed import viewed
 
 from ostrom.models.base import Reply, Request, Usage
+from ostrom.studies.transcript import tried
 from ostrom.web.view.bundle import bundle
 from ostrom.web.view.indexing import update
-from ostrom.web.view.render import lanes, tried
+from ostrom.web.view.render import lanes
 
 
 def mixed(request: Request) -> Reply:
@@ -92,7 +93,7 @@ def test_a_copy_on_disk_is_read_and_searched(
 
 def test_strips_and_tries_in_a_copy_are_shown_as_on_the_server(copied: Path, visit: Visit) -> None:
     page = visit(copied)
-    for signs in ("CDa", "0459#", "C·D", "C" * 60, "CCD0" * 15 + "·9"):
+    for signs in ("CDa", "abcdefz", "0459#", "C·D", "C" * 60, "CCD0" * 15 + "·9"):
         drawn = page.evaluate("signs => lanes([...signs])", signs)
         assert [tuple(one) for one in drawn] == lanes(signs), signs
     names = {
@@ -101,7 +102,7 @@ def test_strips_and_tries_in_a_copy_are_shown_as_on_the_server(copied: Path, vis
     }
     assert names == {"CD": "C D", "C" * 61: "61 rounds"}
     for part, source in product(
-        ("try0", "try1", "predict.try0", "cheap_talk.try2", "", "judge"), ("model", "cache")
+        ("try0", "try1", "try1.end", "predict.try0", "cheap_talk.try2", "", "judge"), ("model", "cache")
     ):
         call = {"part": part, "source": source, "try": 3}
         assert page.evaluate("call => tried(call)", call) == tried(call), call

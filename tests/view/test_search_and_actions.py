@@ -15,7 +15,9 @@ import pytest
 from tests.view.runs import said, talk
 from tests.view.test_live import news
 from tests.view.viewed import Viewed, viewed
+from typer.testing import CliRunner
 
+from ostrom.cli.app import app
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.studies.attribution import attribute
 from ostrom.studies.branch import branch
@@ -88,7 +90,7 @@ def test_a_branch_stands_beside_its_parent_with_the_first_difference(tmp_path: P
         assert found is not None and "action 2" in page
         assert found[1] in view.page("/run/other/beside/plain")
         pair = view.page(found[1])
-        assert "The first difference is in round 2" in pair and "first difference</span>" in pair
+        assert "The first difference is in round 2" in pair and "≠ first</span>" in pair and "<h2>Round 2," in pair
         assert view.ask("/run/plain/beside/plain")[0] == 404
 
 
@@ -115,7 +117,16 @@ def test_a_reply_that_was_asked_for_again_is_told_apart_side_by_side(tmp_path: P
     talk(tmp_path, name="two")
     with viewed(tmp_path) as view:
         heads = re.findall(r"<h4>(reply.*?)</h4>", view.page("/run/one/beside/two/0/0?step=0&player=1"))
-    assert heads == ["reply, try 1", "reply, asked again, try 1", "reply"]
+        copied = view.page("/run/one/match/0/decision.txt?step=0&player=1")
+    assert heads == ["reply, try 1", "reply, asked again", "reply"]
+    told = (
+        CliRunner().invoke(app, ["transcript", str(tmp_path / "one"), "--round", "1", "--player", "1"]).output
+    )
+    for text in (copied, told):  # all of them number tries alike
+        assert re.findall(r"--- scripted/anna, (try 1|asked again)\b(?!,? try)", text) == [
+            "try 1",
+            "asked again",
+        ]
 
 
 FORM = {"kind": "branch", "round": "2", "seeds": "2", "budget_calls": "5"}
@@ -180,7 +191,7 @@ def test_an_attribution_shows_its_strip(tmp_path: Path) -> None:
         command = post(view, "/run/plain/match/1/act", form)[1]
         assert "--round 3 --seat 1 --method drop --samples 1 --budget-calls 5" in command
         page = view.page("/run/why/strip")
-        assert "What moved the decision" in page and re.search(r"<td class=.n.>[+-]1\.000", page)
+        assert "What moved the decision" in page and re.search(r">[+-]1\.000</td>", page)
         assert view.ask("/run/plain/strip")[0] == 404
 
 

@@ -65,7 +65,9 @@ def _print(decision: dict[str, Any]) -> None:
 
 
 def _about(call: dict[str, Any]) -> str:
-    told = [str(call["model"]), f"try {call['try']}" if call["try"] else str(call["source"])]
+    from ostrom.studies.transcript import tried
+
+    told = [str(call["model"]), tried(call)]
     if call["tokens_in"] is not None:
         told.append(f"{call['tokens_in']} tokens in, {cell(call['tokens_out'])} out")
     told.append(f"{call['latency']:.2f} s")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -78,6 +79,35 @@ def words_of(kind: str | None, answer: str | None) -> str | None:
         return answer
     to = f"to {str(found['to']).replace('_', ' ')}: " if "to" in found else ""
     return f"{to}{found['message']}" if found["message"].strip() else "no message"
+
+
+def tried(call: Mapping[str, Any]) -> str:
+    """Which try at a call it was, and what the call was for, where it was not the decision itself.
+
+    A reply that cannot be read is asked for again; a call that fails is tried again. Both are counted.
+
+    >>> tried({"part": "try0", "source": "live", "try": 2}), tried({"part": "try1", "source": "live", "try": 1})
+    ('try 2', 'asked again')
+    >>> tried({"part": "try2", "source": "live", "try": 3})
+    'asked again 2 times, try 3'
+    >>> tried({"part": "try0.end", "source": "live", "try": 1})
+    'forced end'
+    >>> tried({"part": "predict.try1", "source": "cache", "try": 0})
+    'predict, asked again, from the cache'
+    """
+    found = re.fullmatch(r"(.*?)\.?try([0-9]+)(\.end)?", str(call["part"]))
+    name, again, end = found.groups() if found else (str(call["part"]), "0", None)
+    asked = int(again[:9])
+    words = [
+        name.replace("_", " "),
+        "" if not asked else f"asked again {asked} times" if asked > 1 else "asked again",
+    ]
+    words.append("forced end" if end else "")
+    if call["source"] == "cache":
+        words.append("from the cache")
+    elif not (asked or end) or call["try"] > 1:
+        words.append(f"try {call['try']}")
+    return ", ".join(word for word in words if word)
 
 
 def ended_early(facts: Mapping[str, Any] | None) -> str | None:

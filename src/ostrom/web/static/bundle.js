@@ -50,7 +50,7 @@ function lanes(signs) { // one path for each kind of action, drawn as the server
   const paths = { c: "", d: "", o: "" };
   for (let at = 0, next = 0; at < signs.length; at = next) {
     const sign = signs[at], kind = sign === "C" ? "c" : sign === "D" ? "d" : "o";
-    const top = kind === "c" ? 0 : kind === "d" ? 6 : /^[0-9]$/.test(sign) ? 9 - Number(sign) : 3;
+    const top = kind === "c" ? 0 : kind === "d" ? 6 : /^[0-9]$/.test(sign) ? 9 - Number(sign) : /^[a-z]$/.test(sign) ? [3, 7, 5, 1, 8][(sign.charCodeAt(0) - 97) % 5] : 3;
     while (next < signs.length && signs[next] === sign) next++;
     if (sign === "·") continue;
     if (signs.length <= 60) for (let i = at; i < next; i++) paths[kind] += `M${i} ${top}h.9v${10 - top}h-.9z`;
@@ -123,8 +123,9 @@ async function matchPage(run, match, step, player) {
 }
 const moveOf = (told, several) => (several && told.stage ? `${told.stage} ` : "") + String(told.action ?? told.said ?? told.kind ?? "no answer");
 function tried(call) { // as the server's pages say it
-  const [, name, again] = /^(.*?)\.?try(\d+)$/.exec(call.part) || [null, call.part, ""];
-  return [name.replaceAll("_", " "), Number(again) ? "asked again" : "", call.source === "cache" ? "from the cache" : `try ${call.try}`].filter(Boolean).join(", ");
+  const [, name, again, end] = /^(.*?)\.?try(\d+)(\.end)?$/.exec(call.part) || [null, call.part, "", ""];
+  const asked = Number(again), words = [name.replaceAll("_", " "), asked > 1 ? `asked again ${asked} times` : asked ? "asked again" : "", end ? "forced end" : ""];
+  return [...words, call.source === "cache" ? "from the cache" : !(asked || end) || call.try > 1 ? `try ${call.try}` : ""].filter(Boolean).join(", ");
 }
 function decision([, step, round, player, told, calls], row) {
   const made = [h("h2", {}, `${round === null ? `Step ${step}` : `Round ${round}`}, player ${player} (${row.agents[player - 1]}): ${told.stage ?? told.kind ?? "no answer"}`)];

@@ -30,7 +30,7 @@ def choose(viewer: Viewer, request: Request) -> Response:
             (related if kin else others).append(other)
     return viewer.page(
         request, "beside_choose", title=f"Beside {name}", **viewer.about(name), related=related, others=others,
-        here="beside",
+        here="beside", titles={one: viewer.watching.status(one).title for one in (*related, *others)},
     )  # fmt: skip
 
 
@@ -47,11 +47,13 @@ def page(viewer: Viewer, request: Request) -> Response:
     names = str(request.path_params["run"]), str(request.path_params["other"])
     if names[0] == names[1]:
         raise UsageError(f"{names[0]}: is the same run twice")
+    only = request.query_params.get("only") == "different"
     folders = [viewer.shelf.folder(name) for name in names]
     context: dict[str, Any] = {
         "pairing": None,
         "pairs": [],
         "after": None,
+        "cells": False,
         "listed": names[0],
         "partner": names[1],
     }
@@ -63,14 +65,16 @@ def page(viewer: Viewer, request: Request) -> Response:
             if pairing.swapped:
                 context |= {"listed": names[1], "partner": names[0]}
             found, after = pairs(pairing, listed, other, after=request.query_params.get("after"), limit=PAGE)
-            if request.query_params.get("only") == "different":
+            if only:
                 found = [pair for pair in found if pair.right is None or pair.differs is not None]
-            context |= {"pairing": pairing, "pairs": found, "after": after}
+            cells = any(pair.left["levels"] for pair in found)
+            context |= {"pairing": pairing, "pairs": found, "after": after, "cells": cells}
     waiting = next((p for p in progress if p is None or not p.complete), progress[0])
     problem = viewer.indexers.problem(folders[0]) or viewer.indexers.problem(folders[1])
     return viewer.page(
         request, "beside", title=f"{names[0]} beside {names[1]}", **viewer.about(names[0]), **context, other=names[1],
-        progress=waiting, problem=problem, here="beside", query_values=list(request.query_params.multi_items()),
+        progress=waiting, problem=problem, here="beside", only=only,
+        query_values=list(request.query_params.multi_items()),
     )  # fmt: skip
 
 
@@ -90,6 +94,10 @@ def pair(viewer: Viewer, request: Request) -> Response:
         wanted: tuple[int, int] | None = _place(sides, asked.get("step"), asked.get("player"))
     else:
         wanted = _first_place(first) if first is not None else chosen_of(sides[0], None, None)
+    steps = [
+        step for side in sides for step in side["steps"] if wanted is not None and step["step"] == wanted[0]
+    ]
+    shown = next((step["round"] for step in steps), None)
     said: list[list[CallTry]] = [[], []]
     if wanted is not None:
         for at, (name, number) in enumerate(zip(names, numbers, strict=True)):
@@ -100,7 +108,7 @@ def pair(viewer: Viewer, request: Request) -> Response:
     return viewer.page(
         request, "beside_match", title=f"{names[0]} {numbers[0]} beside {names[1]} {numbers[1]}",
         **viewer.about(names[0]), other=names[1], names=names, sides=sides, rows=rows, first=first, chosen=wanted,
-        said=said, prompts=prompts, same=same, marked=marked, here="beside",
+        said=said, prompts=prompts, same=same, marked=marked, here="beside", shown=shown,
     )  # fmt: skip
 
 

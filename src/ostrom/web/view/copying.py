@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from ostrom.studies.transcript import tried
 from ostrom.web.view.said import FACTS, TEXTS, piece_of, prompt_of
 
 PIECE = 256_000
@@ -61,7 +62,7 @@ def as_text(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator
     for facts, names in calls_of(connection, head):
         for role, content in prompt_of(connection, facts["id"]):
             yield f"\n--- {role}\n{content}\n"
-        yield f"\n--- {facts['model']}, try {facts['try']}\n"
+        yield f"\n--- {facts['model']}, {tried(facts)}\n"
         if "reasoning" in names:
             yield "<reasoning>\n"
             yield from whole_of(connection, facts["id"], "reasoning")

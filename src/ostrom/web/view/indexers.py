@@ -31,7 +31,7 @@ class Indexers:
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
-        self._running: dict[Path, subprocess.Popen[bytes]] = {}
+        self._running: dict[Path, tuple[subprocess.Popen[bytes], threading.Thread]] = {}
         self._begun: dict[Path, float] = {}
         self._problems: dict[Path, str] = {}
         self._spare: tempfile.TemporaryDirectory[str] | None = None
@@ -72,36 +72,39 @@ class Indexers:
         """Start the indexer of a run, unless it is under way or has just ended."""
         where = self.path(folder)
         with self._guard:
-            child = self._running.get(folder.path)
-            if child is not None and child.poll() is None:
+            if folder.path in self._running:
                 return
-            if child is not None:
-                told = b"" if child.stderr is None else child.stderr.read()
-                line = told.decode(errors="replace").strip().rpartition("\n")[2][:500]
-                self._problems.pop(folder.path, None)
-                if child.returncode not in (0, None) and line:
-                    self._problems[folder.path] = line
-                del self._running[folder.path]
             if time.monotonic() - self._begun.get(folder.path, -AGAIN) < AGAIN:
                 return
             self._begun[folder.path] = time.monotonic()
-            self._running[folder.path] = subprocess.Popen(
+            child = subprocess.Popen(
                 [sys.executable, "-m", "ostrom.web.view.indexing", str(folder.path), str(where)],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             )  # fmt: skip
+            ending = threading.Thread(target=self._await, args=(folder.path, child), daemon=True)
+            self._running[folder.path] = child, ending
+            ending.start()
+
+    def _await(self, path: Path, child: subprocess.Popen[bytes]) -> None:
+        """Wait for an indexer, so that it does not stay as a defunct process, and keep the last line it said."""
+        told = child.communicate()[1].decode(errors="replace")
+        line = told.strip().rpartition("\n")[2][:500]
+        with self._guard:
+            self._running.pop(path, None)
+            self._problems.pop(path, None)
+            if child.returncode and line:
+                self._problems[path] = line
 
     def close(self) -> None:
         """End all indexers: what they have made so far is kept."""
         with self._guard:
-            for child in self._running.values():
-                child.terminate()
-            for child in self._running.values():
-                child.wait()
-                if child.stderr is not None:
-                    child.stderr.close()
-            self._running.clear()
-            if self._spare is not None:
-                self._spare.cleanup()
+            running = list(self._running.values())
+        for child, _ in running:
+            child.terminate()
+        for _, ending in running:
+            ending.join()
+        if self._spare is not None:
+            self._spare.cleanup()
 
 
 def _entries(folder: Folder) -> int:

@@ -108,6 +108,8 @@ class Jobs:
                 [sys.executable, "-m", "ostrom", *intent.arguments],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
+            # Wait for it: it would stay as a defunct process until somebody looks at its page.
+            threading.Thread(target=process.wait, daemon=True).start()
             self._jobs[number] = Job(intent, process, output)
             for old in [key for key, job in self._jobs.items() if job.state != "running"][:-MOST_KEPT]:
                 self._jobs.pop(old).output.close()

@@ -20,6 +20,7 @@ from ostrom.studies.transcript import ended_early, words_of
 from ostrom.terminal import escaped
 from ostrom.web.view.copying import as_json, as_text, whole_of
 from ostrom.web.view.lexicon import marked
+from ostrom.web.view.render import payment
 from ostrom.web.view.said import CallTry, called, piece_of, tries_of
 from ostrom.web.view.viewer import Routes, Viewer
 
@@ -121,7 +122,7 @@ def rounds_of(
             said = f"{act['stage']} {said}" if several and act["stage"] else said
             style += " policy" if act["invalid"] else ""
             row.append(
-                ListedMove(style, *here, text(said), None if paid is None else f"{paid:g}", here == chosen)
+                ListedMove(style, *here, text(said), None if paid is None else payment(paid), here == chosen)
             )
         kinds = {a["kind"] for given in step["players"].values() for a in given}
         talk = " talk" if kinds == {"message"} else ""

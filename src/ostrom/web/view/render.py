@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import re
+import math
 from functools import lru_cache
 from itertools import groupby
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import jinja2
+import orjson
 
 from ostrom import __version__
-from ostrom.reports.words import labels, number, pretty, shortened
+from ostrom.reports.words import labels, number, pretty, share, shortened
+from ostrom.studies.transcript import tried
 from ostrom.terminal import escaped
 
 DIGITS = "0123456789"
+TOPS = (3, 7, 5, 1, 8)
+"""Where the marks of actions begin that are neither cooperative nor the contrary: first, second, third option ..."""
+MOST_ODDS = 6
+"""Options of which a page tells the probabilities."""
 SQUARES = 60
 """Rounds up to which a strip has a mark for each; a longer one has a mark for each stretch of the same action."""
 
@@ -35,6 +41,7 @@ def environment() -> jinja2.Environment:
     made.filters.update(
         number=number, pretty=pretty, short=shortened, duration=duration, size=size, money=money, spark=spark,
         compact=compact, address=address, lanes=lanes, model=model, levels=levels, tried=tried,
+        paid=payment, odds=odds,
     )  # fmt: skip
     made.globals.update(version=__version__, query=query, without=without)
     return made
@@ -136,22 +143,6 @@ def model(name: Any) -> str:
     return labels([name], 44)[name]
 
 
-def tried(facts: Any) -> str:
-    """Which try at a call it was, and what the call was for, where it was not the decision itself at once.
-
-    >>> tried({"part": "try0", "source": "model", "try": 2})
-    'try 2'
-    >>> tried({"part": "predict.try1", "source": "cache", "try": 0})
-    'predict, asked again, from the cache'
-    """
-    part = str(facts["part"])
-    found = re.fullmatch(r"(.*?)\.?try([0-9]+)", part)
-    name, again = found.groups() if found else (part, "0")
-    words = [name.replace("_", " "), "asked again" if again.strip("0") else ""]
-    words.append("from the cache" if facts["source"] == "cache" else f"try {facts['try']}")
-    return ", ".join(word for word in words if word)
-
-
 def money(usd: float | None) -> str:
     """Dollars; small sums keep two digits that say something.
 
@@ -163,11 +154,37 @@ def money(usd: float | None) -> str:
     return f"${usd:,.2f}" if usd >= 0.1 or not usd else f"${usd:.2g}"
 
 
+def payment(value: float) -> str:
+    """What was paid: whole numbers as they are, others with two digits.
+
+    >>> payment(3.0), payment(1.94553), payment(-0.004), payment(12000)
+    ('3', '1.95', '-0.004', '12,000')
+    """
+    if math.isfinite(value) and value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:,.2f}" if abs(value) >= 0.1 else f"{value:.2g}"
+
+
+def odds(told: str) -> str:
+    """The probabilities of a decision in words, the likeliest first.
+
+    >>> odds('{"defect": 0.25, "cooperate": 0.75}')
+    'cooperate 75.0 %, defect 25.0 %'
+    """
+    try:
+        found = orjson.loads(told)
+        ranked = sorted(found.items(), key=lambda one: -one[1])
+        shown = [f"{pretty(name)} {share(chance)}" for name, chance in ranked[:MOST_ODDS]]
+    except (ValueError, TypeError, AttributeError):
+        return f"odds {told}"
+    return ", ".join(shown) + (f" and {len(ranked) - MOST_ODDS} more" if len(ranked) > MOST_ODDS else "")
+
+
 def lanes(strip: str) -> list[tuple[str, str]]:
     """The path of each kind of action in a strip, one unit per round: full height, low, in between, or as an amount is.
 
-    >>> lanes("CDa")
-    [('c', 'M0 0h.9v10h-.9z'), ('d', 'M1 6h.9v4h-.9z'), ('o', 'M2 3h.9v7h-.9z')]
+    >>> lanes("CDab")
+    [('c', 'M0 0h.9v10h-.9z'), ('d', 'M1 6h.9v4h-.9z'), ('o', 'M2 3h.9v7h-.9zM3 7h.9v3h-.9z')]
     >>> lanes("09")
     [('o', 'M0 9h.9v1h-.9zM1 0h.9v10h-.9z')]
     """
@@ -178,6 +195,8 @@ def lanes(strip: str) -> list[tuple[str, str]]:
         kind, top = ("c", 0) if sign == "C" else ("d", 6) if sign == "D" else ("o", 3)
         if sign in DIGITS:
             top = 9 - int(sign)
+        elif sign.islower():
+            top = TOPS[(ord(sign) - ord("a")) % len(TOPS)]
         if sign != "·" and len(strip) <= SQUARES:
             paths[kind] += "".join(f"M{at + i} {top}h.9v{10 - top}h-.9z" for i in range(length))
         elif sign != "·":

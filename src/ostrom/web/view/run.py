@@ -23,10 +23,15 @@ def page(viewer: Viewer, request: Request) -> Response:
     """The first screen of a run; figures come as soon as they are there."""
     name = str(request.path_params["run"])
     with viewer.shelf.opened(name) as run:
-        study = run.manifest["study"]
+        study, parent = run.manifest["study"], run.manifest.get("parent") or {}
+        origin = {
+            "kind": parent.get("kind"),
+            "run": parent.get("run"),
+            "here": parent.get("run") in viewer.shelf.names(),
+        }
         return viewer.page(
             request, "run", title=study.get("title") or name, **viewer.about(name), study=study, here="run",
-            asked=request.url.query,
+            asked=request.url.query, parent=origin,
         )  # fmt: skip
 
 
