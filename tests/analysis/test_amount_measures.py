@@ -17,6 +17,7 @@ from ostrom.games import games
 from ostrom.games.amounts import Amounts
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.games.game import Game
+from ostrom.games.steps import can_end
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 
@@ -163,6 +164,24 @@ def test_a_game_that_cannot_end_early_has_no_survival(measure: str, tmp_path: Pa
     once = {f"p{seat}": "proportional:0.1" for seat in range(5)}
     with played(tmp_path / "once", "common_pool", once) as data, pytest.raises(UsageError, match="end early"):
         values(data, measure)
+
+
+@pytest.mark.parametrize(("last", "ends"), [(5, True), (10**6, False)])
+def test_a_stock_that_never_ends_is_told_from_one_that_can(last: int, ends: bool) -> None:
+    def play_round(now: Now) -> Stages:
+        yield [Due(0, "take", Amounts(0, 9))]
+        over = "gone" if now.round == last else None
+        return End((0.0,), state={"rounds": now.round}, over=over)
+
+    game = FunctionGame("well", (Amounts(0, 9),), play_round, stages=("take",), stateful=True)
+    assert can_end(game) is ends
+
+
+def test_a_stock_that_is_gone_after_one_round_says_so(tmp_path: Path) -> None:
+    types = {f"p{seat}": "proportional:1" for seat in range(5)}
+    with played(tmp_path, "common_pool", types) as data:
+        facts = data.records("SELECT DISTINCT facts FROM matches")
+    assert [orjson.loads(row["facts"])["over"] for row in facts] == ["collapse"]
 
 
 @pytest.mark.parametrize(

@@ -130,9 +130,9 @@ def test_what_may_be_answered_with_reasons_is_told_and_the_test_server_answers_i
 @pytest.mark.parametrize(
     ("agent", "says"),
     [
-        ({"framing": {"labels": "JF"}}, "labels has no meaning here"),
+        ({"framing": {"labels": "JFQ"}}, "labels: 3 labels for 2 actions at the stage reply"),
         ({"framing": {"payoffs": "rows"}}, "payoffs has no meaning here"),
-        ({"style": "logprob"}, "needs a list of named actions"),
+        ({"style": "social"}, "style social predicts who decides at the same time"),
         ({"memory": {"name": "sanitized", "mode": "ideal"}}, "cannot be made up"),
     ],
 )

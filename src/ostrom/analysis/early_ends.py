@@ -5,6 +5,8 @@ from __future__ import annotations
 from ostrom.analysis.rundata import RunData
 from ostrom.errors import UsageError
 from ostrom.games.function import FunctionGame
+from ostrom.games.game import Game
+from ostrom.games.steps import can_end
 
 OVER = "json_extract_string(any_value(facts), '$.over')"
 """Why the game ended a match (``End.over``), in SQL over the rows of a match; NULL where it did not."""
@@ -16,22 +18,28 @@ UNPLAYED = "TRY_CAST(json_extract_string(any_value(facts), '$.unplayed') AS INTE
 def early_ends(data: RunData, measure: str) -> dict[int, tuple[bool, int]]:
     """Whether its game ended a match (``End.over``, whatever the word), and after how many rounds, by match.
 
-    Only of matches that could have ended so: the game leaves something behind for the next round (``stateful``) and
-    is played for rounds. Refused where the run has no such match, as all would count as ended in time.
+    Only of matches that are played for rounds and could have ended so: a match of the same game did, or matches
+    that are tried out do (``can_end``). Refused where the run has no such match, as all would count as survived.
     """
     found: dict[int, tuple[bool, int]] = {}
     rows = data.records(
         f"SELECT match, max(rounds_played) AS rounds, {OVER} IS NOT NULL AS over FROM matches "
         "GROUP BY match ORDER BY match"
     )
+    units = {row["match"]: data.unit(row["match"]) for row in rows}
+    rows = [row for row in rows if not units[row["match"]].mechanism.one_shot]
+    ended = {_key(units[row["match"]].game) for row in rows if row["over"]}
     for row in rows:
-        unit = data.unit(row["match"])
-        stateful = isinstance(unit.game, FunctionGame) and unit.game.stateful and not unit.mechanism.one_shot
-        if stateful or row["over"]:
+        game = units[row["match"]].game
+        if _key(game) in ended or (isinstance(game, FunctionGame) and can_end(game)):
             found[row["match"]] = (row["over"], row["rounds"])
-    if rows and not found:
+    if units and not found:
         raise UsageError(
-            f"measure {measure}: no match of {data.name} can end early; that takes a game by a rule with "
-            "stateful=True that returns End(..., over=...), played for rounds"
+            f"measure {measure}: no match of {data.name} can end early; that takes a game by a rule that returns "
+            "End(..., over=...), played for rounds"
         )
     return found
+
+
+def _key(game: Game) -> str:
+    return f"{game.name} {sorted(game.params.items())}"

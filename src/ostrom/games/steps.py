@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any
 
 from ostrom.games.amounts import Amounts, Options, Value
-from ostrom.games.function import Due, FunctionGame
+from ostrom.games.function import Due, End, FunctionGame, Now
+from ostrom.streams import Streams
 
 MOST_ROUNDS = 256
 """Rounds that are played to find out what a game asks."""
+MOST_TRIES = 6
+MOST_TRIED_ROUNDS = 40
+"""Matches, and rounds of each, that are played to find out whether a game can end."""
 
 
 @lru_cache(maxsize=64)
@@ -43,6 +48,51 @@ def named_sets(game: FunctionGame) -> dict[tuple[str, ...], str]:
         for turn in step
         if not isinstance(turn.options, Amounts)
     }
+
+
+@lru_cache(maxsize=64)
+def can_end(game: FunctionGame) -> bool:
+    """Whether rounds that are tried out come to an end after which none can follow (``End.over``).
+
+    All take their last option in every round, or all their first, or chance decides.
+
+    >>> from ostrom.games import build_game
+    >>> can_end(build_game("common_pool")), can_end(build_game("ultimatum"))
+    (True, False)
+    """
+    return any(_ends(game, _Pick(seed)) for seed in range(MOST_TRIES))
+
+
+class _Pick:
+    """What everybody does in a match that is tried out: the last option (0), the first (1), or by chance."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed, self.streams = seed, Streams(seed, 0)
+
+    def value(self, turn: Due, number: int) -> Value:
+        if self.seed < 2:
+            return _end(turn.options, self.seed - 1)
+        chance = self.streams.chance(number, turn.seat, turn.stage)
+        options = turn.options
+        if isinstance(options, Amounts):
+            return options.value(int(chance * options.levels))
+        return options[int(chance * len(options))]
+
+
+def _ends(game: FunctionGame, pick: _Pick) -> bool:
+    state: Mapping[str, Any] = {}
+    for number in range(1, MOST_TRIED_ROUNDS + 1):
+        stages = game.begin(Now(number, state, partial(pick.streams.chance, number)))
+        due = next(stages)
+        try:
+            while True:
+                due = stages.send([pick.value(turn, number) for turn in due])
+        except StopIteration as stop:
+            end: End = stop.value
+        if end.over is not None:
+            return True
+        state = end.state
+    return False
 
 
 def _after(game: FunctionGame, taken: Sequence[int]) -> Sequence[Due] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import shutil
 import subprocess
@@ -41,6 +42,33 @@ def test_one_row_per_participant_and_one_group_of_columns_per_round(
     assert [float(llm[f"prisoners_dilemma.{n}.player.payoff"]) for n in (1, 2, 3)] == own["payoff"].to_list()
     assert float(llm["participant.payoff"]) == own["payoff"].sum() and llm["participant._is_bot"] == "1"
     assert {row["participant.style"] for row in table} == {"direct", "reasoned"}
+
+
+def test_players_without_a_move_have_their_payoffs(tmp_path: Path) -> None:
+    trust = {"name": "trust_amounts", "trustee_endowment": 10}
+    for game, types, moves in (
+        ("dictator", {"a": "constant:30", "b": "constant:0"}, [["30", "30"], ["no_move", "no_move"]]),
+        (trust, {"a": "script:0", "b": "constant:0"}, [["0", "0"], ["no_move", "no_move"]]),
+    ):
+        name = game if isinstance(game, str) else game["name"]
+        rules = {"name": "repetition", "rounds": 2}
+        study = ostrom.study(
+            {"name": name, "game": game, "mechanism": rules, "types": types, "seating": "seats", "seeds": 1}
+        )
+        run = ostrom.play(study, runs=tmp_path)
+        paid = [[70.0, 70.0], [30.0, 30.0]] if name == "dictator" else [[10.0, 10.0]] * 2
+        wide = rows(run.export(format="otree", out=tmp_path)["participants"])
+        numbers = ("1", "2")
+        table = [[float(row[f"{name}.{n}.player.payoff"]) for n in numbers] for row in wide]
+        said = [[row[f"{name}.{n}.player.decision"] for n in numbers] for row in wide]
+        assert (table, said) == (paid, moves)
+        assert [float(row["participant.payoff"]) for row in wide] == [sum(own) for own in paid]
+        assert run.matches["total"].to_list() == [sum(own) for own in paid]
+        assert run.matches["score"].to_list() == [own[0] for own in paid]
+        logs = run.export(format="inspect", out=tmp_path / name)
+        (log,) = [json.loads(path.read_text()) for path in logs.values()]
+        rounds = log["samples"][0]["metadata"]["rounds"]
+        assert [[r["payoff"] for r in rounds if r["player"] == player] for player in (1, 2)] == paid
 
 
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed here")

@@ -50,6 +50,8 @@ class NoMechanism(Mechanism):
         """One round of a game that says itself who decides when."""
         round_, end = yield from play_round(game, self.name, 1, EMPTY, {}, streams, self.missing)
         facts = self.missing.ends(Counter(), round_.missed) if self.missing is not None else {}
+        if end is not None and end.over is not None:
+            facts = {**facts, "over": end.over, "over_round": 1}
         return Outcome([round_], round_.payoffs, {**facts, **hidden_facts([end])})
 
     def most_decisions(self, game: Game) -> int:

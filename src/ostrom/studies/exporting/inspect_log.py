@@ -21,6 +21,7 @@ from ostrom.engine.plan import Unit
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.games.yaml_file import game_to_mapping
+from ostrom.studies.exporting.unasked import unasked
 from ostrom.studies.run import Run
 from ostrom.whole_files import draft_of
 
@@ -176,8 +177,10 @@ def _sample(run: Run, match: int, players: Sequence[Mapping[str, Any]]) -> dict[
 
 def _rounds(run: Run, match: int) -> Iterator[dict[str, Any]]:
     """What every player did in every round: no texts, and nothing about people but their seat."""
-    for row in run.rows.decisions(match):
-        if row["kind"] == "act" and row["action"] is not None:
+    acts = [row for row in run.rows.decisions(match) if row["kind"] == "act"]
+    acts += unasked(run, match, {(row["player"], row["round"]) for row in acts})
+    for row in sorted(acts, key=lambda row: row["round"]):
+        if row["action"] is not None:
             yield {name: row[name] for name in ROUND}
 
 

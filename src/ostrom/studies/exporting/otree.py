@@ -16,6 +16,7 @@ from typing import Any
 
 from ostrom.analysis.spreadsheet import safe_rows
 from ostrom.engine.rows import Row
+from ostrom.studies.exporting.unasked import unasked
 from ostrom.studies.run import Run
 from ostrom.whole_files import draft_of
 
@@ -81,9 +82,10 @@ def app_name(game: str) -> str:
 
 
 def _acts(run: Run) -> Iterator[tuple[tuple[int, int], list[Row]]]:
-    """The acts of every player of every match, in the order of rounds."""
-    for _, rows in groupby(run.rows.decisions(), key=lambda row: row["match"]):
+    """The acts of every player of every match, in the order of rounds; rounds that paid without asking included."""
+    for match, rows in groupby(run.rows.decisions(), key=lambda row: row["match"]):
         acts = [row for row in rows if row["unit"] == "match" and row["kind"] == "act"]
+        acts += unasked(run, match, {(row["player"], row["round"]) for row in acts})
         acts.sort(key=lambda row: (row["player"], row["round"], row["step"]))
         for place, own in groupby(acts, key=lambda row: (row["match"], row["player"])):
             yield place, list(own)
