@@ -83,7 +83,11 @@ def profile(
     if interrupted:
         say("interrupted; the same command goes on from here")
         sys.exit(130)
-    about = "A smoke test: too few matches to say anything about a model." if preset == "smoke" else ""
+    about = (
+        "A smoke test: parts are shorter than described, with too few matches to say anything about a model."
+        if preset == "smoke"
+        else ""
+    )
     written = pages.write_pages(folder, found, profiles, about=about)
     if json:
         print_json({

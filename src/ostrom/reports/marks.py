@@ -37,11 +37,13 @@ def dots(
     axis: str,
     series: Mapping[str, str],
     domain: Sequence[float] | None,
+    zero: bool = False,
+    legend: bool = True,
 ) -> Any:
     """Dots with whiskers, one block per group: rows need label, series, mean, low, high.
 
     ``series`` gives a colour to each name; with one name there is no legend. Without a domain every block has
-    a scale of its own.
+    a scale of its own, which holds 0 if ``zero``.
     """
     alt = import_altair()
     total = sum(len({row["label"] for row in rows}) for rows in groups.values())
@@ -55,7 +57,9 @@ def dots(
         lanes = max(len({row["series"] for row in rows if row["label"] == label}) for label in labels)
         step = 12 + 8 * lanes if total <= 60 else 8 + 6 * lanes
         ticks = (
-            SHARES if domain else ticks_for(v for row in rows for v in (row["mean"], row["low"], row["high"]))
+            SHARES
+            if domain
+            else ticks_for((v for row in rows for v in (row["mean"], row["low"], row["high"])), zero=zero)
         )
         scale = alt.Scale(domain=list(ticks.domain), nice=False)
         shown = alt.Axis(values=list(ticks.values), format=ticks.format)
@@ -63,7 +67,7 @@ def dots(
         colour = alt.Color(
             "series:N",
             scale=alt.Scale(domain=list(series), range=list(series.values())),
-            legend=alt.Legend(title=None) if len(series) > 1 else None,
+            legend=alt.Legend(title=None) if legend and len(series) > 1 else None,
         )
         base = alt.Chart(alt.Data(values=[dict(row) for row in rows]))
         shared: dict[str, Any] = {"y": y, "color": colour}

@@ -58,7 +58,7 @@ def _comparison_page(battery: Battery, profiles: Sequence[ModelProfile], about: 
     return plain_page(
         f"Profiles by the battery {battery.name}",
         f"{len(profiles)} models side by side",
-        _sections(profiles),
+        [_side_by_side(profiles), *_sections(profiles)],
         about=f"{battery.about} {about}".strip(),
         warnings=[f"{profile.model}: {note}" for profile in profiles for note in profile.notes],
         card=_card(battery, profiles),
@@ -91,6 +91,30 @@ def _firsts(profile: ModelProfile) -> list[Taken]:
     return [found[name] for name in order if name in found]
 
 
+def _side_by_side(profiles: Sequence[ModelProfile]) -> Section:
+    """One row for the first figure of every part, one column for every model."""
+    rows = []
+    for taken in _firsts(profiles[0]):
+        key = taken.estimates[0].key
+        cells = [
+            next(
+                (
+                    found.text()
+                    for one in profile.taken
+                    if (one.part, one.figure) == (taken.part, taken.figure)
+                    for found in one.estimates
+                    if found.key == key
+                ),
+                "",
+            )
+            for profile in profiles
+        ]
+        group = f" ({key_words(key)})" if len(taken.estimates) > 1 else ""
+        rows.append([taken.figure.name + group, *cells])
+    table = Table("side_by_side", ("figure", *(profile.model for profile in profiles)), rows, "First figures")
+    return Section("side-by-side", "At a glance", tables=[shown_table(table, "", always_open=True)])
+
+
 def _finding(taken: Taken) -> str:
     (one, *more) = taken.estimates
     group = f" ({key_words(one.key)})" if more else ""
@@ -117,7 +141,11 @@ def _sections(profiles: Sequence[ModelProfile]) -> list[Section]:
             section.figures.append(_figure(taken, known, f"f{number}"))
         tables.setdefault(part.name, []).extend(row[1:] for row in _rows_of(known))
     for name, rows in tables.items():
-        table = Table(name, COLUMNS[1:], rows, f"{sections[name].title}: every figure")
+        kept = [i for i in range(len(COLUMNS) - 1) if any(row[i] not in (None, "") for row in rows)]
+        columns = tuple(COLUMNS[1:][i] for i in kept)
+        table = Table(
+            name, columns, [[row[i] for i in kept] for row in rows], f"{sections[name].title}: every figure"
+        )
         sections[name].tables.append(shown_table(table, ""))
     return list(sections.values())
 
@@ -149,6 +177,8 @@ def _figure(taken: Taken, known: Sequence[tuple[str, Taken]], prefix: str) -> Sh
         axis=figure.words.replace(figure.part.name, figure.part.title.lower(), 1),
         series=series,
         domain=(0, 1) if shares else None,
+        zero=bool(figure.contrast or figure.over),
+        legend=grouped,
     )
     svg, _ = render(chart)
     said = "; ".join(f"{row['label']}, {row['series']}: {row['mean']:.3g}" for row in rows[:40])
