@@ -13,6 +13,8 @@ import yaml
 from tests.cli.in_process import Call, Done
 
 import ostrom
+from ostrom.analysis.measure import Measure, Rows
+from ostrom.analysis.rundata import RunData
 from ostrom.cli import running
 from ostrom.models.providers import scripted
 
@@ -142,12 +144,54 @@ def test_an_interrupted_study_says_so_by_its_code(call: Call, monkeypatch: pytes
         ({**SAME, "by": ["agent"], "where": "agent = 'coin' OR (agent = 'mostly' AND game = 'stag_hunt')"},
          "only one of the levels"),
         ({**KIND, "by": ["game"], "where": "agent = 'mostly' AND game = 'stag_hunt'"}, "at this level"),
+        ({**SAME, "contrast": "agent=*-coin", "by": ["game"], "where": "game = 'stag_hunt' OR agent <> 'mostly'",
+          "within": 1}, "only one of the levels"),
     ],
 )  # fmt: skip
 def test_without_data_nothing_passes(call: Call, gate: dict[str, Any], reason: str) -> None:
     code, told = judged(call, gate)
     assert code in (2, 3) and told["answer"] == "undecided"
     assert any(reason in one["reason"] for one in told["judged"]), told
+
+
+def test_a_combination_without_a_value_leaves_a_gate_undecided(call: Call) -> None:
+    """Nothing is to be repaired where both cooperate, although each level has values elsewhere."""
+    players = {"kind": "cooperator", "coin": "random:0.5"}
+    vary = {side: {name: {f"types.{side}": who} for name, who in players.items()} for side in ("one", "two")}
+    study: dict[str, Any] = {
+        "name": "cells", "game": "prisoners_dilemma", "mechanism": {"name": "repetition", "rounds": 6}, "vary": vary,
+        "types": dict.fromkeys(vary, "cooperator"), "seating": "seats", "seeds": 3,
+    }  # fmt: skip
+    Path("cells.yaml").write_text(yaml.safe_dump(study))
+    assert call("run", "cells.yaml").code == 0
+    made = gates({"name": "any", "measure": "repair_rate", "by": ["one", "two"], "between": [0, 1]})
+    done = call("gate", "cells", "--gates", made, "--json")
+    told = [
+        (one["group"], one["reason"]) for one in json.loads(done.out)["judged"] if one["estimate"] is None
+    ]
+    assert done.code == 3, done
+    assert told == [({"one": "kind", "two": "kind"}, "no finished match has a value at these levels")], told
+
+
+def test_a_measure_is_read_once_however_many_gates_ask(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    true = Measure.rows
+    read: list[str] = []
+
+    def counted(self: Measure, data: RunData) -> Rows:
+        read.append(self.name)
+        return true(self, data)
+
+    monkeypatch.setattr(Measure, "rows", counted)
+    asked = [
+        {**KIND, "name": "a"}, {**KIND, "name": "b", "measure": "payoff", "at_least": 0}, {**SAME, "name": "c"},
+        {**KIND, "name": "d", "where": {"agent": "coin"}}, {**SAME, "name": "e", "measure": "payoff"},
+        {**KIND, "name": "f", "where": "agent = 'coin'"},
+    ]  # fmt: skip
+    _, told = judged(call, *asked)
+    assert [one["gate"] for one in told["judged"]] == list("abcdef")
+    # What SQL picks is read by itself.
+    assert sorted(read) == ["cooperation", "cooperation", "payoff"]
+    assert told["judged"][3]["estimate"] == told["judged"][5]["estimate"]
 
 
 def test_unfinished_matches_leave_a_gate_undecided_unless_they_are_allowed(call: Call) -> None:

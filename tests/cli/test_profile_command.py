@@ -266,6 +266,11 @@ def test_published_slopes_and_differences_compare_like_with_like() -> None:
         ({"parts": []}, "parts: "),
         ({"parts": [{**PART, "least": 9}]}, "least must not be more than most"),
         ({"parts": [{**PART, "study": "nothing"}]}, "nothing"),
+        (
+            {"parts": [{**PART, "study": "../other.yaml"}]},
+            "a file beside the battery (found '../other.yaml')",
+        ),
+        ({"parts": [{**PART, "study": "/etc/hosts"}]}, "a file beside the battery"),
         ({"parts": [PART, PART]}, "two parts have the name"),
         (
             {"parts": [{**PART, "figures": [{"name": "a", "measure": "cooperatoin"}]}]},

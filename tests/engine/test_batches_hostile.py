@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 from chaos.outside import rules
-from chaos.outside.faults import Plan
+from chaos.outside.faults import Draws, Plan
 from chaos.outside.openai import OpenAI
 from chaos.outside.server import Service
+from chaos.outside.store import Store
 from chaos.outside.wire import Answer
 from tests.engine.test_batches import stop_when
 from tests.engine.test_batches_outside import Small, billed_once, options, service, study_of, wire
@@ -74,6 +75,24 @@ def test_results_that_are_none_are_neither_believed_nor_paid_for_again(
     assert len(service.store.batches) == 1
     assert play(study, runs=runs, options=options()).complete
     assert billed_once(service, runs / "small")
+
+
+def test_requests_that_all_failed_without_a_file_go_into_the_next_batch(
+    service: Service, small: Small, runs: Path, wire: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No reply was made, so none is lost and nothing is paid for twice."""
+    monkeypatch.setattr(Draws, "line_fails", lambda _: len(service.store.batches) == 1)
+    shown, spoiled = OpenAI._shown, Store.spoiled
+    monkeypatch.setattr(
+        OpenAI,
+        "_shown",
+        lambda self, batch: shown(self, batch) | ({"error_file_id": None} if batch.failed else {}),
+    )
+    monkeypatch.setattr(
+        Store, "spoiled", lambda self, batch, *of: None if batch.failed else spoiled(self, batch, *of)
+    )
+    assert play(study_of(small, wire, rounds=1, seeds=1), runs=runs, options=options()).complete
+    assert billed_once(service, runs / "small") and len(service.store.batches) >= 2
 
 
 class Edited:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from ostrom.analysis.estimate import Estimate, against_all
+from ostrom.analysis.estimate import Estimate, against_all, level_pairs
 from ostrom.analysis.query import Query, key_words
 from ostrom.analysis.rundata import RunData, quoted
 from ostrom.analysis.selection import as_text
@@ -173,12 +173,15 @@ class Judgement:
 
 def judge(gates: GateFile, data: RunData, file: str = "gates") -> Judgement:
     """Judge every gate by a run."""
-    asked = []
-    for gate in gates.gates:
+    answers: dict[str, tuple[list[Estimate], list[tuple[Mapping[str, Any], str]]]] = {}
+    for gate in sorted(
+        gates.gates, key=lambda one: str(one.measure)
+    ):  # the values of a measure are read once
         try:
-            asked.append((gate, *_answers(gate, data)))
+            answers[gate.name] = _answers(gate, data)
         except UsageError as error:
             raise UsageError(f"{file}: gate {gate.name!r}: {error}") from None
+    asked = [(gate, *answers[gate.name]) for gate in gates.gates]
     many = max(1, sum(len(found) for _, found, _ in asked))
     level = 1 - (1 - gates.level) / many if gates.simultaneous else gates.level
     control = f"each interval holds at {gates.level:.4g}"
@@ -214,27 +217,58 @@ def _answers(gate: GateRule, data: RunData) -> tuple[list[Estimate], list[tuple[
         return [], [({}, f"no finished match can be asked: {error}")]
     if not rows.rows:
         return [], [({}, "no finished match that is asked for has a value")]
-    lacking = list(_lacking(gate, rows, found))
+    lacking = list(_lacking(gate, data, rows, found))
     if not found and not lacking:
         lacking = [({}, "no group has two levels of the column")]
     return found, lacking
 
 
 def _lacking(
-    gate: GateRule, rows: Observations, found: Sequence[Estimate]
+    gate: GateRule, data: RunData, rows: Observations, found: Sequence[Estimate]
 ) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """Groups that have values but no estimate, and declared levels of a column that have no value at all."""
-    known = {tuple(one.key[name] for name in gate.by) for one in found}
-    for key in rows.groups(gate.by):
-        if key not in known:
-            yield dict(zip(gate.by, key, strict=True)), "has only one of the levels that are compared"
+    """Groups that have values but no estimate, and what the design has and no value does."""
     factor = gate.pair[0] if gate.contrast and against_all(gate.pair[1]) else None
+    pairs = [] if factor is None else level_pairs(rows, *gate.pair)
+    named = [{factor: f"{one} - {two}"} for one, two in pairs] if factor is not None else [{}]
+    known = [{name: one.key[name] for name in (*gate.by, *filter(None, [factor]))} for one in found]
+    for group in rows.groups(gate.by):
+        for pair in named:
+            key = {**dict(zip(gate.by, group, strict=True)), **pair}
+            if key not in known:
+                yield key, "has only one of the levels that are compared"
     for column in filter(None, dict.fromkeys((*gate.by, factor))):
         met = {row[column] for row in rows.rows}
         among = _asked(gate.where[column]) if isinstance(gate.where, dict) and column in gate.where else None
         for level in rows.levels.get(column, ()):
             if level not in met and (among is None or as_text(level) in among):
                 yield {column: level}, "no finished match has a value at this level"
+    # Combinations of factors that were played, although each of their levels has values elsewhere.
+    fixed = [name for name in gate.by if name in rows.levels]
+    if len(fixed) > 1:
+        met = {tuple(row[name] for name in fixed) for row in rows.rows}
+        levels = [{key[place] for key in met} for place in range(len(fixed))]
+        played = dict.fromkeys(
+            tuple(row[name] for name in fixed)
+            for row in _matches(gate, data, fixed)
+            if row["state"] == "done"
+        )
+        for cell in played:
+            if cell not in met and all(level in of for level, of in zip(cell, levels, strict=True)):
+                yield dict(zip(fixed, cell, strict=True)), "no finished match has a value at these levels"
+
+
+def _matches(gate: GateRule, data: RunData, columns: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """The rows of matches that the gate may be about, with their state and some columns."""
+    where = gate.where
+    if isinstance(where, str):
+        rows = data.picked(where if where.strip() else "true")
+    else:
+        asked = [name for name in where if name in data.columns("matches")]
+        picked = ", ".join(map(quoted, dict.fromkeys(["match", "state", "unit", *asked, *columns])))
+        rows = data.records(f"SELECT DISTINCT {picked} FROM matches ORDER BY match")
+        for column in asked:
+            rows = [row for row in rows if as_text(row[column]) in _asked(where[column])]
+    return [row for row in rows if row["unit"] == "match"]
 
 
 def _unfinished(gate: GateRule, data: RunData) -> tuple[int, int]:
@@ -242,16 +276,7 @@ def _unfinished(gate: GateRule, data: RunData) -> tuple[int, int]:
 
     Of matches that have not begun only their number is known, so all of them count.
     """
-    where = gate.where
-    if isinstance(where, str):
-        rows = data.picked(where if where.strip() else "true")
-    else:
-        columns = [name for name in where if name in data.columns("matches")]
-        picked = ", ".join(["match", "state", "unit", *map(quoted, columns)])
-        rows = data.records(f"SELECT DISTINCT {picked} FROM matches")
-        for column in columns:
-            rows = [row for row in rows if as_text(row[column]) in _asked(where[column])]
-    states = {row["match"]: row["state"] for row in rows if row["unit"] == "match"}
+    states = {row["match"]: row["state"] for row in _matches(gate, data)}
     waiting = 0
     if "visits" not in data.rows:  # people come or do not come: only who began is planned
         (begun,) = data.records("SELECT count(DISTINCT match) AS n FROM matches")

@@ -6,6 +6,7 @@ Gates, batteries, stopping rules and `ostrom estimate` ask the same way, so they
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -56,7 +57,7 @@ class Query(BaseModel):
         factor, _, levels = self.contrast.partition("=")
         return factor.strip(), levels.strip()
 
-    @property
+    @cached_property
     def part(self) -> Measure:
         """The measure itself."""
         from ostrom.analysis.measure import measures

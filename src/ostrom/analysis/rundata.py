@@ -69,6 +69,8 @@ class RunData:
         self._more = more
         """Columns that people add to the tables."""
         self._units = units
+        self.last_read: tuple[Any, Any] | None = None
+        """The question whose values were read last, and the values."""
 
     @property
     def factors(self) -> list[str]:
@@ -215,7 +217,8 @@ class RunData:
             cursor.close()
 
     def close(self) -> None:
-        """Close the connection, if one was opened."""
+        """Close the connection, if one was opened, and let go of what was read."""
+        self.last_read = None
         if "connection" in self.__dict__:
             self.__dict__.pop("connection").close()
 

@@ -153,7 +153,7 @@ def observations(data: Runs, measure: Measure, where: Where = None) -> Observati
         factors.update(dict.fromkeys(run.factors))
         for name, of in run.levels.items():
             levels.setdefault(name, {}).update(dict.fromkeys(of))
-        rows = list(_of_run(run, measure, where, str(number) if _twice(runs, run) else None))
+        rows = _of_run(run, measure, where, str(number) if _twice(runs, run) else None)
         columns.update(name for row in rows[:1] for name in row.columns)
         columns.update(set(run.columns("matches")) - LEFT_OUT)
         found += rows
@@ -168,8 +168,19 @@ def _twice(runs: Sequence[RunData], run: RunData) -> bool:
     return sum(other.name == run.name for other in runs) > 1
 
 
-def _of_run(run: RunData, measure: Measure, where: Where, mark: str | None) -> Iterable[Observation]:
-    if isinstance(where, str) and where.strip():
+def _of_run(run: RunData, measure: Measure, where: Where, mark: str | None) -> list[Observation]:
+    """The values of one run. Those that were read last are kept: several questions are often asked of one measure."""
+    asked = where.strip() if isinstance(where, str) else ""
+    key = (measure, asked, mark)
+    if run.last_read is None or run.last_read[0] != key:
+        run.last_read = None  # one measure at a time is in memory
+        run.last_read = (key, list(_read(run, measure, asked, mark)))
+    found: list[Observation] = run.last_read[1]
+    return [row for row in found if _meets(row.columns, where)] if isinstance(where, Mapping) else found
+
+
+def _read(run: RunData, measure: Measure, where: str, mark: str | None) -> Iterable[Observation]:
+    if where:
         rows = [row for row in run.picked(where) if row["state"] == "done" and row["unit"] == "match"]
     else:
         rows = run.records(f"SELECT * FROM matches WHERE {DONE} ORDER BY match, player")
@@ -186,7 +197,7 @@ def _of_run(run: RunData, measure: Measure, where: Where, mark: str | None) -> I
         if value is None or players is None:
             continue
         columns = joined(row, players)
-        if columns is None or (isinstance(where, Mapping) and not _meets(columns, where)):
+        if columns is None:
             continue
         weight = row.get("weight")
         if weight is not None and weight <= 0:

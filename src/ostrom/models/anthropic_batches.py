@@ -95,6 +95,7 @@ class AnthropicBatches(BatchWire):
             how,
             sum(known) if known and len(known) == len(counts) else None,
             sum(n for n in ran if n is not None) if ran else None,
+            ran[0] if ran else None,
             _time(document.get("created_at")),
             outputs=(name,) if how == "ended" else (),
         )

@@ -61,6 +61,8 @@ class BatchStatus:
     """How many requests it has."""
     ran: int | None = None
     """How many of them were run, well or not."""
+    replied: int | None = None
+    """How many of them have a reply, which is what is paid for."""
     created: float | None = None
     """When it was created, by the clock of the service, in seconds."""
     input: str | None = None

@@ -122,6 +122,7 @@ class OpenAIBatches(BatchWire):
             how,
             count(counts.get("total")),
             None if done is None or failed is None else done + failed,
+            done,
             float(created) if isinstance(created, int | float) else None,
             source if isinstance(source, str) else None,
             marker if isinstance(marker, str) else None,

@@ -223,7 +223,7 @@ class BatchService:
             )
         if strange and not found:
             raise Lost("its results belong to other requests")
-        if ended.ran and not found:
+        if (ended.ran if ended.replied is None else ended.replied) and not found:
             raise Lost("its results cannot be read")
         return found
 

@@ -16,7 +16,7 @@ from ostrom.analysis.query import Query
 from ostrom.errors import StudyError, UnknownName, UsageError
 from ostrom.plain_yaml import in_words
 from ostrom.registry import replication_files
-from ostrom.studies.load import folder_of, parse_yaml, validate
+from ostrom.studies.load import builtin_names, folder_of, parse_yaml, validate
 from ostrom.whole_files import read_text_file
 
 MODEL = "{model}"
@@ -163,5 +163,12 @@ def read_battery(source: str, preset: str | None = None) -> tuple[Battery, Path]
 
 
 def study_source(part: BatteryPart, home: Path) -> str:
-    """A built-in study by name, or a file beside the battery."""
-    return str(home / part.study) if part.study.endswith((".yaml", ".yml")) else part.study
+    """A built-in study by name, or a file beside the battery, which may come from a stranger."""
+    if part.study in builtin_names():
+        return part.study
+    path = home / part.study
+    if not path.resolve().is_relative_to(home.resolve()):
+        raise UsageError(
+            f"study: must be a built-in study or a file beside the battery (found {part.study!r})"
+        )
+    return str(path) if part.study.endswith((".yaml", ".yml")) else part.study
