@@ -6,6 +6,7 @@ import asyncio
 import pickle
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from ostrom.engine.executors.wire import CallOutcome, Failure
 from ostrom.engine.gate import RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.runner import Options
-from ostrom.errors import BudgetSpent, OstromError, StudyError, UnknownName, UsageError
+from ostrom.errors import BudgetSpent, OstromError, RunError, StudyError, UnknownName, UsageError
 from ostrom.models.base import Usage
 from ostrom.studies.load import builtin_names, load_study
 from ostrom.studies.plan import StudyPlan
@@ -183,6 +184,17 @@ def test_without_ray_one_line_says_how_to_get_it(tmp_path: Path, monkeypatch: py
     with pytest.raises(UsageError, match=r"pip install 'ostrom\[ray\]'"):
         play_scripted(tmp_path, Cluster())
     assert not list(tmp_path.iterdir())
+
+
+def test_a_cluster_that_does_not_start_in_time_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def init(**options: Any) -> None:
+        raise Exception("The current node timed out during startup.\nLogs: ...")  # as Ray raises it
+
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(is_initialized=lambda: False, init=init))
+    with pytest.raises(RunError, match=r"could not be started on this machine: .* during startup\.$"):
+        play_scripted(tmp_path, Cluster())
 
 
 def play_scripted(runs: Path, cluster: Cluster) -> Any:

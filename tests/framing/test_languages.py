@@ -72,6 +72,8 @@ ENGLISH = re.compile(
     r"\b(?:the|you|your|and|or|round|rounds|player|players|which|answer|points|if|receive|choose)\b",
     re.IGNORECASE,
 )
+ONE_OF_MANY = re.compile(r"letzten 1\b|las 1 últimas|\b1 (?:Runden|Punkte|rondas|puntos|veces)\b")
+"""A plural where one thing is meant."""
 QUOTED = re.compile(r'"[^"]*"|</?\w+>|JSON')
 
 
@@ -105,6 +107,7 @@ def test_no_english_is_mixed_in(language: str, tmp_path: Path) -> None:
             }
         },
         "f": {"agent": {**agent, "memory": "asked:1", "framing": {"language": language, "payoffs": "rows"}}},
+        "g": {"agent": {**agent, "memory": "window:1"}},
     }
     study = {
         "name": language,
@@ -120,6 +123,7 @@ def test_no_english_is_mixed_in(language: str, tmp_path: Path) -> None:
     for text in sent:
         said = QUOTED.sub("", text)
         assert not ENGLISH.search(said), said
+        assert not ONE_OF_MANY.search(said), said
         if language in ("ar", "zh"):
             assert set(re.findall(r"[A-Za-z]+", said)) <= {"A", "R", "P"}, said
 
@@ -216,3 +220,28 @@ def test_a_folder_of_prompts_in_english_does_not_reach_another_language(tmp_path
 def test_a_reply_is_read_alike_in_every_language_and_never_guessed(reply: str, key: str | None) -> None:
     found = read(Choice(("C", "D")), reply, {"C": "A0", "D": "A1"})
     assert isinstance(found, Invalid) if key is None else isinstance(found, Answer) and found.value == key
+
+
+def test_names_stand_in_their_grammatical_case(tmp_path: Path) -> None:
+    """Options that differ by seat are told of "the other player": a case in German, an article in Arabic."""
+    said: dict[str, str] = {}
+    for language in ("de", "ar"):
+        register(
+            "listener", lambda request, to=language: said.setdefault(to, request.messages[-1].content) and "!"
+        )
+        agent = {
+            "model": "scripted/listener",
+            "framing": {"language": language, "names": "other", "labels": "actions"},
+        }
+        study = {
+            "name": language,
+            "game": "trust",
+            "agent": agent,
+            "invalid": {"policy": "uniform", "retries": 0},
+        }
+        try:
+            play(load_study(study), runs=tmp_path)
+        finally:
+            unregister("listener")
+    assert "Diese Aktionen hat der andere Spieler: " in said["de"]
+    assert "المتاحة أمام اللاعب الآخر" in said["ar"] and "لـال" not in said["ar"]

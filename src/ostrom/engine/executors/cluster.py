@@ -60,7 +60,7 @@ def join(cluster: Cluster) -> bool:
     before = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(address=address or "local", **options)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except Exception as error:  # a node that does not start in time raises a plain Exception
         problem = (str(error).strip().splitlines() or [type(error).__name__])[0]
         if address is None:
             raise RunError(f"Ray could not be started on this machine: {problem}") from None
