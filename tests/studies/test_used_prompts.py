@@ -36,6 +36,7 @@ OWN: dict[str, Any] = {
         ("memory", ["mechanism={name: punishment, rounds: 3}", "vary={}"]),
         ("memory", ["mechanism=cheap_talk", "vary={}"]),
         ("memory", ["mechanism=disarmament", "vary={}"]),
+        ("commons", ["agent.framing.story=lake", "vary={}"]),
     ],
 )
 def test_every_file_that_is_read_while_playing_is_among_those_used(
@@ -48,7 +49,7 @@ def test_every_file_that_is_read_while_playing_is_among_those_used(
         )  # fmt: skip
         plan = StudyPlan(loaded, library := Library())
         assert play_plan(plan, name="run", runs=tmp_path).tally.calls
-    read = set(library._loader.trees) | {f"stories/{name}.txt" for name in library._stories}
+    read = set(library._loader.trees) | set(library._stories)
     used = StudyPlan(loaded).prompts  # of a library that nothing was read from
     assert read <= set(used), sorted(read - set(used))
 

@@ -77,8 +77,10 @@ def _print_comparison(made: Comparison) -> None:
         write(f"({n}) {note}")
 
 
-def _counted(models: int) -> str:
-    return "1 model" if models == 1 else f"{models} models"
+def _counted(line: Line) -> str:
+    """Whose figures a range is of: how many models, or the name of the only one (people, in some sources)."""
+    names = {p.model for p in line.figures if p.model is not None}
+    return names.pop() if line.models == len(names) == 1 else f"{line.models} models"
 
 
 def _row(line: Line, used: list[int], marks: dict[str, int]) -> list[str | None]:
@@ -90,7 +92,7 @@ def _row(line: Line, used: list[int], marks: dict[str, int]) -> list[str | None]
         *(line.cell[i].replace("_", " ") for i in used),
         own.agent or "all agents",
         own.word or f"{own.value:.4g}{interval}",
-        line.model or ("all models" if line.value is not None else _counted(line.models)),
+        line.model or ("all models" if line.value is not None else _counted(line)),
         _published(line),
         None if line.difference is None or own.word else f"{line.difference:+.4g}",
         line.status or "none",
@@ -108,7 +110,7 @@ def _published(line: Line) -> str:
     left_out = f" ({line.doubted} in doubt, left out)" if line.doubted else ""
     if line.low is None:
         return f"none{left_out}"
-    return f"{line.low:g} to {line.high:g}{left_out}"
+    return f"{line.low:g}{left_out}" if line.models == 1 else f"{line.low:g} to {line.high:g}{left_out}"
 
 
 def traces(

@@ -155,13 +155,17 @@ class PromptRenderer:
     def _lasting(self, view: View, form: Form) -> bool:
         """Whether nothing but the past and the question of a prompt speaks of what changes from round to round."""
         # A sham text (``as_long_as``) changes as rarely as the rules whose length it imitates.
-        key = (view.mechanism, type(form), bool(view.facts.get("sham")), bool(view.facts.get("as_long_as")))
+        rule = isinstance(view.game, FunctionGame)  # has no payoffs to present
+        key = (
+            *(view.mechanism, type(form), rule),
+            *(bool(view.facts.get(name)) for name in ("sham", "as_long_as")),
+        )
         if key not in self._lasts:
             library, framing = self.library, self.framing
             files = [
                 *(self._setup_file, "answers/stub.txt", self._answer_file(form)),
                 *rules_files(view, framing.wording),
-                *(f"payoffs/{name}.txt" for name in (framing.payoffs,) if name),
+                *(f"payoffs/{name}.txt" for name in (framing.payoffs,) if name and not rule),
                 *(f"hints/{name}.txt" for name in (framing.hint,) if name),
                 *(f"goals/{name}.txt" for name in (framing.goal,) if name),
                 *(f"personas/{self.persona}.txt" for _ in "1" if self.blocks.has_persona()),

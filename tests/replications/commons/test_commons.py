@@ -13,6 +13,7 @@ from tests.replications.killing import calm_and_killed
 
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.rundata import RunData, run_data
+from ostrom.errors import UsageError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.reports.build import build_report
@@ -82,10 +83,21 @@ def test_the_report_and_the_comparison_are_made(talked: RunData, tmp_path: Path)
     assert not build_report(talked).failures
     with open_run(talked.folder) as run:
         found = compare_run(run, talked)
+        with pytest.raises(UsageError, match="the source prints no figures of single models"):
+            compare_run(run, talked, ["GPT-4o"])
     assert {line.cell: line.own.value for line in found.lines} == {
         ("talk", "highest_survival"): 1.0, ("talk", "sustained"): 1.0,
     }  # fmt: skip
     assert any("tables by model" in remark for remark in found.remarks)
+
+
+def test_a_run_without_talk_has_no_published_figure(tmp_path: Path) -> None:
+    study = {"name": "quiet", "game": "common_pool", "mechanism": {"name": "repetition", "rounds": 3},
+             "types": {"a": "proportional:0.1"}, "seating": "self", "seeds": 1}  # fmt: skip
+    play(load_study(study), runs=tmp_path)
+    with open_run("quiet", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        found = compare_run(run, data, reference="commons")
+    assert not found.lines and any("no finished match" in remark for remark in found.remarks)
 
 
 def test_a_dry_run_bounds_every_preset() -> None:

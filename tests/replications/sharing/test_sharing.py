@@ -10,6 +10,7 @@ from tests.replications.killing import calm_and_killed
 
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.rundata import RunData, run_data
+from ostrom.cli.comparing import _row
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.reports.build import build_report
@@ -57,6 +58,24 @@ def test_amounts_stand_beside_those_of_people(played: RunData) -> None:
     published = {line.cell: line.low for line in found.lines}
     assert published["dictator", "given"] == 0.2835 and published["trust", "returned"] == 0.37
     assert any("quotations" in remark for remark in found.remarks)
+
+
+def test_a_run_of_trust_under_its_own_name_is_compared_and_people_are_named(tmp_path: Path) -> None:
+    study = {
+        "name": "trusting",
+        "game": "trust_amounts",
+        "types": {"a": "constant:4"},
+        "seating": "self",
+        "seeds": 1,
+    }
+    play(load_study(study), runs=tmp_path)
+    with open_run("trusting", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        found = compare_run(run, data, reference="sharing")
+    own = {line.cell: line.own.value for line in found.lines}
+    assert own == {("trust", "sent"): pytest.approx(0.4), ("trust", "returned"): pytest.approx(4 / 12)}
+    assert [(_row(line, [0], {})[3], _row(line, [0], {})[4]) for line in found.lines] == [
+        ("People", "0.5"), ("People", "0.37"),
+    ]  # fmt: skip
 
 
 def test_the_report_is_made_and_totals_are_whole(played: RunData) -> None:

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,11 +47,12 @@ def test_one_row_per_participant_and_one_group_of_columns_per_round(
 
 def test_players_without_a_move_have_their_payoffs(tmp_path: Path) -> None:
     trust = {"name": "trust_amounts", "trustee_endowment": 10}
-    for game, types, moves in (
+    cases: list[tuple[Any, dict[str, str], list[list[str]]]] = [
         ("dictator", {"a": "constant:30", "b": "constant:0"}, [["30", "30"], ["no_move", "no_move"]]),
         (trust, {"a": "script:0", "b": "constant:0"}, [["0", "0"], ["no_move", "no_move"]]),
-    ):
-        name = game if isinstance(game, str) else game["name"]
+    ]
+    for game, types, moves in cases:
+        name: str = game if isinstance(game, str) else game["name"]
         rules = {"name": "repetition", "rounds": 2}
         study = ostrom.study(
             {"name": name, "game": game, "mechanism": rules, "types": types, "seating": "seats", "seeds": 1}

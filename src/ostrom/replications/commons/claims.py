@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.analysis.rundata import RunData
+from ostrom.mechanisms.talking import Talking
 from ostrom.studies.compare.figures import Games, Own, Published, Reference, doubts_in
 from ostrom.studies.compare.published import number, published_rows
 
@@ -52,8 +53,12 @@ class Commons(Reference):
         ]
 
     def _survival(self, data: RunData) -> list[Estimate]:
-        where = {TALK: TALK} if TALK in data.factors else {}
-        return list(estimate(data, "survival", ["agent"], where=where))
+        if TALK in data.factors:
+            return list(estimate(data, "survival", ["agent"], where={TALK: TALK}))
+        matches = data.records("SELECT DISTINCT match FROM matches")
+        if not all(isinstance(data.unit(row["match"]).mechanism, Talking) for row in matches):
+            return []  # the published figures are of players who talk
+        return list(estimate(data, "survival", ["agent"]))
 
     def remarks(self, data: RunData, games: Games) -> list[str]:  # noqa: ARG002
         """What is not compared, and what differs from the paper."""

@@ -22,6 +22,9 @@ FIGURES: Mapping[tuple[str, str], tuple[str, Mapping[str, str]]] = {
 }
 """The measure behind each figure and the rows that it is taken over."""
 
+CALLED = {"trust": "trust_amounts"}
+"""What a game is called in runs whose study does not name it as this one does."""
+
 
 class Sharing(Reference):
     """What people give, offer, refuse, send and return on average."""
@@ -44,10 +47,12 @@ class Sharing(Reference):
 
     def own(self, data: RunData, games: Games) -> Sequence[Own]:  # noqa: ARG002
         """The same figures of every agent of a run; a share of rejections is one less that of acceptances."""
-        made, present = [], set(data.levels.get("game", ()))
-        for cell, (measure, where) in FIGURES.items():
-            if where["game"] not in present:
+        made, present = [], {row["game"] for row in data.records("SELECT DISTINCT game FROM matches")}
+        for cell, (measure, rows) in FIGURES.items():
+            named = [name for name in (rows["game"], CALLED.get(rows["game"])) if name in present]
+            if not named:
                 continue
+            where = {**rows, "game": named[0]}
             for e in estimate(data, measure, ["agent"], where=where):
                 value, low, high = e.value, e.low, e.high
                 if measure == "acceptance":

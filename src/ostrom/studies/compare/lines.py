@@ -195,6 +195,8 @@ def read_mapping(chosen: Sequence[str], agents: Sequence[str], models: Sequence[
     for text in sorted(chosen, key=lambda text: "=" in text):
         # A model's name may itself hold an equals sign, an agent's too; the longest known agent wins.
         agent, _, model = text.rpartition("=")
+        if not models:
+            raise UsageError(f"--as {text}: the source prints no figures of single models; leave --as out")
         if model not in models:
             raise UnknownName("published model", model, models)
         if not agent:
