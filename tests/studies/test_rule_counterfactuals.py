@@ -50,6 +50,12 @@ def test_an_amount_is_attributed_as_its_share_of_what_is_allowed(tmp_path: Path)
     assert changes(found, "P2 flipped") == [0, 0, -0.5] and changes(found, "P3 flipped") == [0, 0, 0.5]
 
 
+def test_a_script_that_draws_every_amount_alike_names_half_of_the_range_on_average(tmp_path: Path) -> None:
+    played(tmp_path, {"name": "public_goods_amounts", "n": 2}, {"one": "random", "two": "constant:20"})
+    found = effects(tmp_path, 3)
+    assert found.baseline.p == 0.5 and changes(found, "left out") == [0, 0]
+
+
 def test_a_sampled_amount_has_an_interval_and_a_named_option_the_chance_of_what_was_done(
     tmp_path: Path,
 ) -> None:

@@ -10,7 +10,9 @@ import pytest
 from tests.replications.killing import calm_and_killed
 
 from ostrom.errors import GameError, StudyError
-from ostrom.games import build_game
+from ostrom.games import build_game, games
+from ostrom.games.amounts import Amounts
+from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.lab import open_run as open_lab_run
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.walk import Walk
@@ -139,6 +141,25 @@ def test_what_may_be_answered_with_reasons_is_told_and_the_test_server_answers_i
 def test_a_framing_about_named_actions_is_refused(agent: dict[str, Any], says: str) -> None:
     with pytest.raises(StudyError, match=says):
         StudyPlan(study("ultimatum", agent={"model": "scripted/vague", **agent}))
+
+
+def test_a_strategy_that_does_not_fit_a_later_stage_is_refused_before_play() -> None:
+    def rule(now: Now) -> Stages:
+        (gift,) = yield [Due(0, "give", Amounts(0, 9))]
+        yield [Due(0, "stay", ("in", "out"))]
+        return End((float(gift),))
+
+    def build() -> FunctionGame:
+        return FunctionGame(
+            "club", (Amounts(0, 9, also=("in", "out")),), rule, stages=("give", "stay"), turns=2
+        )
+
+    games.add("club", build)
+    try:
+        with pytest.raises(StudyError, match="options at the stage stay .* take an answer for each stage"):
+            StudyPlan(study("club", types={"one": "proportional"}))
+    finally:
+        games.remove("club")
 
 
 def test_mechanisms_and_strategies_that_do_not_fit_are_refused_before_play() -> None:

@@ -85,11 +85,16 @@ def is_explained(form: Form) -> TypeGuard[Record]:
     return isinstance(form, Record) and form.name == NAME
 
 
-def taken(answer: Answer) -> Answer:
-    """The action as the answer, with the reasons among its facts.
+def taken(answer: Answer, form: Choice | Number) -> Answer:
+    """The action as the answer to the bare form, with the reasons among its facts; amounts as they are always written.
 
-    >>> taken(Answer({"action": "C", "rationale": "It pays."}, "exact")).facts
+    >>> taken(Answer({"action": "C", "rationale": "It pays."}, "exact"), Choice(("C", "D"))).facts
     {'rationale': 'It pays.'}
+    >>> taken(Answer({"action": -0.0, "rationale": ""}, "exact"), Number(0, 1, 0.5)).value
+    0
     """
     facts = {**(answer.facts or {}), "rationale": answer.value["rationale"]}
-    return replace(answer, value=answer.value["action"], facts=facts)
+    action = answer.value["action"]
+    if isinstance(form, Number):
+        action = form.amounts.value(form.amounts.place(action))
+    return replace(answer, value=action, facts=facts)

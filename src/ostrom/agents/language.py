@@ -67,7 +67,7 @@ class LanguageAgent:
             return drawn
         if self.config.answer == "explained" and isinstance(decision.form, Choice | Number):
             question = replace(decision, form=explained(decision.form, self.config.framing.words))
-            return taken(await self.style.answer(self, question, context))
+            return taken(await self.style.answer(self, question, context), decision.form)
         return await self.style.answer(self, decision, context)
 
     async def ask(

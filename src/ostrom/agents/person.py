@@ -73,7 +73,7 @@ def _ask(text: str, labels: object) -> str:
 def _by_number(line: str, labels: list[str]) -> str:
     """Accept 1, 2, ... for the options in the order shown, unless a label is itself a number."""
     text = line.strip()
-    if text.isdigit() and text not in labels and 1 <= int(text) <= len(labels):
+    if text.isascii() and text.isdigit() and text not in labels and 1 <= int(text) <= len(labels):
         return labels[int(text) - 1]
     lowered = {label.lower(): label for label in labels}
     return lowered.get(text.lower(), text)

@@ -4,8 +4,8 @@ A number is written in plain digits, with a point before decimals. ``exact``: th
 number alone, in any of its marks (brackets, quotes, emphasis, a final stop), or the reply ends with the JSON object.
 ``loose``: the line is "Answer:" or "Amount:" and the number. Units, thousands separators, "about", ranges and exponents
 are refused, in the JSON object too, as are digits of other scripts: each of them could mean another amount. -0 is 0.
-More decimals than the step has are
-refused from three on, since 1.000 is a thousand in half of the world. Amounts of the table: 0 to 5000 in steps of 1.
+More decimals than the step has are refused from three on, since 1.000 is a thousand in half of the world. A reply that
+ends with two different answers is refused, in whatever forms they are. Amounts of the table: 0 to 5000 in steps of 1.
 
     reply                          | reading | amount
     40                             | exact   | 40
@@ -25,6 +25,9 @@ refused from three on, since 1.000 is a thousand in half of the world. Amounts o
     30-40                          | invalid |
     30 or 40                       | invalid |
     [30]↵[40]                      | invalid |
+    30↵{"amount": 40}              | invalid |
+    {"amount": 30}↵40              | invalid |
+    {"amount": 30} {"amount": 40}  | invalid |
     1,000                          | invalid |
     1.000                          | invalid |
     1 000                          | invalid |
@@ -40,6 +43,8 @@ refused from three on, since 1.000 is a thousand in half of the world. Amounts o
     99999999999999999999           | invalid |
     forty                          | invalid |
     {"amount": "40"}               | invalid |
+    {"amount": 4e1}                | invalid |
+    {"amount": 1.000}              | invalid |
     {"amount": 40, "why": 1}       | invalid |
 """
 
@@ -51,11 +56,12 @@ from typing import Any
 from ostrom.answers.ending import clipped, final_part, last_lines
 from ostrom.answers.jsonobject import last_object
 from ostrom.answers.naming import PAIRS
-from ostrom.answers.reading import Answer, Invalid
+from ostrom.answers.reading import Answer, Invalid, Reading
 from ostrom.games.amounts import Amounts
 
 _LONGEST = 80
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,9})?", re.ASCII)
+_OBJECT = re.compile(r"\{\s*\"amount\"\s*:\s*(" + _NUMBER.pattern + r")\s*\}[\s`.,;]*\Z", re.ASCII)
 _LEAD = re.compile(r"(?:(?:my|the|final)\s+)*(?:answer|amount)\s*(?::|=|\bis\b)\s*", re.ASCII | re.IGNORECASE)
 _SPEAKS = re.compile(r"[^\W_]")
 
@@ -73,7 +79,7 @@ def read_number(text: str, amounts: Amounts, *, strict: bool = False, cut: bool 
         return part
     if part.rstrip("`\n ").endswith("}"):
         return _from_object(part, amounts)
-    lines = last_lines(part, 2, lambda line: bool(_SPEAKS.search(line)))
+    lines = last_lines(part, 2, _speaks)
     if not lines:
         return Invalid("the reply says nothing")
     bare = _bare(lines[0])
@@ -83,13 +89,18 @@ def read_number(text: str, amounts: Amounts, *, strict: bool = False, cut: bool 
         return Invalid(
             f"the last line must be one number alone, {range_text(amounts)}, found {clipped(lines[0])}"
         )
-    before = _bare(lines[1]) if len(lines) > 1 else None
-    if before is not None and before != found:
-        return Invalid(f"the reply ends with two numbers, {before} and {found}; give only one")
+    return _alone(found, lines[1:], amounts, "loose" if led else "exact")
+
+
+def _alone(found: str, before: list[str], amounts: Amounts, reading: Reading) -> Answer | Invalid:
+    """A number in plain digits, unless what stands right before it is another answer."""
+    other = next((named for line in before if (named := _bare(line) or _named(line)) is not None), None)
+    if other is not None and other != found:
+        return Invalid(f"the reply ends with two numbers, {other} and {found}; give only one")
     decimals = len(found.partition(".")[2])
     if decimals > max(2, amounts.decimals):
         return Invalid(f"{found} has {decimals} decimals; write the number without thousands separators")
-    return _on_grid(float(found) if decimals else int(found), found, amounts, "loose" if led else "exact")
+    return _on_grid(float(found) if decimals else int(found), found, amounts, reading)
 
 
 def _bare(line: str) -> str | None:
@@ -121,10 +132,20 @@ def _from_object(part: str, amounts: Amounts) -> Answer | Invalid:
     written = part[found.start : found.end].rpartition(":")[2].strip("} \t\r\n")
     if not _NUMBER.fullmatch(written):
         return Invalid(f"write the amount in plain digits, {range_text(amounts)}, found {clipped(written)}")
-    return _on_grid(amount, clipped(str(amount)), amounts, "exact")
+    return _alone(written, last_lines(part[: found.start], 1, _speaks), amounts, "exact")
 
 
-def _on_grid(amount: float, written: str, amounts: Amounts, reading: Any) -> Answer | Invalid:
+def _named(text: str) -> str | None:
+    """The number of the JSON object that a text ends with."""
+    named = _OBJECT.search(text[-_LONGEST:])
+    return None if named is None else named[1]
+
+
+def _speaks(line: str) -> bool:
+    return bool(_SPEAKS.search(line))
+
+
+def _on_grid(amount: float, written: str, amounts: Amounts, reading: Reading) -> Answer | Invalid:
     if not amounts.has(amount):
         return Invalid(f"the number must be {range_text(amounts)}, found {written}")
     return Answer(amounts.value(amounts.place(amount)), reading)

@@ -138,7 +138,8 @@ class HistoryRenderer:
             }
             for move in played.facts["moves"]
         ]
-        return {"moves": moves, "facts": played.facts, "seat": view.seat, "params": view.game.params}
+        told = {"moves": moves, "facts": played.facts, "seat": view.seat, "params": view.game.params}
+        return {**told, "amount": self.amount}  # as in the other files of a game
 
     def _shelf(self, game: Game, labels: Labels) -> dict[tuple[Any, ...], list[str]]:
         """Where texts are kept that all matches of a game share, if its actions have the same labels there."""

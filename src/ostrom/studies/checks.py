@@ -259,10 +259,10 @@ def check_strategies(
 
 
 def _try_moves(strategy: Strategy, game: FunctionGame, seat: int, mechanism: Mechanism) -> None:
-    """Ask a strategy for its first move in a game by a rule, all others doing the first thing that they may do.
+    """Ask a strategy for its moves of the first round of a game by a rule, others doing the first thing they may do.
 
-    Of moves that are fixed beforehand all are asked for. What fits later may depend on what others do: there, only a
-    name in place of an amount, or what is no option, is refused.
+    Of moves that are fixed beforehand those of all rounds are asked for. What fits after the first move may depend on
+    what others do: there, only a name in place of an amount, or what is no option, is refused.
     """
     rounds: list[Round] = []
     asked = False
@@ -279,8 +279,6 @@ def _try_moves(strategy: Strategy, game: FunctionGame, seat: int, mechanism: Mec
                     if decision.player == seat:
                         value = _tried(strategy, decision, value, strict=not asked)
                         asked = True
-                        if not strategy.fixed_rounds:
-                            return
                     done.append(Answer(value))
                 due = moves.send(done)
         except StopIteration as stop:

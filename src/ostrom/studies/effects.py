@@ -124,16 +124,20 @@ class _Target:
             return float(value == self.option)
         return self.amounts.index(value) / max(1, self.amounts.levels - 1)
 
+    def _stated(self, answer: Answer) -> float | None:
+        """The mean of an answer whose odds are known."""
+        if answer.probabilities is not None:
+            return sum(p * self._worth(name) for name, p in answer.probabilities.items())
+        if self.amounts is None or answer.reading != "scripted":
+            return None
+        return 0.5 if self.amounts.levels > 1 else 0.0  # a script that draws every amount alike lists no odds
+
     def chance(self, answers: Sequence[Answer | None], level: float) -> tuple[Chance, Group | None]:
         """What the valid answers come to, and the sample behind it."""
         valid = [a for a in answers if a is not None and a.reading not in ("policy", "refused", "missed")]
         invalid = len(answers) - len(valid)
         if not self.sampled:
-            odds = [
-                sum(p * self._worth(name) for name, p in a.probabilities.items())
-                for a in valid
-                if a.probabilities is not None
-            ]
+            odds = [p for p in map(self._stated, valid) if p is not None]
             return Chance(sum(odds) / len(odds) if odds else None, len(odds), 0, invalid=invalid), None
         if not valid:
             return Chance(None, 0, 0, invalid=invalid), None

@@ -36,7 +36,7 @@ class Login:
         if self._hash is None:
             return True
         until = verified(self._key, self.purpose, request.cookies.get(self.cookie, ""))
-        return until is not None and until.isdigit() and int(until) > time.time()
+        return until is not None and until.isdecimal() and int(until) > time.time()
 
     def require(self, request: Request) -> None:
         """Refuse a request from anybody else."""

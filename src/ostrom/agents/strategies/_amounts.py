@@ -29,7 +29,8 @@ class ByAmount(Strategy):
         """The amount."""
         if not isinstance(form, Number):
             raise StudyError(
-                f"strategy {self.name} names an amount; game {past.game.name} asks for one of some options"
+                f"strategy {self.name} names an amount; game {past.game.name} asks for one of some options at the "
+                f"stage {past.view.facts['stage']} (`constant` and `script` take an answer for each stage)"
             )
         return self.amount(past, form)
 

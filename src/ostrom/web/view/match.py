@@ -179,7 +179,7 @@ def text(viewer: Viewer, request: Request) -> Response:
     """More of a long text: the next part of it, or all that is left in a plain file."""
     name, call = str(request.path_params["run"]), _number(request)
     which, start = str(request.path_params["name"]), request.query_params.get("from", "0")
-    if not start.isdigit() or len(start) > 12:
+    if not start.isdecimal() or len(start) > 12:
         raise UsageError(f"from={start[:20]}: must be a number")
     with closing(connect_read_only(viewer.shelf.folder(name).journal)) as connection:
         piece = piece_of(connection, call, which, int(start))

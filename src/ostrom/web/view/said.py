@@ -160,7 +160,7 @@ def piece_of(connection: sqlite3.Connection, call: int, name: str, start: int, m
             raise UsageError(f"call {call}: has no {name}")
         return piece(row[0], start, int(row[1]))
     kind, _, nth = name.partition(".")
-    if kind != "prompt" or not nth.isdigit() or len(nth) > 6:
+    if kind != "prompt" or not nth.isdecimal() or len(nth) > 6:
         raise UsageError(f"{name}: is no text of a call (allowed: {', '.join(TEXTS)}, prompt.N)")
     messages = prompt_of(connection, call)
     if int(nth) >= len(messages):
