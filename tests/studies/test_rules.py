@@ -156,7 +156,7 @@ def test_a_strategy_that_does_not_fit_a_later_stage_is_refused_before_play() -> 
 
     games.add("club", build)
     try:
-        with pytest.raises(StudyError, match="options at the stage stay .* take an answer for each stage"):
+        with pytest.raises(StudyError, match=r"options at the stage stay .* take an answer for each stage"):
             StudyPlan(study("club", types={"one": "proportional"}))
     finally:
         games.remove("club")
