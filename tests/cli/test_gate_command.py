@@ -219,7 +219,8 @@ def test_junit_and_markdown_say_the_same_and_no_text_breaks_them(call: Call) -> 
         found = [len(list(counted.iter(tag))) for tag in ("testcase", "failure", "error")]
         assert list(told.values()) == found == [3, 1, 1] and counted.get("name") == "ostrom gate s"
     assert all(case.get("name") and case.get("classname") == "ostrom.gate" for case in suite)
-    assert all(part.get("message") and part.get("type") for part in suite.iterfind("testcase/*[@type]"))
+    assert all(part.get("message") == part.text and part.text for part in suite.iterfind("testcase/*[@type]"))
+    assert [part.get("type") for part in suite.iterfind("testcase/*[@type]")] == ["fail", "undecided"]
     text = Path("m.md").read_text()
     assert (
         text.startswith("### `s`: fail") and r"| `coin \| <b>'x' @all` |" in text and "| undecided |" in text

@@ -200,6 +200,21 @@ def test_conditions_of_a_pilot_are_found_where_the_opponents_go_with_the_factor(
     assert json.loads(done.out)["effect"] == pytest.approx(0.15, abs=0.03)
 
 
+def test_players_without_chance_do_not_count_in_the_spread(call: Call) -> None:
+    """Level B alternates by rule; the spread is that of level A alone."""
+    Path("half.yaml").write_text(
+        STUDY.replace("random:0.62", "random:0.7").replace("random:0.5", "alternator").replace("name: s", "name: half")
+        .replace("seeds: 60", "seeds: 8").replace("  game: [prisoners_dilemma, stag_hunt]\n", "")
+    )  # fmt: skip
+    assert call("run", "half.yaml").code == 0
+    with ostrom.open_run("half").data() as data:
+        (high,) = estimate(data, "cooperation", where={"p": "high"})
+    assert high.sd is not None
+    pilot = told(call, "--from", "half", "--effect", "0.2", "--seeds", "2", study="half.yaml")
+    share = high.sd**2 / (high.value * (1 - high.value))
+    assert pilot["assumed"]["baseline"] == 0.5 and pilot["assumed"]["sd"] == pytest.approx((share / 4) ** 0.5)
+
+
 def test_few_pairs_do_not_say_how_they_go_together(call: Call) -> None:
     few = STUDY.replace("name: s", "name: few").replace("seeds: 60", "seeds: 2")
     Path("few.yaml").write_text(few)

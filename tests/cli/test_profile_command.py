@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import yaml
 from tests.cli.in_process import Call, caller
 
+from ostrom.cli import running
 from ostrom.models.providers import scripted
 from ostrom.studies.factors import read_factors
 from ostrom.studies.load import builtin_names, load_study
@@ -172,6 +174,51 @@ def test_a_budget_is_never_exceeded_while_it_is_played(call: Call) -> None:
         assert any("is incomplete: the budget of" in note for note in profile["notes"])
         made = server.count
         assert call(*asked, "--budget-usd", str(budget)).code == 1 and server.count == made
+
+
+def test_a_part_is_not_begun_with_less_than_a_call_takes(call: Call) -> None:
+    """Eight calls of 0.8 USD leave 0.1 of 6.5, although the second part likely costs less than was left."""
+    usage = {"prompt_tokens": 700, "completion_tokens": 100, "total_tokens": 800}
+    with LoopbackServer(lambda body: {**priced(body), "usage": usage}) as server:
+        Path("prices.yaml").write_text(f'"{server.model}": {{input: 1000, output: 1000}}\n')
+        asked = ("profile", "--model", server.model, "--battery", "mine.yaml", "--prices", "prices.yaml")
+        done = call(*asked, "--budget-usd", "6.5", "--json")
+        found = json.loads(done.out)
+        assert found["seeds"] == {"one": 2, "two": 2} and done.code == 1 and server.count == 8, found
+
+
+def test_an_interruption_has_its_code_writes_no_page_and_is_gone_on_from(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play = running.play_found
+
+    def interrupted(found: Any, folder: Path, *of: Any, **how: Any) -> Any:
+        return replace(play(found, folder, *of, **how), interrupted=folder.name == "two")
+
+    monkeypatch.setattr(running, "play_found", interrupted)
+    done = call("profile", "--model", "scripted/kind", "--battery", "mine.yaml", "--json")
+    assert done.code == 130 and not done.out and "the same command goes on from here" in done.err, done
+    assert not list(Path("profiles").rglob("*.html"))
+    monkeypatch.setattr(running, "play_found", play)
+    assert profiled(call)["profiles"][0]["complete"]
+
+
+def test_models_with_the_same_last_name_have_folders_and_figures_of_their_own(call: Call) -> None:
+    for name in ("team/same", "other/same"):
+        scripted.register(name, partial(_answer, "kind" if name == "team/same" else "mixed"))
+    done = call(
+        "profile",
+        "--model",
+        "scripted/team/same",
+        "--model",
+        "scripted/other/same",
+        "--battery",
+        "mine.yaml",
+        "--json",
+    )
+    one, two = json.loads(done.out)["profiles"]
+    assert Path(one["page"]).parent != Path(two["page"]).parent and done.code == 0
+    assert {one["model"], two["model"]} == {"scripted/team/same", "scripted/other/same"}
 
 
 def test_a_larger_budget_adds_seeds_and_a_smaller_one_takes_none_away(call: Call) -> None:

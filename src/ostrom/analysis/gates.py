@@ -242,16 +242,12 @@ def _lacking(
         for level in rows.levels.get(column, ()):
             if level not in met and (among is None or as_text(level) in among):
                 yield {column: level}, "no finished match has a value at this level"
-    # Combinations of factors that were played, although each of their levels has values elsewhere.
+    # Combinations of factors that were begun, although each of their levels has values elsewhere.
     fixed = [name for name in gate.by if name in rows.levels]
     if len(fixed) > 1:
         met = {tuple(row[name] for name in fixed) for row in rows.rows}
         levels = [{key[place] for key in met} for place in range(len(fixed))]
-        played = dict.fromkeys(
-            tuple(row[name] for name in fixed)
-            for row in _matches(gate, data, fixed)
-            if row["state"] == "done"
-        )
+        played = dict.fromkeys(tuple(row[name] for name in fixed) for row in _matches(gate, data, fixed))
         for cell in played:
             if cell not in met and all(level in of for level, of in zip(cell, levels, strict=True)):
                 yield dict(zip(fixed, cell, strict=True)), "no finished match has a value at these levels"
