@@ -21,13 +21,14 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
-from importlib import import_module
+from importlib import import_module, invalidate_caches
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
 from ostrom.errors import OstromError, StudyError, UnknownName, unknown_key
 from ostrom.whole_files import read_text_file
@@ -143,6 +144,17 @@ def _modules(package: str) -> list[str]:
     return [m.name for m in pkgutil.iter_modules(places or []) if not m.name.startswith("_")]
 
 
+_registries: WeakSet[Any] = WeakSet()
+
+
+def refresh() -> None:
+    """Look for installed packages again: a process that runs for days meets what was installed meanwhile."""
+    invalidate_caches()
+    _installed.cache_clear()
+    for registry in list(_registries):
+        registry.forget()
+
+
 class Registry(Generic[T]):
     """All parts of one kind, built by name from a string or a mapping.
 
@@ -162,9 +174,16 @@ class Registry(Generic[T]):
     ) -> None:
         self.kind, self.package, self.constant, self.group = kind, package, constant, group
         self.folder, self.module = folder, module
+        _registries.add(self)
         self._added: dict[str, Callable[..., T]] = {}
         self._clashes: dict[str, list[str]] = {}
         """Names that several packages use: refused when they are asked for."""
+
+    def forget(self) -> None:
+        """Forget what was found: it is looked for again when a name is asked for."""
+        for found in ("_files", "_foreign"):
+            self.__dict__.pop(found, None)
+        self._clashes.clear()
 
     @cached_property
     def _files(self) -> dict[str, str]:

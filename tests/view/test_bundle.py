@@ -124,7 +124,16 @@ def test_a_bundle_is_a_choice_of_matches_and_replaces_only_a_bundle(tmp_path: Pa
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
     with pytest.raises(UsageError, match="is no bundle"):
         bundle("talk", tmp_path / "runs", tmp_path / "mine")
-    assert (tmp_path / "mine" / "thesis.txt").exists() and not (tmp_path / "mine.part").exists()
+    assert (tmp_path / "mine" / "thesis.txt").exists()
+    # Nothing of somebody's is lost beside a bundle, in one, or behind a link to one.
+    (tmp_path / "out.part").mkdir()
+    (tmp_path / "linked").symlink_to(tmp_path / "out")
+    bundle("talk", tmp_path / "runs", tmp_path / "linked")
+    (tmp_path / "out" / "notes.md").write_text("mine")
+    with pytest.raises(UsageError, match=r"holds notes\.md"):
+        bundle("talk", tmp_path / "runs", tmp_path / "out")
+    assert (tmp_path / "out.part").is_dir() and (tmp_path / "linked").is_symlink()
+    assert {path.name for path in tmp_path.iterdir()} == {"runs", "out", "mine", "out.part", "linked"}
 
 
 def test_the_command_says_how_large_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

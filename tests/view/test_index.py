@@ -11,7 +11,7 @@ from tests.view.runs import said, talk
 
 from ostrom.engine.entries import UNIT
 from ostrom.engine.integrity import sealed
-from ostrom.errors import RunError
+from ostrom.errors import RunError, UsageError
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.studies.run import open_run
 from ostrom.web.view.index import MatchFilters, RunIndex, index_path
@@ -83,7 +83,7 @@ def test_filters_leave_what_they_say(tmp_path: Path) -> None:
             wanted = [row["match"] for row in whole if fits(row)]
             assert [row["match"] for row in index.matches(filters).rows] == wanted
             assert index.count(filters) == len(wanted)
-        with pytest.raises(RunError, match="no place in this list"):
+        with pytest.raises(UsageError, match="no place in this list"):
             index.matches(after="{}")
 
 

@@ -124,7 +124,8 @@ class Gatekeeper:
 
     def check(self, request: Request) -> None:
         """Refuse a wrong host, and whatever another site's page sends."""
-        if request.headers.get("host", "").lower() not in self.hosts:
+        hosts = request.headers.getlist("host")
+        if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
             raise Refused(421, "This server is reached under another name.")
         if request.method in ("GET", "HEAD"):
             return

@@ -4,8 +4,16 @@
   const all = (what, within = document) => [...within.querySelectorAll(what)];
   const one = (what, within = document) => within.querySelector(what);
 
-  // Live: the server sends the cells of a row whose run went on. What holds the focus is left alone.
-  const put = (old, fresh) => { if (old && fresh && old.outerHTML !== fresh.outerHTML && !old.contains(document.activeElement)) old.replaceWith(fresh); };
+  // Live: the server sends the cells of a row whose run went on. What holds the focus is replaced when it has left it.
+  const late = new Map();
+  const put = (old, fresh) => {
+    if (!old || !fresh) return;
+    late.delete(old);
+    if (old.outerHTML === fresh.outerHTML) return;
+    if (old.contains(document.activeElement)) late.set(old, fresh);
+    else old.replaceWith(fresh);
+  };
+  document.addEventListener("focusout", () => setTimeout(() => [...late].forEach(([old, fresh]) => put(old, fresh))));
   const take = (root, data) => {
     const box = document.createElement("template");
     box.innerHTML = data.html.trim().startsWith("<td") ? "<table><tbody><tr>" + data.html + "</tr></tbody></table>" : data.html;

@@ -33,9 +33,9 @@ class FigureProcess:
         self._answers: OrderedDict[bytes, asyncio.Task[Answer]] = OrderedDict()
         self._idle: asyncio.TimerHandle | None = None
 
-    async def ask(self, entries: int, **request: Any) -> Answer | None:
-        """The answer, or None where it takes longer; then ask again."""
-        key = orjson.dumps([entries, request], option=orjson.OPT_SORT_KEYS)
+    async def ask(self, journal: object, **request: Any) -> Answer | None:
+        """The answer, or None where it takes longer; then ask again. ``journal`` tells what it is an answer about."""
+        key = orjson.dumps([journal, request], option=orjson.OPT_SORT_KEYS)
         task = self._answers.pop(key, None)
         if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
             task = asyncio.create_task(self._asked(request))

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ostrom.engine.journal import connect_read_only
-from ostrom.errors import OstromError, RunError, UsageError
+from ostrom.errors import OstromError, UsageError
 from ostrom.web.view.lexicon import marked
 from ostrom.web.view.match import chosen_of, match_of
 from ostrom.web.view.pairs import aligned, pairing_of, pairs
@@ -150,7 +150,7 @@ def _prompts(said: list[list[CallTry]]) -> list[list[tuple[str, list[tuple[str, 
 
 def _number(text: str) -> int:
     if not text.isascii() or not text.isdigit() or len(text) > 15:
-        raise RunError(f"{text[:20]}: must be a number")
+        raise UsageError(f"{text[:20]}: must be a number")
     return int(text)
 
 

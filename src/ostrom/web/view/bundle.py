@@ -41,6 +41,8 @@ LONGEST = 200_000
 """Characters of one text that are copied; the rest is counted."""
 MARK = "ostrom-bundle.json"
 STATIC = ("style.css", "view.css", "bundle.js", "icon.svg")
+PARTS = frozenset({"index.html", "run.js", MARK, "matches", "decisions", "words", *STATIC})
+"""What a bundle consists of: a folder that holds anything else is not replaced."""
 SECRET_NAMES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
 ROW = (
     "match state reason cell seed game mechanism agents rounds scores cooperation outcome first_defection strips "
@@ -106,21 +108,33 @@ def write_bundle(
     progress: Callable[[int, int], None] = lambda *_: None,
 ) -> BundleResult:
     """Write a static copy of a run; ``per_cell``: only the first so many matches of every cell."""
-    if out.exists() and (not out.is_dir() or any(out.iterdir())) and not (out / MARK).is_file():
+    place = out.resolve()
+    if place.exists() and (not place.is_dir() or any(place.iterdir())) and not (place / MARK).is_file():
         raise UsageError(f"-o {out}: exists and is no bundle (name another folder)")
-    draft = out.with_name(out.name + ".part")
-    shutil.rmtree(draft, ignore_errors=True)
+    if (
+        foreign := sorted(path.name for path in place.iterdir() if path.name not in PARTS)
+        if place.exists()
+        else []
+    ):
+        raise UsageError(
+            f"-o {out}: holds {foreign[0]}, which is no part of a bundle (move it, or name another folder)"
+        )
+    holder: Path | None = None
     try:
-        draft.mkdir(parents=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        holder = Path(tempfile.mkdtemp(prefix=".ostrom-bundle-", dir=place.parent))
+        draft = holder / "bundle"
+        draft.mkdir()
         with tempfile.TemporaryDirectory() as spare, _indexed(run, Path(spare)) as index:
             made = _Bundle(run, index, draft, per_cell, progress).write(Path(spare))
-        if out.exists():
-            shutil.rmtree(out)
-        draft.replace(out)
+        if place.exists():
+            shutil.rmtree(place)
+        draft.replace(place)
     except OSError as error:
-        raise UsageError(f"-o {out}: cannot be written ({error.strerror})") from None
+        raise UsageError(f"-o {out}: cannot be written ({error.strerror or error})") from None
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        if holder is not None:
+            shutil.rmtree(holder, ignore_errors=True)
     there = [path for path in out.rglob("*") if path.is_file()]
     return BundleResult(out, *made[:3], len(there), sum(path.stat().st_size for path in there), *made[3:])
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import DAMAGE, check, explain
 from ostrom.engine.journal import connect_read_only
-from ostrom.errors import OstromError
+from ostrom.errors import OstromError, UnknownName
 from ostrom.studies.run import open_run
 from ostrom.terminal import one_line, write_json
 
@@ -22,7 +23,10 @@ def checked(path: Path) -> dict[str, int | str]:
     """The number of entries of a run that is whole, or what is wrong with it."""
     folder = Folder(path)
     try:
-        with open_run(path, checked=False):
+        with (
+            suppress(UnknownName),
+            open_run(path, checked=False),
+        ):  # a part that is not installed is no damage
             pass
         connection = connect_read_only(folder.journal)
         # The seal of a row covers its text as it is: a byte that was replaced must not pass.

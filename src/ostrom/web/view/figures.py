@@ -19,7 +19,8 @@ import orjson
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.rundata import RunData, run_data
-from ostrom.errors import OstromError, UsageError
+from ostrom.errors import OstromError, UnknownName, UsageError
+from ostrom.registry import refresh
 from ostrom.reports.card import card, headline, warnings
 from ostrom.reports.cells import levels, levels_met
 from ostrom.reports.findings import findings, first_chart, headline_measure
@@ -121,6 +122,9 @@ def heat(data: RunData, request: Mapping[str, Any]) -> dict[str, Any]:
     data.need("matches", by)
     if len(set(by)) != len(by):
         raise UsageError("rows and columns must be different")
+    for name in by:
+        if name not in data.factors and (met := len(levels(data, name))) > MOST_LEVELS:
+            raise UsageError(f"{name}: has {met:,} levels, {MOST_LEVELS} at the most can be rows or columns")
     where = {}
     for name, wanted in dict(request.get("where") or {}).items():
         data.need("matches", [name])
@@ -159,7 +163,11 @@ def main() -> None:
     os.dup2(2, 1)  # whatever a library prints must not stand between replies
     for line in sys.stdin.buffer:
         try:
-            reply = answered(orjson.loads(line))
+            try:
+                reply = answered(orjson.loads(line))
+            except UnknownName:  # a measure or a game that was installed since this process began
+                refresh()
+                reply = answered(orjson.loads(line))
         except OstromError as error:
             reply = {"problem": one_line(str(error))}
         except Exception as error:

@@ -18,7 +18,8 @@ from typing import Any
 import orjson
 
 from ostrom.engine.integrity import DAMAGE
-from ostrom.errors import RunError, UnknownName
+from ostrom.engine.journal import connect_read_only
+from ostrom.errors import RunError, UnknownName, UsageError
 from ostrom.whole_files import refuse_link
 
 NAME = "view.db"
@@ -135,6 +136,22 @@ class RunIndex:
         """How many entries the journal had when it was last brought up to date."""
         found = self._meta.get("entries")
         return found if type(found) is int else -1
+
+    def is_of(self, journal: Path) -> bool:
+        """Whether it was made from this journal, and is up to date."""
+        try:
+            connection = connect_read_only(journal)
+            try:
+                found = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
+                last = connection.execute(
+                    "SELECT seal FROM calls WHERE id=?", (self._meta.get("calls"),)
+                ).fetchone()
+            finally:
+                connection.close()
+        except DAMAGE:
+            return False
+        same = not self._number("calls") or (last is not None and last[0] == self._meta.get("seal"))
+        return same and found is not None and found[0] == self.entries
 
     def cells(self) -> dict[int, dict[str, Any]]:
         """The cells that have been met, by number: factor: level."""
@@ -266,8 +283,10 @@ def _beyond(sort: str, descending: bool, after: str) -> tuple[str, list[Any]]:
         value, match = orjson.loads(after)
         if type(match) is not int or not isinstance(value, int | float | str | None):
             raise ValueError
-    except ValueError:  # also what orjson raises
-        raise RunError(f"page {after[:60]!r}: is no place in this list") from None
+        if any(isinstance(number, int) and abs(number) >= 2**63 for number in (value, match)):
+            raise ValueError
+    except (ValueError, TypeError):  # also what orjson raises
+        raise UsageError(f"page {after[:60]!r}: is no place in this list") from None
     sign = "<" if descending else ">"
     if sort == "match":
         return f"match {sign} ?", [match]

@@ -17,8 +17,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ostrom.engine.folder import Folder
-from ostrom.engine.integrity import DAMAGE
-from ostrom.engine.journal import connect_read_only
 from ostrom.errors import RunError
 from ostrom.web.view.index import NAME, RunIndex, index_path
 
@@ -46,7 +44,7 @@ class Indexers:
                 made = RunIndex(where)
             except RunError:  # another version, or damaged: it is made anew
                 made = None
-        if made is None or made.entries != _entries(folder) or not made.progress.complete:
+        if made is None or not made.is_of(folder.journal) or not made.progress.complete:
             self.start(folder)
         if made is None:
             yield None
@@ -105,16 +103,3 @@ class Indexers:
             ending.join()
         if self._spare is not None:
             self._spare.cleanup()
-
-
-def _entries(folder: Folder) -> int:
-    """How many entries the journal has now."""
-    try:
-        connection = connect_read_only(folder.journal)
-        try:
-            found = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
-        finally:
-            connection.close()
-    except DAMAGE:
-        return -1
-    return int(found[0]) if found is not None and type(found[0]) is int else -1

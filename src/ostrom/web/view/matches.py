@@ -14,6 +14,8 @@ from ostrom.web.view.index import NUMBERS, PLAYERS, SORTS, MatchFilters, RunInde
 from ostrom.web.view.viewer import Routes, Viewer
 
 PAGE = 200
+MOST_VALUES = 100
+"""Values in the query of an address: filters, bounds and the order."""
 COLUMNS = (
     ("match", "Match", ""), ("cell", "Cell", ""), ("outcome", "Actions", ""), ("state", "State", ""),
     ("rounds", "Rounds", "n"), ("score", "Score", "n"), ("cooperation", "Cooperation", "n"),
@@ -30,6 +32,8 @@ def page(viewer: Viewer, request: Request) -> Response:
     name = str(request.path_params["run"])
     folder = viewer.shelf.folder(name)
     asked = request.query_params
+    if len(asked.multi_items()) > MOST_VALUES:  # every link of the page repeats them
+        raise UsageError(f"the address has {len(asked.multi_items())} values: {MOST_VALUES} at the most")
     filters = filters_of(asked)
     sort, descending = asked.get("sort", "match"), asked.get("desc") == "1"
     if sort not in SORTS:

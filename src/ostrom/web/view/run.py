@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -85,16 +86,18 @@ async def heat(viewer: Viewer, request: Request) -> Response:
 
 async def _ask(viewer: Viewer, name: str, **request: Any) -> dict[str, Any] | None:
     folder = viewer.shelf.folder(name)
-    return await viewer.figures.ask(_entries(folder.journal), folder=str(folder.path), **request)
+    return await viewer.figures.ask(_mark(folder.journal), folder=str(folder.path), **request)
 
 
-def _entries(journal: Any) -> int:
+def _mark(journal: Path) -> list[int]:
+    """What tells a journal from another one, and from what it was before: its file and its entries."""
     connection = connect_read_only(journal)
     try:
         found = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
     finally:
         connection.close()
-    return int(found[0]) if found is not None and type(found[0]) is int else 0
+    entries = int(found[0]) if found is not None and type(found[0]) is int else 0
+    return [journal.stat().st_ino, entries]
 
 
 def _waiting(viewer: Viewer, request: Request, found: dict[str, Any] | None, name: str) -> Response:

@@ -8,11 +8,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ostrom.web.view.render import draw
-from ostrom.web.view.states import DAMAGED, FINISHED, INTERRUPTED, RUNNING
+from ostrom.web.view.states import DAMAGED, FINISHED, INTERRUPTED, RUNNING, UNKNOWN
 from ostrom.web.view.streaming import message, stream
 from ostrom.web.view.viewer import Routes, Viewer
 
-ORDER = {RUNNING: 0, DAMAGED: 1, INTERRUPTED: 2, FINISHED: 3}
+ORDER = {RUNNING: 0, DAMAGED: 1, UNKNOWN: 2, INTERRUPTED: 3, FINISHED: 4}
 
 
 def page(viewer: Viewer, request: Request) -> Response:

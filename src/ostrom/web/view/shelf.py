@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -10,11 +11,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ostrom.engine.folder import JOURNAL, MANIFEST, Folder
-from ostrom.errors import UsageError
+from ostrom.errors import UnknownName, UsageError
+from ostrom.registry import refresh
 from ostrom.studies.run import Run, open_run
 
 MOST_OPEN = 6
 """Runs that stay open; each holds its plan in memory."""
+LOOK_AGAIN = 5.0
+"""Seconds between two looks for packages that were installed while the viewer runs."""
+_looked = -LOOK_AGAIN
+
+
+def read_run(path: Path) -> Run:
+    """A run, open for reading without the check of its integrity.
+
+    Where it needs a part (a game, a strategy) that is not known, installed packages are looked for again.
+    """
+    global _looked
+    try:
+        return open_run(path, checked=False)
+    except UnknownName:
+        if time.monotonic() - _looked < LOOK_AGAIN:
+            raise
+        _looked = time.monotonic()
+        refresh()
+        return open_run(path, checked=False)
 
 
 class Shelf:
@@ -42,7 +63,7 @@ class Shelf:
         path = self.root if self.single and name == self.root.name else self.root / name
         inside = self.single or path.parent == self.root
         if not inside or name in ("", ".", "..") or path.name != name or not _is_run(path):
-            raise UsageError(f"{name}: there is no such run")
+            raise UsageError(f"{name[:200]}: there is no such run")
         return Folder(path)
 
     @contextmanager
@@ -53,7 +74,7 @@ class Shelf:
             kept = self._open.pop(name, None)
             if kept is None or kept.mark != _mark(folder, kept.run):
                 self._leave(kept)
-                kept = OpenRun(open_run(folder.path, checked=False))
+                kept = OpenRun(read_run(folder.path))
                 kept.mark = _mark(folder, kept.run)
             self._open[name] = kept
             kept.readers += 1
@@ -95,7 +116,10 @@ class OpenRun:
 
 
 def _is_run(path: Path) -> bool:
-    return (path / MANIFEST).is_file() or (path / JOURNAL).is_file()
+    try:
+        return (path / MANIFEST).is_file() or (path / JOURNAL).is_file()
+    except OSError:  # a name that is too long, say
+        return False
 
 
 def _mark(folder: Folder, run: Run) -> object:

@@ -13,11 +13,12 @@ from typing import Any
 from ostrom.engine.folder import MANIFEST, Folder
 from ostrom.engine.integrity import DAMAGE, explain
 from ostrom.engine.journal import connect_read_only
-from ostrom.errors import OstromError
-from ostrom.studies.run import open_run
+from ostrom.errors import OstromError, UnknownName
 from ostrom.terminal import one_line
+from ostrom.web.view.shelf import read_run
 
-RUNNING, FINISHED, INTERRUPTED, DAMAGED = "running", "finished", "interrupted", "damaged"
+RUNNING, FINISHED, INTERRUPTED, DAMAGED, UNKNOWN = "running", "finished", "interrupted", "damaged", "unknown"
+"""``unknown``: it needs a game, a strategy or another part that is not installed here."""
 CHUNK = 5_000
 """Calls that are counted at a time."""
 PATIENCE = 0.2
@@ -99,6 +100,10 @@ class RunGauge:
                 self._last_call, self._counted = 0, (-1e9, 0.0)
             self.status = self._counted_now(playing)
             self._files = (files, playing)
+        except UnknownName as error:
+            self.status = replace(
+                self._damaged(f"{error}; if it is installed, start `ostrom view` again"), state=UNKNOWN
+            )
         except OstromError as error:
             self.status = self._damaged(str(error))
         except DAMAGE as error:
@@ -109,7 +114,7 @@ class RunGauge:
         return replace(self.status, state=DAMAGED, line=one_line(line), counting=False)
 
     def _described(self) -> RunStatus:
-        with open_run(self.folder.path, checked=False) as run:
+        with read_run(self.folder.path) as run:
             study, budget, planned = run.manifest["study"], run.plan.budget, len(run.plan)
             sample = [run.plan.unit(i) for i in range(0, planned, max(1, planned // SAMPLE))]
             most = [unit.mechanism.most_decisions(unit.game) for unit in sample]
