@@ -45,7 +45,9 @@ function h(tag, options, ...children) {
   return made;
 }
 const count = (number, one, many) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
-const levels = (run, cell) => Object.entries(run.cells[cell] || {}).map(([k, v]) => `${k} ${v}`).join(", ");
+const pretty = (text) => String(text).replaceAll("_", " ");
+const levels = (run, cell, known = []) => Object.entries(run.cells[cell] || {}).filter(([, v]) => !known.includes(v)).map(([k, v]) => `${pretty(k)} ${pretty(v)}`).join(", ");
+const paid = (sum) => Number.isInteger(sum) ? sum.toLocaleString("en") : Math.abs(sum) >= 0.1 ? sum.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 }) : String(Number(sum.toPrecision(2)));
 function lanes(signs) { // one path for each kind of action, drawn as the server's pages draw them
   const paths = { c: "", d: "", o: "" };
   for (let at = 0, next = 0; at < signs.length; at = next) {
@@ -70,15 +72,14 @@ async function matchesPage(run, number) {
   const rows = pages ? await load(`matches/${number}.js`, `matches${number}`) : [];
   const body = rows.map((row) => h("tr", {},
     h("th", { scope: "row" }, h("a", { class: "row", href: `#/match/${row.match}` }, String(row.match))),
-    h("td", {}, levels(run, row.cell)),
-    h("td", {}, (row.agents || []).join(", ")),
-    h("td", {}, (row.strips || []).map((s) => h("div", {}, s ? strip(s) : ""))),
-    h("td", { class: "n" }, row.cooperation === null ? "–" : row.cooperation.toFixed(2)),
-    h("td", { class: "n" }, (row.scores || []).map((s) => Number(s.toPrecision(4))).join(" / ")),
-    h("td", {}, row.state, " ", row.reason ? h("span", { class: "quiet reason" }, row.reason) : "")));
-  const heads = ["Match", "Cell", "Players", "Actions", "Cooperation", "Scores", "State"];
+    h("td", { class: "wrap", "data-label": "Cell" }, Object.entries(run.cells[row.cell] || {}).map(([k, v]) => [h("span", { class: "tag", title: pretty(k) }, pretty(v)), " "]).flat(), h("span", { class: "quiet" }, `seed ${row.seed}`)),
+    h("td", { "data-label": "Actions" }, h("div", { class: "lanes" }, (row.strips || []).map((s, i) => h("span", {}, h("span", { class: "quiet" }, (row.agents || [])[i] ?? ""), s ? strip(s) : "")))),
+    h("td", { class: row.cooperation === null ? "n nil" : "n", "data-label": "Cooperation" }, row.cooperation === null ? "–" : `${Math.round(100 * row.cooperation)} %`),
+    h("td", { class: "n", "data-label": "Scores" }, (row.scores || []).map((s) => Number(s.toPrecision(4))).join(" / ")),
+    h("td", { "data-label": "State" }, row.state, " ", row.reason ? h("span", { class: "quiet reason" }, row.reason) : "")));
+  const heads = ["Match", "Cell", "Actions", "Cooperation", "Scores", "State"];
   return [h("div", { class: "head" }, h("h1", {}, "Matches"), h("p", { class: "quiet" }, `Page ${number + 1} of ${Math.max(1, pages)}`)),
-    h("div", { class: "scroll sheet", tabindex: "0", role: "region", "aria-label": "Matches" }, h("table", {},
+    h("div", { class: "scroll sheet", tabindex: "0", role: "region", "aria-label": "Matches" }, h("table", { class: "matches stack" },
       h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col", class: /^(Coop|Sc)/.test(head) ? "n" : null }, head)))), h("tbody", {}, body))),
     h("p", { class: "steps" }, number > 0 ? h("a", { href: `#/matches/${number - 1}` }, "← Previous") : "", " ",
       number + 1 < pages ? h("a", { href: `#/matches/${number + 1}` }, "Next →") : "")];
@@ -111,14 +112,15 @@ async function matchPage(run, match, step, player) {
   const several = new Set(decisions.map((one) => one[4].stage ?? null).filter(Boolean)).size > 1;
   const body = [...table].map(([number, here]) => h("tr", {}, h("th", { scope: "row" }, String([...here.values()][0][2] ?? `step ${number}`)),
     players.map((who) => h("td", {}, here.has(who) ? h("a", { class: `move ${signs.get(here.get(who)) || "o"}`, href: `#/match/${match}/${number}/${who}`, "aria-current": chosen && chosen[1] === number && chosen[3] === who ? "true" : null },
-      moveOf(here.get(who)[4], several).slice(0, 40)) : ""))));
+      pretty(moveOf(here.get(who)[4], several)).slice(0, 40), here.get(who)[4].payoff === null ? "" : h("span", { class: "pay" }, paid(here.get(who)[4].payoff))) : ""))));
   const right = h("section", { class: "decision", "aria-label": "The chosen decision", tabindex: "0" });
-  for (const one of decisions.filter((d) => chosen && d[1] === chosen[1] && d[3] === chosen[3])) right.append(...decision(one, row));
+  const earlier = decisions.filter((d) => chosen && d[3] === chosen[3] && d[1] < chosen[1] && d[5].length).pop();
+  for (const one of decisions.filter((d) => chosen && d[1] === chosen[1] && d[3] === chosen[3])) right.append(...decision(one, row, signs.get(one), earlier ? earlier[5][0].messages : []));
   return [h("div", { class: "head" }, h("h1", {}, `Match ${match}`),
-    h("p", { class: "quiet" }, [row.game, row.mechanism, `seed ${row.seed}`, levels(run, row.cell), row.state + (row.reason ? `: ${row.reason}` : "")].filter(Boolean).join(" · ")),
+    h("p", { class: "quiet" }, [pretty(row.game), pretty(row.mechanism), `seed ${row.seed}`, levels(run, row.cell, [row.game, row.mechanism]), row.state + (row.reason ? `: ${row.reason}` : "")].filter(Boolean).join(" · ")),
     h("p", { class: "steps" }, before === null ? "" : h("a", { href: `#/match/${before}` }, `← match ${before}`), " ", after === null ? "" : h("a", { href: `#/match/${after}` }, `match ${after} →`))),
     h("div", { class: players.length > 2 ? "split many" : "split" }, h("section", { class: "rounds", "aria-label": "Rounds", tabindex: "0" }, h("table", {},
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Round"), players.map((who) => h("th", { scope: "col" }, `${who} ${row.agents[who - 1]}`)))),
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Round"), players.map((who) => h("th", { scope: "col" }, h("span", { class: "who" }, String(who)), ` ${row.agents[who - 1]}`)))),
       h("tbody", {}, body))), right)];
 }
 const moveOf = (told, several) => (several && told.stage ? `${told.stage} ` : "") + String(told.action ?? told.said ?? told.kind ?? "no answer");
@@ -127,12 +129,25 @@ function tried(call) { // as the server's pages say it
   const asked = Number(again), words = [name.replaceAll("_", " "), asked > 1 ? `asked again ${asked} times` : asked ? "asked again" : "", end ? "forced end" : ""];
   return [...words, call.source === "cache" ? "from the cache" : !(asked || end) || call.try > 1 ? `try ${call.try}` : ""].filter(Boolean).join(", ");
 }
-function decision([, step, round, player, told, calls], row) {
-  const made = [h("h2", {}, `${round === null ? `Step ${step}` : `Round ${round}`}, player ${player} (${row.agents[player - 1]}): ${told.stage ?? told.kind ?? "no answer"}`)];
-  if (told.answer !== null) made.push(h("p", {}, h("strong", {}, String(told.said ?? told.answer)), ` (${told.reading}${told.payoff === null ? "" : `, paid ${told.payoff}`})`));
+function marked(old, text) { // what the last prompt did not have is marked, what it had is folded, line by line
+  const before = old.split(/(?<=\n)/), lines = text.split(/(?<=\n)/), most = Math.min(before.length, lines.length);
+  let head = 0, tail = 0;
+  while (head < most && before[head] === lines[head]) head++;
+  while (tail < most - head && before[before.length - 1 - tail] === lines[lines.length - 1 - tail]) tail++;
+  const folded = head >= 7 ? head - 2 : 0, fresh = lines.slice(head, lines.length - tail).join("");
+  return [folded ? h("details", { class: "fold" }, h("summary", {}, `${folded} lines as in the last prompt`), h("span", {}, lines.slice(0, folded).join(""))) : "",
+    lines.slice(folded, head).join(""), fresh ? h("ins", {}, fresh) : "", lines.slice(lines.length - tail).join("")];
+}
+function decision([, step, round, player, told, calls], row, sign, before) {
+  const made = [h("h2", {}, `${round === null ? `Step ${step}` : `Round ${round}`}, player ${player} `, h("span", { class: "quiet" }, row.agents[player - 1]))];
+  made.push(h("div", { class: `answer ${sign || "o"}` }, h("p", {}, h("span", { class: "quiet" }, pretty(told.stage ?? told.kind ?? "no answer")), " ", told.answer === null ? "" : h("strong", {}, String(told.said ?? told.answer)),
+    told.payoff === null ? "" : h("span", { class: "quiet" }, ` paid ${paid(told.payoff)}`)), told.answer === null ? "" : h("p", { class: "quiet" }, "read as ", h("b", {}, told.reading))));
+  if (calls.length && before.length) made.push(h("p", { class: "legend quiet" }, h("ins", {}, "new since the last prompt")));
   for (const call of calls) {
-    made.push(h("h3", {}, `${call.model}, ${tried(call)}`), h("p", { class: "quiet" }, [call.tokens_in !== undefined ? `${call.tokens_in} tokens in, ${call.tokens_out ?? "–"} out` : "", call.latency !== undefined ? `${call.latency.toFixed(2)} s` : "", call.finish ? `finish ${call.finish}` : ""].filter(Boolean).join(" · ")));
-    for (const [role, content] of call.messages) made.push(said(role, content));
+    const facts = [call.latency !== undefined ? `${call.latency.toFixed(2)} s` : "", call.tokens_in !== undefined ? `${call.tokens_in.toLocaleString("en")} tokens in` : "", call.tokens_out !== undefined ? `${call.tokens_out.toLocaleString("en")} out` : "", call.finish ? `finish ${call.finish}` : ""];
+    made.push(h("h3", {}, `${call.model} `, h("span", { class: "quiet" }, tried(call))), h("ul", { class: "chips" }, facts.filter(Boolean).map((fact) => h("li", {}, fact))));
+    call.messages.forEach(([role, content], i) => made.push(said(role, before[i] && before[i][0] === role ? marked(before[i][1], content) : content)));
+    before = call.messages;
     if (call.reasoning !== undefined) made.push(said("reasoning", call.reasoning));
     if (call.reply !== undefined) made.push(said("reply", call.reply));
     if (call.error !== undefined) made.push(h("p", { class: "line problem" }, h("code", {}, call.error)));
@@ -140,7 +155,7 @@ function decision([, step, round, player, told, calls], row) {
   return made;
 }
 const said = (role, text) => h("div", { class: `said ${/^(system|user|assistant|reply|reasoning)$/.test(role) ? role : "user"}` }, h("h4", {}, role),
-  h("div", { class: "words", tabindex: "0", role: "group", "aria-label": role }, text));
+  h("div", { class: "words", tabindex: "0", role: "group", "aria-label": role }, ...[text].flat()));
 
 // -- search: words like those of the server's index: small letters without accents; every CJK character is a word
 const UNSPACED = /([\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff])/g;
