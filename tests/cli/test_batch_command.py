@@ -53,6 +53,32 @@ def test_it_plays_in_batches_and_resumes_in_them(tmp_path: Path, ostrom: Call) -
         assert not any(r.path.endswith("/completions") for r in server.requests)
 
 
+GATES = "gates: [{name: kind, measure: cooperation, at_least: 0}]\n"
+BATTERY = """
+name: mine
+title: Mine
+parts: [{name: one, title: One, study: one.yaml, most: 1, figures: [{name: Kind, measure: cooperation}]}]
+"""
+
+
+def test_gates_and_profiles_are_played_in_batches_too(tmp_path: Path, ostrom: Call) -> None:
+    (tmp_path / "gates.yaml").write_text(GATES)
+    (tmp_path / "mine.yaml").write_text(BATTERY)
+    with LoopbackServer() as server:
+        gate = ["gate", write(tmp_path, server.model), "--gates", "gates.yaml"]
+        refused = ostrom(*gate, "--batch", "--batch-waves", "1")
+        assert refused.code == 2 and "1 waves are allowed" in refused.err, refused
+        assert ostrom(*gate, "--batch").code in (0, 3)
+        (tmp_path / "one.yaml").write_text(STUDY.format(model=server.model, rounds=2).partition("types:")[0])
+        (tmp_path / "prices.yaml").write_text(f'"{server.model}": {{input: 0, output: 0}}\n')
+        profile = ["profile", "--model", server.model, "--battery", "mine.yaml", "--prices", "prices.yaml"]
+        refused = ostrom(*profile, "--batch", "--batch-waves", "1")
+        assert refused.code == 2 and "1 waves are allowed" in refused.err and not Path("profiles").exists()
+        done = ostrom(*profile, "--batch", "--json")
+        assert done.code == 0 and json.loads(done.out)["profiles"][0]["calls"] == 4, done
+        assert not any(r.path.endswith("/completions") for r in server.requests)
+
+
 @pytest.mark.parametrize(
     ("model", "options", "line"),
     [
@@ -152,7 +178,7 @@ def test_batches_are_listed_asked_for_cancelled_and_given_up(tmp_path: Path, ost
         asked = json.loads(ostrom("batches", "own", *runs, "--ask", "--json").out)
         assert asked[0]["service"] == "in_progress, 0 of 4 run"
         done = ostrom("batches", "own", *runs, "--cancel")
-        assert done.code == 0 and "1 batches, 1 under way; `ostrom resume own`" in done.err, done
+        assert done.code == 0 and "1 batch, 1 under way; `ostrom resume own`" in done.err, done
         assert server.batches.stats()["batches"] == {"cancelled": 1}
         refused = ostrom("resume", "own", *runs, "--no-batch")
         assert refused.code == 1 and "go on with --batch" in refused.err, refused

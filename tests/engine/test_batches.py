@@ -124,7 +124,7 @@ def test_a_stopped_run_leaves_its_batch_and_resuming_collects_it(small: Small, r
         watch = stop_when(lambda: bool(server.batches.batches))
         stopped = play(study, runs=runs, options=batched(), watch=watch)
         assert not stopped.complete and stopped.interrupted
-        with pytest.raises(RunError, match="1 batches are under way"):
+        with pytest.raises(RunError, match="1 batch under way"):
             play(study, runs=runs, options=Options(retry=QUICK))
         assert play(study, runs=runs, options=batched()).complete
         assert len(server.batches.batches) == 2

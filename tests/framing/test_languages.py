@@ -226,9 +226,12 @@ def test_names_stand_in_their_grammatical_case(tmp_path: Path) -> None:
     """Options that differ by seat are told of "the other player": a case in German, an article in Arabic."""
     said: dict[str, str] = {}
     for language in ("de", "ar"):
-        register(
-            "listener", lambda request, to=language: said.setdefault(to, request.messages[-1].content) and "!"
-        )
+
+        def reply(request: Request, to: str = language) -> str:
+            said.setdefault(to, request.messages[-1].content)
+            return "!"
+
+        register("listener", reply)
         agent = {
             "model": "scripted/listener",
             "framing": {"language": language, "names": "other", "labels": "actions"},

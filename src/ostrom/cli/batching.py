@@ -26,6 +26,7 @@ def batches(
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """List the batches of a run that was played with --batch; ask for, cancel or give up those under way."""
+    from ostrom.engine.batching.ledger import batches_in_words
     from ostrom.errors import UsageError
     from ostrom.studies.batch_records import BatchRecords
 
@@ -36,7 +37,7 @@ def batches(
     if forget:
         count = records.forget()
         records = BatchRecords(run, runs)
-        say(f"{count} batches given up; what they run is paid for and will not be read")
+        say(f"{batches_in_words(count)} given up; what was asked there is paid for and will not be read")
     said = records.cancel() if cancel else records.ask() if ask else None
     rows = records.rows(said)
     if json:
@@ -47,4 +48,7 @@ def batches(
             f"{records.folder.path.name}: batches", list(rows[0]), [list(row.values()) for row in rows]
         )
     left = len(records.under_way)
-    say(f"{len(rows)} batches, {left} under way" + (f"; `ostrom resume {run}` collects them" if left else ""))
+    say(
+        f"{batches_in_words(len(rows))}, {left} under way"
+        + (f"; `ostrom resume {run}` collects them" if left else "")
+    )

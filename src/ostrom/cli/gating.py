@@ -11,6 +11,8 @@ import typer
 from ostrom.cli.data import RUNS
 from ostrom.cli.options import (
     AllowKey,
+    Batch,
+    BatchWaves,
     BudgetCalls,
     BudgetTokens,
     BudgetUsd,
@@ -22,6 +24,7 @@ from ostrom.cli.options import (
     Prompts,
     Seeds,
     Sets,
+    polling,
     say_allowed,
 )
 from ostrom.cli.output import print_json, print_table, say, write
@@ -64,6 +67,8 @@ def gate(
     prompts: Prompts = None,
     prices: Prices = None,
     cache: Cache = None,
+    batch: Batch = None,
+    batch_waves: BatchWaves = None,
     allow_key: AllowKey = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -88,7 +93,7 @@ def gate(
     played: dict[str, Any] = {
         "model": model, "preset": preset, "set": set_, "name": name, "seeds": seeds, "budget-usd": budget_usd,
         "budget-calls": budget_calls, "budget-tokens": budget_tokens, "max-connections": max_connections,
-        "prompts": prompts, "prices": prices, "cache": cache,
+        "prompts": prompts, "prices": prices, "cache": cache, "batch": batch, "batch-waves": batch_waves,
     }  # fmt: skip
     given = {key: value for key, value in played.items() if value is not None}
     say_allowed(allow_key, model, set_)
@@ -133,12 +138,14 @@ def _play(study: str, runs: Path, given: dict[str, Any], json: bool) -> tuple[Pa
     """Play a study; where its run lies, and whether somebody interrupted it."""
     from dataclasses import replace
 
-    from ostrom.cli.running import play_found, say_end
+    from ostrom.cli.running import play_found, refuse_unused, say_end
     from ostrom.engine.folder import check_name
     from ostrom.engine.runner import Options
     from ostrom.studies.resolve import resolve
     from ostrom.studies.session import RunOptions
+    from ostrom.studies.waves import check_batch
 
+    refuse_unused(given["batch"], given["batch-waves"], None)
     how = {name: given[name] for name in ("prompts", "prices", "cache")}
     found = resolve(
         study, preset=given["preset"], changes=given["set"] or (), models=given["model"] or (), seeds=given["seeds"],
@@ -149,9 +156,13 @@ def _play(study: str, runs: Path, given: dict[str, Any], json: bool) -> tuple[Pa
         raise UsageError(
             f"{study}: is a study with people; `ostrom serve {study}` serves it, then gate its run"
         )
+    if given["batch"]:
+        check_batch(found.plan, given["batch-waves"])
     connections = given["max-connections"]
-    options = Options(max_connections=connections, cache=how["cache"], prices=found.prices)
-    session = RunOptions.of(**how, max_connections=connections)
+    options = Options(
+        max_connections=connections, cache=how["cache"], prices=found.prices, batch=polling(given["batch"])
+    )
+    session = RunOptions.of(**how, max_connections=connections, batch=given["batch"])
     folder = runs / check_name(given["name"] or found.plan.name)
     result = play_found(replace(found, session=session), folder, options, json=json)
     say_end(result, folder)

@@ -11,7 +11,12 @@ if TYPE_CHECKING:
     from ostrom.engine.batching.polling import PollingPolicy
     from ostrom.models.prices import Rates
 
-BudgetUsd = Annotated[float | None, typer.Option(help="Spend at most so many US dollars.", min=0)]
+BudgetUsd = Annotated[
+    float | None,
+    typer.Option(
+        help="Spend at most so many US dollars, judged by the mean price of the calls so far.", min=0
+    ),
+]
 BudgetCalls = Annotated[int | None, typer.Option(help="Make at most so many calls.", min=0)]
 BudgetTokens = Annotated[int | None, typer.Option(help="Use at most so many tokens.", min=0)]
 MaxConnections = Annotated[int | None, typer.Option(help="At most so many calls in flight per model.", min=1)]

@@ -11,12 +11,15 @@ import typer
 
 from ostrom.cli.options import (
     AllowKey,
+    Batch,
+    BatchWaves,
     BudgetUsd,
     Cache,
     DryRun,
     MaxConnections,
     Prices,
     Prompts,
+    polling,
     say_allowed,
 )
 from ostrom.cli.output import print_json, print_table, say, write
@@ -40,6 +43,8 @@ def profile(
     prompts: Prompts = None,
     prices: Prices = None,
     cache: Cache = None,
+    batch: Batch = None,
+    batch_waves: BatchWaves = None,
     allow_key: AllowKey = None,
     dry_run: DryRun = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -48,15 +53,19 @@ def profile(
 
     The same command goes on where it stopped. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
+    from ostrom.cli.running import play_found, refuse_unused
     from ostrom.engine.runner import Options
     from ostrom.reports.figures import need_extras
     from ostrom.studies.profiling import pages
     from ostrom.studies.profiling.battery import read_battery
     from ostrom.studies.profiling.playing import play_battery
+    from ostrom.studies.profiling.sizing import resolved as plan_of_part
     from ostrom.studies.profiling.sizing import sized
     from ostrom.studies.session import RunOptions
+    from ostrom.studies.waves import check_batch
 
     say_allowed(allow_key, model)
+    refuse_unused(batch, batch_waves, None)
     need_extras()
     if len(set(model)) < len(model):
         raise UsageError("--model: a model is named twice")
@@ -66,19 +75,21 @@ def profile(
     if dry_run:
         _show_sizes(sizes, found.title, json)
         return
+    for part, name in [(one.part, name) for one in sizes if batch and one.seeds for name in model]:
+        check_batch(plan_of_part(part, name, 1, home, preset, options).plan, batch_waves)
     folder = out or Path("profiles") / (found.name + (f"-{preset}" if preset else ""))
-    session = RunOptions.of(prompts=prompts, prices=prices, cache=cache, max_connections=max_connections)
+    session = RunOptions.of(
+        prompts=prompts, prices=prices, cache=cache, max_connections=max_connections, batch=batch
+    )
 
     def play(resolved: Resolved, place: Path, engine: Options) -> Result:
-        from ostrom.cli.running import play_found
-
         place.parent.mkdir(parents=True, exist_ok=True)
         made = replace(engine, prices=resolved.prices)
         return play_found(replace(resolved, session=session), place, made, json=json)
 
     profiles, interrupted = play_battery(
         folder, found, sizes, model, play, home=home, preset=preset, budget=budget_usd, options=options,
-        engine=Options(max_connections=max_connections, cache=cache), tell=say,
+        engine=Options(max_connections=max_connections, cache=cache, batch=polling(batch)), tell=say,
     )  # fmt: skip
     if interrupted:
         say("interrupted; the same command goes on from here")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
+from ostrom.engine.batching.ledger import batches_in_words
 from ostrom.engine.plan import Tally
 from ostrom.engine.runner import Runner
 from ostrom.terminal import console, say, visible
@@ -71,7 +72,7 @@ def _catch_interrupts(runner: Runner, playing: asyncio.Task[Any] | None) -> None
             tally = runner.tally
             kept = f"{tally.in_flight} calls are under way and will be kept (press Ctrl-C again to leave at once)"
             if tally.batches:
-                kept = f"{tally.batches} batches go on at their service, and resuming collects their replies"
+                kept = f"{batches_in_words(tally.batches)} left at the service, and resuming collects the replies"
             say(f"\nstopping: {kept}")
             runner.stop("interrupted", interrupted=True)
         elif playing is not None:
@@ -97,7 +98,7 @@ def describe(tally: Tally, rate: float, left: float | None) -> str:
         parts.append(f"{(tally.tokens_in + tally.tokens_out) / 1000:.1f}k tokens")
         parts.append("price unknown" if tally.unpriced else f"${tally.usd:.2f}")
     if tally.batches:
-        parts.append(f"{tally.batches} batches under way")
+        parts.append(f"{batches_in_words(tally.batches)} under way")
     if tally.in_flight:
         parts.append(f"{tally.in_flight} in flight")
     if tally.invalid:

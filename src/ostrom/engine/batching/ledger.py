@@ -121,11 +121,21 @@ def read_batches(journal: Journal) -> dict[int, JournaledBatch]:
     return found
 
 
+def batches_in_words(count: int) -> str:
+    """A number of batches.
+
+    >>> batches_in_words(1), batches_in_words(2)
+    ('1 batch', '2 batches')
+    """
+    return f"{count} batch{'' if count == 1 else 'es'}"
+
+
 def refuse_batches(journal: Journal) -> None:
     """Refuse to ask again directly what batches under way have been asked, and will be paid for."""
     open_ones = [b for b in read_batches(journal).values() if not (b.settled or b.void)]
     if open_ones:
         raise RunError(
-            f"{journal.path}: {len(open_ones)} batches are under way (first {open_ones[0].id or 'not named yet'}): "
+            f"{journal.path}: {batches_in_words(len(open_ones))} under way "
+            f"(first {open_ones[0].id or 'not named yet'}): "
             f"go on with --batch, or give them up with `ostrom batches {journal.path.parent} --forget`"
         )
