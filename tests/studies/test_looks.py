@@ -142,6 +142,19 @@ def test_the_largest_number_of_seeds_ends_it(call: Call) -> None:
     assert looks("seq")[-1]["why"] == "the largest number of seeds is reached"
 
 
+@pytest.mark.parametrize("low", ["cooperator", "random:0.5"])
+def test_a_measure_without_values_so_far_does_not_end_the_run(call: Call, low: str) -> None:
+    """Nothing is to be repaired where all cooperate: looks see nothing, and the most seeds are played."""
+    kind = ("--set", f"vary.p.low.types.a={low}", "--set", "vary.p.high.types.a=cooperator")
+    rule = ("--set", "stop.measure=repair_rate", "--set", "stop.at_most=5", "--set", "stop.every=1")
+    for _ in range(2):  # what is on record is what a second look sees
+        assert call("run", "w.yaml", *kind, *rule).code == 0
+        assert [look["seeds"] for look in looks("seq")] == [3, 4, 5] and seeds("seq") == 5
+        assert {(look["n"], look["value"], look["criterion"]) for look in looks("seq")} == {(0, None, None)}
+    assert looks("seq")[-1]["why"] == "the largest number of seeds is reached"
+    assert "stopped after 5 seeds" in " ".join(call("estimate", "seq", "cooperation").out.split())
+
+
 def test_level_and_where_of_the_rule_are_those_of_its_looks(call: Call) -> None:
     rule = ("--set", "stop.level=0.8", "--set", "stop.where={seed: [0, 1]}", "--set", "stop.at_most=6")
     assert call("run", "w.yaml", *rule, "--set", "stop.width=0.001").code == 0

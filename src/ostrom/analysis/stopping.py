@@ -20,6 +20,7 @@ from ostrom.errors import RunError
 
 FILE = "looks.json"
 MET = "the criterion is met"
+LAST = "the largest number of seeds is reached"
 MOST_LOOKS = 1000
 SAME = 1e-9
 
@@ -73,7 +74,8 @@ class Look:
 
     seeds: int
     n: int
-    value: float
+    value: float | None
+    """The difference; None as long as a level has no value."""
     low: float | None
     high: float | None
     criterion: float | None
@@ -118,8 +120,14 @@ def decide(rule: StopRule, sides: Any, seeds: int) -> Look:
             factor = rule.bayes_factor or 1.0
             met = criterion >= factor * (1 - SAME) or criterion <= (1 + SAME) / factor
     last = seeds >= rule.at_most
-    why = MET if met else "the largest number of seeds is reached" if last else ""
+    why = MET if met else LAST if last else ""
     return Look(seeds, sides.n, found.value, found.low, found.high, criterion, met or last, why)
+
+
+def blind(rule: StopRule, seeds: int) -> Look:
+    """A look that sees nothing: no match so far has a value at one of the levels."""
+    last = seeds >= rule.at_most
+    return Look(seeds, 0, None, None, None, None, last, LAST if last else "")
 
 
 def first_seeds(found: Any, first: int, seeds: int) -> Any:

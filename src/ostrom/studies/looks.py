@@ -15,8 +15,8 @@ import orjson
 from ostrom.analysis.estimate import level_pairs
 from ostrom.analysis.pairing import comparison
 from ostrom.analysis.rundata import RunData, run_data
-from ostrom.analysis.stopping import FILE, Look, StopRule, decide, first_seeds, read_looks
-from ostrom.analysis.units import observations
+from ostrom.analysis.stopping import FILE, Look, StopRule, blind, decide, first_seeds, read_looks
+from ostrom.analysis.units import NoSuchLevel, observations
 from ostrom.engine.folder import Folder
 from ostrom.engine.runner import Result
 from ostrom.errors import RunError
@@ -65,14 +65,15 @@ def take_looks(path: Path, rule: StopRule, seeds: int) -> list[Look]:
 
 
 def look_at(data: RunData, rule: StopRule, seeds: int) -> Look:
-    """One look at the first seeds of a run."""
+    """One look at the first seeds of a run; one that no match has a value for is no reason to end it."""
     first = int(data.study.get("seed") or 0)
-    found = first_seeds(observations(data, rule.part, rule.condition(data)), first, seeds)
     factor, levels = rule.pair
-    found.need([factor])
-    if not found.rows:
-        raise RunError(f"{data.name}: no match that stop.where picks has a value of {rule.part.name}")
-    ((one, two),) = level_pairs(found, factor, levels)
+    try:
+        found = first_seeds(observations(data, rule.part, rule.condition(data)), first, seeds)
+        found.need([factor])
+        ((one, two),) = level_pairs(found, factor, levels)
+    except NoSuchLevel:
+        return blind(rule, seeds)
     sides = [[row for row in found.rows if row[factor] == side] for side in (one, two)]
     return decide(rule, comparison(found, sides[0], sides[1], factor, ()), seeds)
 
