@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from ostrom.framing import Framing, Library, PromptRenderer
+from ostrom.games import build_game
 
 WORDS = {"players": "players"}
+GAME = build_game("prisoners_dilemma")
 
 
 @pytest.mark.parametrize(
@@ -24,7 +26,7 @@ def test_one_round_is_a_round(language: str, rounds: int, said: str) -> None:
     rules = (
         Library()
         .spoken(language)
-        .fill("mechanisms/repetition.txt", {"words": WORDS, "facts": {"rounds": rounds}})
+        .fill("mechanisms/repetition.txt", {"words": WORDS, "game": GAME, "facts": {"rounds": rounds}})
     )
     assert rules.endswith("\n" + said)
 

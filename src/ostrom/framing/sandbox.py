@@ -31,9 +31,6 @@ from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame
 from ostrom.games.words import Words
 
-MOST_WHOLE = 1e15
-"""Floats below this hold every whole number exactly."""
-
 _TEXT = frozenset(
     "capitalize casefold count endswith find index isalnum isalpha isdecimal isdigit islower isnumeric isspace istitle"
     " isupper lower lstrip partition removeprefix removesuffix rfind rpartition rsplit rstrip split splitlines"
@@ -255,8 +252,6 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def _shown(self, value: Any) -> Any:
         """A value that can be written into a prompt; a macro without its brackets is a mistake, not a text."""
-        if isinstance(value, float) and value.is_integer() and abs(value) < MOST_WHOLE:
-            return int(value)  # 2, not 2.0: as people write it
         if isinstance(value, str | int | float | Undefined) or value is None:
             return value
         if isinstance(value, list | tuple | Mapping | set | frozenset):
