@@ -108,6 +108,23 @@ def test_strips_and_tries_in_a_copy_are_shown_as_on_the_server(copied: Path, vis
         assert page.evaluate("call => tried(call)", call) == tried(call), call
 
 
+def test_only_lines_that_the_last_prompt_did_not_have_are_marked(copied: Path, visit: Visit) -> None:
+    page = visit(copied)
+    rules = "".join(f"rule {i}\n" for i in range(9))
+    old, new = f"{rules}R1\nR2\nnow 3\nend", f"{rules}R2\nR3\nnow 4\nend"
+    made = page.evaluate(
+        "texts => marked(...texts).filter((node) => node !== '')"
+        ".map((node) => [node.tagName ?? '', node.textContent ?? node])",
+        [old, new],
+    )
+    assert [kind for kind, _ in made] == ["DETAILS", "", "", "INS", ""]
+    assert made[3][1] == "R3\nnow 4\n" and made[0][1].startswith("7 lines as in the last prompt")
+    assert (
+        made[0][1].removeprefix("7 lines as in the last prompt") + "".join(text for _, text in made[1:])
+        == new
+    )
+
+
 def test_a_search_in_a_copy_finds_what_the_server_finds(copied: Path, visit: Visit) -> None:
     from ostrom.web.view.index import RunIndex, index_path
     from ostrom.web.view.searching import search

@@ -134,9 +134,13 @@ function marked(old, text) { // what the last prompt did not have is marked, wha
   let head = 0, tail = 0;
   while (head < most && before[head] === lines[head]) head++;
   while (tail < most - head && before[before.length - 1 - tail] === lines[lines.length - 1 - tail]) tail++;
-  const folded = head >= 7 ? head - 2 : 0, fresh = lines.slice(head, lines.length - tail).join("");
+  const folded = head >= 7 ? head - 2 : 0, had = new Set(before), between = [];
+  for (const line of lines.slice(head, lines.length - tail)) { // a window that slid has lines that were there before
+    const last = between[between.length - 1], fresh = !had.has(line);
+    if (last && last.fresh === fresh) last.text += line; else between.push({ fresh, text: line });
+  }
   return [folded ? h("details", { class: "fold" }, h("summary", {}, `${folded} lines as in the last prompt`), h("span", {}, lines.slice(0, folded).join(""))) : "",
-    lines.slice(folded, head).join(""), fresh ? h("ins", {}, fresh) : "", lines.slice(lines.length - tail).join("")];
+    lines.slice(folded, head).join(""), ...between.map(({ fresh, text }) => (fresh ? h("ins", {}, text) : text)), lines.slice(lines.length - tail).join("")];
 }
 function decision([, step, round, player, told, calls], row, sign, before) {
   const made = [h("h2", {}, `${round === null ? `Step ${step}` : `Round ${round}`}, player ${player} `, h("span", { class: "quiet" }, row.agents[player - 1]))];
