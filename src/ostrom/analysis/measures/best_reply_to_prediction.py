@@ -8,6 +8,7 @@ from typing import Any
 from ostrom.analysis.measure import Measure
 from ostrom.analysis.rundata import RunData
 from ostrom.games.equilibria.best_responses import best_responses
+from ostrom.games.tensor import TensorGame
 
 ROWS = (
     "SELECT a.match, a.player, a.seat, a.round, a.action, list(p.target ORDER BY p.target) AS targets, "
@@ -19,10 +20,12 @@ ROWS = (
 
 
 def values(data: RunData) -> Iterator[dict[str, Any]]:
-    """One row per player that predicted every other one in some round."""
+    """One row per player that predicted every other one in some round of a game with a payoff table."""
     found: dict[tuple[int, int], list[bool]] = {}
     for row in data.records(ROWS):
         game, seat = data.game(row["match"]), int(row["seat"]) - 1
+        if not isinstance(game, TensorGame):
+            continue
         others = [s for s in range(game.seats) if s != seat]
         if [target - 1 for target in row["targets"]] != others:
             continue
@@ -40,7 +43,7 @@ MEASURE = Measure(
     scale="share",
     definition=(
         "The share of a player's actions that are a best reply, within the round, to what it predicted the others "
-        "would do in that round; rounds in which it did not predict all of them are left out."
+        "would do in that round; rounds in which it did not predict all of them, and games by a rule, are left out."
     ),
     needs=("decisions.target",),
     values=values,

@@ -1,6 +1,7 @@
 """Prediction accuracy: how often a player or observer predicts an action rightly."""
 
 from ostrom.analysis.measure import Measure
+from ostrom.analysis.predictions import PREDICTIONS
 
 MEASURE = Measure(
     name="prediction_accuracy",
@@ -8,14 +9,13 @@ MEASURE = Measure(
     scale="share",
     definition=(
         "Whether a prediction is what the predicted player then did, by round (column round) and by whom it is "
-        "about (column target_agent). Missed predictions and void rounds are left out."
+        "about (column target_agent); the next decision of that player in the round counts. Missed predictions "
+        "and void rounds are left out."
     ),
     unit="decision",
     needs=("decisions.target",),
     values=(
-        "SELECT p.match, p.player, p.round, a.agent AS target_agent, (p.answer = a.action)::INTEGER AS value "
-        "FROM decisions p JOIN decisions a ON a.match = p.match AND a.round = p.round AND a.seat = p.target "
-        "WHERE starts_with(p.kind, 'predict') AND a.kind = 'act' AND a.action IS NOT NULL AND p.answer IS NOT NULL "
-        "ORDER BY p.round, p.match, p.player, p.target"
+        "SELECT match, player, round, target_agent, (answer = action)::INTEGER AS value "
+        f"FROM {PREDICTIONS} WHERE answer IS NOT NULL ORDER BY round, match, player, target"
     ),
 )

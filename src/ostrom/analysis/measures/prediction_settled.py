@@ -1,6 +1,7 @@
 """Settled predictions: from which round on a player or observer predicts without a mistake."""
 
 from ostrom.analysis.measure import Measure
+from ostrom.analysis.predictions import PREDICTIONS
 
 MEASURE = Measure(
     name="prediction_settled",
@@ -13,12 +14,10 @@ MEASURE = Measure(
     unit="decision",
     needs=("decisions.target",),
     values=(
-        "SELECT p.match, p.player, p.round, a.agent AS target_agent, (p.round > coalesce(max("
-        "CASE WHEN p.answer IS DISTINCT FROM a.action THEN p.round END) "
-        "OVER (PARTITION BY p.match, p.player, p.target), 0))::INTEGER AS value "
-        "FROM decisions p JOIN decisions a ON a.match = p.match AND a.round = p.round AND a.seat = p.target "
-        "WHERE starts_with(p.kind, 'predict') AND a.kind = 'act' AND a.action IS NOT NULL "
-        "ORDER BY p.round, p.match, p.player, p.target"
+        "SELECT match, player, round, target_agent, (round > coalesce(max("
+        "CASE WHEN answer IS DISTINCT FROM action THEN round END) "
+        "OVER (PARTITION BY match, player, target), 0))::INTEGER AS value "
+        f"FROM {PREDICTIONS} ORDER BY round, match, player, target"
     ),
     source="Akata et al. (2025)",
 )
