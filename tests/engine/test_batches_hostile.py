@@ -95,6 +95,21 @@ def test_requests_that_all_failed_without_a_file_go_into_the_next_batch(
     assert billed_once(service, runs / "small") and len(service.store.batches) >= 2
 
 
+def test_a_reply_counts_before_an_error_line_of_the_same_request(
+    service: Service, small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reply was made and paid for, so the request does not go into another batch."""
+    replies = OpenAI._replies
+    busy = {"status_code": 500, "body": {"error": {"message": "The server had an error"}}}
+    monkeypatch.setattr(
+        OpenAI,
+        "_replies",
+        lambda self, batch: [m for one in replies(self, batch) for m in (one, {**one, "response": busy})],
+    )
+    assert play(study_of(small, "openai", rounds=1, seeds=1), runs=runs, options=options()).complete
+    assert billed_once(service, runs / "small")
+
+
 class Edited:
     """A journal whose entries about a batch were written by somebody else."""
 
