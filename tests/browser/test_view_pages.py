@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -158,6 +159,19 @@ def test_a_row_follows_its_run_while_it_is_played(visit: Visit, tmp_path: Path) 
         page.locator(".state.finished").wait_for()
         player.join()
         page.goto("about:blank")
+
+
+def test_matches_come_by_themselves_when_the_index_is_there(visit: Visit, tmp_path: Path) -> None:
+    apart(talk, tmp_path, name="plain", types={"tft": "tit_for_tat", "d": "defector"})
+    with (tmp_path / "plain" / "view.db.lock").open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)  # as another indexer would hold it
+        with viewed(tmp_path) as server:
+            page = visit(server.base + "/run/plain/matches")
+            page.get_by_text("The index of this run is being made").wait_for()
+            assert page.locator("table.matches tbody tr").count() == 0
+            fcntl.flock(other, fcntl.LOCK_UN)
+            page.locator("table.matches tbody tr").first.wait_for()
+            page.goto("about:blank")
 
 
 def test_a_job_is_followed_to_its_end_without_a_reload(visit: Visit, tmp_path: Path) -> None:

@@ -58,7 +58,8 @@ def page(viewer: Viewer, request: Request) -> Response:
                     "choices": choices_of(index),
                     "factors": factors_of(index),
                 }
-    part = "_rows" if request.headers.get("hx-request") and asked.get("after") is not None else "matches"
+    more = "hx-request" in request.headers and "hx-target" not in request.headers  # a row has no id
+    part = "_rows" if more and asked.get("after") is not None else "matches"
     return viewer.page(
         request, part, title=f"Matches of {name}", **viewer.about(name), **context, here="matches",
         problem=viewer.indexers.problem(folder), columns=COLUMNS, sort=sort, descending=descending, asked=asked,
