@@ -170,13 +170,13 @@ def tabs(port: int, path: str, count: int) -> Iterator[int]:
         reader.stdout.close()
 
 
-def measure(turns: int = 10, seconds: float = 5) -> list[Result]:
+def measure() -> list[Result]:
     """First page, a match, search and memory; then tabs beside a running study."""
     with tempfile.TemporaryDirectory() as folder:
         runs = Path(folder)
         found = _large(runs)
     with tempfile.TemporaryDirectory() as folder:
-        return found + _live(Path(folder), turns, seconds)
+        return found + _live(Path(folder))
 
 
 def _large(runs: Path) -> list[Result]:
@@ -251,7 +251,7 @@ def _rare(index: Path) -> str:
     return str(found[0])
 
 
-def _live(runs: Path, turns: int, seconds: float) -> list[Result]:
+def _live(runs: Path, turns: int = 10, seconds: float = 5) -> list[Result]:
     """One long play, looked at in turn by 20 tabs, by none, by none (the control), by none, and again from the start.
 
     A turn with tabs and a control are each compared with the mean of the two turns around them.
@@ -328,6 +328,6 @@ if __name__ == "__main__":
     with (
         tempfile.TemporaryDirectory() as spare
     ):  # `python -m benchmarks.view live`: only the tabs, in four minutes
-        found = _live(Path(spare), 10, 5) if sys.argv[1:] == ["live"] else measure()
+        found = _live(Path(spare)) if sys.argv[1:] == ["live"] else measure()
     for result in found:
         sys.stdout.write(f"{result}\n")

@@ -6,14 +6,12 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from tests.cli.in_process import Call, caller
+from tests.cli.in_process import Call
 
 STUDY = """\
-name: =s
+name: s
 game: prisoners_dilemma
 mechanism: {name: repetition, rounds: 4}
 types: {"=coin": "random:0.5", mostly: "random:0.8"}
@@ -23,20 +21,6 @@ vary:
   k: {set: agent.memory.k, to: [1, 4]}
 seeds: 3
 """
-
-
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    folder = tmp_path_factory.mktemp("estimates")
-    (folder / "s.yaml").write_text(STUDY.replace("name: =s", "name: s"))
-    with pytest.MonkeyPatch.context() as patch:
-        assert caller(patch, folder)("run", "s.yaml").code == 0
-    yield folder
-
-
-@pytest.fixture
-def call(played: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
-    return caller(monkeypatch, played)
 
 
 def test_an_estimate_is_a_table_one_json_document_or_csv(call: Call) -> None:
