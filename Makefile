@@ -109,7 +109,7 @@ INTEROP := .venv-interop
 interop: $(DEV_READY) ## read our exports with the real packages: Inspect AI, datasets, mlcroissant (installs them apart)
 	test -x $(INTEROP)/bin/python || $(PYTHON) -m venv $(INTEROP)
 	$(INTEROP)/bin/python $(INSTALL) inspect-ai datasets mlcroissant
-	OSTROM_INTEROP=$(CURDIR)/$(INTEROP)/bin/python $(BIN)/python -m pytest tests/studies/exporting -rs
+	OSTROM_INTEROP=$(CURDIR)/$(INTEROP)/bin/python $(BIN)/python -m pytest tests/features/exporting -rs
 
 mutants: $(DEV_READY) ## change the engine, models, answers and statistics in many places and list what no test notices
 	$(BIN)/python -m tools.mutants $(MUTANTS)

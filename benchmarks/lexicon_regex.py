@@ -1,6 +1,6 @@
 """The same matching rules as plain regular expressions: slow, and short enough to check by eye.
 
-The tests hold the fast matcher of ostrom.analysis.lexicons to this definition, and the benchmark measures against it.
+The tests hold the fast matcher of ostrom.features.words.lexicons to this definition, and the benchmark measures against it.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from ostrom.analysis.lexicons.lexicon import Lexicon, Overlap
-from ostrom.analysis.lexicons.matcher import Span
-from ostrom.analysis.lexicons.normal import HYPHENS, close_gaps, normal_form
+from ostrom.features.words.lexicons.lexicon import Lexicon, Overlap
+from ostrom.features.words.lexicons.matcher import Span
+from ostrom.features.words.lexicons.normal import HYPHENS, close_gaps, normal_form
 
 _GAP = rf"[\s{re.escape(HYPHENS)}]+"
 _NOT_AFTER_WORD, _NOT_BEFORE_WORD = r"(?<![^\W_])", r"(?![^\W_])"

@@ -10,7 +10,7 @@ import tracemalloc
 from collections.abc import Iterator
 
 from benchmarks.lexicon_regex import list_regex
-from ostrom.analysis.lexicons import count_batches, memory_curse
+from ostrom.features.words.lexicons import count_batches, memory_curse
 
 PUBLISHED_TRACES = 378_000  # Liu et al. 2026, Appendix E
 WORDS = 150

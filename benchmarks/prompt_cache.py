@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from benchmarks.result import Result
 from ostrom.engine.runner import Options
-from ostrom.errors import OstromError
+from ostrom.ground.errors import OstromError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import builtin_names, load_study

@@ -12,9 +12,9 @@ from ostrom.agents.arrays import machines, play_arrays
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.games import build_game
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.arrays import ArrayRules
 from ostrom.mechanisms.catalog.repetition import Repetition
-from ostrom.streams import Streams
 
 TURNS, REPETITIONS = 200, 100
 CLASSIC = {

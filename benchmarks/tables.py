@@ -11,7 +11,7 @@ from benchmarks.result import Result
 
 EXPORT = """
 import sys, time
-from ostrom.analysis.tables import export_rows
+from ostrom.data.tables import export_rows
 from ostrom.studies.run import open_run
 from pathlib import Path
 begun = time.perf_counter()

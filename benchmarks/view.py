@@ -233,8 +233,8 @@ def _large(runs: Path) -> list[Result]:
 
 
 def _complete(index: Path) -> bool:
-    from ostrom.errors import OstromError
-    from ostrom.web.view.index import RunIndex
+    from ostrom.ground.errors import OstromError
+    from ostrom.view.index import RunIndex
 
     try:
         with RunIndex(index) as opened:

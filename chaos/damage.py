@@ -18,7 +18,7 @@ from chaos.finding import Finding, verdict
 from chaos.player import processes, start
 from ostrom.engine.journal import Journal
 from ostrom.engine.runner import Options
-from ostrom.errors import OstromError
+from ostrom.ground.errors import OstromError
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
 from ostrom.testing.server import LoopbackServer

@@ -11,7 +11,7 @@ from typing import Any
 
 from chaos.finding import Finding, verdict
 from ostrom.engine.runner import Options
-from ostrom.errors import OstromError
+from ostrom.ground.errors import OstromError
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from chaos.finding import Finding, verdict
-from ostrom.studies.people_records import Records
+from ostrom.people.records import Records
 from ostrom.studies.run import open_run
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

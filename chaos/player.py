@@ -16,7 +16,7 @@ from typing import Any
 from ostrom.engine.batching.polling import PollingPolicy
 from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.runner import Options
-from ostrom.errors import OstromError
+from ostrom.ground.errors import OstromError
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 

@@ -16,15 +16,15 @@ from typing import Any
 from chaos.fuzzing import mutate
 from chaos.fuzzing import yaml_seeds as seeds
 from chaos.fuzzing.watch import Target
-from ostrom.analysis.lexicons.files import load_lexicons
-from ostrom.analysis.motives.motive import load_motives
+from ostrom.features.importing.mapping import load_mapping
+from ostrom.features.importing.table import read_table
+from ostrom.features.judging.motive import load_motives
+from ostrom.features.words.lexicons.files import load_lexicons
 from ostrom.framing import Library
 from ostrom.games.nfg import parse_nfg
 from ostrom.games.scenarios import load_cast, load_scenario
 from ostrom.games.yaml_file import game_from_mapping, parse_yaml
 from ostrom.models.prices import load_prices
-from ostrom.studies.importing.mapping import load_mapping
-from ostrom.studies.importing.table import read_table
 from ostrom.studies.load import load_study, read_study
 from ostrom.studies.plan import StudyPlan
 

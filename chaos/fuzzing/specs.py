@@ -9,12 +9,12 @@ from typing import Any
 from chaos.fuzzing import mutate
 from chaos.fuzzing.watch import Target
 from ostrom.agents.strategies import strategies
-from ostrom.errors import StudyError
 from ostrom.games import build_game, games
+from ostrom.ground.errors import StudyError
+from ostrom.ground.registry import Registry
+from ostrom.ground.yaml import check_plain
 from ostrom.mechanisms import mechanisms
 from ostrom.memory import memories
-from ostrom.plain_yaml import check_plain
-from ostrom.registry import Registry
 
 
 def _is_plain(value: Any) -> bool:

@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 from zlib import crc32
 
-from ostrom.errors import OstromError
+from ostrom.ground.errors import OstromError
 
 SECONDS = 5.0
 """Processor time that one input may take: far beyond anything polynomial for inputs of this size."""

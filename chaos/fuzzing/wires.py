@@ -11,7 +11,7 @@ import orjson
 
 from chaos.fuzzing import mutate
 from chaos.fuzzing.watch import Target
-from ostrom.errors import ModelError
+from ostrom.ground.errors import ModelError
 from ostrom.models import anthropic_wire, openai_wire
 from ostrom.models.base import Message, Reply, Request
 from ostrom.models.failures import from_status, retry_after

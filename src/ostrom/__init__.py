@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from ostrom.lab import (
+    from ostrom.api import (
         Game,
         Measure,
         Run,
@@ -52,9 +52,9 @@ def __getattr__(name: str) -> Any:
     if name in __all__ and sys.platform == "win32":
         raise ImportError(NO_WINDOWS)
     if name == "commands":
-        return import_module("ostrom.lab.commands")
+        return import_module("ostrom.api.commands")
     if name in __all__:
-        return getattr(import_module("ostrom.lab"), name)
+        return getattr(import_module("ostrom.api"), name)
     raise AttributeError(f"module 'ostrom' has no attribute {name!r}")
 
 

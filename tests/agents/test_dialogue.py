@@ -11,13 +11,13 @@ from typing import Any
 import orjson
 import pytest
 
-from ostrom.errors import StudyError
+from ostrom.features.attribution.counterfactuals import remembered
+from ostrom.features.attribution.plan import attribute
+from ostrom.features.branching.branch import branch
+from ostrom.ground.errors import StudyError
 from ostrom.mechanisms import mechanisms
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.studies.attribution import attribute
-from ostrom.studies.branch import branch
-from ostrom.studies.counterfactuals import remembered
 from ostrom.studies.forecast import CHARACTERS_PER_TOKEN, forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan

@@ -10,7 +10,7 @@ import pytest
 
 from ostrom.agents.policy import SkipMatch, apply_policy, check_policy
 from ostrom.answers import Choice, Form, Mixture, Record, Text
-from ostrom.errors import InvalidAnswers, StudyError
+from ostrom.ground.errors import InvalidAnswers, StudyError
 
 OPTIONS = ("a", "b", "c", "d")
 

@@ -11,13 +11,13 @@ import orjson
 import pytest
 
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.rundata import RunData, run_data
-from ostrom.errors import UsageError
+from ostrom.data.rundata import RunData, run_data
 from ostrom.games import games
 from ostrom.games.amounts import Amounts
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.games.game import Game
 from ostrom.games.steps import can_end
+from ostrom.ground.errors import UsageError
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from tests.analysis.test_amount_measures import played, values
 
+from ostrom.features.branching.branch import branch
+from ostrom.features.branching.continuation import continuations
 from ostrom.games import games
 from ostrom.games.amounts import Amounts
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.games.game import Game
-from ostrom.studies.branch import branch
-from ostrom.studies.continuation import continuations
 from ostrom.studies.run import open_run
 
 SUSTAINABLE = 9

@@ -11,8 +11,8 @@ from tests.analysis.conftest import PlayedRun
 
 from ostrom.analysis.estimate import Estimate, contrast, estimate, fixed, trend
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.rundata import RunData
-from ostrom.errors import UnknownName, UsageError
+from ostrom.data.rundata import RunData
+from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.models.base import Request
 from ostrom.models.providers import scripted
 

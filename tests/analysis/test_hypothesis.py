@@ -12,11 +12,11 @@ from tests.analysis.conftest import PlayedRun
 from ostrom.analysis.hypothesis import Method
 from ostrom.analysis.hypothesis import test as tested
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.rundata import RunData
 from ostrom.analysis.selection import condition
 from ostrom.analysis.statistics import linear_mixed_model
 from ostrom.analysis.statistics.bayes_factor import jzs_from_t
-from ostrom.errors import UnknownName, UsageError
+from ostrom.data.rundata import RunData
+from ostrom.ground.errors import UnknownName, UsageError
 
 PLAYED: dict[str, Any] = {
     "seating": "unordered",

@@ -7,8 +7,8 @@ from pathlib import Path
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import measures
 from ostrom.analysis.predictions import PREDICTIONS
-from ostrom.analysis.rundata import run_data
-from ostrom.analysis.tables import import_duckdb
+from ostrom.data.rundata import run_data
+from ostrom.data.tables import import_duckdb
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.rundata import run_data
+from ostrom.data.rundata import run_data
 from ostrom.models.base import Request
 from ostrom.models.providers import scripted
 from ostrom.studies.run import open_run, play

@@ -10,7 +10,7 @@ import pytest
 from ostrom.analysis.estimate import Estimate, estimated, minus
 from ostrom.analysis.intervals import Exact, Inference, mean_of
 from ostrom.analysis.verdicts import above, all_of, largest, p_value
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 
 
 def of(inference: Inference, n: int = 10) -> Estimate:

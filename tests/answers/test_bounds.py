@@ -28,7 +28,7 @@ from ostrom.answers.ending import SENTENCE
 from ostrom.answers.jsonobject import DEEPEST, Found
 from ostrom.answers.labels import LONGEST, Labels
 from ostrom.answers.logprob import LEAST_MASS, owners_of
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 
 LABELS = {"C": "A0", "D": "A1"}
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ostrom.answers import Answer, Invalid, check_labels, read_choice
 from ostrom.answers.labels import normal
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 
 LABELS = {"C": "A0", "D": "A1"}
 visible = st.text(st.characters(exclude_categories=("Z", "C")), min_size=1, max_size=8)

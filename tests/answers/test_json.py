@@ -22,7 +22,7 @@ from ostrom.answers import (
     read_text,
 )
 from ostrom.answers.jsonobject import Found
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 
 LABELS = {"C": "A0", "D": "A1"}
 plain = st.recursive(

@@ -21,7 +21,7 @@ from ostrom.answers import (
     read,
     read_logprobs,
 )
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 
 LETTERS = {"C": "J", "D": "F"}
 

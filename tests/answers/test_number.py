@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from ostrom.agents.explained import bare, explained, mixed
 from ostrom.answers import Answer, Choice, Invalid, Number, constraint_of, number, read, read_number
-from ostrom.errors import GameError, StudyError
 from ostrom.games.amounts import Amounts
+from ostrom.ground.errors import GameError, StudyError
 
 ROWS = [
     [cell.strip() for cell in line.split("|")]

@@ -8,7 +8,7 @@ from tests.browser.conftest import Page, Visit, apart
 from tests.browser.keyboard import heading, pick, press, write
 from tests.people.served import Served, served
 
-from ostrom.studies.people_records import Records
+from ostrom.people.records import Records
 from ostrom.studies.run import open_run
 
 CLOCKS = ("people.time.reveal=[1, 1.5]", "people.time.decision=120")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.cli.test_profile_command import prepare
+from tests.features.profile.test_profile_command import prepare
 
 import ostrom
 

@@ -11,11 +11,11 @@ from tests.view.runs import said, talk
 from tests.view.test_search_and_actions import HOSTILE, hostile
 from tests.view.viewed import viewed
 
+from ostrom.features.transcript.transcript import tried
 from ostrom.models.base import Reply, Request, Usage
-from ostrom.studies.transcript import tried
-from ostrom.web.view.bundle import bundle
-from ostrom.web.view.indexing import update
-from ostrom.web.view.render import lanes
+from ostrom.view.bundle import bundle
+from ostrom.view.indexing import update
+from ostrom.view.render import lanes
 
 
 def mixed(request: Request) -> Reply:
@@ -126,8 +126,8 @@ def test_only_lines_that_the_last_prompt_did_not_have_are_marked(copied: Path, v
 
 
 def test_a_search_in_a_copy_finds_what_the_server_finds(copied: Path, visit: Visit) -> None:
-    from ostrom.web.view.index import RunIndex, index_path
-    from ostrom.web.view.searching import search
+    from ostrom.view.index import RunIndex, index_path
+    from ostrom.view.searching import search
 
     folder = copied.parent.parent / "runs" / "talk"
     page = visit(copied)

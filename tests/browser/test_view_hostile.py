@@ -13,9 +13,9 @@ from tests.view.runs import talk
 from tests.view.test_search_and_actions import HOSTILE
 from tests.view.viewed import Viewed, viewed
 
-from ostrom.errors import OstromError, ServerFailed
+from ostrom.ground.errors import OstromError, ServerFailed
 from ostrom.models.base import Reply, Request, Usage
-from ostrom.web.view.indexing import update
+from ostrom.view.indexing import update
 
 VEGA = '{"$schema": "https://vega.github.io/schema/vega/v5.json", "signals": [{"init": "alert(1)"}]}'
 FRAME = "<iframe srcdoc='<script>parent.alert(1)</script>'></iframe>"

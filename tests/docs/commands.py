@@ -13,9 +13,9 @@ import orjson
 from tests.replications.golden_runs import planner
 
 from ostrom.answers import Record
+from ostrom.ground.streams import key_of
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import ScriptedModel
-from ostrom.streams import key_of
 from ostrom.testing.random_answers import random_answer
 
 MARK = re.compile(r"<!-- not run: ([^>]{8,}) -->")

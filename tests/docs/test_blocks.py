@@ -15,9 +15,9 @@ import yaml
 from tests.cli.conftest import ostrom  # noqa: F401
 from typer.main import get_command
 
+from ostrom.api import study
 from ostrom.cli import log_options_first
 from ostrom.cli.app import app
-from ostrom.lab import study
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.schema import StudyFile

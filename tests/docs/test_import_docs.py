@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
+from ostrom.features.importing import import_rounds
+from ostrom.features.importing.mapping import Mapping, SeatColumns
 from ostrom.framing import Framing
-from ostrom.studies.importing import import_rounds
-from ostrom.studies.importing.mapping import Mapping, SeatColumns
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run

@@ -22,7 +22,7 @@ from tests.engine.test_batches_outside import Small, billed_once, options, servi
 
 from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.runner import Options
-from ostrom.errors import RunError
+from ostrom.ground.errors import RunError
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import BudgetRule
 

@@ -20,7 +20,7 @@ from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.batching.polling import PollingPolicy
 from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.runner import Options, Result
-from ostrom.errors import RunError, UsageError
+from ostrom.ground.errors import RunError, UsageError
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 

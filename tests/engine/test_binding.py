@@ -16,9 +16,9 @@ from ostrom.engine.integrity import seal
 from ostrom.engine.manifest import written
 from ostrom.engine.rows import Rows
 from ostrom.engine.runner import Options
-from ostrom.errors import OstromError, RunError
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame
+from ostrom.ground.errors import OstromError, RunError
 from ostrom.mechanisms.catalog.repetition import Repetition
 from ostrom.mechanisms.protocol import Decision
 from ostrom.studies.run import open_run, play

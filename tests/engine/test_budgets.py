@@ -8,7 +8,7 @@ import pytest
 
 from ostrom.engine.gate import BREAKER, RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally
-from ostrom.errors import BudgetSpent
+from ostrom.ground.errors import BudgetSpent
 from ostrom.models.base import Usage
 
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from ostrom.engine.cache import Cache, call_key, prompt_of, settled
-from ostrom.errors import RunError
+from ostrom.ground.errors import RunError
 from ostrom.models.base import Constraint, Finish, Message, Reply, Request, Usage
 
 PLACE = (1, 2, 3, 4, "plan")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ostrom.engine.runner import Options, Runner
-from ostrom.errors import OstromError
+from ostrom.ground.errors import OstromError
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
 from ostrom.testing.faults import Faults

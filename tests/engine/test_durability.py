@@ -18,8 +18,8 @@ from ostrom.engine.folder import Folder
 from ostrom.engine.journal import Journal
 from ostrom.engine.match import Calls, LiveMatch
 from ostrom.engine.plan import Tally, Unit
-from ostrom.errors import RunError
 from ostrom.games import build_game
+from ostrom.ground.errors import RunError
 from ostrom.mechanisms.catalog.none import NoMechanism
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-import ostrom.errors
+import ostrom.ground.errors
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
 from ostrom.engine.executors.cluster import Cluster
@@ -21,7 +21,7 @@ from ostrom.engine.executors.wire import CallOutcome, Failure
 from ostrom.engine.gate import RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.runner import Options
-from ostrom.errors import BudgetSpent, OstromError, RunError, StudyError, UnknownName, UsageError
+from ostrom.ground.errors import BudgetSpent, OstromError, RunError, StudyError, UnknownName, UsageError
 from ostrom.models.base import Usage
 from ostrom.studies.load import builtin_names, load_study
 from ostrom.studies.plan import StudyPlan
@@ -46,7 +46,7 @@ def test_units_of_every_study_travel_whole(name: str) -> None:
 def errors() -> list[OstromError]:
     """One of each error that a user can meet."""
     made: list[OstromError] = [SkipMatch("given up"), Stopped("stopped")]
-    for kind in vars(ostrom.errors).values():
+    for kind in vars(ostrom.ground.errors).values():
         if not (isinstance(kind, type) and issubclass(kind, OstromError)):
             continue
         if kind is StudyError:

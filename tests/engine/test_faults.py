@@ -12,7 +12,7 @@ import pytest
 from ostrom.engine.plan import Tally
 from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.runner import Options, Runner
-from ostrom.errors import AccessRefused
+from ostrom.ground.errors import AccessRefused
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 from ostrom.testing.faults import Faults

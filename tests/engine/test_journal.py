@@ -16,7 +16,7 @@ from ostrom.answers import Answer
 from ostrom.engine.folder import Folder
 from ostrom.engine.journal import Journal
 from ostrom.engine.runner import Options
-from ostrom.errors import RunError
+from ostrom.ground.errors import RunError
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ostrom.engine.gate import RunGate, Stopped
 from ostrom.engine.limits import Limiter
 from ostrom.engine.plan import Budget, Tally
-from ostrom.errors import BudgetSpent, OstromError
+from ostrom.ground.errors import BudgetSpent, OstromError
 from ostrom.models.base import Usage
 
 

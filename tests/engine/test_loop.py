@@ -17,7 +17,7 @@ import pytest
 from ostrom.engine.journal import Journal
 from ostrom.engine.limits import Limiter
 from ostrom.engine.loop import VARIABLE, loop_name, run
-from ostrom.errors import OstromError, UsageError
+from ostrom.ground.errors import OstromError, UsageError
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
 from ostrom.testing.server import LoopbackServer

@@ -10,8 +10,8 @@ import pytest
 
 from ostrom.agents.base import DecisionContext
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.rundata import run_data
 from ostrom.answers import Answer
+from ostrom.data.rundata import run_data
 from ostrom.mechanisms.missing import MISSED
 from ostrom.mechanisms.protocol import Decision
 from ostrom.studies.run import open_run, play

@@ -18,9 +18,9 @@ from ostrom.engine.folder import Folder, check_name, differences
 from ostrom.engine.integrity import explain
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Tally
-from ostrom.errors import RunError, UsageError
+from ostrom.ground.errors import RunError, UsageError
+from ostrom.ground.streams import Streams, key_of
 from ostrom.models.base import Reply, Usage
-from ostrom.streams import Streams, key_of
 
 WHOLE = Reply("[A0]", "because", "raw", "stop", Usage(10, 5, 4, 3), {"A": -0.5, "B": -1.0}, "m-2026")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ostrom.engine.runner import Options
-from ostrom.errors import AccessRefused, ContentRefused, ContextExceeded, RequestRefused
+from ostrom.ground.errors import AccessRefused, ContentRefused, ContextExceeded, RequestRefused
 from ostrom.models.failures import from_status
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
@@ -92,7 +92,7 @@ def test_a_policy_may_be_decided_after_matches_failed(small: Small, runs: Path, 
 
 
 def test_an_unknown_policy_is_refused_with_those_that_exist(small: Small) -> None:
-    from ostrom.errors import StudyError
+    from ostrom.ground.errors import StudyError
 
     with pytest.raises(
         StudyError,
@@ -102,7 +102,7 @@ def test_an_unknown_policy_is_refused_with_those_that_exist(small: Small) -> Non
 
 
 def test_refusals_are_in_the_report(small: Small, runs: Path, quick: Options) -> None:
-    from ostrom.analysis.rundata import run_data
+    from ostrom.data.rundata import run_data
     from ostrom.reports.panels.readings import Readings
 
     with LoopbackServer(refusing(WAYS["status 400"])) as server:

@@ -16,8 +16,8 @@ from ostrom.engine.gate import RunGate, Stopped
 from ostrom.engine.limits import Limiter
 from ostrom.engine.plan import Budget, Tally, Unit
 from ostrom.engine.retries import RetryPolicy
-from ostrom.errors import AccessRefused, ModelError, RateLimited, RequestRefused, ServerFailed
 from ostrom.games import build_game
+from ostrom.ground.errors import AccessRefused, ModelError, RateLimited, RequestRefused, ServerFailed
 from ostrom.mechanisms import mechanisms
 from ostrom.models.base import Abilities, Message, Reply, Request, Usage
 

@@ -10,8 +10,8 @@ import pytest
 from jinja2 import Environment, meta, nodes
 
 from ostrom.answers import Answer, Choice, Invalid, read
-from ostrom.errors import OstromError
 from ostrom.framing.library import OWN, WORDLESS, Library
+from ostrom.ground.errors import OstromError
 from ostrom.mechanisms import mechanisms
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister

@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 import pytest
 
-from ostrom.errors import StudyError
 from ostrom.framing import Library
+from ostrom.ground.errors import StudyError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study

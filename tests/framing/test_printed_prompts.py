@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.errors import RunError, StudyError
+from ostrom.ground.errors import RunError, StudyError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.resolve import resolve, resolve_run

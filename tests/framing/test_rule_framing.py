@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from ostrom.answers import Answer, Choice, Form, Number, read
-from ostrom.errors import OstromError
 from ostrom.framing import Framing, Library, Prompt, PromptRenderer
 from ostrom.games import build_game
+from ostrom.ground.errors import OstromError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.catalog.none import NoMechanism
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Shown
 from ostrom.models.base import Reply, Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.streams import Streams
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play

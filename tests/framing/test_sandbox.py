@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from ostrom.errors import StudyError
 from ostrom.framing.library import Library
 from ostrom.framing.own_payoffs import OwnPayoffs
 from ostrom.games import build_game
+from ostrom.ground.errors import StudyError
 
 
 def _filled(folder: Path, text: str, **values: Any) -> str:

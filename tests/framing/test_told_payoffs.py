@@ -14,9 +14,9 @@ from ostrom.framing import Framing, Library, PromptRenderer, outcomes
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.games.ordinal import FAMILIES, ordinal_games
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.protocol import Decision, History, Round, View
 from ostrom.memory import Shown
-from ostrom.streams import Streams
 
 LIBRARY = Library()
 Told = dict[tuple[int, ...], tuple[float, ...]]

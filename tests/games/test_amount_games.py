@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostrom.errors import GameError, StudyError
 from ostrom.games import build_game
 from ostrom.games.catalog.colonel_blotto import divisions
 from ostrom.games.catalog.gift_exchange import COSTS
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError, StudyError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
-from ostrom.streams import Streams
 from ostrom.testing.check_mechanism import check_mechanism, drive, played_by
 
 RULED = ("trust_amounts", "gift_exchange", "centipede", "colonel_blotto", "minimum_effort")

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostrom.errors import StudyError, UsageError
 from ostrom.games import Game, build_game, games
 from ostrom.games.catalog.prisoners_dilemma import PRESETS
 from ostrom.games.function import FunctionGame
 from ostrom.games.summary import summary
+from ostrom.ground.errors import StudyError, UsageError
 from ostrom.testing.check_game import check_game
 
 CATALOG = [

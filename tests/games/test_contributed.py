@@ -11,8 +11,8 @@ import pytest
 from ostrom.framing import Library
 from ostrom.games.amounts import Amounts
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
-from ostrom.streams import Streams
 from ostrom.testing import check_game
 from ostrom.testing.check_mechanism import check_mechanism, drive, played_by
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostrom.errors import GameError
 from ostrom.games import Game, build_game, games
 from ostrom.games.describe import describe, describe_counts
 from ostrom.games.payoff_table import payoff_table
 from ostrom.games.tensor import TensorGame
+from ostrom.ground.errors import GameError
 
 EVERY = [
     *(name for name in games.names() if isinstance(build_game(name), TensorGame)),

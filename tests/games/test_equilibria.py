@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostrom.errors import GameError
 from ostrom.games import Game, build_game
 from ostrom.games.bimatrix import symmetric_2x2
 from ostrom.games.equilibria import (
@@ -28,6 +27,7 @@ from ostrom.games.equilibria import (
     social_optimum,
 )
 from ostrom.games.tensor import TensorGame
+from ostrom.ground.errors import GameError
 
 AB = ("a", "b")
 

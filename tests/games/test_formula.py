@@ -9,12 +9,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from ostrom.errors import GameError, StudyError
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.games.formula import Formula, Term, formula_of
 from ostrom.games.game import Game
 from ostrom.games.tensor import table_of
+from ostrom.ground.errors import GameError, StudyError
 from ostrom.mechanisms.base import act
 from ostrom.memory import memories
 from ostrom.testing.check_memory import draws, view_after

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ostrom.errors import GameError
 from ostrom.games import build_game
 from ostrom.games.tensor import TensorGame
+from ostrom.ground.errors import GameError
 
 AB = ("a", "b")
 

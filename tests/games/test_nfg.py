@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostrom.errors import OstromError, StudyError
 from ostrom.games import Game, build_game, games
 from ostrom.games.nfg import parse_nfg, write_nfg
 from ostrom.games.tensor import TensorGame
+from ostrom.ground.errors import OstromError, StudyError
 
 TABLES = [name for name in games.names() if isinstance(build_game(name), TensorGame)]
 PAYOFFS = """NFG 1 R "Three by two"

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostrom.errors import StudyError
 from ostrom.games import build_game
 from ostrom.games.bimatrix import bimatrix
 from ostrom.games.ordinal import classify, ordinal_game, ordinal_games, transposed
 from ostrom.games.ordinal_table import CELLS, check_table, read_table
+from ostrom.ground.errors import StudyError
 
 FROZEN = "c206de832bfa6510"
 BROKEN = [*range(17, 25), 58, 59, 60, 83, 84, 95, 96]

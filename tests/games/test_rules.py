@@ -12,14 +12,14 @@ import pytest
 
 from ostrom.agents.past import Past
 from ostrom.agents.strategies._search import best_move
-from ostrom.errors import GameError, StudyError
 from ostrom.games import build_game
 from ostrom.games.amounts import Amounts
 from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
+from ostrom.ground.errors import GameError, StudyError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.protocol import Outcome, View
-from ostrom.streams import Streams
 from ostrom.studies.checks import check_policy_action
 from ostrom.testing import check_game
 from ostrom.testing.check_mechanism import drive, played_by

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ostrom.errors import OstromError
 from ostrom.games import build_game
 from ostrom.games.scenarios import scenarios, shipped_scenario
 from ostrom.games.yaml_file import parse_yaml, write_yaml
+from ostrom.ground.errors import OstromError
 
 LAKE = """
 name: lake

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostrom.errors import OstromError, StudyError
 from ostrom.games import Game, build_game
 from ostrom.games.difference import differences
 from ostrom.games.tensor import TensorGame
 from ostrom.games.yaml_file import parse_yaml, write_yaml
+from ostrom.ground.errors import OstromError, StudyError
 
 DILEMMA = """
 name: mine

@@ -16,7 +16,7 @@ from chaos.fuzz import TARGETS
 from chaos.fuzzing.watch import Target, attempt, feed_range, watched
 
 from ostrom.engine.runner import Options
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
 

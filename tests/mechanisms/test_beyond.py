@@ -14,6 +14,7 @@ from ostrom.answers import Answer, Invalid, Mixture, read
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.games.game import Game
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.catalog.cheap_talk import CheapTalk
 from ostrom.mechanisms.catalog.disarmament import Disarmament, least
@@ -21,7 +22,6 @@ from ostrom.mechanisms.catalog.punishment import Punishment
 from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.mechanisms.talk import message_form
 from ostrom.memory import Shown
-from ostrom.streams import Streams
 from ostrom.testing.check_mechanism import drive, played_by
 
 PD = build_game("prisoners_dilemma:coopeval")

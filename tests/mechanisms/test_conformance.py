@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from ostrom.answers import Answer, Choice, Form, Invalid, Mixture, Record, Text, read
 from ostrom.answers.schema import fitted
-from ostrom.errors import GameError, StudyError
 from ostrom.games import build_game, games
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame
+from ostrom.ground.errors import GameError, StudyError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.mechanisms.base import act, profile_of
 from ostrom.mechanisms.protocol import Outcome, Play, Round, View
-from ostrom.streams import Streams
 from ostrom.testing.check_mechanism import check_mechanism
 from ostrom.testing.random_answers import random_answer
 

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from ostrom.agents.bargains import rules_of
-from ostrom.analysis.lexicons import highlight, normative
 from ostrom.answers import Answer, Choice, Record
-from ostrom.errors import GameError, StudyError
+from ostrom.features.words.lexicons import highlight, normative
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.framing.rules import of_length, tokens
 from ostrom.games import build_game
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError, StudyError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.catalog.contracting import Contracting
 from ostrom.mechanisms.catalog.mediation import Mediation
@@ -24,7 +25,6 @@ from ostrom.mechanisms.lasting import lasting_game
 from ostrom.mechanisms.mediators import mediated_game
 from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.memory import Shown
-from ostrom.streams import Streams
 
 LIBRARY = Library()
 PD = build_game("prisoners_dilemma:coopeval")

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostrom.analysis.designs import Quality, quality
 from ostrom.answers import Answer, Invalid, read
-from ostrom.errors import GameError
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame, table_of
+from ostrom.ground.errors import GameError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.mechanisms.catalog.contracting import Contracting
 from ostrom.mechanisms.catalog.mediation import Mediation
 from ostrom.mechanisms.designed import Designed
 from ostrom.mechanisms.mediators import mediated_game
 from ostrom.mechanisms.protocol import Decision, Outcome
-from ostrom.streams import Streams
+from ostrom.replications.coopeval.designs import Quality, quality
 from ostrom.testing.check_mechanism import drive, played_by
 
 PD = build_game("prisoners_dilemma:coopeval")

@@ -12,18 +12,18 @@ import pytest
 
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
-from ostrom.analysis.dynamics.finite_payoffs import pair_payoffs
-from ostrom.analysis.dynamics.fixation import log_fixation
-from ostrom.analysis.dynamics.moran import Moran
 from ostrom.answers import Answer
-from ostrom.errors import GameError, StudyError
+from ostrom.features.evolution.finite_payoffs import pair_payoffs
+from ostrom.features.evolution.fixation import log_fixation
+from ostrom.features.evolution.moran import Moran
 from ostrom.games import build_game
+from ostrom.ground.errors import GameError, StudyError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.catalog.evolution import Evolution
 from ostrom.mechanisms.genomes import sentences
 from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.mechanisms.selection import fermi, next_parents
-from ostrom.streams import Streams
 
 PD = build_game("prisoners_dilemma:coopeval")
 KIND, BAD = "Be a cooperator. Be fair.", "Be a defector. Trust nobody."

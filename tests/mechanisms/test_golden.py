@@ -19,10 +19,10 @@ from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.memory import memories
-from ostrom.streams import Streams
 from ostrom.testing.check_mechanism import drive
 
 FOLDER = Path(__file__).parent.parent / "golden" / "mechanisms"

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer
-from ostrom.errors import GameError
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
+from ostrom.ground.errors import GameError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.mechanisms.missing import MISSED, Missing
 from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.memory import memories
-from ostrom.streams import Streams
 from ostrom.testing.check_mechanism import Playing, drive
 
 PD = build_game("prisoners_dilemma")

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from ostrom.answers import Answer
-from ostrom.errors import GameError
 from ostrom.games import build_game
+from ostrom.ground.errors import GameError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.catalog.reputation import Reputation
 from ostrom.mechanisms.matching import tables_of_round
 from ostrom.mechanisms.protocol import Decision
 from ostrom.mechanisms.societies import pseudonyms
-from ostrom.streams import Streams
 from ostrom.testing.check_mechanism import Playing, drive, played_by
 from ostrom.testing.random_answers import random_answer
 

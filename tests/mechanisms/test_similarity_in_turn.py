@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from ostrom.analysis.rundata import run_data
 from ostrom.answers import Answer
-from ostrom.errors import OstromError
+from ostrom.data.rundata import run_data
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.games.equilibria.continuation import least_continuation
+from ostrom.ground.errors import OstromError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.catalog.similarity import compared_game
 from ostrom.mechanisms.incentives import is_equilibrium
 from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.memory import Shown
-from ostrom.streams import Streams
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 

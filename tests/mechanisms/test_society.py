@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostrom.analysis.dynamics.coalescence import critical_ratio
 from ostrom.answers import Answer
-from ostrom.errors import GameError, StudyError
+from ostrom.features.evolution.coalescence import critical_ratio
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame
+from ostrom.ground.errors import GameError, StudyError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.catalog.society import Society
 from ostrom.mechanisms.networks import Links, networks, pairs_of
 from ostrom.mechanisms.protocol import Decision
 from ostrom.mechanisms.selection import takeover
 from ostrom.mechanisms.settling import Plant, homes, population
-from ostrom.streams import Streams
 from ostrom.testing.check_mechanism import Playing, drive, played_by
 from ostrom.testing.random_answers import random_answer
 

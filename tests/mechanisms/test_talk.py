@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from ostrom.answers import Answer, Record, read
-from ostrom.errors import GameError, StudyError
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.games.amounts import Amounts
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError, StudyError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Shown
-from ostrom.streams import Streams
 from ostrom.testing.check_mechanism import Playing, check_mechanism, drive
 
 PD, GOODS = build_game("prisoners_dilemma"), build_game("public_goods")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostrom.errors import StudyError
 from ostrom.games import build_game
 from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import Round
 from ostrom.memory import Note, memories
 from ostrom.memory.base import Draw, Memory, Shown

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study

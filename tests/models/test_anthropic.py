@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from ostrom.errors import MalformedReply, RequestRefused, ServerFailed
+from ostrom.ground.errors import MalformedReply, RequestRefused, ServerFailed
 from ostrom.models import Constraint, Message, Reply, Request, Usage
 from ostrom.models.anthropic_wire import decode, encode
 from ostrom.testing.faults import Faults

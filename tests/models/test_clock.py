@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.errors import TimedOut
+from ostrom.ground.errors import TimedOut
 from ostrom.models import Message, Request, open_model
 
 HI = Request((Message("user", "hi"),))

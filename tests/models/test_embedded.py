@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.errors import ModelError, RequestRefused, StudyError, TimedOut
+from ostrom.ground.errors import ModelError, RequestRefused, StudyError, TimedOut
 from ostrom.models import Constraint, Message, Model, Request, open_model
 from ostrom.models.embedded.model import EmbeddedModel
 from ostrom.models.embedded.shared import enter

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostrom.errors import (
+from ostrom.ground.errors import (
     AccessRefused,
     ConnectionFailed,
     ContextExceeded,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.errors import OstromError, StudyError, UsageError
+from ostrom.ground.errors import OstromError, StudyError, UsageError
 from ostrom.models import open_model
 from ostrom.models.grants import allow_key, check_settings, may_send, say_allowed
 

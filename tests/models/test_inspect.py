@@ -7,7 +7,14 @@ from collections.abc import Callable
 
 import pytest
 
-from ostrom.errors import AccessRefused, ConnectionFailed, MalformedReply, ModelError, ServerFailed, TimedOut
+from ostrom.ground.errors import (
+    AccessRefused,
+    ConnectionFailed,
+    MalformedReply,
+    ModelError,
+    ServerFailed,
+    TimedOut,
+)
 from ostrom.models import Message, Reply, Request, open_model
 from ostrom.testing.check_model import check_model
 from ostrom.testing.faults import Faults

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ostrom.errors import AccessRefused, StudyError, UnknownName, UsageError
+from ostrom.ground.errors import AccessRefused, StudyError, UnknownName, UsageError
 from ostrom.models import Reply, model_names, open_model
 from ostrom.models.dialects import DIALECTS
 from ostrom.models.grants import say_allowed

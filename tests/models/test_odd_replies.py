@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.errors import MalformedReply, RequestRefused
+from ostrom.ground.errors import MalformedReply, RequestRefused
 from ostrom.models import anthropic_wire, openai_wire
 from ostrom.models.base import Message, Request
 

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from ostrom.errors import MalformedReply, ModelError, RequestRefused
+from ostrom.ground.errors import MalformedReply, ModelError, RequestRefused
 from ostrom.models import Constraint, Message, Reply, Request, Usage, open_model
 from ostrom.models.dialects import DIALECTS
 from ostrom.models.openai_wire import encode, read

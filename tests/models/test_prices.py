@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 from ostrom.models import Usage
 from ostrom.models.prices import Rates, load_prices, price_of, rates_of
 

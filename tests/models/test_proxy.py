@@ -7,7 +7,7 @@ import os
 import pytest
 from tests.models.servers import PEM, ProxyServer, Server, client, in_a_loop, listening, post, transport
 
-from ostrom.errors import ConnectionFailed, UsageError
+from ostrom.ground.errors import ConnectionFailed, UsageError
 from ostrom.models.proxy import Proxy
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostrom.errors import ModelError
+from ostrom.ground.errors import ModelError
 from ostrom.models import Reply
 from ostrom.models.redaction import Redactor, redact
 from ostrom.testing.server import LoopbackServer

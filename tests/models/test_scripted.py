@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from ostrom.errors import ModelError, RateLimited
+from ostrom.ground.errors import ModelError, RateLimited
 from ostrom.models import Message, Reply, Request, Usage
 from ostrom.models.providers.scripted import ScriptedModel
 

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from ostrom.errors import ModelError, StudyError
+from ostrom.ground.errors import ModelError, StudyError
 from ostrom.models import Constraint, Message, Request, open_model
 from ostrom.testing.faults import KINDS, Faults, Latency
 from ostrom.testing.replies import answer, instance

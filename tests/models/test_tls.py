@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.models.servers import PEM, Server, client, in_a_loop, listening, post, transport
 
-from ostrom.errors import CertificateRefused, ConnectionFailed, MalformedReply, UsageError
+from ostrom.ground.errors import CertificateRefused, ConnectionFailed, MalformedReply, UsageError
 
 
 @in_a_loop

@@ -17,7 +17,7 @@ from tests.models.servers import (
     transport,
 )
 
-from ostrom.errors import ConnectionFailed, MalformedReply, ModelError, RateLimited
+from ostrom.ground.errors import ConnectionFailed, MalformedReply, ModelError, RateLimited
 from ostrom.models import transport as module
 from ostrom.models.base import Request
 from ostrom.models.connection import Address

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ostrom.errors import ModelError, UnknownName
+from ostrom.ground.errors import ModelError, UnknownName
 from ostrom.models.embedded import weights
 from ostrom.models.embedded.weights import WEIGHTS, Weights, WheelPart, cache_dir, cached, fetch
 

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from ostrom.errors import (
+from ostrom.ground.errors import (
     AccessRefused,
     MalformedReply,
     ModelError,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.people.served import Visitor, served, small_study
 
-from ostrom.errors import UsageError
-from ostrom.web.serving import PASSWORD, listening
+from ostrom.ground.errors import UsageError
+from ostrom.people.server import PASSWORD, listening
 
 
 def test_the_admin_page_needs_its_password_and_is_blind_until_told_otherwise(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ import pytest
 from tests.people.crawling import WORDS, Log, crawl, crawl_together
 from tests.people.served import served
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 from ostrom.mechanisms import mechanisms
+from ostrom.people.plan import plan_of
 from ostrom.studies.load import load_study
-from ostrom.studies.people_plan import plan_of
 from ostrom.studies.run import open_run
 
 RULES: dict[str, dict[str, Any]] = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.people.served import Served, served, small_study
 
-from ostrom.errors import RunError
+from ostrom.ground.errors import RunError
 from ostrom.people.ledger import Payment, add_payments, read_payments
 from ostrom.people.register import Participant, Register
 from ostrom.people.retention import overdue

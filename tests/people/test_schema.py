@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 from ostrom.studies.load import load_study
 
 QUIZ = "questions:\n  - text: How many rounds?\n    options: [5, 10]\n    answer: 10\n"

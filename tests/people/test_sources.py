@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 from ostrom.people.schema import Source
 from ostrom.people.sources import Invited, LinkReader
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.people.served import served, small_study
 
-from ostrom.analysis.rundata import run_data
-from ostrom.analysis.said import statements
+from ostrom.data.rundata import run_data
+from ostrom.features.inference.said import statements
 from ostrom.studies.run import open_run
 
 

@@ -11,15 +11,15 @@ import pytest
 
 from ostrom.agents.config import AgentConfig
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.rundata import RunData, run_data
+from ostrom.data.rundata import RunData, run_data
 from ostrom.engine.journal import Journal
+from ostrom.people.panels.people_flow import PeopleFlow
+from ostrom.people.panels.people_served import PeopleServed
+from ostrom.people.piloting import pilot
+from ostrom.people.plan import plan_of
+from ostrom.people.records import Records
 from ostrom.people.simulated import Crowd
-from ostrom.reports.panels.people_flow import PeopleFlow
-from ostrom.reports.panels.people_served import PeopleServed
 from ostrom.studies.load import load_study
-from ostrom.studies.people_plan import plan_of
-from ostrom.studies.people_records import Records
-from ostrom.studies.piloting import pilot
 from ostrom.studies.run import open_run
 
 PEOPLE = 24

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Command
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 from ostrom.models import client_name, open_model
 from ostrom.models.base import Message, Request
 from ostrom.models.embedded import shared as shared_runtimes

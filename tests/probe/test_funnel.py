@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 from tests.probe.conftest import PROMPT, collected, trace
 
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 from ostrom.probe.card import dataset_card
 from ostrom.probe.funnel import ARMS, Arm, Corpus, Rules, build
 from ostrom.probe.stages.sample import sample

@@ -13,7 +13,7 @@ from tests.cli.conftest import Command
 from tests.probe.tiny import write_corpus
 
 from ostrom.analysis.statistics.mcnemar import mcnemar
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 from ostrom.models.providers.scripted import ScriptedModel
 from ostrom.probe.human_eval import MEMBER, solved
 from ostrom.probe.regression import ANSWERS, ask, code_items, compare, format_items, gym_items

@@ -14,7 +14,7 @@ import pytest
 from tests.cli.conftest import Command
 from tests.probe.tiny import OPTIONS, SETTINGS, STEPS, TEMPLATE, train_tiny, write_corpus, write_tiny
 
-from ostrom.errors import StudyError, UsageError
+from ostrom.ground.errors import StudyError, UsageError
 from ostrom.models import open_model
 from ostrom.models.embedded.adapters import GGUF, find_adapter
 from ostrom.models.embedded.dequantise import dequantised

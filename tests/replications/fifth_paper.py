@@ -45,7 +45,7 @@ MEASURE = Measure(
 PANEL = '''\
 """How many matches there are."""
 
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.reports.panel import Drawn, Panel, Table
 
 
@@ -66,8 +66,8 @@ CLAIMS = '''\
 """The figures of the fifth paper and the same ones of a run."""
 
 from ostrom.analysis.estimate import estimate
-from ostrom.studies.compare.figures import Own, Published, Reference
-from ostrom.studies.compare.published import number, published_rows
+from ostrom.analysis.references import Own, Published, Reference
+from ostrom.analysis.published import number, published_rows
 
 
 class Fifth(Reference):

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.replications.golden_runs import play_golden
 
-from ostrom.analysis.rundata import run_data
-from ostrom.studies.compare.figures import references
-from ostrom.studies.exhibits.declared import check_exhibits, exhibits_of
-from ostrom.studies.exhibits.write import write_as_paper
+from ostrom.analysis.references import references
+from ostrom.data.rundata import run_data
+from ostrom.features.comparing.exhibits.declared import check_exhibits, exhibits_of
+from ostrom.features.comparing.exhibits.write import write_as_paper
 from ostrom.studies.load import builtin_names
 from ostrom.studies.run import open_run
 

@@ -13,11 +13,11 @@ from typing import Any
 import orjson
 import pytest
 
-from ostrom.analysis.rundata import run_data
+from ostrom.data.rundata import run_data
+from ostrom.features.comparing import compare_run
 from ostrom.reports.chart import panel_name, panel_of
 from ostrom.reports.choose import chosen_panels
 from ostrom.reports.panel import Table
-from ostrom.studies.compare import compare_run
 from ostrom.studies.load import builtin_names
 from ostrom.studies.run import open_run
 

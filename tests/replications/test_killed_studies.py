@@ -17,7 +17,7 @@ import asyncio, json, sys
 import numpy as np
 from ostrom.answers import Record
 from ostrom.models.providers.scripted import register
-from ostrom.streams import key_of
+from ostrom.ground.streams import key_of
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
 from ostrom.testing.random_answers import random_answer

@@ -12,9 +12,9 @@ import pytest
 from tests.replications import recomputed
 
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.rundata import run_data
-from ostrom.analysis.said import statements
-from ostrom.analysis.tables import export_rows
+from ostrom.data.rundata import run_data
+from ostrom.data.tables import export_rows
+from ostrom.features.inference.said import statements
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 

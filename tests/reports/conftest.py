@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.analysis.rundata import RunData, run_data
+from ostrom.data.rundata import RunData, run_data
 from ostrom.engine.runner import Options
 from ostrom.reports import build_report
 from ostrom.studies.run import open_run, play

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ostrom.agents.strategies import strategies
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.games import build_game
 from ostrom.reports.charts.dots import Dots
 from ostrom.reports.panel import Drawn, Panel, Table

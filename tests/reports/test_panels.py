@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ostrom.analysis.estimate import estimate
-from ostrom.errors import RateLimited, ServerFailed
+from ostrom.ground.errors import RateLimited, ServerFailed
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.models.providers import scripted
 from ostrom.reports import Drawn, Table
@@ -96,7 +96,7 @@ def test_bars_and_maps_show_the_estimates(played: Played) -> None:
 
 
 def test_more_colours_than_eyes_can_tell_apart_are_refused(played: Played) -> None:
-    from ostrom.errors import UsageError
+    from ostrom.ground.errors import UsageError
 
     data = played(types={f"t{i}": f"random:0.{i}" for i in range(1, 10)}, seeds=1, vary={})
     with pytest.raises(UsageError, match="colour agent: has 9 levels, at most 7"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ostrom.analysis.estimate import estimate
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 from ostrom.reports.chart import panel_of
 
 from .conftest import Played

@@ -7,10 +7,10 @@ from typing import Any, cast
 import duckdb
 import pytest
 
-from ostrom.analysis.rundata import RunData
+from ostrom.analysis.references import POLICY_DOUBT
+from ostrom.data.rundata import RunData
+from ostrom.features.comparing.lines import _by_policy
 from ostrom.reports.cells import policy_warnings
-from ostrom.studies.compare.figures import POLICY_DOUBT
-from ostrom.studies.compare.lines import _by_policy
 
 
 class Decisions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ostrom.analysis.rundata import run_data
+from ostrom.data.rundata import run_data
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.reports import build_report
 from ostrom.reports.provenance import calls_table, made_of

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from ostrom.analysis.rundata import RunData
 from ostrom.analysis.summary import summarise
+from ostrom.data.rundata import RunData
 from ostrom.engine.runner import Options
-from ostrom.errors import RunError, StudyError
+from ostrom.ground.errors import RunError, StudyError
 from ostrom.models.providers import scripted
 from ostrom.reports import DEFAULT_PANELS, Drawn, Panel, build_report, chosen_panels
 from ostrom.reports.panel import panels

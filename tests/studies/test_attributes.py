@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ostrom.analysis.estimate import estimate, trend
-from ostrom.analysis.rundata import run_data
-from ostrom.errors import StudyError
+from ostrom.data.rundata import run_data
+from ostrom.ground.errors import StudyError
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from ostrom.errors import StudyError
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
+from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.base import act
 from ostrom.mechanisms.protocol import View
 from ostrom.memory import Shown

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 

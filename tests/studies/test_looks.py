@@ -120,8 +120,8 @@ def test_a_kill_at_a_look_repeats_and_skips_none(call: Call, when: str) -> None:
 
 def test_a_look_sees_whole_blocks_of_seeds_in_any_order(call: Call) -> None:
     """A run that has more seeds than a look is about gives the same look: only the first seeds count."""
-    from ostrom.analysis.rundata import run_data
     from ostrom.analysis.stopping import StopRule
+    from ostrom.data.rundata import run_data
     from ostrom.studies.looks import look_at
     from ostrom.studies.run import open_run
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from tests.replications.killing import calm_and_killed
 
-from ostrom.errors import GameError, StudyError
+from ostrom.api import open_run as open_lab_run
 from ostrom.games import build_game, games
 from ostrom.games.amounts import Amounts
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
-from ostrom.lab import open_run as open_lab_run
+from ostrom.ground.errors import GameError, StudyError
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.walk import Walk
 from ostrom.models.base import Request
@@ -215,7 +215,7 @@ def test_a_script_has_moves_by_stage_that_count_rounds(tmp_path: Path) -> None:
 PLAY = """
 import asyncio, sys
 from ostrom.models.providers.scripted import register
-from ostrom.streams import key_of
+from ostrom.ground.streams import key_of
 from ostrom.studies.load import validate
 from ostrom.studies.run import play
 from ostrom.studies.schema import StudyFile

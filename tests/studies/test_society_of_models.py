@@ -10,8 +10,8 @@ import orjson
 import pytest
 
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.rundata import run_data
-from ostrom.errors import StudyError
+from ostrom.data.rundata import run_data
+from ostrom.ground.errors import StudyError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.forecast import forecast

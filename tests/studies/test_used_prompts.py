@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ostrom.errors import RunError, StudyError
 from ostrom.framing import Library
+from ostrom.ground.errors import RunError, StudyError
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.resolve import resolve

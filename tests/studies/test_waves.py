@@ -11,7 +11,7 @@ from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.batching.polling import PollingPolicy
 from ostrom.engine.plan import Budget
 from ostrom.engine.runner import Options
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 from ostrom.studies.forecast import forecast, verdicts
 from ostrom.studies.load import load_study
 from ostrom.studies.measured import measure

@@ -15,12 +15,12 @@ from tests.people.test_mechanisms import people_study
 from tests.view.runs import said, talk
 from tests.view.test_search_and_actions import HOSTILE, hostile
 
-from ostrom.errors import UsageError
+from ostrom.features.transcript.transcript import transcript
+from ostrom.ground.errors import UsageError
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.studies.run import open_run
-from ostrom.studies.transcript import transcript
-from ostrom.web.view import bundle as making
-from ostrom.web.view.bundle import bundle
+from ostrom.view import bundle as making
+from ostrom.view.bundle import bundle
 
 SECRET = "opensesame-7f3a9c2b41d8e6"
 
@@ -76,7 +76,7 @@ def test_every_decision_is_there_as_it_was_said(tmp_path: Path, monkeypatch: pyt
 
 
 def test_the_words_lead_to_the_calls_that_hold_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ostrom.web.view.bundle_search.SHARD", 500)
+    monkeypatch.setattr("ostrom.view.bundle_search.SHARD", 500)
     talk(tmp_path / "runs", lambda r: Reply("[A0] für 合作", said(r).reasoning, "raw", usage=Usage(1, 1)))
     made = bundle("talk", tmp_path / "runs", tmp_path / "out")
     run = data(tmp_path / "out" / "run.js")

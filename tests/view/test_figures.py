@@ -11,11 +11,11 @@ from tests.view.runs import talk
 from tests.view.viewed import viewed
 
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.rundata import run_data
+from ostrom.data.rundata import run_data
 from ostrom.engine.folder import Folder
-from ostrom.errors import OstromError
+from ostrom.ground.errors import OstromError
 from ostrom.studies.run import open_run
-from ostrom.web.view.figures import answered
+from ostrom.view.figures import answered
 
 
 @pytest.fixture(scope="module")

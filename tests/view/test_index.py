@@ -11,12 +11,12 @@ from tests.view.runs import said, talk
 
 from ostrom.engine.entries import UNIT
 from ostrom.engine.integrity import sealed
-from ostrom.errors import RunError, UsageError
+from ostrom.ground.errors import RunError, UsageError
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.studies.run import open_run
-from ostrom.web.view.index import MatchFilters, RunIndex, index_path
-from ostrom.web.view.indexing import update
-from ostrom.web.view.searching import counts, excerpts, search, terms_of
+from ostrom.view.index import MatchFilters, RunIndex, index_path
+from ostrom.view.indexing import update
+from ostrom.view.searching import counts, excerpts, search, terms_of
 
 
 def indexed(folder: Path) -> RunIndex:

@@ -11,8 +11,8 @@ from tests.view.runs import said, talk
 from tests.view.viewed import Viewed, viewed
 
 from ostrom.models.base import Reply, Request, Usage
-from ostrom.web.view import matches, run
-from ostrom.web.view.indexing import update
+from ostrom.view import matches, run
+from ostrom.view.indexing import update
 
 
 def moody(request: Request) -> Reply:

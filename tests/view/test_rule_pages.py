@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from tests.view.viewed import viewed
 
-from ostrom.studies.branch import branch
+from ostrom.features.branching.branch import branch
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
-from ostrom.web.view.bundle import bundle
-from ostrom.web.view.figures import answered
-from ostrom.web.view.indexing import update
+from ostrom.view.bundle import bundle
+from ostrom.view.figures import answered
+from ostrom.view.indexing import update
 
 
 @pytest.fixture(scope="module")

@@ -18,14 +18,14 @@ from tests.view.viewed import Viewed, viewed
 from typer.testing import CliRunner
 
 from ostrom.cli.app import app
+from ostrom.features.attribution.plan import attribute
+from ostrom.features.branching.branch import branch
 from ostrom.models.base import Reply, Request, Usage
-from ostrom.studies.attribution import attribute
-from ostrom.studies.branch import branch
 from ostrom.studies.run import open_run
-from ostrom.web.view.index import index_path
-from ostrom.web.view.indexing import update
-from ostrom.web.view.jobs import Intent, Job
-from ostrom.web.view.render import draw
+from ostrom.view.index import index_path
+from ostrom.view.indexing import update
+from ostrom.view.jobs import Intent, Job
+from ostrom.view.render import draw
 
 HOSTILE = (
     "<script>alert(1)</script><img src=x onerror=alert(1)><svg onload=alert(1)>\x1b[31mred\x1b]52;c;aGk=\x07 "
@@ -223,7 +223,7 @@ def test_commands_are_only_shown_where_they_may_not_be_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     strategies(tmp_path)
-    monkeypatch.setattr("ostrom.web.view.acting.own", lambda _: False)
+    monkeypatch.setattr("ostrom.view.acting.own", lambda _: False)
     with viewed(tmp_path) as view:
         page = post(view, "/run/plain/match/0/act", FORM)[1]
         assert "--budget-calls 5" in page and "nonce" not in page and "belongs to somebody else" in page

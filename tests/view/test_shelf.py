@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.view.runs import talk
 
-from ostrom.errors import UsageError
-from ostrom.web.view import shelf as module
-from ostrom.web.view.shelf import Shelf
+from ostrom.ground.errors import UsageError
+from ostrom.view import shelf as module
+from ostrom.view.shelf import Shelf
 
 
 def test_a_reader_waits_for_the_same_run_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

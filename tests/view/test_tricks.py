@@ -14,10 +14,10 @@ from tests.view.runs import said, talk
 from tests.view.test_search_and_actions import strategies, until
 from tests.view.viewed import Viewed, viewed
 
+from ostrom.ground.registry import refresh
 from ostrom.models.base import Reply, Request, Usage
-from ostrom.registry import refresh
 from ostrom.studies.run import open_run
-from ostrom.web.view.indexing import update
+from ostrom.view.indexing import update
 
 STRANGE = "a\"><b>'#?%2e%2e&x\r\nx-evil: 1"
 """A name that only a folder made by hand can have."""
@@ -120,8 +120,8 @@ def test_a_game_that_is_installed_while_the_viewer_runs_is_found(
     (site / "late_game.py").write_text("from ostrom.games.catalog.stag_hunt import build as GAME\n")
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: late\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[ostrom.games]\nlate_hunt = late_game:GAME\n")
-    monkeypatch.setattr("ostrom.web.view.shelf.LOOK_AGAIN", 0.0)
-    monkeypatch.setattr("ostrom.web.view.watching.IDLE", 0.5)
+    monkeypatch.setattr("ostrom.view.shelf.LOOK_AGAIN", 0.0)
+    monkeypatch.setattr("ostrom.view.watching.IDLE", 0.5)
     sys.path.insert(0, str(site))
     try:
         refresh()

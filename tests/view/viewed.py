@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode
 
+from ostrom.view.serving import serve_view
 from ostrom.web.server import listen_on
-from ostrom.web.view.serving import serve_view
 
 
 class Viewed:

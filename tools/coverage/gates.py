@@ -9,8 +9,8 @@ from pathlib import Path
 from tools.coverage.generators import Generator, bernoulli, beta, rounds
 from tools.coverage.measured import rng_for
 
-from ostrom.analysis.gates import GateRule
 from ostrom.analysis.intervals import mean_of, paired_difference_of
+from ostrom.features.gates.gates import GateRule
 
 PAGE = Path("docs/gates.md")
 SIZES = (5, 10, 20, 50, 100)

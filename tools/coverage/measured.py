@@ -18,7 +18,7 @@ from ostrom.analysis.intervals import (
     slope_of,
 )
 from ostrom.analysis.intervals.quantiles import t_quantile
-from ostrom.streams import key_of
+from ostrom.ground.streams import key_of
 
 Trial = tuple[Limits, float, float, float]
 """Our limits, the truth, and Student's value and reach."""

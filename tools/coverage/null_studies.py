@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ostrom.analysis.estimate import Estimate, contrast, estimate, trend
-from ostrom.analysis.rundata import RunData, run_data
+from ostrom.data.rundata import RunData, run_data
 from ostrom.engine.runner import Options
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from ostrom.analysis.pairing import TwoSides
-from ostrom.analysis.power import Assumed, SeedLayout, Simulation
 from ostrom.analysis.stopping import StopRule
-from ostrom.studies.powering import sequential
+from ostrom.features.power.plan import sequential
+from ostrom.features.power.simulation import Assumed, SeedLayout, Simulation
 
 PAGE = Path("docs/power.md")
 RULES = ("width: 0.4", "width: 0.2", "bayes_factor: 3", "bayes_factor: 6", "bayes_factor: 10")

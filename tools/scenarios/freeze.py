@@ -16,10 +16,10 @@ from pathlib import Path
 
 import yaml
 
-from ostrom.errors import OstromError, StudyError
 from ostrom.games.scenarios import load_cast, load_scenario
 from ostrom.games.scenarios.model import evaluate
 from ostrom.games.scenarios.scenario import Action, Profile, Role
+from ostrom.ground.errors import OstromError, StudyError
 
 
 def main() -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-from ostrom.lab import commands
+from ostrom.api import commands
 
 CATALOGUES = {
     "games": ("ostrom.games", "games", "Games"),

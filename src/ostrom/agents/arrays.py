@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostrom.agents.automaton import Automaton
+from ostrom.ground.streams import Streams, chances
 from ostrom.mechanisms.arrays import ArrayRules
-from ostrom.streams import Streams, chances
 
 Bools = NDArray[np.bool_]
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from ostrom.agents.past import Past
 from ostrom.agents.strategies._dilemma import Dilemma
 from ostrom.agents.strategy import UNBOUNDED, C, D, Strategy
-from ostrom.errors import StudyError, UnknownName
+from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.mechanisms.protocol import Round
 
 

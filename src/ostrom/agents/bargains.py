@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Any
 
 from ostrom.answers import Form, Record
-from ostrom.errors import StudyError
 from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.contracts import contracted_game
 from ostrom.mechanisms.designed import Designed

@@ -41,7 +41,7 @@ from ostrom.agents.statements import stated
 from ostrom.agents.strategies._actions import favourite
 from ostrom.agents.strategy import Strategy
 from ostrom.answers import Choice, Form, Record, Text
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.catalog.similarity import compared_game
 from ostrom.mechanisms.incentives import is_equilibrium
 from ostrom.mechanisms.protocol import Round, View

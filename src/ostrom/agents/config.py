@@ -10,7 +10,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ostrom.framing.config import Framing
-from ostrom.registry import write_spec
+from ostrom.ground.registry import write_spec
 
 NO_MODEL = (
     "no model is named: give --model PROVIDER/MODEL (see `ostrom list models`), "

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, TypeGuard
 
 from ostrom.answers import Answer, Choice, Form, Mixture, Number, Record
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 
 NAME = "explained"
 MOST_LISTED = 500

@@ -13,11 +13,11 @@ from ostrom.agents.person import Person
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.agents.tree import TreeAgent, Trees
-from ostrom.errors import StudyError, UnknownName
 from ostrom.framing import Library, PromptRenderer
+from ostrom.ground.errors import StudyError, UnknownName
+from ostrom.ground.streams import Streams
 from ostrom.memory import memories
 from ostrom.models.base import Model
-from ostrom.streams import Streams
 
 
 class AgentFactory:

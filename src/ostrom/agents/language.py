@@ -13,8 +13,8 @@ from ostrom.agents.explained import bare, explained, is_explained, mixed, taken
 from ostrom.agents.policy import Declined, apply_policy
 from ostrom.agents.style import Style, styles
 from ostrom.answers import Answer, Choice, Form, Invalid, Number, constraint_of, read
-from ostrom.errors import StudyError
 from ostrom.framing import Prompt, PromptRenderer
+from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Memory, Note, NoteDue, Shown, memories
 from ostrom.models.base import Abilities, Constraint, Message, Model, Reply, Request

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 
 
 def whole_percentages(odds: Mapping[str, float], caps: Mapping[str, int] | None = None) -> dict[str, int]:

@@ -9,12 +9,12 @@ import numpy as np
 from ostrom.agents.base import DecisionContext
 from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer, Invalid, read
-from ostrom.errors import UsageError
 from ostrom.framing import Prompt, PromptRenderer
 from ostrom.framing.dialogue import DialogueRenderer
+from ostrom.ground.errors import UsageError
+from ostrom.ground.terminal import ask, say
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Shown, memories
-from ostrom.terminal import ask, say
 
 
 class Person:

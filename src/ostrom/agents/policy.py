@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ostrom.answers import Answer, Choice, Form, Mixture, Number, Record
-from ostrom.errors import InvalidAnswers, OstromError, StudyError, nearest
+from ostrom.ground.errors import InvalidAnswers, OstromError, StudyError, nearest
 
 POLICIES = ("fail", "skip-match", "uniform", "default:<action>")
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ostrom.agents.strategy import Strategy
-from ostrom.errors import StudyError
 from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import History, Round, View
 
 Move = str | int

@@ -12,8 +12,8 @@ from ostrom.agents.percentages import whole_percentages
 from ostrom.agents.strategy import Strategy
 from ostrom.answers import Answer, Choice, Form, Mixture, Number, Record, Text
 from ostrom.answers.schema import Misfit, fitted
-from ostrom.errors import StudyError
 from ostrom.games.function import FunctionGame
+from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import Decision, Round, View
 from ostrom.memory.base import Memory
 

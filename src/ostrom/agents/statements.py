@@ -6,7 +6,7 @@ from typing import Any
 
 from ostrom.agents.strategy import Strategy
 from ostrom.answers import Form, Text
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import Round, View
 from ostrom.mechanisms.stating import PLACES, STATES, place_key
 

@@ -13,10 +13,10 @@ from typing import ClassVar, Generic, TypeVar
 from ostrom.agents.automaton import Automaton, explore, remember
 from ostrom.agents.past import Past
 from ostrom.answers import Form, Number
-from ostrom.errors import StudyError
 from ostrom.games.amounts import Value
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import History, Round, View
 
 C = 1.0

@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from ostrom.answers import Answer, Form
+from ostrom.ground.registry import Registry
 from ostrom.mechanisms.protocol import Decision
 from ostrom.models.base import Abilities
-from ostrom.registry import Registry
 
 if TYPE_CHECKING:
     from ostrom.agents.base import DecisionContext

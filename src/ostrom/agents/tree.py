@@ -12,8 +12,8 @@ import orjson
 from ostrom.agents.base import DecisionContext
 from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer
-from ostrom.errors import StudyError
 from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import Decision
 from ostrom.mechanisms.walk import Moves, moves_of
 

@@ -13,7 +13,7 @@ from ostrom.analysis.intervals.group import group_of
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.statistics.samples import without_rounding
 from ostrom.analysis.units import Observation, Observations, Runs, Where, bounds_of, observations, per_match
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 
 
 def combined(

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.engine.plan import Unit
-from ostrom.errors import OstromError, UsageError
+from ostrom.ground.errors import OstromError, UsageError
 from ostrom.memory import memories
 
 

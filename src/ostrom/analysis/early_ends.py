@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ostrom.analysis.rundata import RunData
-from ostrom.errors import UsageError
+from ostrom.data.rundata import RunData
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.games.steps import can_end
+from ostrom.ground.errors import UsageError
 
 OVER = "json_extract_string(any_value(facts), '$.over')"
 """Why the game ended a match (``End.over``), in SQL over the rows of a match; NULL where it did not."""

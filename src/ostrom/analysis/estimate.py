@@ -37,7 +37,7 @@ from ostrom.analysis.units import (
     observations,
     per_match,
 )
-from ostrom.errors import UsageError, nearest
+from ostrom.ground.errors import UsageError, nearest
 
 PLURAL = {"match": "matches", "person": "people"}
 

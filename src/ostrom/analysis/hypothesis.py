@@ -24,7 +24,7 @@ from ostrom.analysis.hypothesis_units import Sample, sampled
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.statistics.anova import SumsOfSquares
 from ostrom.analysis.units import Runs, Where, observations
-from ostrom.errors import UnknownName, UsageError
+from ostrom.ground.errors import UnknownName, UsageError
 
 Method = Literal["welch", "paired", "anova", "permutation", "jzs", "mixed", "glm", "gee"]
 METHODS: tuple[str, ...] = get_args(Method)

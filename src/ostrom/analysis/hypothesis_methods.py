@@ -21,7 +21,7 @@ from ostrom.analysis.statistics.means import paired_t, welch_t
 from ostrom.analysis.statistics.mixed_model import linear_mixed_model
 from ostrom.analysis.statistics.multiplicity import holm
 from ostrom.analysis.statistics.permutation import permutation_grouped, permutation_paired
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 
 Table: TypeAlias = list[dict[str, Any]]
 FEW_CLUSTERS = 40

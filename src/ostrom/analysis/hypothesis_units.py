@@ -10,7 +10,7 @@ from typing import Any
 
 from ostrom.analysis.estimate import PLURAL
 from ostrom.analysis.units import Observation, Observations, UnitValue, independent, per_match
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 
 
 @dataclass(frozen=True)

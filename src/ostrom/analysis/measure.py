@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from ostrom.analysis.intervals import Bounds
-from ostrom.analysis.rundata import RunData
-from ostrom.analysis.tables import import_duckdb
-from ostrom.errors import UsageError
-from ostrom.registry import Registry
+from ostrom.data.rundata import RunData
+from ostrom.data.tables import import_duckdb
+from ostrom.ground.errors import UsageError
+from ostrom.ground.registry import Registry
 
 Scale = Literal["share", "points", "seconds", "count", "number"]
 SCALES: tuple[str, ...] = get_args(Scale)

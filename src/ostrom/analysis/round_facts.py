@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ostrom.analysis.rundata import RunData
-from ostrom.errors import UsageError
+from ostrom.data.rundata import RunData
+from ostrom.ground.errors import UsageError
 
 NUMBERS = (
     "SELECT match, round, TRY_CAST(json_extract_string(facts, '$.' || ?) AS DOUBLE) AS value "

@@ -8,7 +8,7 @@ from typing import Any
 
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.units import NoSuchLevel, Observations, Runs, Where, observations
-from ostrom.errors import UsageError, nearest
+from ostrom.ground.errors import UsageError, nearest
 
 EQUAL = re.compile(r"\s*([A-Za-z_][\w.]*)\s*=(?![=~])\s*([^=<>!'\"()]+?)\s*")
 

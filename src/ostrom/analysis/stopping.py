@@ -16,7 +16,7 @@ import orjson
 from pydantic import Field, model_validator
 
 from ostrom.analysis.query import Query
-from ostrom.errors import RunError
+from ostrom.ground.errors import RunError
 
 FILE = "looks.json"
 MET = "the criterion is met"

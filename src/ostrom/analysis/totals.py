@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 
 ACTED = (
     "SELECT match, player, sum(payoff) AS total FROM decisions WHERE kind = 'act' AND payoff IS NOT NULL "

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 from ostrom.analysis.determinism import Determinism
-from ostrom.analysis.histories import histories
 from ostrom.analysis.intervals import Bounds
 from ostrom.analysis.measure import INDEPENDENT, Measure
-from ostrom.analysis.rundata import RunData
-from ostrom.errors import UnknownName, UsageError
+from ostrom.data.histories import histories
+from ostrom.data.rundata import RunData
+from ostrom.ground.errors import UnknownName, UsageError
 
 Runs: TypeAlias = RunData | Sequence[RunData]
 Where: TypeAlias = str | Mapping[str, Any] | None

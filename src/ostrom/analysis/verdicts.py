@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from ostrom.analysis.estimate import Estimate, minus
 from ostrom.analysis.statistics.multiplicity import holm
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 
 Answer = Literal["yes", "no", "undecided"]
 Control = Literal["holm", "bonferroni", "none"]

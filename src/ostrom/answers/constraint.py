@@ -9,7 +9,7 @@ from ostrom.answers.forms import Choice, Form, Mixture, Number, Record, Text
 from ostrom.answers.labels import prepared
 from ostrom.answers.mixture import checked_caps
 from ostrom.answers.schema import relabelled
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 
 
 def labels_of(form: Form, labels: Mapping[str, str] | None) -> dict[str, str]:

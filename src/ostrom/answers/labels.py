@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
 
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 
 LONGEST = 200
 """Longest label, in characters. It bounds how much of a line can be a label in its marks."""
@@ -69,7 +69,7 @@ def check_labels(shown: Mapping[str, str]) -> None:
 
     >>> check_labels({"C": "A0", "D": "A0"})
     Traceback (most recent call last):
-    ostrom.errors.UsageError: labels: options 'C' and 'D' are both shown as 'A0'; labels must differ
+    ostrom.ground.errors.UsageError: labels: options 'C' and 'D' are both shown as 'A0'; labels must differ
     """
     if not shown:
         raise UsageError("labels: there is no option to label")

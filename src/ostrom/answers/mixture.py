@@ -14,7 +14,7 @@ from ostrom.answers.ending import clipped, final_part
 from ostrom.answers.jsonobject import last_object
 from ostrom.answers.labels import prepared
 from ostrom.answers.reading import Answer, Invalid
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 
 
 def read_mixture(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ostrom.values import value
+from ostrom.ground.values import value
 
 Reading = Literal[
     "exact",

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ostrom.answers.ending import clipped
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 
 _NOTES = {"type", "title", "description", "enum"}
 _KEYWORDS = {
@@ -36,7 +36,7 @@ def check_schema(schema: Mapping[str, Any], path: str = "schema") -> None:
 
     >>> check_schema({"type": "object", "properties": {"a": {"type": "string", "pattern": "x"}}})
     Traceback (most recent call last):
-    ostrom.errors.UsageError: schema.a: keyword 'pattern' is not supported for type string
+    ostrom.ground.errors.UsageError: schema.a: keyword 'pattern' is not supported for type string
     """
     kind = schema.get("type")
     if kind not in _KEYWORDS:

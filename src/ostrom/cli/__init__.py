@@ -21,7 +21,7 @@ def main() -> None:
     if heard:  # an import that is interrupted fails in any way, and nothing has been begun that must be ended
         signal.signal(signal.SIGINT, _leave)
     from ostrom.cli.app import app
-    from ostrom.errors import OstromError
+    from ostrom.ground.errors import OstromError
 
     if heard:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -85,6 +85,6 @@ def _interrupted(error: BaseException | None) -> bool:
 
 
 def _complain(text: str) -> None:
-    from ostrom.terminal import one_line, say
+    from ostrom.ground.terminal import one_line, say
 
     say(f"ostrom: {one_line(text)}")

@@ -7,41 +7,39 @@ from pathlib import Path
 import typer
 
 from ostrom import __version__
-from ostrom.cli import (
-    authoring,
-    batching,
-    bundling,
-    catalog,
-    comparing,
-    completing,
-    counterfactual,
-    data,
-    estimating,
-    evolving,
-    gating,
-    importing,
-    inferring,
-    judging,
-    model_commands,
-    observing,
-    peopling,
-    piloting,
-    playing,
-    powering,
-    probing,
-    profiling,
-    regressing,
-    resuming,
-    robust,
-    running,
-    serving,
-    training,
-    transcribing,
-    trees,
-    validating,
-    viewing,
-)
-from ostrom.terminal import write
+from ostrom.cli.commands import catalog
+from ostrom.cli.commands import completion as completing
+from ostrom.cli.commands import estimate as estimating
+from ostrom.cli.commands import models as model_commands
+from ostrom.cli.commands import resume as resuming
+from ostrom.cli.commands import run as running
+from ostrom.cli.commands import validate as validating
+from ostrom.features.authoring import command as authoring
+from ostrom.features.batches import command as batching
+from ostrom.features.branching import command as counterfactual
+from ostrom.features.comparing import command as comparing
+from ostrom.features.evolution import command as evolving
+from ostrom.features.exporting import command as data
+from ostrom.features.gates import command as gating
+from ostrom.features.importing import command as importing
+from ostrom.features.inference import command as inferring
+from ostrom.features.judging import command as judging
+from ostrom.features.observing import command as observing
+from ostrom.features.play import command as playing
+from ostrom.features.power import command as powering
+from ostrom.features.profile import command as profiling
+from ostrom.features.robustness import command as robust
+from ostrom.features.transcript import command as transcribing
+from ostrom.features.trees import command as trees
+from ostrom.ground.terminal import write
+from ostrom.people import commands as peopling
+from ostrom.people import pilot_command as piloting
+from ostrom.people import serve_command as serving
+from ostrom.probe import corpus_command as probing
+from ostrom.probe import regress_command as regressing
+from ostrom.probe import train_command as training
+from ostrom.view import bundle_command as bundling
+from ostrom.view import command as viewing
 
 app = typer.Typer(
     name="ostrom",

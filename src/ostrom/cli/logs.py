@@ -6,9 +6,9 @@ import logging
 import os
 from pathlib import Path
 
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
+from ostrom.ground.terminal import one_line, say
 from ostrom.models.redaction import redact
-from ostrom.terminal import one_line, say
 
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
 FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"

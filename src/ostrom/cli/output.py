@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ostrom.terminal import console, say, visible, write
-from ostrom.terminal import write_json as print_json
+from ostrom.ground.terminal import console, say, visible, write
+from ostrom.ground.terminal import write_json as print_json
 
 __all__ = ["cell", "print_csv", "print_json", "print_record", "print_table", "say", "write"]
 
@@ -52,7 +52,7 @@ def print_csv(rows: Sequence[Mapping[str, Any]], *, safe: bool = False) -> None:
     import csv
     import io
 
-    from ostrom.analysis.spreadsheet import safe_rows
+    from ostrom.data.spreadsheet import safe_rows
 
     made = list(safe_rows(rows)) if safe else [dict(row) for row in rows]
     columns = list(dict.fromkeys(name for row in made for name in row))

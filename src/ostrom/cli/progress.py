@@ -14,7 +14,7 @@ from typing import Any
 from ostrom.engine.batching.ledger import batches_in_words
 from ostrom.engine.plan import Tally
 from ostrom.engine.runner import Runner
-from ostrom.terminal import console, say, visible
+from ostrom.ground.terminal import console, say, visible
 
 LONG_WAIT = 5.0
 """Seconds that a server may ask for without a word about it."""

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from ostrom.engine.plan import Arrivals, Unit
-from ostrom.errors import OstromError
+from ostrom.ground.errors import OstromError
 
 
 async def play_arrivals(

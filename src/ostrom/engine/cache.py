@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from ostrom.engine.entries import dump, load
-from ostrom.errors import RunError
+from ostrom.ground.errors import RunError
 from ostrom.models.base import Reply, Request, Usage
 
 _CANONICAL = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS

@@ -16,11 +16,11 @@ from ostrom.engine.entries import CallRecord
 from ostrom.engine.gate import Gate, Stopped
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.retries import RetryPolicy
-from ostrom.errors import AccessRefused, ContentRefused, ContextExceeded, ModelError
+from ostrom.ground.errors import AccessRefused, ContentRefused, ContextExceeded, ModelError
+from ostrom.ground.streams import key_of
 from ostrom.models.base import Model, Reply, Request, Usage
 from ostrom.models.pending_call import PendingCall, Prepare, preparing
 from ostrom.models.prices import price_of
-from ostrom.streams import key_of
 
 logger = logging.getLogger("ostrom.calls")
 # Applications choose where the log goes; without any handler Python would print warnings on stderr.

@@ -11,8 +11,8 @@ import orjson
 from ostrom.answers import Answer
 from ostrom.engine.integrity import sealed
 from ostrom.engine.prompt_chains import PromptChains
+from ostrom.ground.values import value
 from ostrom.models.base import Reply, Usage
-from ostrom.values import value
 
 ANSWER = "INSERT INTO answers VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
 QUESTION = "INSERT INTO questions VALUES (?,?,?)"

@@ -20,8 +20,8 @@ from ostrom import __version__
 from ostrom.engine.integrity import check_format
 from ostrom.engine.journal import Journal
 from ostrom.engine.manifest import identity, read, written
-from ostrom.errors import RunError, UsageError
-from ostrom.whole_files import refuse_link, write_whole
+from ostrom.ground.errors import RunError, UsageError
+from ostrom.ground.files import refuse_link, write_whole
 
 JOURNAL = "journal.db"
 MANIFEST = "run.json"

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from ostrom.engine.limits import Limiter, SlotRequest
 from ostrom.engine.plan import Budget, Tally
-from ostrom.errors import BudgetSpent, ModelGivenUp, OstromError
+from ostrom.ground.errors import BudgetSpent, ModelGivenUp, OstromError
 from ostrom.models.base import Usage
 
 logger = logging.getLogger("ostrom.limits")

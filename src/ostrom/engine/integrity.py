@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from ostrom.errors import RunError
+from ostrom.ground.errors import RunError
 
 FORMAT = 4
 """Goes up when the tables change; kept in the database itself."""

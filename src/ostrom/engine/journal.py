@@ -43,9 +43,9 @@ from ostrom.engine.integrity import (
 )
 from ostrom.engine.prompt_chains import whole
 from ostrom.engine.writer import Writer
-from ostrom.errors import RunError
+from ostrom.ground.errors import RunError
+from ostrom.ground.files import refuse_link
 from ostrom.models.base import Reply, Usage
-from ostrom.whole_files import refuse_link
 
 
 class Journal:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-from ostrom.errors import OstromError
+from ostrom.ground.errors import OstromError
 
 
 class SlotRequest(Protocol):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine
 from importlib import import_module
 from typing import Any, TypeVar
 
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 
 VARIABLE = "OSTROM_LOOP"
 T = TypeVar("T")

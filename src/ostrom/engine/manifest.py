@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ostrom.errors import RunError
+from ostrom.ground.errors import RunError
 
 FREE_TO_CHANGE = ("budget", "report", "title", "about", "citation")
 """Parts of a study that may change between sessions of one run: they change nothing that is played."""

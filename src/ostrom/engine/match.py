@@ -15,10 +15,10 @@ from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.questions import ReplayDiffers, asked, compare, compare_count
 from ostrom.engine.turns import Turns
-from ostrom.errors import InvalidAnswers, StudyError
+from ostrom.ground.errors import InvalidAnswers, StudyError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.protocol import Decision, Outcome, Play
 from ostrom.models.base import Model, Reply, Request
-from ostrom.streams import Streams
 
 Replies = Mapping[tuple[int, int, str, bytes], Reply]
 """Replies that have arrived, by step, player, part and the key of the call."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 
-from ostrom.errors import RunError
+from ostrom.ground.errors import RunError
 
 OWN = 48
 """Files that a run needs besides connections: journal, logs, prompts, packages that are imported on the way."""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ostrom.agents.base import PersonAgentFactory
 from ostrom.agents.config import AgentConfig
-from ostrom.errors import OstromError
 from ostrom.games.game import Game
+from ostrom.ground.errors import OstromError
+from ostrom.ground.streams import Streams, key_of
 from ostrom.mechanisms.base import Mechanism
-from ostrom.streams import Streams, key_of
 
 if TYPE_CHECKING:
     from ostrom.engine.journal import Journal

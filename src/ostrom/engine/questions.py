@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from ostrom.answers import Form
-from ostrom.errors import RunError
+from ostrom.ground.errors import RunError
 from ostrom.mechanisms.protocol import Decision
 
 _TEXTS: dict[tuple[str, int], tuple[Form, str]] = {}

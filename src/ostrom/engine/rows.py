@@ -21,9 +21,9 @@ from ostrom.engine.journal import Journal
 from ostrom.engine.match import replay
 from ostrom.engine.plan import Plan, Seated, Unit
 from ostrom.engine.questions import ReplayDiffers, compare_end
-from ostrom.errors import RunError
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
+from ostrom.ground.errors import RunError
 from ostrom.mechanisms.protocol import Decision, Outcome, Round
 
 Row = dict[str, Any]

@@ -27,7 +27,8 @@ from ostrom.engine.plan import Arrivals, Plan, Tally, Unit
 from ostrom.engine.questions import ReplayDiffers
 from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.rows import Rows
-from ostrom.errors import (
+from ostrom.framing import Library
+from ostrom.ground.errors import (
     BudgetSpent,
     InvalidAnswers,
     ModelError,
@@ -36,7 +37,6 @@ from ostrom.errors import (
     RunError,
     UsageError,
 )
-from ostrom.framing import Library
 from ostrom.models.base import Model
 
 OpenModel = Callable[[str, Mapping[str, Any]], Model]

@@ -19,7 +19,7 @@ from typing import Any
 from ostrom.engine.entries import CALL, UNIT, call_rows
 from ostrom.engine.integrity import explain, sealed
 from ostrom.engine.prompt_chains import PromptChains
-from ostrom.errors import RunError
+from ostrom.ground.errors import RunError
 
 
 class Writer:

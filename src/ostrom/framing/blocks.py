@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ostrom.errors import StudyError
 from ostrom.framing.config import Framing
 from ostrom.framing.history_renderer import HistoryRenderer, Labels
 from ostrom.framing.labelling import naming
@@ -20,6 +19,7 @@ from ostrom.framing.rules import rules_text
 from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import View
 
 

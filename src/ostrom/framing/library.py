@@ -10,7 +10,6 @@ from typing import Any
 
 from jinja2 import Template, TemplateError, TemplateNotFound, UndefinedError, nodes
 
-from ostrom.errors import StudyError, UnknownName
 from ostrom.framing.marks import mark, put_in, split_marks
 from ostrom.framing.reasons import Reason, read_reasons, translated
 from ostrom.framing.sandbox import Sandbox
@@ -24,6 +23,7 @@ from ostrom.framing.templates import (
     taken_in,
     text_of,
 )
+from ostrom.ground.errors import StudyError, UnknownName
 
 OWN = Path(__file__).parent / "prompts"
 ENGLISH = "en"

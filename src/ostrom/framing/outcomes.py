@@ -12,8 +12,8 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
-from ostrom.errors import StudyError
 from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError
 
 
 def cells(

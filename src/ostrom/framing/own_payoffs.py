@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeVar
 
-from ostrom.errors import StudyError
 from ostrom.games.equilibria.best_responses import best_responses
 from ostrom.games.formula import Term, formula_of
 from ostrom.games.game import Game
 from ostrom.games.parameters import shown
+from ostrom.ground.errors import StudyError
 
 T = TypeVar("T")
 

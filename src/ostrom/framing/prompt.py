@@ -7,8 +7,8 @@ from dataclasses import field, replace
 from typing import Any
 
 from ostrom.answers import Form, Number, Text
+from ostrom.ground.values import value
 from ostrom.mechanisms.protocol import Decision
-from ostrom.values import value
 
 
 @value

@@ -10,7 +10,6 @@ import numpy as np
 import orjson
 
 from ostrom.answers import Choice, Form, Mixture, Number, Record, Text
-from ostrom.errors import StudyError
 from ostrom.framing.blocks import Blocks
 from ostrom.framing.config import Framing
 from ostrom.framing.history_renderer import HistoryRenderer
@@ -40,6 +39,7 @@ from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.formula import formula_of
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import Decision, Round, View
 from ostrom.memory import Shown
 

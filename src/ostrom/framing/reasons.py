@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 
 Reason: TypeAlias = tuple[re.Pattern[str], str]
 """What a reader says, with holes, and its translation."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from jinja2 import Template
 
-from ostrom.errors import StudyError
-from ostrom.plain_yaml import read_yaml
+from ostrom.ground.errors import StudyError
+from ostrom.ground.yaml import read_yaml
 
 
 @dataclass(frozen=True)

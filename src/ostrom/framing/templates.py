@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import BaseLoader, Environment, Template, TemplateNotFound, nodes
 from jinja2.loaders import split_template_path
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 
 MOST_BYTES = 1_000_000
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ostrom.errors import GameError, StudyError
 from ostrom.games.game import Game
-from ostrom.registry import Registry
+from ostrom.ground.errors import GameError, StudyError
+from ostrom.ground.registry import Registry
 
 __all__ = ["Game", "build_game", "games", "load_game"]
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any, overload
 
-from ostrom.errors import GameError
+from ostrom.ground.errors import GameError
 
 MOST_DECIMALS = 9
 MOST_AMOUNTS = 10**9

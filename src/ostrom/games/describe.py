@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise, product
 
-from ostrom.errors import GameError
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game, Profile
 from ostrom.games.symmetry import interchangeable
+from ostrom.ground.errors import GameError
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field, fields
 from math import isfinite
 from typing import Any, NoReturn, TypeAlias
 
-from ostrom.errors import GameError
 from ostrom.games.amounts import IDLE, Amounts, Options, Value
 from ostrom.games.formula import Formula
 from ostrom.games.game import Game, Profile
 from ostrom.games.words import Words
+from ostrom.ground.errors import GameError
 
 NOTHING: Mapping[str, Any] = {}
 

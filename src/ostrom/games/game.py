@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ostrom.errors import GameError
 from ostrom.games.amounts import Amounts, Options
 from ostrom.games.words import Words
+from ostrom.ground.errors import GameError
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-from ostrom.errors import GameError
 from ostrom.games.game import Game
 from ostrom.games.ordinal_names import NAMES, OTHER_NAMES
+from ostrom.ground.errors import GameError
 
 Ranks = tuple[int, int, int, int]
 """Ranks at (row 1, column 1), (row 1, column 2), (row 2, column 1), (row 2, column 2)."""

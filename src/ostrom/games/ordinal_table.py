@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 
-from ostrom.errors import StudyError
 from ostrom.games.ordinal import OrdinalGame, Ranks, exchanged, ordinal_game
 from ostrom.games.text_file import read_text
+from ostrom.ground.errors import StudyError
 
 CELLS = tuple(f"r{row}_c{col}_p{seat}" for row in (1, 2) for col in (1, 2) for seat in (1, 2))
 _ROW, _COL, _FAMILY = ("row", "game_row"), ("col", "game_col"), ("family", "game_family")

@@ -7,7 +7,7 @@ from math import isfinite
 from numbers import Integral, Real
 from typing import Any
 
-from ostrom.errors import GameError
+from ostrom.ground.errors import GameError
 
 
 def number(game: str, name: str, value: Any) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ostrom.games.amounts import Amounts, Options, Value
 from ostrom.games.function import Due, End, FunctionGame, Now
-from ostrom.streams import Streams
+from ostrom.ground.streams import Streams
 
 MOST_ROUNDS = 256
 """Rounds that are played to find out what a game asks."""

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostrom.errors import GameError
 from ostrom.games.formula import Formula
 from ostrom.games.game import Game, Profile
 from ostrom.games.symmetry import symmetric
 from ostrom.games.words import Words
+from ostrom.ground.errors import GameError
 
 MAX_SEATS = 30
 """More dimensions than this, and numpy gives up."""

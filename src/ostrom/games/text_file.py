@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 
 MAX_BYTES = 100_000_000
 

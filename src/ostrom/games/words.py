@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ostrom.errors import GameError
+from ostrom.ground.errors import GameError
 
 
 @dataclass(frozen=True)

@@ -32,12 +32,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostrom.errors import GameError, StudyError
 from ostrom.games.game import Game
 from ostrom.games.rationals import rational
 from ostrom.games.tensor import MAX_SEATS, TensorGame, check_size
 from ostrom.games.text_file import read_text
 from ostrom.games.words import Words
+from ostrom.ground.errors import GameError, StudyError
 
 KEYS = (
     "name",
@@ -68,7 +68,7 @@ def parse_yaml(text: str, *, file: str | None = None, name: str = "game") -> Gam
     >>> parse_yaml("{actions: [[up, down]], payoffs: [[1], [2]]}").payoff((1,))
     (2.0,)
     """
-    from ostrom.plain_yaml import read_yaml
+    from ostrom.ground.yaml import read_yaml
 
     return game_from_mapping(read_yaml(text, file, numbers=False), file=file, name=name)
 

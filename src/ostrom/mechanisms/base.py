@@ -10,13 +10,13 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from ostrom.answers import Answer, Choice
-from ostrom.errors import GameError
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.arrays import ArrayRules
 from ostrom.mechanisms.missing import Missing
 from ostrom.mechanisms.protocol import Decision, Play, View
-from ostrom.streams import Streams
 
 
 class Mechanism(ABC):

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from ostrom.errors import GameError, StudyError
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError, StudyError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, profile_of
 from ostrom.mechanisms.protocol import Outcome, Play, Round, View
-from ostrom.streams import Streams
 
 CONTROLS = ("none", "length", "induced", "sham")
 

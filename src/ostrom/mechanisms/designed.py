@@ -11,11 +11,11 @@ from copy import copy
 from typing import Any, ClassVar
 
 from ostrom.answers import Answer, Record
-from ostrom.errors import GameError
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
-from ostrom.streams import Streams
 
 Steps = Generator[list[Decision], Sequence[Answer], dict[str, Any]]
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from ostrom.answers import Answer
 from ostrom.games.game import Game
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.protocol import Decision, Outcome, Play
-from ostrom.streams import Streams
 
 
 class Branched(Mechanism):

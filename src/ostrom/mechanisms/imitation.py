@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
+from ostrom.ground.values import value
 from ostrom.mechanisms.parameters import amount, share, whole
 from ostrom.mechanisms.selection import RULES, drawn, takeover
 from ostrom.mechanisms.societies import Life
-from ostrom.values import value
 
 
 @value

@@ -6,8 +6,8 @@ import numpy as np
 
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame, table_of
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.protocol import History, Round
-from ostrom.streams import Streams
 
 
 def lasting_game(game: Game, continuation: float | None) -> Game | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostrom.streams import Streams
+from ostrom.ground.streams import Streams
 
 
 def tables_of_round(players: int, seats: int, number: int, streams: Streams) -> list[tuple[int, ...]]:

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ostrom.answers import Answer
-from ostrom.errors import GameError, nearest
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError, nearest
+from ostrom.ground.values import value
 from ostrom.mechanisms.parameters import whole
 from ostrom.mechanisms.protocol import NOTHING, Round
-from ostrom.values import value
 
 RULES = ("mark", "end-visit", "default:<action>")
 MISSED = Answer(None, "missed")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
+from ostrom.ground.registry import Registry
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.talk import talk_of
 from ostrom.mechanisms.talking import Talking
-from ostrom.registry import Registry
 
 
 class NamedMechanisms(Registry[Mechanism]):

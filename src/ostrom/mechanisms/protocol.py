@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, overload
 
 from ostrom.answers import Answer, Form
 from ostrom.games.game import Game
-from ostrom.values import value
+from ostrom.ground.values import value
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 

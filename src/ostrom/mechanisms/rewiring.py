@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from ostrom.answers import Record
+from ostrom.ground.values import value
 from ostrom.mechanisms.parameters import share, whole
 from ostrom.mechanisms.protocol import Decision, View
 from ostrom.mechanisms.societies import Life, Steps
 from ostrom.mechanisms.standing import called, record_of
-from ostrom.values import value
 
 NOBODY = "nobody"
 

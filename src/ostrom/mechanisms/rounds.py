@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 from ostrom.answers import Answer, Choice, Form, Number
 from ostrom.games.amounts import IDLE, Amounts, Options
 from ostrom.games.function import Due, End, FunctionGame, Now
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.missing import Missing, void_round
 from ostrom.mechanisms.protocol import Decision, History, Round, View
-from ostrom.streams import Streams
 
 RoundPlay: TypeAlias = Generator[list[Decision], Sequence[Answer], tuple[Round, End | None]]
 

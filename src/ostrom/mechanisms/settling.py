@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
+from ostrom.ground.values import value
 from ostrom.mechanisms.networks import Links
 from ostrom.mechanisms.parameters import whole
-from ostrom.values import value
 
 PLACES = ("anywhere", "hubs", "cluster")
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 from ostrom.answers import Answer
 from ostrom.games.game import Game
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism, profile_of
 from ostrom.mechanisms.missing import Missing, missed_by, void_round
 from ostrom.mechanisms.networks import Links
@@ -23,7 +24,6 @@ from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, 
 from ostrom.mechanisms.scoring import match_score
 from ostrom.mechanisms.standing import ByPlayer, called
 from ostrom.mechanisms.stating import FORMS, check_stating, statement_form, table_form, times_of
-from ostrom.streams import Streams
 
 Table: TypeAlias = tuple[int, ...]
 Steps: TypeAlias = Generator[list[Decision], Sequence[Answer], None]

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ostrom.answers import Form, Record, Text
-from ostrom.errors import GameError
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError
 
 WHEN = ("before", "during", "after")
 FORMS = ("words", "memory_one", "automaton")

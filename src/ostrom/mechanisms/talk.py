@@ -10,11 +10,11 @@ from dataclasses import fields
 from typing import Any, TypeAlias
 
 from ostrom.answers import Answer, Record
-from ostrom.errors import GameError, nearest
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError, nearest
+from ostrom.ground.values import value
 from ostrom.mechanisms.parameters import whole
 from ostrom.mechanisms.protocol import Decision, View
-from ostrom.values import value
 
 WHEN = ("start", "before", "after")
 ORDERS = ("simultaneous", "in_turn")

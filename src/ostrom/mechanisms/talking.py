@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from ostrom.answers import Answer
-from ostrom.errors import GameError
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.missing import Missing
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
 from ostrom.mechanisms.societies import pseudonyms
 from ostrom.mechanisms.talk import Message, Speaker, Talk, conversation
-from ostrom.streams import Streams
 
 SILENT = ("state", "code")
 """Questions about a player's own strategy: no round begins with them, so nobody talks before them."""

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from ostrom.errors import GameError
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism, choice_of
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
-from ostrom.streams import Streams
 
 MOST_NODES = 1_000_000
 Moves = tuple[tuple[int, ...], ...]

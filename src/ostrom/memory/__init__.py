@@ -1,7 +1,7 @@
 """Memories: which part of the past a seat is shown. Pure."""
 
+from ostrom.ground.registry import Registry
 from ostrom.memory.base import Count, Memory, Note, NoteDue, Shown
-from ostrom.registry import Registry
 
 memories: Registry[Memory] = Registry("memory", "ostrom.memory.catalog", "MEMORY", "ostrom.memories")
 

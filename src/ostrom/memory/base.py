@@ -10,8 +10,8 @@ import numpy as np
 
 from ostrom.answers import Answer, Form, Text
 from ostrom.games.game import Game
+from ostrom.ground.values import value
 from ostrom.mechanisms.protocol import Round, View
-from ostrom.values import value
 
 Draw: TypeAlias = Callable[[int, str], np.random.Generator]
 """A keyed stream of the match for a round number and a purpose; the same arguments, the same draws."""

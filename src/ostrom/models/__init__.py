@@ -19,12 +19,12 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from ostrom.errors import StudyError, UnknownName
+from ostrom.ground.errors import StudyError, UnknownName
+from ostrom.ground.registry import Registry
 from ostrom.models.base import Abilities, Constraint, Message, Model, Reply, Request, Usage
 from ostrom.models.grants import allow_key, check_settings
 from ostrom.models.guess import full_name
 from ostrom.models.settings import check_values
-from ostrom.registry import Registry
 
 __all__ = [
     "PROVIDERS",

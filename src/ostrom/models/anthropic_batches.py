@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from ostrom.errors import MalformedReply
+from ostrom.ground.errors import MalformedReply
 from ostrom.models.anthropic_wire import decode
 from ostrom.models.base import Reply, Request
 from ostrom.models.batches import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from ostrom.errors import MalformedReply, RequestRefused
+from ostrom.ground.errors import MalformedReply, RequestRefused
 from ostrom.models.base import Abilities, Finish, Message, ReasoningKind, Reply, Request, Usage
 from ostrom.models.failures import from_error_object, one_line
 from ostrom.models.numbers import token_count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostrom.errors import RequestRefused
+from ostrom.ground.errors import RequestRefused
 from ostrom.models.base import Abilities, Request
 
 
@@ -13,7 +13,7 @@ def refuse_beyond(abilities: Abilities, request: Request, who: str) -> None:
     >>> refuse_beyond(Abilities(), Request((Message("user", "hi"),), top_logprobs=2), "m")
     Traceback (most recent call last):
     ...
-    ostrom.errors.RequestRefused: m is not known to give log-probabilities (ability 'logprobs')
+    ostrom.ground.errors.RequestRefused: m is not known to give log-probabilities (ability 'logprobs')
     """
     constraint = request.constraint
     if constraint is not None:

@@ -1,4 +1,4 @@
-"""What every model client speaks: a request in, a reply out, errors from the tree in ``ostrom.errors``."""
+"""What every model client speaks: a request in, a reply out, errors from the tree in ``ostrom.ground.errors``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from ostrom.values import value
+from ostrom.ground.values import value
 
 ReasoningKind = Literal["raw", "summary", "none"]
 Finish = Literal["stop", "length", "filter", "other"]

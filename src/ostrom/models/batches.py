@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import orjson
 
-from ostrom.errors import MalformedReply, ModelError, UsageError
+from ostrom.ground.errors import MalformedReply, ModelError, UsageError
 from ostrom.models.base import Reply, Request
 from ostrom.models.connection import Route
 from ostrom.models.services import SERVICES

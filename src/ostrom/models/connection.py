@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple, cast
 from urllib.parse import quote, urlsplit
 
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 from ostrom.models.dialing import Abortable, dial
 from ostrom.models.http1 import InvalidResponse, Response, ResponseReader
 from ostrom.models.proxy import Proxy

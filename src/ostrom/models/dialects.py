@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 from ostrom.models.base import Abilities
 
 ChoiceForm = Literal["structured_outputs", "guided_choice", "grammar"]

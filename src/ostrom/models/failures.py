@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from ostrom.errors import (
+from ostrom.ground.errors import (
     AccessRefused,
     ContentRefused,
     ContextExceeded,

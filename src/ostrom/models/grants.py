@@ -17,10 +17,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
 
-from ostrom.errors import AccessRefused, StudyError, UsageError
+from ostrom.ground.errors import AccessRefused, StudyError, UsageError
+from ostrom.ground.yaml import read_yaml
 from ostrom.models.keys import OWN_VARIABLE, as_header, checked_url, first_set, is_local, origin
 from ostrom.models.services import SERVICES
-from ostrom.plain_yaml import read_yaml
 
 Origin = tuple[str, str, int | None]
 ANTHROPIC_HOME = "https://api.anthropic.com"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 
 OWN_VARIABLE = "OSTROM_API_KEY"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 
 
 def at_least_one(value: object, key: str) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from ostrom.errors import MalformedReply
+from ostrom.ground.errors import MalformedReply
 from ostrom.models.base import Reply, Request
 from ostrom.models.batches import (
     BYTES_A_SECOND,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from ostrom.errors import AccessRefused, StudyError, UsageError
+from ostrom.ground.errors import AccessRefused, StudyError, UsageError
 from ostrom.models.asking import refuse_beyond
 from ostrom.models.base import Abilities, Reply, Request
 from ostrom.models.batches import BATCH_TIMEOUT

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from ostrom.errors import MalformedReply, RequestRefused
+from ostrom.ground.errors import MalformedReply, RequestRefused
 from ostrom.models.base import Finish, ReasoningKind, Reply, Request, Usage
 from ostrom.models.dialects import Dialect
 from ostrom.models.embedded.grammar import choice_grammar

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Protocol, runtime_checkable
 
-from ostrom.errors import ModelError
+from ostrom.ground.errors import ModelError
 from ostrom.models.base import Model, Reply, Request
 
 Release = Callable[[], None]

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 from ostrom.models.base import Usage
 from ostrom.models.keys import is_local
 
@@ -131,8 +131,8 @@ def read_rates(entry: object, *, model: str, file: str | None = None) -> Rates:
 
 def load_prices(path: str | Path) -> dict[str, Rates]:
     """A price table from a YAML file: model name to USD per million tokens."""
-    from ostrom.plain_yaml import read_yaml
-    from ostrom.whole_files import read_text_file
+    from ostrom.ground.files import read_text_file
+    from ostrom.ground.yaml import read_yaml
 
     file = str(path)
     found = read_yaml(read_text_file(path), file, numbers=False)

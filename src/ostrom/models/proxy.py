@@ -14,7 +14,7 @@ from ipaddress import ip_address, ip_network
 from typing import NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 from ostrom.models.dialing import is_address
 from ostrom.models.keys import is_local
 

@@ -10,7 +10,7 @@ import os
 import re
 from dataclasses import dataclass
 
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 from ostrom.models.keys import checked_url
 from ostrom.models.numbers import at_least_one, positive
 

@@ -6,7 +6,7 @@ import os
 import ssl
 from pathlib import Path
 
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 
 CLOSED = "it closed the connection during the TLS handshake"
 _TRUST = "SSL_CERT_FILE names a file of further certificates to trust"

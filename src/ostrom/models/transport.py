@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from ostrom import __version__
-from ostrom.errors import CertificateRefused, ConnectionFailed, MalformedReply, ModelError, TimedOut
+from ostrom.ground.errors import CertificateRefused, ConnectionFailed, MalformedReply, ModelError, TimedOut
 from ostrom.models.base import Reply, Request
 from ostrom.models.connection import Address, Connection, ResponseCut, Route, ServerClosed
 from ostrom.models.failures import from_status, one_line

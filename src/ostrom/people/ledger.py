@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from ostrom.errors import RunError
-from ostrom.whole_files import refuse_link
+from ostrom.ground.errors import RunError
+from ostrom.ground.files import refuse_link
 
 FILE = "payments.csv"
 

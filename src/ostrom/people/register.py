@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ostrom.errors import RunError
+from ostrom.ground.errors import RunError
+from ostrom.ground.files import refuse_link
 from ostrom.people.ledger import Payment, add_payments, read_payments
-from ostrom.whole_files import refuse_link
 
 FILE = "people.db"
 FORMAT = 2

@@ -19,13 +19,13 @@ from ostrom.agents.base import Agent, DecisionContext
 from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer, Choice
 from ostrom.framing import PromptRenderer
+from ostrom.ground.streams import Streams, key_of
 from ostrom.mechanisms.protocol import Decision
 from ostrom.people.host import Host
 from ostrom.people.inbox import Open
 from ostrom.people.live_visit import LiveVisit
 from ostrom.people.questions import Questionnaire
 from ostrom.people.seated import SeatedPerson
-from ostrom.streams import Streams, key_of
 
 RIGHT = 0.9
 """The chance of a right answer to a question of a quiz."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 from ostrom.people.schema import Source
 from ostrom.people.tokens import signed, verified
 

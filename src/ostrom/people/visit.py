@@ -12,11 +12,11 @@ from typing import Any, ClassVar, TypeAlias
 
 from ostrom.answers import Answer, Choice, Form, Record
 from ostrom.games.game import Game
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
 from ostrom.people.questions import Questionnaire
 from ostrom.people.schema import ENDS, People, Step
-from ostrom.streams import Streams
 
 HOSTED = ("arrive", "assign", "seat", "match")
 """Kinds of decisions that the host answers and not the person."""

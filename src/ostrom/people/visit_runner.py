@@ -14,7 +14,7 @@ from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Unit
-from ostrom.errors import OstromError, RunError
+from ostrom.ground.errors import OstromError, RunError
 from ostrom.mechanisms.protocol import Decision
 from ostrom.people.assignment import choose_cell
 from ostrom.people.book import Book

@@ -8,10 +8,10 @@ from typing import Any
 
 import orjson
 
-from ostrom.errors import RunError
+from ostrom.ground.errors import RunError
+from ostrom.ground.files import write_whole
 from ostrom.probe.card import dataset_card
 from ostrom.probe.funnel import Corpus
-from ostrom.whole_files import write_whole
 
 TRAIN, VAL, FUNNEL, DROPS, CARD = "train.jsonl", "val.jsonl", "funnel.json", "drops.jsonl", "README.md"
 

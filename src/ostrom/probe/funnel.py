@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 from ostrom.probe.arms.placebo import Matching, candidates, matched
 from ostrom.probe.arms.shuffled import shuffled
 from ostrom.probe.example import Example

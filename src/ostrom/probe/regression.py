@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.analysis.statistics.mcnemar import McNemar, mcnemar
-from ostrom.errors import ModelError, UsageError
+from ostrom.ground.errors import ModelError, UsageError
 from ostrom.models.base import Message, Model, Request
 from ostrom.probe import human_eval
 from ostrom.probe.training.data import read_examples

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ostrom.analysis.lexicons import Lexicon, highlight, matched, memory_curse
+from ostrom.features.words.lexicons import Lexicon, highlight, matched, memory_curse
 
 FORWARD, REACTIVE = "forward_looking", "history_following"
 COPIED = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ostrom.streams import key_of
+from ostrom.ground.streams import key_of
 
 PREFIX = 50
 """Replies that begin with the same 50 characters are one family (Liu et al. 2026, Appendix I.1)."""

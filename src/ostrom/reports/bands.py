@@ -13,7 +13,7 @@ import numpy as np
 
 from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.intervals import mean_of
-from ostrom.analysis.rundata import RunData, quoted
+from ostrom.data.rundata import RunData, quoted
 from ostrom.reports.cells import DONE, levels
 
 MOST_BINS = 30

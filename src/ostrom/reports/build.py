@@ -11,8 +11,9 @@ from typing import Any
 import yaml
 from markupsafe import Markup
 
-from ostrom.analysis.rundata import RunData
-from ostrom.errors import OstromError, RunError
+from ostrom.data.rundata import RunData
+from ostrom.ground.errors import OstromError, RunError
+from ostrom.ground.files import refuse_link, write_whole
 from ostrom.reports.card import card, headline, reproduce, warnings
 from ostrom.reports.chart import Spec, panel_name, panel_of
 from ostrom.reports.choose import chosen_panels
@@ -23,7 +24,6 @@ from ostrom.reports.page import Section, ShownFigure, render_page, shown_table
 from ostrom.reports.panel import Drawn, Table
 from ostrom.reports.provenance import calls_table, made_of
 from ostrom.reports.words import pretty
-from ostrom.whole_files import refuse_link, write_whole
 
 
 @dataclass(frozen=True)

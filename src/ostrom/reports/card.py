@@ -6,8 +6,8 @@ import shlex
 from typing import Any
 
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.rundata import RunData, quoted
 from ostrom.analysis.stopping import stopping
+from ostrom.data.rundata import RunData, quoted
 from ostrom.reports.cells import DONE, policy_warnings
 from ostrom.reports.panel import Table
 from ostrom.reports.words import Share, number, pretty

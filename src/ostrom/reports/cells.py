@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate
-from ostrom.analysis.rundata import RunData, quoted
+from ostrom.data.rundata import RunData, quoted
 from ostrom.reports.words import share
 
 DONE = "state = 'done' AND unit = 'match'"

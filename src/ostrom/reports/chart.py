@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Literal
 
 from ostrom.analysis.estimate import PLURAL, Estimate, contrast, estimate, trend
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.rundata import RunData
-from ostrom.errors import UsageError
-from ostrom.registry import Registry, parse_spec
+from ostrom.data.rundata import RunData
+from ostrom.ground.errors import UsageError
+from ostrom.ground.registry import Registry, parse_spec
 from ostrom.reports.cells import levels, varied, why_nothing
 from ostrom.reports.panel import Drawn, Figure, Panel, Table, panels
 from ostrom.reports.words import listed, pretty

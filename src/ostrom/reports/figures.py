@@ -8,9 +8,9 @@ from typing import Any
 
 import orjson
 
-from ostrom.errors import OstromError
+from ostrom.ground.errors import OstromError
+from ostrom.ground.terminal import escaped
 from ostrom.reports.theme import INK, LINE, QUIET, RULE, config
-from ostrom.terminal import escaped
 
 SCALE = 2.0
 """Pixels of a PNG per pixel of the chart: sharp on paper and on dense screens."""

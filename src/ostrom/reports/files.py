@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ostrom.analysis import spreadsheet
+from ostrom.data import spreadsheet
+from ostrom.ground.terminal import escaped
 from ostrom.reports.panel import Table
 from ostrom.reports.words import number
-from ostrom.terminal import escaped
 
 
 def as_csv(table: Table, *, safe: bool = False) -> str:

@@ -6,9 +6,9 @@ from typing import Any
 
 from ostrom.analysis.estimate import Estimate, contrast, estimate, fixed
 from ostrom.analysis.measure import measures
-from ostrom.analysis.rundata import RunData
 from ostrom.analysis.verdicts import above
-from ostrom.errors import OstromError
+from ostrom.data.rundata import RunData
+from ostrom.ground.errors import OstromError
 from ostrom.reports.cells import agents, levels, varied
 from ostrom.reports.chart import Chart
 from ostrom.reports.charts.curve import Curve

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.reports.cells import agents, agents_are_told_by_factors, varied
 from ostrom.reports.marks import curves, dots, series_colours
 from ostrom.reports.theme import MOST_COLOURS

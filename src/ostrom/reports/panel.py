@@ -9,8 +9,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ostrom.analysis.rundata import RunData
-from ostrom.registry import Registry
+from ostrom.data.rundata import RunData
+from ostrom.ground.registry import Registry
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ostrom.analysis.rundata import RunData, quoted
+from ostrom.data.rundata import RunData, quoted
 from ostrom.reports.panel import Table
 from ostrom.reports.words import number
 

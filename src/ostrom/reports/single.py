@@ -6,11 +6,11 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
+from ostrom.ground.files import write_whole
 from ostrom.reports.figures import for_page, need_extras, render
 from ostrom.reports.page import Section, ShownFigure, plain_page, shown_table
 from ostrom.reports.panel import Figure, Table
-from ostrom.whole_files import write_whole
 
 KINDS = (".svg", ".png", ".html")
 

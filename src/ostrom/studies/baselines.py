@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 
 KEY = "from"
 
@@ -36,7 +36,7 @@ def _replaced(value: Any, path: str, file: str) -> Any:
 
 def action_shares(run: Any, key: str, file: str) -> dict[str, dict[str, float]]:
     """How often every combination of actions was played in a run, by game; of finished matches alone."""
-    from ostrom.analysis.rundata import run_data
+    from ostrom.data.rundata import run_data
     from ostrom.memory.catalog.sanitized import text_of
     from ostrom.studies.run import open_run
 

@@ -14,21 +14,21 @@ from ostrom.agents.strategies import strategies
 from ostrom.agents.strategy import Strategy
 from ostrom.answers import Answer, Number
 from ostrom.engine.plan import Seated
-from ostrom.errors import StudyError, UnknownName, UsageError, unknown_key
 from ostrom.framing import Library
 from ostrom.framing.library import ENGLISH
 from ostrom.framing.rule_checks import told_by_rule
 from ostrom.games.amounts import Amounts
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError, UnknownName, UsageError, unknown_key
+from ostrom.ground.registry import parse_spec
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.protocol import Decision, History, Round, View
 from ostrom.mechanisms.rounds import play_round
 from ostrom.memory import memories
 from ostrom.models import params_of
 from ostrom.models.guess import full_name
-from ostrom.registry import parse_spec
-from ostrom.streams import Streams
 from ostrom.studies.factors import RESERVED, Factor
 
 RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {

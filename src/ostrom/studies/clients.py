@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ostrom.agents.config import AgentConfig
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 from ostrom.models import common_settings
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 from ostrom.studies.sources import Entry, sources
 
 

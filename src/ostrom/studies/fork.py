@@ -17,8 +17,8 @@ from ostrom.answers import Answer
 from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.folder import Folder
 from ostrom.engine.plan import Budget, Unit
-from ostrom.errors import UsageError
 from ostrom.games.game import Game
+from ostrom.ground.errors import UsageError
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.protocol import Decision
 from ostrom.studies.clients import clients_of

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ostrom.engine.journal import Journal
-from ostrom.errors import RunError
-from ostrom.studies.attribution import AttributionOf, AttributionPlan
-from ostrom.studies.branch import BranchOf, BranchPlan
+from ostrom.features.attribution.plan import AttributionOf, AttributionPlan
+from ostrom.features.branching.branch import BranchOf, BranchPlan
+from ostrom.ground.errors import RunError
 from ostrom.studies.load import validate
 from ostrom.studies.plan import StudyPlan
 

@@ -7,7 +7,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from ostrom.errors import StudyError, unknown_key
+from ostrom.ground.errors import StudyError, unknown_key
 from ostrom.studies.factors import Factor
 
 MOST_CHECKED = 1_000_000

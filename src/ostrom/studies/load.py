@@ -9,12 +9,12 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from ostrom.errors import StudyError, UnknownName, nearest
-from ostrom.plain_yaml import check_plain, in_words, read_yaml
-from ostrom.registry import NamedFiles, replication_files
+from ostrom.ground.errors import StudyError, UnknownName, nearest
+from ostrom.ground.registry import NamedFiles, replication_files
+from ostrom.ground.yaml import check_plain, in_words, read_yaml
+from ostrom.people.text_files import read_texts
 from ostrom.studies.baselines import with_baselines
 from ostrom.studies.paths import merge, put
-from ostrom.studies.people_texts import read_texts
 from ostrom.studies.schema import StudyFile
 
 Checked = TypeVar("Checked", bound=BaseModel)

@@ -14,14 +14,14 @@ import orjson
 
 from ostrom.analysis.estimate import level_pairs
 from ostrom.analysis.pairing import comparison
-from ostrom.analysis.rundata import RunData, run_data
 from ostrom.analysis.stopping import FILE, Look, StopRule, blind, decide, first_seeds, read_looks
 from ostrom.analysis.units import NoSuchLevel, observations
+from ostrom.data.rundata import RunData, run_data
 from ostrom.engine.folder import Folder
 from ostrom.engine.runner import Result
-from ostrom.errors import RunError
+from ostrom.ground.errors import RunError
+from ostrom.ground.files import write_whole
 from ostrom.studies.plan import StudyPlan
-from ostrom.whole_files import write_whole
 
 
 def at_seeds(plan: StudyPlan, seeds: int) -> StudyPlan:

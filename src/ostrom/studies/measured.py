@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ostrom.agents.config import AgentConfig
 from ostrom.engine.batching.ledger import read_batches
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 from ostrom.studies.run import Run, open_run
 
 SAMPLE = 200

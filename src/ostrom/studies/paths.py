@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 
 
 def put(data: dict[str, Any], path: str, value: Any) -> None:

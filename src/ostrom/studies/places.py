@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ostrom.errors import GameError, StudyError, UnknownName
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError, StudyError, UnknownName
 from ostrom.mechanisms import Mechanism
 
 

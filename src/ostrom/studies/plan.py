@@ -20,10 +20,10 @@ from ostrom.agents.factory import renderer_of
 from ostrom.agents.style import styles
 from ostrom.agents.tree import Trees
 from ostrom.engine.plan import Budget, Seated, Unit
-from ostrom.errors import GameError, StudyError
 from ostrom.framing import Library
 from ostrom.games import build_game
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError, StudyError
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.controls import build_mechanism
 from ostrom.memory import memories

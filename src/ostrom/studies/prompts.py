@@ -15,7 +15,6 @@ from ostrom.agents.factory import library_for, renderer_of
 from ostrom.agents.style import styles
 from ostrom.answers import Choice, Form, Number, Record
 from ostrom.engine.plan import Unit
-from ostrom.errors import RunError, StudyError
 from ostrom.framing import Library
 from ostrom.framing.fingerprint import difference, hashes, in_set
 from ostrom.framing.library import ENGLISH
@@ -30,6 +29,7 @@ from ostrom.framing.own_words import (
 )
 from ostrom.framing.rules import PAGE, question_file, record_file, rules_files, told_file
 from ostrom.games.function import FunctionGame
+from ostrom.ground.errors import RunError, StudyError
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Shown, memories
 from ostrom.studies.rehearsal import MOST_STEPS, rehearse

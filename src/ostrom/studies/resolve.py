@@ -12,12 +12,12 @@ from typing import Any
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import refuse_unable
-from ostrom.errors import RunError, StudyError, UnknownName, UsageError
 from ostrom.framing import Library
+from ostrom.ground.errors import RunError, StudyError, UnknownName, UsageError
 from ostrom.models import Abilities, check_model
 from ostrom.models.prices import Rates, load_prices
+from ostrom.people.plan import plan_of
 from ostrom.studies.load import load_study, read_study, validate
-from ostrom.studies.people_plan import plan_of
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import try_prompts
 from ostrom.studies.run import check_same, find_run, home_of, library_of_run
@@ -126,7 +126,7 @@ def check_stop(plan: StudyPlan) -> None:
     """Refuse a stopping rule whose contrast the study cannot give."""
     if plan.study.stop is None:
         return
-    from ostrom.studies.powering import design_of
+    from ostrom.features.power.plan import design_of
 
     try:
         design_of(plan, plan.study.stop)
@@ -144,8 +144,8 @@ def check_abilities(config: AgentConfig, can: Abilities, file: str) -> None:
 
 def check_report(report: ReportRule, file: str) -> None:
     """Refuse panels and published figures that do not exist now, not after the run."""
+    from ostrom.analysis.references import references
     from ostrom.reports.chart import panel_of
-    from ostrom.studies.compare.figures import references
 
     for spec in report.panels:
         panel_of(spec, file=file)

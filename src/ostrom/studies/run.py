@@ -15,16 +15,16 @@ from ostrom.engine.journal import Journal
 from ostrom.engine.manifest import FREE_TO_CHANGE, MAY_BE_DECIDED, MAY_GROW
 from ostrom.engine.rows import Rows
 from ostrom.engine.runner import Options, Result, Runner
-from ostrom.errors import RunError, UsageError
 from ostrom.framing import Library
+from ostrom.ground.errors import RunError, UsageError
+from ostrom.ground.files import refuse_link
 from ostrom.models import open_model
 from ostrom.models.base import Model
+from ostrom.people.plan import PeoplePlan, plan_of
 from ostrom.studies.load import validate
-from ostrom.studies.people_plan import PeoplePlan, plan_of
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import refuse_other_prompts
 from ostrom.studies.schema import StudyFile
-from ostrom.whole_files import refuse_link
 
 Watch = Callable[[Runner], Coroutine[Any, Any, None]]
 OpenModels = Callable[[str, Mapping[str, Any]], Model]
@@ -80,7 +80,7 @@ def _plan_of(folder: Folder, manifest: Mapping[str, Any], journal: Journal) -> S
     file = str(folder.path / "run.json")
     study = validate(StudyFile, manifest["study"], file, "study")
     if manifest.get("imported"):
-        from ostrom.studies.importing.plan import imported_plan
+        from ostrom.features.importing.plan import imported_plan
 
         plan: StudyPlan = imported_plan(folder.path, manifest, study)
     else:
@@ -219,7 +219,7 @@ async def _play_once(
 def prepare_trees(plan: StudyPlan, runs: str | Path) -> None:
     """Load what precomputed types answer; nothing is asked of their models while the study is played."""
     if any(config.tree is not None for config in getattr(plan, "agents", ())):
-        from ostrom.studies.trees import load_trees
+        from ostrom.features.trees.plan import load_trees
 
         plan.trees = load_trees(plan, runs)
 

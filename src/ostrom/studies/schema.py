@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from ostrom.agents.policy import check_policy
 from ostrom.analysis.stopping import StopRule
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 from ostrom.people.schema import People
 
 MOST_SEEDS = 1_000_000_000

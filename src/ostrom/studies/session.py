@@ -19,8 +19,8 @@ from typing import Any
 
 import orjson
 
-from ostrom.errors import RunError
-from ostrom.whole_files import refuse_link, write_whole
+from ostrom.ground.errors import RunError
+from ostrom.ground.files import refuse_link, write_whole
 
 FILE = "session.json"
 PATHS = ("prompts", "prices", "cache")

@@ -7,7 +7,7 @@ from typing import Any
 
 from ostrom.agents.style import styles
 from ostrom.engine.plan import Unit
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import memories
 from ostrom.models.batches import may_batch

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 from ostrom.testing.http1 import Received, response
 
 BATCH_KINDS: dict[str, str] = {

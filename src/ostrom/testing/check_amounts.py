@@ -8,11 +8,11 @@ from contextlib import suppress
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategy import Strategy
 from ostrom.answers import Answer, Choice
-from ostrom.errors import StudyError
 from ostrom.games import build_game
+from ostrom.ground.errors import StudyError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.protocol import Decision
-from ostrom.streams import Streams
 
 GAMES = ("public_goods_amounts:3", "common_pool", "ultimatum")
 MATCHES = 4

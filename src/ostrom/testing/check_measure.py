@@ -14,7 +14,7 @@ from typing import Any
 
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.testing.small_run import amounts_run, people_run, small_run
 
 

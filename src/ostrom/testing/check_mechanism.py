@@ -20,16 +20,16 @@ from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer, Choice, Mixture, Number, read
 from ostrom.answers.schema import check_schema
-from ostrom.errors import GameError
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame
+from ostrom.ground.errors import GameError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.mechanisms.missing import Missing
 from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.memory import memories
-from ostrom.streams import Streams
 from ostrom.testing.random_answers import random_answer
 
 GAMES = ("prisoners_dilemma", "public_goods", "travelers_dilemma", "trust", "matching_pennies")

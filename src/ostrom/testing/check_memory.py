@@ -11,10 +11,10 @@ import numpy as np
 from ostrom.answers import Form, Record
 from ostrom.games import build_game
 from ostrom.games.game import Game
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.protocol import History, Round, View
 from ostrom.memory import Memory, Note, Shown, memories
 from ostrom.memory.base import Draw
-from ostrom.streams import Streams
 
 
 def played(game: Game, profiles: Sequence[Sequence[int]]) -> list[Round]:

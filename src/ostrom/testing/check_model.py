@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from ostrom.errors import ModelError, OstromError, RequestRefused
+from ostrom.ground.errors import ModelError, OstromError, RequestRefused
 from ostrom.models import open_model
 from ostrom.models.base import Constraint, Message, Model, Reply, Request
 from ostrom.models.pending_call import PreparesCalls

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.reports.chart import Chart, panel_of
 from ostrom.reports.figures import render
 from ostrom.reports.panel import Drawn, Panel, panels

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from math import fsum
 from typing import Any
 
-from ostrom.errors import GameError
 from ostrom.games.amounts import Amounts, Value
 from ostrom.games.function import Due, End, FunctionGame, Now
-from ostrom.streams import Streams
+from ostrom.ground.errors import GameError
+from ostrom.ground.streams import Streams
 
 ROUNDS = 4
 MATCHES = 12

@@ -16,9 +16,9 @@ import numpy as np
 
 from ostrom.agents.strategies import strategies
 from ostrom.agents.strategy import Strategy
-from ostrom.errors import StudyError
 from ostrom.games.game import Game, Profile
 from ostrom.games.tensor import TensorGame
+from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import History, Round, View
 from ostrom.testing.check_amounts import check_amounts
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import NormalDist
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 
 KINDS: dict[str, str] = {
     "rate_limit": "429 with Retry-After",

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ostrom.analysis.rundata import RunData, run_data
+from ostrom.data.rundata import RunData, run_data
 from ostrom.engine.runner import Options
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
@@ -99,9 +99,9 @@ def _played(study: Mapping[str, Any]) -> Iterator[RunData]:
 def people_run() -> Iterator[list[RunData]]:
     """A small run of simulated people that is played now."""
     from ostrom.agents.config import AgentConfig
+    from ostrom.people.piloting import pilot
+    from ostrom.people.plan import plan_of
     from ostrom.people.simulated import Crowd
-    from ostrom.studies.people_plan import plan_of
-    from ostrom.studies.piloting import pilot
 
     with TemporaryDirectory() as folder:
         plan = plan_of(StudyFile.model_validate(dict(PEOPLE)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ostrom.analysis.tables import export_rows
+from ostrom.data.tables import export_rows
 from ostrom.studies.run import open_run
 
 

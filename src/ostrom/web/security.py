@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from ostrom.errors import RunError
+from ostrom.ground.errors import RunError
 
 Handler: TypeAlias = Callable[[Request], Awaitable[Response]]
 

@@ -12,7 +12,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 
 KEEP_ALIVE = 75
 """Seconds: people think for longer than the 5 seconds after which an idle connection is closed by default."""

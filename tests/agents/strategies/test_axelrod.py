@@ -13,7 +13,7 @@ from ostrom.agents.axelrod_player import AxelrodPlayer
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.answers import Choice
-from ostrom.errors import StudyError, UnknownName
+from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.mechanisms.protocol import Decision
 from ostrom.testing.check_strategy import (
     NO_COOPERATION,

@@ -12,9 +12,9 @@ import pytest
 from ostrom.agents.strategies import strategies
 from ostrom.agents.strategies.zd_extortion import ZDExtortion
 from ostrom.agents.strategy import Strategy
-from ostrom.errors import StudyError
 from ostrom.games.game import Game, Profile
 from ostrom.games.tensor import TensorGame
+from ostrom.ground.errors import StudyError
 from ostrom.testing.check_strategy import (
     NO_COOPERATION,
     PRISONERS_DILEMMA,

@@ -17,9 +17,9 @@ import pytest
 
 from ostrom.agents.replay import Mismatch, replay
 from ostrom.agents.strategies import strategies
-from ostrom.errors import StudyError
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame
+from ostrom.ground.errors import StudyError
 from ostrom.testing.check_strategy import PRISONERS_DILEMMA, THREE_PLAYERS
 
 PD = TensorGame(

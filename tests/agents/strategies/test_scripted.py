@@ -17,13 +17,13 @@ from ostrom.agents.strategies import strategies
 from ostrom.agents.strategies.tit_for_tat import TitForTat
 from ostrom.agents.strategy import Strategy
 from ostrom.answers import Answer, Choice, Form, Mixture, Record, Text
-from ostrom.errors import StudyError
 from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.catalog.repetition import Repetition
 from ostrom.mechanisms.protocol import Decision, Outcome, View
 from ostrom.memory import memories
 from ostrom.models.base import Model, Reply, Request
-from ostrom.streams import Streams
 from ostrom.testing.check_strategy import NO_COOPERATION, PRISONERS_DILEMMA, view_of
 
 CD = ("cooperate", "defect")

@@ -10,9 +10,9 @@ from tests.analysis.conftest import PlayedRun
 
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import Measure, measures
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.engine.rows import RULE_COLUMNS
-from ostrom.errors import UnknownName, UsageError
+from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.testing import check_measure
 from ostrom.testing.small_run import amounts_run
 

@@ -131,7 +131,7 @@ def test_perfect_and_constant_columns_have_no_silent_correlation() -> None:
 
 def test_importing_the_facade_does_not_import_scipy() -> None:
     code = (
-        "import sys, ostrom.analysis.statistics, ostrom.analysis.inference;"
+        "import sys, ostrom.analysis.statistics, ostrom.features.inference;"
         "print([m for m in ('scipy', 'statsmodels', 'pandas') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -18,7 +18,7 @@ from ostrom.analysis.statistics import (
 )
 from ostrom.analysis.statistics.design import design_matrix
 from ostrom.analysis.statistics.regression import coefficient_table
-from ostrom.analysis.variance_shares import variance_shares
+from ostrom.features.robustness.variance_shares import variance_shares
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

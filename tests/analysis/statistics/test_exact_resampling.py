@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from ostrom.analysis.intervals.resampled import MOST_UNDEFINED, clusters_of, percentiles_around
-from ostrom.analysis.shapley import shapley_shares
 from ostrom.analysis.statistics import (
     BadSample,
     Undefined,
@@ -24,6 +23,7 @@ from ostrom.analysis.statistics.samples import (
     label_codes,
     sample,
 )
+from ostrom.features.robustness.shapley import shapley_shares
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -33,7 +33,7 @@ from ostrom.analysis.statistics.logistic import is_separated
 from ostrom.analysis.statistics.regression import NO_ERROR, coefficient_table
 from ostrom.analysis.statistics.robust_errors import refuse_full_leverage, robust_errors
 from ostrom.analysis.statistics.samples import Floats
-from ostrom.analysis.variance_shares import variance_shares
+from ostrom.features.robustness.variance_shares import variance_shares
 
 PERTURBED = 1e-15
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostrom.analysis.statistics import BadSample, Undefined
-from ostrom.analysis.variance_shares import variance_shares
+from ostrom.features.robustness.variance_shares import variance_shares
 
 
 def grid(repeats: int = 4) -> dict[str, list[object]]:

@@ -12,7 +12,7 @@ from tests.engine.ray.machines import Machines, asked, study
 
 from ostrom.engine.executors.cluster import Cluster
 from ostrom.engine.runner import Options
-from ostrom.errors import RunError, UsageError
+from ostrom.ground.errors import RunError, UsageError
 from ostrom.studies.run import play
 from ostrom.testing.faults import Faults
 from ostrom.testing.replies import answer, prompt_of

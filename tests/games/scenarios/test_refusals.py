@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from ostrom.errors import StudyError
 from ostrom.games.scenarios import load_cast, load_scenario, prove
+from ostrom.ground.errors import StudyError
 
 Change = Callable[[dict[str, Any]], None]
 

@@ -7,8 +7,8 @@ from itertools import combinations
 
 import pytest
 
-from ostrom.errors import UnknownName
 from ostrom.games.scenarios import Scenario, families, prove, scenarios, shipped_cast, shipped_scenario
+from ostrom.ground.errors import UnknownName
 
 ALL = [(family, name) for family in families() for name in scenarios(family)]
 

@@ -10,10 +10,10 @@ from statistics import fmean, stdev
 import pytest
 
 from ostrom.analysis.intervals import mean_of
-from ostrom.analysis.rundata import run_data
+from ostrom.data.rundata import run_data
+from ostrom.features.comparing import Comparison, Line, compare_run, references
 from ostrom.replications.coopeval.figures.cells import mechanism_of
 from ostrom.replications.coopeval.published import published_coopeval
-from ostrom.studies.compare import Comparison, Line, compare_run, references
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play

@@ -12,13 +12,13 @@ from tests.replications.recomputed import effects
 
 from ostrom.analysis.combined import combined
 from ostrom.analysis.estimate import contrast
-from ostrom.analysis.rundata import RunData, run_data
-from ostrom.analysis.tables import export_rows
-from ostrom.errors import UsageError
+from ostrom.data.rundata import RunData, run_data
+from ostrom.data.tables import export_rows
+from ostrom.ground.errors import UsageError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
+from ostrom.replications.coopeval.panels.control_effects import EFFECTS
 from ostrom.reports.build import build_report
-from ostrom.reports.panels.control_effects import EFFECTS
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.intervals import mean_of, share_of
-from ostrom.analysis.rundata import RunData, run_data
+from ostrom.data.rundata import RunData, run_data
 from ostrom.games import build_game
 from ostrom.games.tensor import TensorGame
 from ostrom.replications.coopeval.actions import action_shares

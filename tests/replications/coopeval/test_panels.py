@@ -10,18 +10,18 @@ import numpy as np
 import orjson
 import pytest
 
-from ostrom.analysis.dynamics.replicator import exponential_replicator
-from ostrom.analysis.motives import load_motives
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.engine.journal import Journal
+from ostrom.features.evolution.replicator import exponential_replicator
+from ostrom.features.judging import load_motives
+from ostrom.features.judging.corpus import collect
+from ostrom.features.judging.plan import JudgePlan, judge_run, judges_of
+from ostrom.features.judging.table import judged_rows, write_judged
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.coopeval.panels._shared import REST, corner_place, type_colours
 from ostrom.reports import Drawn, Table, build_report
 from ostrom.reports.panel import panels
-from ostrom.studies.judged_corpus import collect
-from ostrom.studies.judged_table import judged_rows, write_judged
-from ostrom.studies.judging import JudgePlan, judge_run, judges_of
 from ostrom.studies.run import open_run
 
 from ..conftest import Played, opened

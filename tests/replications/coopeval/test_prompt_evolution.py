@@ -9,14 +9,14 @@ import pytest
 from tests.replications.killing import calm_and_killed
 
 from ostrom.analysis.estimate import contrast, estimate, trend
-from ostrom.analysis.genome_runs import populations
 from ostrom.analysis.measure import measures
-from ostrom.analysis.rundata import RunData, run_data
+from ostrom.data.rundata import RunData, run_data
+from ostrom.features.lineages.charts import populations_by_cell
+from ostrom.features.lineages.genomes import populations
+from ostrom.features.lineages.panels.spreading_sentences import SpreadingSentences
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.reports.build import build_report
-from ostrom.reports.lineages import populations_by_cell
-from ostrom.reports.panels.spreading_sentences import SpreadingSentences
 from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from tests.replications.killing import calm_and_killed
 
-from ostrom.analysis.designs import quality
 from ostrom.engine.runner import Options
 from ostrom.mechanisms.designed import Design
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
+from ostrom.replications.coopeval.designs import quality
 from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
@@ -132,7 +132,7 @@ import asyncio, sys
 import numpy as np
 from ostrom.answers import Record
 from ostrom.models.providers.scripted import register
-from ostrom.streams import key_of
+from ostrom.ground.streams import key_of
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
 from ostrom.testing.random_answers import random_answer

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.rundata import RunData, run_data
-from ostrom.errors import UnknownName
+from ostrom.data.rundata import RunData, run_data
+from ostrom.features.comparing import compare_run
+from ostrom.features.comparing.exhibits.write import write_as_paper
+from ostrom.ground.errors import UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.memory_curse.regimes import regimes
 from ostrom.reports.chart import panel_of
-from ostrom.studies.compare import compare_run
-from ostrom.studies.exhibits.write import write_as_paper
 from ostrom.studies.load import load_study
 from ostrom.studies.run import Run, open_run, play
 

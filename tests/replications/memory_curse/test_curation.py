@@ -10,8 +10,8 @@ import orjson
 import pytest
 
 from ostrom.analysis.estimate import contrast
-from ostrom.analysis.rundata import run_data
-from ostrom.errors import UsageError
+from ostrom.data.rundata import run_data
+from ostrom.ground.errors import UsageError
 from ostrom.memory import memories
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister

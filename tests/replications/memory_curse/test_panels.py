@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ostrom.analysis.rundata import RunData, run_data
-from ostrom.errors import StudyError, UnknownName
+from ostrom.data.rundata import RunData, run_data
+from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.reports import Drawn, build_report

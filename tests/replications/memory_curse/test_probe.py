@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ostrom.analysis.rundata import RunData, run_data
+from ostrom.data.rundata import RunData, run_data
+from ostrom.features.comparing.lines import compare_run
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import ScriptedModel
 from ostrom.replications.memory_curse.adapted import arms, changes, collapses
 from ostrom.reports import build_report
-from ostrom.studies.compare.lines import compare_run
 from ostrom.studies.load import load_study
 from ostrom.studies.run import Run, open_run, play
 

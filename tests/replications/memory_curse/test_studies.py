@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 from ostrom.memory import memories
 from ostrom.memory.catalog.sanitized import Sanitized
 from ostrom.memory.catalog.window import Window

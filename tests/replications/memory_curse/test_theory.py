@@ -21,8 +21,8 @@ import numpy as np
 import pytest
 
 from ostrom.analysis.estimate import Estimate, estimate, trend
-from ostrom.analysis.rundata import RunData, run_data
 from ostrom.analysis.verdicts import above
+from ostrom.data.rundata import RunData, run_data
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.memory_curse.penalty import penalties
 from ostrom.replications.memory_curse.played import DISCOUNT, WINDOW, played, sd_over_rounds

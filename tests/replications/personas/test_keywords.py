@@ -9,9 +9,9 @@ import orjson
 import pytest
 
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.lexicons import Mode, count_batches, persona_keywords
-from ostrom.analysis.rundata import RunData, run_data
-from ostrom.errors import UnknownName
+from ostrom.data.rundata import RunData, run_data
+from ostrom.features.words.lexicons import Mode, count_batches, persona_keywords
+from ostrom.ground.errors import UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.reports import build_report

@@ -14,10 +14,10 @@ from tests.replications.personas.theory import chance_of_nash
 
 from ostrom.analysis.intervals import mean_of, paired_difference_of, share_of
 from ostrom.analysis.statistics import StatisticsError
-from ostrom.errors import OstromError
 from ostrom.games import Game, build_game
 from ostrom.games.scenarios import scenarios
 from ostrom.games.tensor import TensorGame
+from ostrom.ground.errors import OstromError
 from ostrom.replications.personas.effects import CELLS, effects, effects_of_counts, logistic
 from ostrom.replications.personas.profiles import Played, describe, of_type, types_in
 from ostrom.replications.personas.rates import rates, role_shares

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from ostrom.analysis.estimate import contrast, estimate
-from ostrom.analysis.rundata import run_data
+from ostrom.data.rundata import run_data
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.games.equilibria import pure_equilibria

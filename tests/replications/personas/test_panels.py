@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.rundata import RunData, run_data
+from ostrom.data.rundata import RunData, run_data
 from ostrom.games.scenarios import shipped_cast
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister

@@ -20,14 +20,15 @@ from tests.replications.personas.theory import (
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.explained import explained
-from ostrom.analysis.rundata import run_data
 from ostrom.answers import Choice
-from ostrom.errors import StudyError
+from ostrom.data.rundata import run_data
+from ostrom.features.comparing import compare_run
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import Game, build_game
 from ostrom.games.equilibria import best_responses
 from ostrom.games.scenarios import families, scenarios, shipped_cast, shipped_scenario
 from ostrom.games.tensor import TensorGame
+from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.base import act
 from ostrom.mechanisms.protocol import View
 from ostrom.memory import Shown
@@ -42,7 +43,6 @@ from ostrom.replications.personas.published import (
     selects,
 )
 from ostrom.replications.personas.rates import rates
-from ostrom.studies.compare import compare_run
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from ostrom.analysis.rundata import run_data
+from ostrom.analysis.published import published_rows
+from ostrom.data.rundata import run_data
+from ostrom.features.comparing import Comparison, Line, compare_run, references
+from ostrom.features.importing import import_rounds
 from ostrom.games import build_game
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.repeated_games.figures.claims import in_step
 from ostrom.replications.repeated_games.moves import BOS, Match, Side, always
-from ostrom.studies.compare import Comparison, Line, compare_run, references
-from ostrom.studies.compare.published import published_rows
-from ostrom.studies.importing import import_rounds
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 

@@ -12,15 +12,15 @@ import polars as pl
 import pytest
 
 from ostrom.analysis.estimate import Estimate, contrast, estimate
-from ostrom.analysis.rundata import RunData, run_data
-from ostrom.errors import UnknownName
+from ostrom.data.rundata import RunData, run_data
+from ostrom.features.importing import import_rounds
 from ostrom.games import build_game
 from ostrom.games.ordinal import ordinal_games
+from ostrom.ground.errors import UnknownName
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.repeated_games.measures.favourite import favourite_of
 from ostrom.replications.repeated_games.predictions import first_right_rounds
 from ostrom.replications.repeated_games.published_tests import match_test, published_test
-from ostrom.studies.importing import import_rounds
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 

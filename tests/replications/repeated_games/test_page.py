@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from ostrom.cli.app import app
-from ostrom.errors import OstromError
+from ostrom.ground.errors import OstromError
 from ostrom.studies.load import builtin_names, load_study, presets_of
 
 PAGE = Path(__file__).parents[3] / "docs" / "replications" / "repeated-games.md"

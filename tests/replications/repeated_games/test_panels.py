@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from ostrom.analysis.robustness import wordings
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
+from ostrom.features.importing import load_mapping, mapping_names
+from ostrom.features.robustness.robustness import wordings
 from ostrom.games.ordinal import ordinal_game
 from ostrom.reports import Drawn, Table, build_report
 from ostrom.reports.chart import panel_of
 from ostrom.reports.panel import panels
-from ostrom.studies.importing import load_mapping, mapping_names
 from ostrom.studies.load import load_study
 
 from ..conftest import Played

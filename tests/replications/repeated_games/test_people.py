@@ -11,14 +11,14 @@ import pytest
 from ostrom.agents.config import AgentConfig
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.hypothesis import test as tested
-from ostrom.analysis.rundata import run_data
+from ostrom.data.rundata import run_data
+from ostrom.features.comparing import compare_run
+from ostrom.features.importing import import_rounds
+from ostrom.people.piloting import pilot
+from ostrom.people.plan import plan_of
 from ostrom.people.simulated import Crowd
 from ostrom.reports.build import build_report
-from ostrom.studies.compare import compare_run
-from ostrom.studies.importing import import_rounds
 from ostrom.studies.load import load_study
-from ostrom.studies.people_plan import plan_of
-from ostrom.studies.piloting import pilot
 from ostrom.studies.run import open_run
 
 SAME = (

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.rundata import run_data
-from ostrom.errors import StudyError
+from ostrom.data.rundata import run_data
 from ostrom.games import build_game
+from ostrom.ground.errors import StudyError
 from ostrom.mechanisms import mechanisms
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
@@ -175,7 +175,7 @@ def test_three_players_predict_each_of_the_others() -> None:
     game = build_game("public_goods")
     rules = mechanisms.build({"name": "repetition", "rounds": 1, "predict": "players"})
     from ostrom.answers import Answer
-    from ostrom.streams import Streams
+    from ostrom.ground.streams import Streams
 
     play_ = rules.play(game, Streams(0, 0))
     asked = next(play_)

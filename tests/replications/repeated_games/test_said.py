@@ -11,10 +11,10 @@ import orjson
 import pytest
 
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.rundata import RunData, run_data
-from ostrom.analysis.said import LEAST_CHANCE, Statement, policy_of, statements
-from ostrom.errors import StudyError
+from ostrom.data.rundata import RunData, run_data
+from ostrom.features.inference.said import LEAST_CHANCE, Statement, policy_of, statements
 from ostrom.games import build_game
+from ostrom.ground.errors import StudyError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.reports.build import build_report

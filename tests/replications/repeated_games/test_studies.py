@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.rundata import run_data
-from ostrom.errors import StudyError, UnknownName
+from ostrom.data.rundata import run_data
+from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.reports.chart import panel_of

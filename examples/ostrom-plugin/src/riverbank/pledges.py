@@ -8,7 +8,7 @@ from ostrom.games.game import Game
 from ostrom.mechanisms.base import Mechanism, act, choice_of, profile_of
 from ostrom.mechanisms.parameters import amount
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
-from ostrom.streams import Streams
+from ostrom.ground.streams import Streams
 
 
 class Pledges(Mechanism):

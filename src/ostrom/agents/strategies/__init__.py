@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ostrom.registry import Registry
+from ostrom.ground.registry import Registry
 
 if TYPE_CHECKING:
     from ostrom.agents.strategy import Strategy

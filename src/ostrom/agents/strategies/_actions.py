@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Any
 
 from ostrom.agents.past import Past
-from ostrom.errors import StudyError
 from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError
 
 
 def action_index(game: Game, seat: int, action: str | int, strategy: str) -> int:

@@ -10,9 +10,9 @@ from ostrom.agents.automaton import Automaton
 from ostrom.agents.past import Past
 from ostrom.agents.strategy import Strategy
 from ostrom.answers import Form, Number
-from ostrom.errors import StudyError
 from ostrom.games.amounts import Value
 from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError
 
 
 class ByAmount(Strategy):

@@ -12,11 +12,11 @@ from itertools import product
 from math import fsum, prod
 
 from ostrom.agents.past import Past
-from ostrom.errors import StudyError
 from ostrom.games.amounts import Amounts, Options, Value
 from ostrom.games.function import Due, End, FunctionGame
+from ostrom.ground.errors import StudyError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.rounds import now_of
-from ostrom.streams import Streams
 
 MOST_TRIES = 400_000
 """Rounds that one decision may try out."""

@@ -13,10 +13,10 @@ from ostrom.agents.strategies._by_action import ByAction
 from ostrom.agents.strategies._foresight import rational_payoffs
 from ostrom.agents.strategies._search import best_move
 from ostrom.answers import Choice, Form, Number, Record
-from ostrom.errors import StudyError
 from ostrom.games.amounts import Value
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.contracts import contracted_game
 from ostrom.mechanisms.mediators import mediated_game
 from ostrom.mechanisms.protocol import View

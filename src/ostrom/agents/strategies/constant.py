@@ -9,8 +9,8 @@ from ostrom.agents.past import Past
 from ostrom.agents.strategies._actions import action_index, at_stage
 from ostrom.agents.strategies._by_action import ByAction
 from ostrom.answers import Form
-from ostrom.errors import StudyError
 from ostrom.games.amounts import Value
+from ostrom.ground.errors import StudyError
 
 
 class Constant(ByAction):

@@ -7,8 +7,8 @@ from typing import ClassVar
 from ostrom.agents.past import Past
 from ostrom.agents.strategies._dilemma import Dilemma, chance
 from ostrom.agents.strategy import C, Reciprocator
-from ostrom.errors import StudyError
 from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError
 
 
 class GenerousTitForTat(Reciprocator):

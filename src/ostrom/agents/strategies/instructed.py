@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ostrom.agents.past import Past
 from ostrom.agents.strategy import UNBOUNDED, Strategy
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(?::[0-9.]+)?")
 

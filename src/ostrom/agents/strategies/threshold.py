@@ -9,8 +9,8 @@ from typing import ClassVar
 from ostrom.agents.past import Past
 from ostrom.agents.strategies._amounts import ByAmount, last_amount
 from ostrom.answers import Choice, Form, Number
-from ostrom.errors import StudyError
 from ostrom.games.amounts import Value
+from ostrom.ground.errors import StudyError
 
 
 class Threshold(ByAmount):

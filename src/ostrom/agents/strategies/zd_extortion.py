@@ -7,8 +7,8 @@ from typing import ClassVar
 from ostrom.agents.past import Past
 from ostrom.agents.strategies._dilemma import Dilemma
 from ostrom.agents.strategy import C, Strategy
-from ostrom.errors import StudyError
 from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError
 
 Odds = tuple[float, float, float, float]
 """The chance of cooperating after CC, CD, DC and DD, the own move first."""

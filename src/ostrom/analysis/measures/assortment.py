@@ -1,7 +1,7 @@
 """Assortment: whether cooperators have cooperators for neighbours."""
 
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.societies import assortment, by_round
+from ostrom.features.societies.networks import assortment, by_round
 
 MEASURE = Measure(
     name="assortment",

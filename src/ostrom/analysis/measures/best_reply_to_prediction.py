@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.games.equilibria.best_responses import best_responses
 from ostrom.games.tensor import TensorGame
 

@@ -1,7 +1,7 @@
 """Size of clusters: how large connected groups of cooperators are."""
 
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.societies import Seen, by_round, clusters
+from ostrom.features.societies.networks import Seen, by_round, clusters
 
 
 def mean_size(seen: Seen) -> float | None:

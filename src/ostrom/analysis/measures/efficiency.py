@@ -8,8 +8,8 @@ from typing import Any
 
 from ostrom.analysis.early_ends import OVER, UNPLAYED
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.rundata import RunData
 from ostrom.analysis.totals import totals
+from ostrom.data.rundata import RunData
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame

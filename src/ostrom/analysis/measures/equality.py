@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.rundata import RunData
-from ostrom.analysis.societies import gini
 from ostrom.analysis.totals import totals
+from ostrom.data.rundata import RunData
+from ostrom.features.societies.networks import gini
 
 
 def _values(data: RunData) -> Iterable[Mapping[str, Any]]:

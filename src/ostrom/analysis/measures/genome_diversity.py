@@ -1,7 +1,7 @@
 """Diversity of genomes: how different the instructions of a population are."""
 
-from ostrom.analysis.genome_runs import diversity, populations
 from ostrom.analysis.measure import Measure
+from ostrom.features.lineages.genomes import diversity, populations
 
 MEASURE = Measure(
     name="genome_diversity",

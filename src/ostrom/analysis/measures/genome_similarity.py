@@ -1,7 +1,7 @@
 """Similarity to the beginning: how much of the founding instructions is left."""
 
-from ostrom.analysis.genome_runs import populations
 from ostrom.analysis.measure import Measure
+from ostrom.features.lineages.genomes import populations
 
 MEASURE = Measure(
     name="genome_similarity",

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.rundata import RunData
-from ostrom.analysis.societies import gini
+from ostrom.data.rundata import RunData
+from ostrom.features.societies.networks import gini
 from ostrom.games.function import FunctionGame
 
 

@@ -1,7 +1,7 @@
 """The largest cluster: how much of a society the largest connected group of cooperators is."""
 
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.societies import Seen, by_round, clusters
+from ostrom.features.societies.networks import Seen, by_round, clusters
 
 
 def largest(seen: Seen) -> float:

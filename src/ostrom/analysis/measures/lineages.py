@@ -1,7 +1,7 @@
 """Lineages: how many founders have living descendants."""
 
-from ostrom.analysis.genome_runs import populations
 from ostrom.analysis.measure import Measure
+from ostrom.features.lineages.genomes import populations
 
 MEASURE = Measure(
     name="lineages",

@@ -7,8 +7,8 @@ from functools import cache
 
 from ostrom.analysis.intervals import Bounds
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.rundata import RunData
-from ostrom.errors import UsageError
+from ostrom.data.rundata import RunData
+from ostrom.ground.errors import UsageError
 
 
 def paid_by_the_game(data: RunData) -> Callable[[int], Bounds]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ostrom.analysis.measure import Measure
 from ostrom.analysis.round_facts import round_facts
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 
 
 def _values(data: RunData) -> Iterable[Mapping[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.said import said_values
+from ostrom.features.inference.said import said_values
 
 MEASURE = Measure(
     name="said_gain",

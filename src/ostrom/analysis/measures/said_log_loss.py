@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.said import LEAST_CHANCE, said_values
+from ostrom.features.inference.said import LEAST_CHANCE, said_values
 
 MEASURE = Measure(
     name="said_log_loss",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ostrom.analysis.genome_runs import populations
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
+from ostrom.features.lineages.genomes import populations
 
 BINS = ("below 25 %", "25 to 50 %", "50 to 75 %", "75 % and more")
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.rundata import RunData
 from ostrom.analysis.totals import totals
+from ostrom.data.rundata import RunData
 
 
 def _values(data: RunData) -> Iterable[Mapping[str, Any]]:

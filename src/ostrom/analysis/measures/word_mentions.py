@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ostrom.analysis.lexicons import Mode
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.rundata import quoted
-from ostrom.analysis.traces.values import COLUMNS, known_words, of_traces
+from ostrom.data.rundata import quoted
+from ostrom.features.words.lexicons import Mode
+from ostrom.features.words.traces.values import COLUMNS, known_words, of_traces
 
 
 def word_mentions(words: str = "defection", match: Mode | None = None) -> Measure:

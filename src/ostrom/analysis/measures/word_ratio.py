@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ostrom.analysis.lexicons import RATIOS, Mode
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.rundata import quoted
-from ostrom.analysis.traces.values import COLUMNS, known_words, of_traces
-from ostrom.errors import UnknownName
+from ostrom.data.rundata import quoted
+from ostrom.features.words.lexicons import RATIOS, Mode
+from ostrom.features.words.traces.values import COLUMNS, known_words, of_traces
+from ostrom.ground.errors import UnknownName
 
 
 def word_ratio(

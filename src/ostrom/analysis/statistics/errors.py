@@ -8,7 +8,7 @@ StatisticsError
 
 from __future__ import annotations
 
-from ostrom.errors import OstromError
+from ostrom.ground.errors import OstromError
 
 
 class StatisticsError(OstromError):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ostrom.engine.caller import Caller
 from ostrom.engine.gate import RunGate
 from ostrom.engine.plan import Unit
-from ostrom.errors import ModelError
+from ostrom.ground.errors import ModelError
 from ostrom.models.base import Model, Reply, Request, Usage
 from ostrom.models.pending_call import PendingCall, Release
 from ostrom.models.prices import price_of

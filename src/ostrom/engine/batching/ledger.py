@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ostrom.engine.journal import Journal
-from ostrom.errors import RunError
+from ostrom.ground.errors import RunError
 from ostrom.models.batches import is_identifier
 
 KEY = 16

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ostrom.engine.plan import Budget, Tally
-from ostrom.errors import BudgetSpent
+from ostrom.ground.errors import BudgetSpent
 from ostrom.models.base import Usage
 from ostrom.models.prices import price_of
 

@@ -17,7 +17,7 @@ from ostrom.engine.batching.reservations import BudgetReservations
 from ostrom.engine.batching.service import BatchService, Lost, lost, says_full, unanswered
 from ostrom.engine.gate import Stopped
 from ostrom.engine.plan import Tally
-from ostrom.errors import ModelError, OstromError, RequestRefused
+from ostrom.ground.errors import ModelError, OstromError, RequestRefused
 from ostrom.models.base import Request
 from ostrom.models.batches import BatchRequest, BatchStatus, ResultLine
 from ostrom.models.failures import one_line

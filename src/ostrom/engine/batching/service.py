@@ -15,7 +15,7 @@ from typing import TypeVar
 from ostrom.engine.batching.ledger import JournaledBatch, Ledger
 from ostrom.engine.batching.polling import PollingPolicy
 from ostrom.engine.retries import RetryPolicy
-from ostrom.errors import ModelError, RateLimited, RequestRefused, RunError, ServerFailed
+from ostrom.ground.errors import ModelError, RateLimited, RequestRefused, RunError, ServerFailed
 from ostrom.models.batches import (
     PAGES,
     BatchEndpoint,

@@ -11,7 +11,7 @@ from ostrom.engine.journal import Journal
 from ostrom.engine.match import Replies
 from ostrom.engine.plan import Plan, Tally, Unit
 from ostrom.engine.retries import RetryPolicy
-from ostrom.errors import OstromError
+from ostrom.ground.errors import OstromError
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from ostrom.engine.executors.base import Assignment, CallSettings, Session, Unit
 from ostrom.engine.executors.local import LocalExecutor
 from ostrom.engine.gate import RunGate
 from ostrom.engine.plan import Tally
-from ostrom.errors import UsageError
 from ostrom.framing import Library
+from ostrom.ground.errors import UsageError
 from ostrom.models.base import Model
 from ostrom.models.batches import BatchEndpoint, HasBatches, may_batch
 

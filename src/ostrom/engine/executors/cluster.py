@@ -9,7 +9,7 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-from ostrom.errors import RunError, UsageError
+from ostrom.ground.errors import RunError, UsageError
 
 STORE = 128 * 1024 * 1024
 """Bytes of Ray's object store on this machine: hardly anything goes through it."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from ostrom.engine.executors.wire import CallOutcome, Failure
 from ostrom.engine.limits import SlotRequest
-from ostrom.errors import OstromError, RunError
+from ostrom.ground.errors import OstromError, RunError
 from ostrom.models.base import Reply, Usage
 
 

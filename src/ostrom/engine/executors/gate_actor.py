@@ -11,7 +11,7 @@ from ostrom.engine.cache import Cache
 from ostrom.engine.executors.wire import CallOutcome, Failure
 from ostrom.engine.gate import RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally
-from ostrom.errors import BudgetSpent, ModelGivenUp, OstromError
+from ostrom.ground.errors import BudgetSpent, ModelGivenUp, OstromError
 from ostrom.models.base import Reply
 
 

@@ -10,7 +10,7 @@ from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.executors.base import UnitEnd
 from ostrom.engine.match import Answers, Calls, LiveMatch, Replies
 from ostrom.engine.plan import Tally, Unit
-from ostrom.errors import OstromError
+from ostrom.ground.errors import OstromError
 
 
 class UnitPlayer:

@@ -33,8 +33,8 @@ from ostrom.engine.executors.worker import Worker
 from ostrom.engine.gate import Stopped
 from ostrom.engine.match import Replies
 from ostrom.engine.plan import Plan, Tally
-from ostrom.errors import OstromError, RunError
 from ostrom.framing import Library
+from ostrom.ground.errors import OstromError, RunError
 from ostrom.models.base import Model
 from ostrom.models.grants import said
 

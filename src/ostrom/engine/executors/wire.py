@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ostrom import errors
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
 from ostrom.engine.entries import CallRecord, Journaled, Place
@@ -16,8 +15,9 @@ from ostrom.engine.match import Replies
 from ostrom.engine.plan import Unit
 from ostrom.engine.questions import ReplayDiffers
 from ostrom.engine.retries import RetryPolicy
-from ostrom.errors import OstromError
 from ostrom.framing import Library
+from ostrom.ground import errors
+from ostrom.ground.errors import OstromError
 from ostrom.models.base import Model
 
 AnswerEntry = tuple[int, int, int, str, Answer, int, str | None]

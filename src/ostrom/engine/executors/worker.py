@@ -18,9 +18,9 @@ from ostrom.engine.executors.outbox import Outbox
 from ostrom.engine.executors.player import UnitPlayer
 from ostrom.engine.executors.wire import Batch, Failure, Opened, UnitReport, Work, WorkerConfig
 from ostrom.engine.plan import Tally
-from ostrom.errors import OstromError, RunError
 from ostrom.framing import Library
 from ostrom.framing.fingerprint import difference, hashes
+from ostrom.ground.errors import OstromError, RunError
 from ostrom.models import open_model
 from ostrom.models.base import Model
 from ostrom.models.grants import restore

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ostrom.errors import GameError
 from ostrom.games.amounts import IDLE, Amounts, Value
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.games.game import Game
 from ostrom.games.parameters import number, whole
+from ostrom.ground.errors import GameError
 
 NAME = "alternating_offers"
 

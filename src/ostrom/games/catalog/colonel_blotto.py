@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from math import comb
 from typing import Any
 
-from ostrom.errors import GameError
 from ostrom.games.function import FunctionGame, at_once
 from ostrom.games.game import Game
 from ostrom.games.parameters import whole
+from ostrom.ground.errors import GameError
 
 NAME = "colonel_blotto"
 MOST_DIVISIONS = 500

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ostrom.errors import GameError
 from ostrom.games.bimatrix import symmetric_2x2
 from ostrom.games.game import Game
 from ostrom.games.parameters import number, require, shown, switch
+from ostrom.ground.errors import GameError
 
 PRESETS: dict[str, tuple[float, float, float, float]] = {
     "axelrod": (5, 3, 1, 0),  # Axelrod (1984)

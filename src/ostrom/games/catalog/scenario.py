@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ostrom.errors import GameError
 from ostrom.games.game import Game
 from ostrom.games.scenarios.reader import families, shipped_scenario
+from ostrom.ground.errors import GameError
 
 
 def build(scenario: Any = "commons/water_crisis") -> Game:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ostrom.errors import GameError
 from ostrom.games.equilibria.ties import tie_width
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError
 
 
 def best_responses(game: Game, seat: int, others: Sequence[int]) -> tuple[int, ...]:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ostrom.errors import GameError
 from ostrom.games.equilibria.ties import tie_width
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from ostrom.errors import GameError
 from ostrom.games.equilibria.ties import tie_width
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError
 
 Interval = tuple[float, float]
 MixedProfile = tuple[tuple[float, float], tuple[float, float]]

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from ostrom.errors import StudyError
-from ostrom.plain_yaml import YAML_TROUBLE, check_depth, check_plain
+from ostrom.ground.errors import StudyError
+from ostrom.ground.yaml import YAML_TROUBLE, check_depth, check_plain
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _LONGEST_FINDING = 60

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from itertools import product
 from typing import TypeAlias
 
-from ostrom.errors import StudyError
 from ostrom.games.scenarios.scenario import Profile, Role
+from ostrom.ground.errors import StudyError
 
 Model: TypeAlias = Mapping[str, Mapping[str, float]]
 Line: TypeAlias = tuple[frozenset[tuple[int, str]], float]

@@ -6,8 +6,8 @@ from itertools import product
 from math import isfinite, prod
 from typing import Any
 
-from ostrom.errors import StudyError
 from ostrom.games.scenarios.scenario import Profile, Role
+from ostrom.ground.errors import StudyError
 
 
 def read_table(rows: dict[str, Any], roles: tuple[Role, ...], file: str) -> dict[Profile, tuple[float, ...]]:

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from ostrom.games.game import Game
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, profile_of
 from ostrom.mechanisms.missing import missed_by, missing_of, void_round
 from ostrom.mechanisms.parameters import whole
 from ostrom.mechanisms.protocol import History, Outcome, Play, Round, View
 from ostrom.mechanisms.scoring import match_score
 from ostrom.mechanisms.talk import Speaker, Talk, conversation
-from ostrom.streams import Streams
 
 
 class CheapTalk(Mechanism):

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ostrom.answers import Record
-from ostrom.errors import GameError
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import act, expected_payoffs, profile_of
 from ostrom.mechanisms.contracts import contracted_game, default_bound, transfers
 from ostrom.mechanisms.designed import Design, Designed
 from ostrom.mechanisms.parameters import whole
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
-from ostrom.streams import Streams
 
 SIGNATURE = Record(
     "signature",

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 from ostrom.answers import Answer, Mixture, Record
 from ostrom.games.game import Game
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.parameters import whole
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
-from ostrom.streams import Streams
 
 Caps = list[list[int]]
 """By seat and action: the highest percentage with which the action may be played."""

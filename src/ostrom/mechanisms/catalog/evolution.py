@@ -12,15 +12,15 @@ from math import ceil
 from typing import Any, ClassVar
 
 from ostrom.answers import Answer, Text
-from ostrom.errors import GameError
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError
+from ostrom.ground.streams import Streams, key_of
+from ostrom.ground.values import value
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.genomes import MOST_SENTENCES, Genome, chosen, crossed, sentences, tidy
 from ostrom.mechanisms.parameters import amount, share, whole
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
 from ostrom.mechanisms.selection import POPULATION_RULES, next_parents
-from ostrom.streams import Streams, key_of
-from ostrom.values import value
 
 ARMS = ("selected", "drift", "frozen")
 Steps = Generator[list[Decision], Sequence[Answer], list[Genome]]

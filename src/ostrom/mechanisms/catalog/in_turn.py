@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ostrom.games.game import Game
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, profile_of
 from ostrom.mechanisms.protocol import Outcome, Play, Round, View
-from ostrom.streams import Streams
 
 SHOWN = ("nothing", "actions", "words")
 MOST_CHARACTERS = 2000

@@ -6,13 +6,13 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ostrom.answers import Answer, Choice, Record
-from ostrom.errors import GameError
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import act, expected_payoffs
 from ostrom.mechanisms.designed import Design, Designed
 from ostrom.mechanisms.mediators import DELEGATE, mediated_game, realised
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
-from ostrom.streams import Streams
 
 
 class MediatorDesign(Design):

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, profile_of
 from ostrom.mechanisms.missing import missed_by, missing_of, void_round
 from ostrom.mechanisms.protocol import EMPTY, Outcome, Play, Round, View
 from ostrom.mechanisms.rounds import hidden_facts, play_round
-from ostrom.streams import Streams
 
 
 class NoMechanism(Mechanism):

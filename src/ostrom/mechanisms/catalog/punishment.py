@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ostrom.answers import Record
-from ostrom.errors import GameError
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism, act, profile_of
 from ostrom.mechanisms.missing import missed_by, missing_of, void_round
 from ostrom.mechanisms.parameters import amount, share, whole
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
 from ostrom.mechanisms.scoring import match_score
-from ostrom.streams import Streams
 
 
 class Punishment(Mechanism):

@@ -9,9 +9,10 @@ from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias
 
 from ostrom.answers import Answer, Choice
-from ostrom.errors import GameError
 from ostrom.games.function import End, FunctionGame
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.arrays import ArrayRules
 from ostrom.mechanisms.base import Mechanism, choice_of, profile_of
 from ostrom.mechanisms.lasting import drawn_history, lasting_game
@@ -20,7 +21,6 @@ from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, 
 from ostrom.mechanisms.rounds import hidden_facts, play_round
 from ostrom.mechanisms.scoring import match_score
 from ostrom.mechanisms.stating import FORMS, check_stating, statement_form, table_form, times_of
-from ostrom.streams import Streams
 
 Questions: TypeAlias = Generator[list[Decision], Sequence[Answer], None]
 """Questions whose answers change nothing in the match."""

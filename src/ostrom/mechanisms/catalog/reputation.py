@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from copy import copy
 from typing import ClassVar
 
-from ostrom.errors import GameError
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import act
 from ostrom.mechanisms.lasting import drawn_round, lasting_game
 from ostrom.mechanisms.matching import tables_of_round
@@ -15,7 +16,6 @@ from ostrom.mechanisms.missing import missing_of
 from ostrom.mechanisms.protocol import EMPTY, Decision, View
 from ostrom.mechanisms.societies import Life, SocietyRules, Table
 from ostrom.mechanisms.standing import ByPlayer, called, record_of
-from ostrom.streams import Streams
 
 
 class Reputation(SocietyRules):

@@ -10,13 +10,13 @@ from typing import ClassVar
 import numpy as np
 
 from ostrom.answers import Choice
-from ostrom.errors import GameError
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame
+from ostrom.ground.errors import GameError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism, odds_of
 from ostrom.mechanisms.parameters import share
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
-from ostrom.streams import Streams
 
 IF_ALIKE = "if_alike"
 """The policy that cooperates with its like: one option more than the game has."""

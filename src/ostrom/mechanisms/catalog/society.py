@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ostrom.answers import Answer
-from ostrom.errors import GameError
 from ostrom.games.game import Game
 from ostrom.games.symmetry import symmetric
+from ostrom.ground.errors import GameError
+from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import act
 from ostrom.mechanisms.imitation import Imitation
 from ostrom.mechanisms.missing import Missing
@@ -21,7 +22,6 @@ from ostrom.mechanisms.rewiring import Rewiring
 from ostrom.mechanisms.settling import Plant, homes, population, settled
 from ostrom.mechanisms.societies import Life, SocietyRules, Steps, Table
 from ostrom.mechanisms.standing import called, record_of
-from ostrom.streams import Streams
 
 MOST_MEMBERS = 2000
 OBSERVED = ("nobody", "partners", "neighbours")

@@ -1,7 +1,7 @@
 """Networks: who is a neighbour of whom in a society. One file each, found by name."""
 
+from ostrom.ground.registry import Registry
 from ostrom.mechanisms.networks._base import Links, Network, pairs_of
-from ostrom.registry import Registry
 
 networks: Registry[Network] = Registry("network", "ostrom.mechanisms.networks", "NETWORK", "ostrom.networks")
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from ostrom.errors import StudyError
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import Round, View
 from ostrom.mechanisms.rounds import otherwise
 from ostrom.memory.base import Draw, Memory, Note, NoteDue, Shown

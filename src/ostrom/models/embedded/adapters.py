@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from ostrom.errors import StudyError
+from ostrom.ground.errors import StudyError
 from ostrom.models.embedded.gguf_header import gguf_metadata
 
 GGUF = "adapter.gguf"

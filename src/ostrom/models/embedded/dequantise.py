@@ -11,11 +11,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from ostrom.errors import ModelError
+from ostrom.ground.errors import ModelError
+from ostrom.ground.files import draft_of
 from ostrom.models.embedded.adapters import model_hash
 from ostrom.models.embedded.lock import only_one
 from ostrom.models.embedded.weights import cache_dir
-from ostrom.whole_files import draft_of
 
 FOLDER = "float32"
 _FILE_TYPE, _ARCHITECTURE = "general.file_type", "general.architecture"

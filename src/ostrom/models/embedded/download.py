@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from ostrom.errors import ModelError
+from ostrom.ground.errors import ModelError
 from ostrom.models.failures import one_line
 
 CHECK_EVERY = 0.2

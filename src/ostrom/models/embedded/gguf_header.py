@@ -10,7 +10,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 
 _NUMBERS = {
     0: "<B",

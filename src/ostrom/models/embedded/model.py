@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
-from ostrom.errors import MalformedReply, ModelError, RequestRefused, TimedOut
+from ostrom.ground.errors import MalformedReply, ModelError, RequestRefused, TimedOut
 from ostrom.models.asking import refuse_beyond
 from ostrom.models.base import Abilities, Reply, Request
 from ostrom.models.embedded.adapters import Adapter

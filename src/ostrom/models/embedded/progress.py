@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ostrom.ground.terminal import console, visible
 from ostrom.models.embedded.weights import Progress
-from ostrom.terminal import console, visible
 
 
 @contextmanager

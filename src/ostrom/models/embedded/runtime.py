@@ -18,7 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from ostrom.errors import ModelError
+from ostrom.ground.errors import ModelError
 
 # Small enough that a call can be stopped while a long prompt is still being read.
 BATCH = 256

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from ostrom.errors import ModelError, UnknownName
+from ostrom.ground.errors import ModelError, UnknownName
 from ostrom.models.embedded.download import download
 from ostrom.models.embedded.lock import only_one
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ostrom.errors import AccessRefused, UsageError
+from ostrom.ground.errors import AccessRefused, UsageError
 from ostrom.models.anthropic_batches import AnthropicBatches
 from ostrom.models.anthropic_wire import DEFAULT_MAX_TOKENS, PARAMS, abilities_of, decode, encode
 from ostrom.models.asking import refuse_beyond

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, get_args
 
-from ostrom.errors import StudyError, UnknownName, UsageError
+from ostrom.ground.errors import StudyError, UnknownName, UsageError
 from ostrom.models import client_name
 from ostrom.models.embedded.adapters import find_adapter
 from ostrom.models.embedded.dequantise import dequantised

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any
 
-from ostrom.errors import (
+from ostrom.ground.errors import (
     AccessRefused,
     ConnectionFailed,
     MalformedReply,

@@ -19,7 +19,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
-from ostrom.errors import ModelError, OstromError, UnknownName
+from ostrom.ground.errors import ModelError, OstromError, UnknownName
 from ostrom.models.asking import refuse_beyond
 from ostrom.models.base import Abilities, Reply, Request
 from ostrom.models.numbers import at_least_one

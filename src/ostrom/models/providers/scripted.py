@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from typing import Any, TypeAlias
 
-from ostrom.errors import ModelError, UnknownName
+from ostrom.ground.errors import ModelError, UnknownName
 from ostrom.models.asking import refuse_beyond
 from ostrom.models.base import Abilities, Reply, Request, Usage
 from ostrom.models.numbers import at_least_one

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ostrom.ground.streams import key_of
 from ostrom.probe.trace import Trace
-from ostrom.streams import key_of
 
 
 def split(traces: Sequence[Trace], share: float) -> tuple[list[Trace], list[Trace]]:

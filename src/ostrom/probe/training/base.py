@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 from ostrom.models.embedded.adapters import file_hash
 from ostrom.models.embedded.gguf_header import gguf_metadata
 from ostrom.probe.training.packages import needed

@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
+from ostrom.ground.files import draft_of
 from ostrom.models.embedded.adapters import BASE_KEY, GGUF
 from ostrom.models.embedded.gguf_header import gguf_metadata
 from ostrom.probe.training.lora import read
 from ostrom.probe.training.packages import needed
-from ostrom.whole_files import draft_of
 
 _NAME = re.compile(r"base_model\.model\.(?P<module>.+)\.(?P<part>lora_[AB])\.weight")
 _PERMUTED = re.compile(r"\.(?:q_proj|k_proj)$")

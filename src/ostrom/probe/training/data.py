@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 from ostrom.probe.training.base import Tokens
 
 Truncate = Literal["history", "left"]

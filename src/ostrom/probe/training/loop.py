@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
+from ostrom.ground.files import write_whole
 from ostrom.probe.training.data import Encoded, batches
 from ostrom.probe.training.lora import load_into, tensors
 from ostrom.probe.training.packages import needed
-from ostrom.whole_files import write_whole
 
 CHECKPOINT = "checkpoint.pt"
 SECONDS = 30.0

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
+from ostrom.ground.files import write_whole
 from ostrom.probe.training.packages import needed
-from ostrom.whole_files import write_whole
 
 TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 WEIGHTS, CONFIG = "adapter_model.safetensors", "adapter_config.json"

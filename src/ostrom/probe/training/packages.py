@@ -7,7 +7,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
 
 
 def needed(name: str) -> Any:

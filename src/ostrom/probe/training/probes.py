@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ostrom.ground.files import write_whole
 from ostrom.probe.training.base import Tokens
 from ostrom.probe.training.packages import needed
-from ostrom.whole_files import write_whole
 
 PROBES = "logprobs.json"
 EXAMPLES, TOP = 2, 8

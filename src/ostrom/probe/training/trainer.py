@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ostrom import __version__
-from ostrom.errors import UsageError
+from ostrom.ground.errors import UsageError
+from ostrom.ground.files import write_whole
 from ostrom.models.embedded.adapters import GGUF, file_hash
 from ostrom.probe.parity import Parity, parity, read_parity
 from ostrom.probe.training import lora
@@ -26,7 +27,6 @@ from ostrom.probe.training.data import Truncate, corpus_hash, encode, read_examp
 from ostrom.probe.training.loop import CHECKPOINT, Progress, Schedule, Told, held_out_loss, train
 from ostrom.probe.training.packages import needed, versions
 from ostrom.probe.training.probes import write_probes
-from ostrom.whole_files import write_whole
 
 RECORD, CARD, PARITY = "training.json", "README.md", "parity.json"
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ostrom.analysis.estimate import Estimate, estimate
-from ostrom.analysis.rundata import RunData
+from ostrom.analysis.published import number, published_rows
+from ostrom.analysis.references import Games, Own, Published, Reference, doubts_in
+from ostrom.data.rundata import RunData
 from ostrom.mechanisms.talking import Talking
-from ostrom.studies.compare.figures import Games, Own, Published, Reference, doubts_in
-from ostrom.studies.compare.published import number, published_rows
 
 TALK = "talk"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 
 DONE = "state = 'done' AND unit = 'match'"
 

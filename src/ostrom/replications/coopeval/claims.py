@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from ostrom.analysis.rundata import RunData
+from ostrom.analysis.published import number
+from ostrom.analysis.references import Games, Own, Published, Reference
+from ostrom.data.rundata import RunData
 from ostrom.replications.coopeval.figures.cells import FOUR, Placed, apart, placed
 from ostrom.replications.coopeval.figures.conduct import conduct
 from ostrom.replications.coopeval.figures.designs import designs
 from ostrom.replications.coopeval.figures.evolution import RANK, TYPES, evolution
 from ostrom.replications.coopeval.figures.means import means
 from ostrom.replications.coopeval.published import doubts_of, published_coopeval
-from ostrom.studies.compare.figures import Games, Own, Published, Reference
-from ostrom.studies.compare.published import number
 
 
 class CoopEval(Reference):

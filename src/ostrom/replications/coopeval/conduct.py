@@ -10,7 +10,7 @@ import orjson
 
 from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 
 DONE = "state = 'done' AND unit = 'match'"
 

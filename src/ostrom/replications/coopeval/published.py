@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from ostrom.studies.compare.published import published_rows
+from ostrom.analysis.published import published_rows
 
 ALL_MODELS = "llm_average"
 RANK = "deviation_rating_rank"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ostrom.analysis.dynamics.scores import normalised
+from ostrom.features.evolution.scores import normalised
 from ostrom.games.game import Game
 from ostrom.mechanisms.incentives import is_equilibrium
 

@@ -15,11 +15,11 @@ from typing import Any
 import orjson
 
 from ostrom.analysis.determinism import Determinism
-from ostrom.analysis.dynamics.tournament import is_done, seated, type_names
 from ostrom.analysis.estimate import Estimate, estimated, partly_exact_mean
 from ostrom.analysis.intervals import Bounds
 from ostrom.analysis.units import bounds_of
 from ostrom.engine.plan import Unit
+from ostrom.features.evolution.tournament import is_done, seated, type_names
 from ostrom.replications.coopeval.scale import Scale, scale_of
 
 DESIGN = "design of "

@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate, contrast, estimate, trend
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.replications.memory_curse.played import BY_POLICY, WINDOW, keyed, played
 from ostrom.replications.memory_curse.regimes import observed_regimes
 

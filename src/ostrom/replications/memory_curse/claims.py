@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from ostrom.analysis.estimate import Estimate, contrast, estimate
-from ostrom.analysis.rundata import RunData
+from ostrom.analysis.published import number, published_rows
+from ostrom.analysis.references import POLICY_DOUBT, Cell, Games, Own, Published, Reference, doubts_in
+from ostrom.data.rundata import RunData
 from ostrom.games import build_game
 from ostrom.replications.memory_curse.adapted import FORWARD, arms
 from ostrom.replications.memory_curse.penalty import LENGTH, penalties
@@ -21,8 +23,6 @@ from ostrom.replications.memory_curse.played import (
 )
 from ostrom.replications.memory_curse.regimes import regimes
 from ostrom.replications.memory_curse.roles import COMPANY, companies
-from ostrom.studies.compare.figures import POLICY_DOUBT, Cell, Games, Own, Published, Reference, doubts_in
-from ostrom.studies.compare.published import number, published_rows
 
 GAMES: Mapping[str, tuple[str, str | dict[str, str]]] = {
     "prisoners_dilemma": ("prisoners_dilemma", {"name": "prisoners_dilemma", "preset": "memory_curse"}),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ostrom.analysis.estimate import Estimate, contrast, estimate
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.replications.memory_curse.played import WINDOW, keyed
 
 LENGTH = 80

@@ -11,8 +11,8 @@ from typing import Any
 
 from ostrom.analysis.estimate import Estimate, deviation
 from ostrom.analysis.measure import Measure, Rows
-from ostrom.analysis.rundata import RunData
 from ostrom.analysis.span import span_of
+from ostrom.data.rundata import RunData
 
 DISCOUNT = 0.99
 FORGIVER, GRUDGE_HOLDER = "forgiver", "grudge-holder"

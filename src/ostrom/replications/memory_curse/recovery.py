@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate, contrast, estimate
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.replications.memory_curse.played import WINDOW, keyed
 
 RATE = "memory_cooperation"

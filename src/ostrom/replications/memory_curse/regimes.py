@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate, contrast, estimate
-from ostrom.analysis.rundata import RunData
 from ostrom.analysis.statistics import without_rounding
 from ostrom.analysis.verdicts import above, all_of
+from ostrom.data.rundata import RunData
 from ostrom.replications.memory_curse.played import WINDOW, keyed
 
 THRESHOLD = 0.95

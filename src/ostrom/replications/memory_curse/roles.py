@@ -8,7 +8,7 @@ from typing import Any
 
 from ostrom.analysis.estimate import Estimate, contrast, estimate
 from ostrom.analysis.measure import Measure, Rows, measures
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.replications.memory_curse.played import FORGIVER, GRUDGE_HOLDER, keyed
 
 COMPANY = ("game", "company", "agent", "style")

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.rundata import RunData
+from ostrom.analysis.references import Games, Own, Published, Reference, doubts_in
+from ostrom.data.rundata import RunData
 from ostrom.replications.personas.effects import effects
 from ostrom.replications.personas.keywords import counted
 from ostrom.replications.personas.profiles import played
 from ostrom.replications.personas.published import contradictions, disputed, published_personas, told
 from ostrom.replications.personas.rates import MEASURES, rates
-from ostrom.studies.compare.figures import Games, Own, Published, Reference, doubts_in
 
 TYPES = ("all", "economic", "environmental")
 FAMILY = "commons"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ostrom.analysis.lexicons import MODES, Mode, persona_keywords
-from ostrom.analysis.lexicons.counts import count_batches
-from ostrom.analysis.rundata import RunData
-from ostrom.errors import UnknownName
+from ostrom.data.rundata import RunData
+from ostrom.features.words.lexicons import MODES, Mode, persona_keywords
+from ostrom.features.words.lexicons.counts import count_batches
+from ostrom.ground.errors import UnknownName
 
 IDENTITY = ("short_term", "social_moral")
 """The groups of the paper's Figure 6: words of identity-driven reasoning ..."""

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ostrom.analysis.columns import columns
 from ostrom.analysis.determinism import Determinism
-from ostrom.analysis.rundata import RunData
+from ostrom.data.columns import columns
+from ostrom.data.rundata import RunData
 from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.game import Game, Profile
 

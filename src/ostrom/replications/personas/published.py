@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from ostrom.studies.compare.published import published_rows
+from ostrom.analysis.published import published_rows
 
 COLUMNS = ("table", "model", "payoffs", "persona", "scenario_type", "metric")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ostrom.analysis.estimate import Estimate, estimated, partly_exact_mean
 from ostrom.analysis.intervals import Bounds
-from ostrom.errors import UnknownName
+from ostrom.ground.errors import UnknownName
 from ostrom.replications.personas.profiles import Played, of_type, types_in
 
 MEASURES: Mapping[str, Callable[[Played], bool | None]] = {

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from ostrom.analysis.rundata import RunData
+from ostrom.analysis.published import number, published_rows
+from ostrom.analysis.references import Games, Own, Published, Reference
+from ostrom.data.rundata import RunData
 from ostrom.replications.repeated_games.figures.claims import VARIANTS, claims
 from ostrom.replications.repeated_games.figures.contests import contests
 from ostrom.replications.repeated_games.figures.families import families, pairs
@@ -13,8 +15,6 @@ from ostrom.replications.repeated_games.figures.people import people, persons
 from ostrom.replications.repeated_games.figures.predictions import predictions
 from ostrom.replications.repeated_games.moves import BOS, PD, decisions, matches
 from ostrom.replications.repeated_games.published import GOOD, NO_PEOPLE, NOT_COMPARED, cell_of, doubts_of
-from ostrom.studies.compare.figures import Games, Own, Published, Reference
-from ostrom.studies.compare.published import number, published_rows
 
 
 class RepeatedGames(Reference):

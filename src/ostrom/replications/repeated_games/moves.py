@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ostrom.analysis.rundata import RunData, quoted
+from ostrom.data.rundata import RunData, quoted
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.games.same_payoffs import same_payoffs

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ostrom.analysis.rundata import RunData, quoted
+from ostrom.data.rundata import RunData, quoted
 
 
 def first_right_rounds(data: RunData, by: Sequence[str] = ()) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ostrom.studies.compare.figures import AGAINST
+from ostrom.analysis.references import AGAINST
 
 GOOD = ("yes", "near")
 CONTESTS = {

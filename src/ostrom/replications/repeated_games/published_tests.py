@@ -18,7 +18,7 @@ from ostrom.analysis.statistics import (
     jzs_two_sample,
     welch_t,
 )
-from ostrom.errors import UnknownName
+from ostrom.ground.errors import UnknownName
 
 
 @dataclass(frozen=True, slots=True)

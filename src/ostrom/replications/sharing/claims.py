@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.rundata import RunData
-from ostrom.studies.compare.figures import Games, Own, Published, Reference
-from ostrom.studies.compare.published import number, published_rows
+from ostrom.analysis.published import number, published_rows
+from ostrom.analysis.references import Games, Own, Published, Reference
+from ostrom.data.rundata import RunData
 
 PEOPLE = "People"
 FIGURES: Mapping[tuple[str, str], tuple[str, Mapping[str, str]]] = {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.reports.cells import levels_met
 from ostrom.reports.chart import Chart
 from ostrom.reports.marks import bars_with_whiskers, series_colours

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate
-from ostrom.analysis.rundata import RunData
-from ostrom.errors import UsageError
+from ostrom.data.rundata import RunData
+from ostrom.ground.errors import UsageError
 from ostrom.reports.cells import levels_met
 from ostrom.reports.chart import Chart
 from ostrom.reports.marks import curves, series_colours

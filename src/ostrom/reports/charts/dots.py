@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate, against_all
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.reports.chart import Chart
 from ostrom.reports.layout import Layout, dot_chart, lay_out
 from ostrom.reports.theme import MOST_COLOURS

@@ -7,7 +7,7 @@ from typing import Any
 
 from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.analysis.measure import measures
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.reports.cells import levels_met
 from ostrom.reports.chart import Chart, rests_on
 from ostrom.reports.marks import import_altair, series_colours

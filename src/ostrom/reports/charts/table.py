@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from ostrom.analysis.estimate import Estimate, fixed
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.reports.cells import levels_met
 from ostrom.reports.chart import Chart
 from ostrom.reports.panel import Drawn, Table

@@ -12,11 +12,11 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from ostrom import __version__
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
+from ostrom.ground.terminal import escaped
 from ostrom.reports.files import is_number
 from ostrom.reports.panel import Table
 from ostrom.reports.words import number, pretty
-from ostrom.terminal import escaped
 
 SHORT = 26
 FEW = 12

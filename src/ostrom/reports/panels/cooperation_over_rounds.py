@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import ceil
 from typing import Any
 
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.reports.bands import MOST_BINS, RoundCurve, curves_over_rounds, last_round
 from ostrom.reports.cells import agents, agents_are_told_by_factors, levels, varied, why_nothing
 from ostrom.reports.layout import cell_label

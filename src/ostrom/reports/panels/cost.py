@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.reports.marks import bars
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.words import labels

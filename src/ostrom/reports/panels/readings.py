@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.reports.cells import agents, policy_warnings
 from ostrom.reports.marks import bars
 from ostrom.reports.panel import Drawn, Figure, Panel, Table

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ostrom.analysis.rundata import RunData, quoted
+from ostrom.data.rundata import RunData, quoted
 from ostrom.reports.cells import DONE, varied, why_nothing
 from ostrom.reports.layout import JOINT, cell_label
 from ostrom.reports.marks import import_altair

@@ -6,7 +6,7 @@ from typing import Any
 
 from ostrom.analysis.estimate import Estimate, contrast, estimate, fixed
 from ostrom.analysis.measure import measures
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.reports.panel import Drawn, Panel, Table
 from ostrom.reports.words import listed, pretty
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ostrom.registry import Registry
+from ostrom.ground.registry import Registry
 
 __all__ = ["Entry", "sources"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ostrom.errors import StudyError, UnknownName
 from ostrom.games.ordinal import FAMILIES, ordinal_games
+from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.studies.sources import Entry
 
 

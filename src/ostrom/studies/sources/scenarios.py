@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import get_args
 
-from ostrom.errors import StudyError, UnknownName
 from ostrom.games.scenarios import Scenario, ScenarioClass, load_scenario, shipped_scenario
 from ostrom.games.scenarios import scenarios as names_of
 from ostrom.games.scenarios.reader import CAST
+from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.studies.sources import Entry
 
 CLASSES: tuple[str, ...] = get_args(ScenarioClass)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.rundata import RunData
-from ostrom.studies.compare.figures import Games, Own, Published, Reference
-from ostrom.studies.compare.published import number, published_rows
+from ostrom.data.rundata import RunData
+from ostrom.analysis.references import Games, Own, Published, Reference
+from ostrom.analysis.published import number, published_rows
 
 
 class River(Reference):

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.engine.plan import Unit
 from ostrom.games import build_game
 from ostrom.games.game import Game
+from ostrom.ground.registry import parse_spec
 from ostrom.mechanisms.designed import Designed
-from ostrom.registry import parse_spec
 from ostrom.replications.coopeval.scores import Point, score_points
 
 GAMES: Mapping[str, tuple[str, str | dict[str, str], float, float]] = {

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import orjson
 
+from ostrom.analysis.references import Own
 from ostrom.replications.coopeval.figures.cells import Placed, apart
 from ostrom.replications.coopeval.figures.means import by_cell
 from ostrom.replications.coopeval.scores import Point, normalised_mean
-from ostrom.studies.compare.figures import Own
 
 DELEGATE, SIGN = "all_players_delegate_pct", "contracts_signed_by_all_pct"
 

@@ -7,13 +7,13 @@ from statistics import fmean
 
 import orjson
 
-from ostrom.analysis.designs import quality
 from ostrom.analysis.intervals import combination_of
 from ostrom.analysis.intervals.group import count_group
-from ostrom.analysis.rundata import RunData
+from ostrom.analysis.references import Own
+from ostrom.data.rundata import RunData
 from ostrom.mechanisms.designed import Design
+from ostrom.replications.coopeval.designs import quality
 from ostrom.replications.coopeval.figures.cells import ALL_FOUR, FOUR, GAMES, Placed
-from ostrom.studies.compare.figures import Own
 
 NASH, DOMINANT = "design_nash_stable_pct", "design_weakly_dominant_pct"
 

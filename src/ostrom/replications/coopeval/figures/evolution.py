@@ -12,13 +12,13 @@ from math import sqrt
 from statistics import fmean, stdev
 
 from ostrom.analysis.determinism import Determinism
-from ostrom.analysis.dynamics.evolution import evolve
-from ostrom.analysis.dynamics.tournament import Tournament, run_tournaments
 from ostrom.analysis.estimate import partly_exact_mean
-from ostrom.analysis.rundata import RunData
-from ostrom.errors import UsageError
+from ostrom.analysis.references import Own
+from ostrom.data.rundata import RunData
+from ostrom.features.evolution.evolution import evolve
+from ostrom.features.evolution.tournament import Tournament, run_tournaments
+from ostrom.ground.errors import UsageError
 from ostrom.replications.coopeval.figures.cells import ALL_FOUR, FOUR, GAMES, Placed, apart
-from ostrom.studies.compare.figures import Own
 
 FITNESS, NORMALISED = "fitness_after_replicator", "fitness_after_replicator_normalised"
 RANK = "deviation_rating_rank"

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from ostrom.analysis.references import Own
 from ostrom.replications.coopeval.figures.cells import ALL_FOUR, FOUR, Placed, apart
 from ostrom.replications.coopeval.scores import Point, normalised_mean
-from ostrom.studies.compare.figures import Own
 
 PAYOFF, NORMALISED = "mean_payoff", "mean_payoff_normalised"
 COOPERATION = "cooperative_action_rate_pct"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Any
 
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.reports.cells import why_nothing
 from ostrom.reports.marks import import_altair
 from ostrom.reports.theme import INK, MOST_COLOURS, PALETTE, QUIET, RULE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.replications.coopeval.actions import ActionShare, action_shares
 from ostrom.replications.coopeval.panels._shared import nothing_yet
 from ostrom.reports.cells import agents, levels

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.replications.coopeval.conduct import MEASURES, conduct_rates
 from ostrom.replications.coopeval.panels._shared import nothing_yet
 from ostrom.reports.marks import dots, series_colours

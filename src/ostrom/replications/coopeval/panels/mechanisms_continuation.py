@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.engine.plan import Unit
 from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.mechanisms.catalog.similarity import compared_game

@@ -6,10 +6,10 @@ from typing import Any
 
 import orjson
 
-from ostrom.analysis.designs import quality
 from ostrom.analysis.intervals import share_of
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.mechanisms.designed import Design
+from ostrom.replications.coopeval.designs import quality
 from ostrom.reports.marks import dots, series_colours
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MOST_COLOURS

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ostrom.analysis.dynamics.evolution import EvolutionSettings, Evolved, evolve, replicator_paths
-from ostrom.analysis.dynamics.tournament import Tournament, run_tournaments
-from ostrom.analysis.rundata import RunData
-from ostrom.errors import OstromError
+from ostrom.data.rundata import RunData
+from ostrom.features.evolution.evolution import EvolutionSettings, Evolved, evolve, replicator_paths
+from ostrom.features.evolution.tournament import Tournament, run_tournaments
+from ostrom.ground.errors import OstromError
 from ostrom.replications.coopeval.panels._shared import (
     REST,
     match_rows,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.replications.coopeval.outliers import FEWEST, outliers
 from ostrom.replications.coopeval.panels._shared import match_rows, nothing_yet
 from ostrom.replications.coopeval.scores import score_points

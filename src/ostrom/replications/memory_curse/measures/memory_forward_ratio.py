@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ostrom.analysis.measure import Rows, measures
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.replications.memory_curse.regimes import observed_regimes
 
 RATIO = measures.named("word_ratio")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ostrom.analysis.estimate import Estimate
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.replications.memory_curse.played import played, silent
 from ostrom.reports.cells import why_nothing
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.replications.memory_curse.panels._shared import by_policy, triple, why_empty
 from ostrom.replications.memory_curse.played import FORGIVER, GRUDGE_HOLDER
 from ostrom.replications.memory_curse.roles import RoleGroup, companies

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate, estimate
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.replications.memory_curse.panels._shared import NO_WINDOW, by_policy, triple, why_empty
 from ostrom.replications.memory_curse.played import WINDOW, keyed
 from ostrom.reports.cells import agents

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ostrom.analysis.rundata import RunData
 from ostrom.analysis.verdicts import above
 from ostrom.analysis.verdicts import largest as surely_largest
+from ostrom.data.rundata import RunData
 from ostrom.replications.memory_curse.panels._shared import by_policy, triple, why_empty
 from ostrom.replications.memory_curse.penalty import LENGTH, largest, penalties
 from ostrom.reports.chart import rests_on

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.replications.memory_curse.panels._shared import by_policy, triple, why_empty
 from ostrom.replications.memory_curse.recovery import recoveries
 from ostrom.reports.cells import agents

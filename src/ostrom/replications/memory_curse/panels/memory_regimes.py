@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.replications.memory_curse.panels._shared import NO_WINDOW, by_policy, why_empty
 from ostrom.replications.memory_curse.regimes import BAND, NAMES, SHORTEST, STEP, THRESHOLD, regimes
 from ostrom.reports.panel import Drawn, Panel, Table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.replications.memory_curse.adapted import BASE, COLLAPSED, HEALTHY, arms, changes
 from ostrom.replications.memory_curse.panels._shared import by_policy, triple, why_empty
 from ostrom.reports.panel import Drawn, Panel, Table

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.rundata import RunData
-from ostrom.analysis.traces.summary import source
+from ostrom.data.rundata import RunData
+from ostrom.features.words.panels._traces_shared import CELL, table_or_note
+from ostrom.features.words.traces.summary import source
 from ostrom.replications.memory_curse.forward import ForwardLink, forward_link
 from ostrom.replications.memory_curse.played import keyed
 from ostrom.reports.cells import agents
 from ostrom.reports.marks import import_altair, series_colours
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
-from ostrom.reports.panels._traces_shared import CELL, table_or_note
 from ostrom.reports.words import labels, pretty
 
 

@@ -7,7 +7,7 @@ from math import fsum
 from typing import Any
 
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.replications.personas.keywords import condition
 from ostrom.replications.personas.profiles import Played, profiles_of
 from ostrom.replications.personas.rates import MEASURES

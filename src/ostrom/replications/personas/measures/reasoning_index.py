@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.replications.personas.keywords import IDENTITY, MATCH, PAYOFF, counted, modes
 from ostrom.replications.personas.measures._shared import SOURCE
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ostrom.analysis.rundata import RunData
 from ostrom.analysis.statistics import StatisticsError, ends
+from ostrom.data.rundata import RunData
 from ostrom.replications.personas.effects import effects, logistic
 from ostrom.replications.personas.panels._shared import NOTHING
 from ostrom.replications.personas.profiles import Played, profiles_of, types_in

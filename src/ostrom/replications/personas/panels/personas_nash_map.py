@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ostrom.analysis.rundata import RunData
-from ostrom.errors import UnknownName
+from ostrom.data.rundata import RunData
+from ostrom.ground.errors import UnknownName
 from ostrom.replications.personas.panels._shared import NOTHING, condition_label, conditions
 from ostrom.replications.personas.profiles import profiles_of
 from ostrom.replications.personas.rates import MEASURES, Rate, rates

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.replications.personas.panels._shared import NOTHING, condition_label, conditions
 from ostrom.replications.personas.panels.personas_nash_map import COLUMNS, cells
 from ostrom.replications.personas.profiles import profiles_of

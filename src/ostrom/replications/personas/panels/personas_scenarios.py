@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.game import Game
 from ostrom.games.parameters import shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.replications.personas.panels._shared import NOTHING, condition_label, conditions
 from ostrom.replications.personas.profiles import Played, of_type, profiles_of, types_in
 from ostrom.reports.marks import bars, import_altair

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from ostrom.analysis.estimate import Estimate
-from ostrom.studies.compare.figures import Cell, Own
+from ostrom.analysis.references import Cell, Own
 
 
 def own_of(cell: Cell, found: Estimate) -> Own:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.rundata import RunData
+from ostrom.analysis.references import Own
+from ostrom.data.rundata import RunData
 from ostrom.replications.repeated_games.figures.averages import median_round, own_of
 from ostrom.replications.repeated_games.moves import BOS, PD, Match, Side, always, together
-from ostrom.studies.compare.figures import Own
 
 MEANS = (
     ((PD, "cooperations_after_first_defection"), "forgiveness"),

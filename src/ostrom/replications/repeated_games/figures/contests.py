@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ostrom.analysis.rundata import RunData
-from ostrom.errors import OstromError
+from ostrom.analysis.references import Own
+from ostrom.data.rundata import RunData
+from ostrom.ground.errors import OstromError
 from ostrom.replications.repeated_games.published_tests import match_test, published_test
-from ostrom.studies.compare.figures import Own
 
 SOCIAL = "social"
 

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import measures
-from ostrom.analysis.rundata import RunData
+from ostrom.analysis.references import AGAINST, Own
 from ostrom.analysis.statistics import cohens_d_paired, jzs_paired, paired_t
 from ostrom.analysis.units import observations
-from ostrom.errors import OstromError
+from ostrom.data.rundata import RunData
+from ostrom.ground.errors import OstromError
 from ostrom.replications.repeated_games.figures.averages import own_of
 from ostrom.replications.repeated_games.published import ALL_GAMES
-from ostrom.studies.compare.figures import AGAINST, Own
 
 MEASURE = "score_ratio"
 PUBLISHED = ("cyclic", "win-win", "biased", "unfair", "second-best", "pd-family")

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ostrom.analysis.measure import measures
-from ostrom.analysis.rundata import RunData
+from ostrom.analysis.references import Own
 from ostrom.analysis.units import Observation, observations
-from ostrom.errors import OstromError
+from ostrom.data.rundata import RunData
+from ostrom.ground.errors import OstromError
 from ostrom.replications.repeated_games.moves import BOS, PD
-from ostrom.studies.compare.figures import Own
 
 FACTOR = "prompting"
 PLAIN = ("base", "direct")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ostrom.analysis.rundata import RunData
+from ostrom.analysis.references import Own
+from ostrom.data.rundata import RunData
 from ostrom.replications.repeated_games.figures.averages import median_round
 from ostrom.replications.repeated_games.moves import BOS, Match, Side, always
 from ostrom.replications.repeated_games.predictions import first_right_rounds
-from ostrom.studies.compare.figures import Own
 
 AS_PLAYER, AS_OBSERVER = "first_correct_round_as_player", "first_correct_round_as_observer"
 

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.replications.repeated_games.moves import BOS, Side, always, matches, together
 
 

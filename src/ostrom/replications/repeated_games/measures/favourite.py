@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.games.game import Game
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ostrom.analysis.intervals import Bounds
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.replications.repeated_games.moves import PD, Side, always, matches
 
 

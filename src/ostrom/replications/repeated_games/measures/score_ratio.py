@@ -8,7 +8,7 @@ from typing import Any
 from ostrom.analysis.intervals import Bounds
 from ostrom.analysis.measure import Measure
 from ostrom.analysis.measures.payoff import paid_by_the_game
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 
 
 def values(data: RunData) -> Iterator[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate, estimate
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.reports.axes import ticks_for
 from ostrom.reports.cells import DONE, agents, varied
 from ostrom.reports.layout import cell_label

@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any
 
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.rundata import RunData
+from ostrom.data.rundata import RunData
 from ostrom.replications.repeated_games.predictions import first_right_rounds
 from ostrom.reports.cells import levels, varied
 from ostrom.reports.panel import Drawn, Panel, Table

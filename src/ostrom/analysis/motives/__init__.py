@@ -1,5 +1,0 @@
-"""Motives in the reasoning of players: what a judge may label, and what its labels come to."""
-
-from ostrom.analysis.motives.motive import Motive, load_motives
-
-__all__ = ["Motive", "load_motives"]

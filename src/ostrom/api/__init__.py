@@ -1,0 +1,11 @@
+"""The Python face of Ostrom: state a study, play it, and ask its run. ``import ostrom`` offers all of it."""
+
+from ostrom.agents.strategy import Strategy
+from ostrom.analysis.measure import Measure
+from ostrom.api.objects import game
+from ostrom.api.playing import play, play_async
+from ostrom.api.runs import Run, open_run
+from ostrom.api.stating import Study, study
+from ostrom.games.game import Game
+
+__all__ = ["Game", "Measure", "Run", "Strategy", "Study", "game", "open_run", "play", "play_async", "study"]

@@ -1,0 +1,260 @@
+"""Objects in a study: games, strategies, models and mechanisms that Python made, in place of names.
+
+A game becomes the payoffs that a study file would hold. Functions and classes are registered in this process under a
+name that ends in a hash of their source, so that a run is never resumed with another function of the same name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ostrom.agents.past import Past
+from ostrom.agents.strategy import UNBOUNDED, Strategy
+from ostrom.games.function import FunctionGame
+from ostrom.games.game import Game
+from ostrom.games.tensor import TensorGame
+from ostrom.games.yaml_file import game_to_mapping
+from ostrom.ground.errors import GameError, StudyError, UsageError
+from ostrom.ground.registry import Registry
+from ostrom.mechanisms.base import Mechanism
+from ostrom.models.providers import python as python_models
+
+
+def game(
+    payoffs: Any,
+    *,
+    name: str = "game",
+    actions: Sequence[str] | Sequence[Sequence[str]] | None = None,
+    cooperative: str | None = None,
+    title: str = "",
+) -> Game:
+    """A game from a NumPy array, a Nashpy game or a pygambit game.
+
+    A square matrix is a symmetric game of two (what the row player gets); two matrices are the payoffs of rows and
+    columns; a tensor has one axis per seat and a last one for the seats.
+
+    >>> game([[3, 0], [5, 1]], actions=["stay", "leave"], cooperative="stay").payoff((0, 1))
+    (0.0, 5.0)
+    """
+    tensor, named = _tensor(payoffs)
+    seats = tensor.shape[-1]
+    given = [list(names) for names in named or ()] if actions is None else _by_seat(actions, seats)
+    names = given or [[f"a{i}" for i in range(count)] for count in tensor.shape[:-1]]
+    good: list[int | None] = [None] * seats
+    if cooperative is not None:
+        for seat, known in enumerate(names):
+            if cooperative not in known:
+                raise UsageError(
+                    f"cooperative {cooperative!r}: seat {seat + 1} has the actions {', '.join(known)}"
+                )
+            good[seat] = known.index(cooperative)
+    try:
+        return TensorGame(name, tuple(map(tuple, names)), tensor, cooperative=tuple(good), title=title)
+    except GameError as error:
+        raise UsageError(str(error)) from None
+
+
+def _by_seat(actions: Sequence[Any], seats: int) -> list[list[str]]:
+    if all(isinstance(name, str) for name in actions):
+        return [list(actions)] * seats
+    return [list(names) for names in actions]
+
+
+def _tensor(payoffs: Any) -> tuple[np.ndarray[Any, Any], Sequence[Sequence[str]] | None]:
+    matrices = getattr(payoffs, "payoff_matrices", None)  # a Nashpy game
+    if matrices is not None:
+        return np.stack([np.asarray(m, dtype=float) for m in matrices], axis=-1), None
+    writes = getattr(payoffs, "to_nfg", None)  # a pygambit game
+    if callable(writes):
+        from ostrom.games.nfg import parse_nfg
+
+        read = parse_nfg(str(writes()))
+        return np.asarray(read.payoffs), read.actions
+    if isinstance(payoffs, tuple) and len(payoffs) == 2:
+        return np.stack([np.asarray(m, dtype=float) for m in payoffs], axis=-1), None
+    try:
+        array = np.asarray(payoffs, dtype=float)
+    except (TypeError, ValueError):
+        raise UsageError(f"a game is made of payoffs, not of {type(payoffs).__name__}") from None
+    if array.ndim == 2 and array.shape[0] == array.shape[1]:
+        return np.stack([array, array.T], axis=-1), None
+    if array.ndim < 2 or array.shape[-1] != array.ndim - 1:
+        raise UsageError(
+            f"payoffs of shape {array.shape}: a game is a square matrix, two matrices, or a tensor with one axis "
+            "per seat and a last one for the seats"
+        )
+    return array, None
+
+
+A_MODEL = 'a function is a model where it is async, takes "messages" or stands under {"model": ...}'
+
+
+class FunctionStrategy(Strategy):
+    """A function from the past to the chance of cooperating."""
+
+    title: ClassVar[str] = "Python function"
+    citation: ClassVar[str] = ""
+    memory_depth = UNBOUNDED
+    function: ClassVar[Callable[[Past], Any]]
+    registered: ClassVar[str]
+
+    @property
+    def name(self) -> str:
+        """The name it is registered under."""
+        return self.registered
+
+    def move(self, past: Past) -> float:
+        """What the function says, True for 1."""
+        chance = type(self).function(past)
+        if not isinstance(chance, int | float | np.number | np.bool_):
+            raise UsageError(
+                f"{self.name}: a function that is a strategy must return the chance of cooperating, or True and False, "
+                f"returned {type(chance).__name__}; {A_MODEL}"
+            )
+        return float(chance)
+
+
+def plain(value: Any, key: str = "", name: str = "") -> Any:
+    """A study with names in place of objects; ``name`` is that of the type a value stands under."""
+    if isinstance(value, Mapping):
+        return {k: plain(v, str(k), str(k) if key == "types" else name) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v, key, name) for v in value]
+    if isinstance(value, FunctionGame):
+        return _rule_game(value)
+    if isinstance(value, Game):
+        return game_to_mapping(value)
+    if isinstance(value, np.ndarray) or hasattr(value, "payoff_matrices") or hasattr(value, "to_nfg"):
+        return game_to_mapping(game(value))
+    if isinstance(value, Mechanism) or _is_class(value, Mechanism):
+        return {"name": _mechanism(value)}
+    if isinstance(value, Strategy) or _is_class(value, Strategy):
+        return {"strategy": _strategy(value, name)} if key != "strategy" else _strategy(value, name)
+    if (axelrod := _axelrod(value)) is not None:
+        return axelrod
+    if (key == "model" and callable(value)) or _is_async(value) or _takes_messages(value):
+        return model_name(value, name) if key == "model" else {"model": model_name(value, name)}
+    if callable(value):
+        return _strategy(value, name)
+    return value
+
+
+def model_name(model: Any, name: str = "") -> str:
+    """A model as studies name it; a function is registered first."""
+    if isinstance(model, str):
+        return model
+    if not callable(model):
+        raise UsageError(f"a model is a name or a function, not {type(model).__name__}")
+    known = _name(model, name)
+    python_models.register(known, model)
+    return f"python/{known}"
+
+
+def _is_async(value: Any) -> bool:
+    """Whether calling it gives something to await: an async function, or an object with an async ``__call__``."""
+    return inspect.iscoroutinefunction(value) or inspect.iscoroutinefunction(
+        vars(type(value)).get("__call__")
+    )
+
+
+def _takes_messages(value: Any) -> bool:
+    """Whether a function says by the name of its only parameter that it answers messages."""
+    return inspect.isroutine(value) and list(_parameters(value)) == ["messages"]
+
+
+def _parameters(value: Any) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(value).parameters
+    except (TypeError, ValueError):  # some builtins have no signature
+        return {}
+
+
+def _rule_game(value: FunctionGame) -> dict[str, Any]:
+    """A game by a rule as studies name it: by its builder where that makes it again, else in this process only."""
+    from ostrom.games import games
+
+    if value.name in games:
+        built = games.build({"name": value.name, **value.params})
+        if isinstance(built, FunctionGame) and _code(built.play) == _code(value.play):
+            return {"name": value.name, **value.params}
+    kept = repr((sorted(value.params.items()), value.actions, value.stages))
+    known = _name(value.play, value.name, kept)
+    _register(games, known, lambda: value)
+    return {"name": known}
+
+
+def _code(play: Callable[..., Any]) -> Any:
+    return getattr(play, "__code__", play)
+
+
+def _is_class(value: Any, kind: type) -> bool:
+    return isinstance(value, type) and issubclass(value, kind)
+
+
+def _axelrod(value: Any) -> str | None:
+    """The specification of a player of the Axelrod library, given as a class or an object."""
+    kind = value if isinstance(value, type) else type(value)
+    if not any(base.__module__.startswith("axelrod.") and base.__name__ == "Player" for base in kind.__mro__):
+        return None
+    changed = {} if isinstance(value, type) else dict(getattr(value, "init_kwargs", {}))
+    usual = {p.name: p.default for p in inspect.signature(kind).parameters.values()}
+    own = [key for key, given in changed.items() if usual.get(key, given) != given]
+    if own:
+        raise UsageError(
+            f"{kind.__name__}: a player of the Axelrod library is named by its class, without {own[0]}"
+        )
+    return f"axelrod:{kind.__name__}"
+
+
+def _strategy(value: Any, name: str) -> str:
+    from ostrom.agents.strategies import strategies
+
+    known = _name(value, name)
+    if isinstance(value, Strategy):
+        factory: Callable[..., Strategy] = lambda: value  # noqa: E731
+    elif isinstance(value, type):
+        factory = value
+    else:
+        factory = type(
+            "FunctionStrategy", (FunctionStrategy,), {"function": staticmethod(value), "registered": known}
+        )
+    _register(strategies, known, factory)
+    return known
+
+
+def _mechanism(value: Any) -> str:
+    from ostrom.mechanisms import mechanisms
+
+    if isinstance(value, type):
+        raise UsageError(f"{value.__name__}: give a mechanism as an object, {value.__name__}(...)")
+    known = _name(value, getattr(value, "name", ""))
+    _register(mechanisms, known, lambda: value)
+    return known
+
+
+def _register(registry: Registry[Any], name: str, factory: Callable[..., Any]) -> None:
+    registry.remove(name)
+    try:
+        registry.add(name, factory)
+    except StudyError as error:
+        raise UsageError(str(error)) from None
+
+
+def _name(value: Any, name: str, also: str = "") -> str:
+    """A name that says which object it is: its own, and six digits of a hash of its source and of ``also``."""
+    own = name or getattr(value, "__name__", type(value).__name__)
+    kind = value if isinstance(value, type) or inspect.isroutine(value) else type(value)
+    try:
+        source = inspect.getsource(kind)
+    except (OSError, TypeError):
+        code = getattr(kind, "__code__", None)
+        source = repr((code.co_code, code.co_consts)) if code is not None else repr(kind)
+    state = repr(sorted(vars(value).items())) if kind is not value and hasattr(value, "__dict__") else ""
+    digest = hashlib.sha256(f"{source}{'' if ' at 0x' in state else state}{also}".encode()).hexdigest()[:6]
+    plain_name = "".join(c if c.isalnum() else "_" for c in own).strip("_") or "function"
+    return f"{plain_name}_{digest}"

@@ -1,0 +1,233 @@
+"""`ostrom estimate` and `ostrom test`: a measure of one run or several, with its uncertainty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ostrom.cli.options import Safe
+from ostrom.cli.output import print_csv, print_json, print_table, write
+from ostrom.features.exporting.command import RUNS
+from ostrom.ground.errors import UsageError
+
+if TYPE_CHECKING:
+    from ostrom.analysis.estimate import Estimate
+    from ostrom.analysis.hypothesis import FactorTest
+    from ostrom.analysis.measure import Measure
+    from ostrom.data.rundata import RunData
+
+Where = Annotated[
+    list[str] | None,
+    typer.Option(help="Only these matches: column=level[,level] or SQL. May be given several times."),
+]
+Level = Annotated[float, typer.Option(help="The confidence level of intervals.")]
+
+
+def estimate(
+    arguments: Annotated[
+        list[str], typer.Argument(metavar="RUN... MEASURE", help="Runs (names or folders), then the measure.")
+    ],
+    by: Annotated[str, typer.Option(help="Columns to split by, separated by commas.")] = "",
+    contrast: Annotated[
+        str, typer.Option(metavar="FACTOR=A-B", help="The difference between two levels of a factor.")
+    ] = "",
+    over: Annotated[str, typer.Option(help="The slope over a column of numbers.")] = "",
+    log: Annotated[bool, typer.Option("--log", help="With --over: per unit of ln x.")] = False,
+    balance: Annotated[
+        str, typer.Option(help="Columns whose levels count the same, outer ones first, separated by commas.")
+    ] = "",
+    where: Where = None,
+    level: Level = 0.95,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    safe: Safe = False,
+    runs: Annotated[Path, RUNS] = Path("runs"),
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Estimate a measure: its mean, a difference (--contrast) or a slope (--over), with intervals.
+
+    `ostrom list measures` names the measures; a parameter follows a colon.
+    """
+    from ostrom.analysis.measure import measures
+    from ostrom.analysis.stopping import stopping
+
+    names, measure = _split(arguments)
+    _one_of(json=json, csv=csv)
+    _one_of(contrast=contrast, over=over)
+    _one_of(contrast=contrast, balance=balance)
+    _one_of(over=over, balance=balance)
+    if log and not over:
+        raise UsageError("--log needs --over")
+    if safe and not csv:
+        raise UsageError("--safe is for --csv: other output holds no formulas")
+    check_level(level)
+    part = measures.named(measure)
+    with opened(names, runs) as data:
+        stopped = [text for one in data if (text := stopping(one.study, one.folder))]
+        columns = _columns(by)
+        found = _estimates(data, part, columns, contrast, over, log, _columns(balance), where or [], level)
+    rows = [one.as_dict() for one in found]
+    if json:
+        document: dict[str, Any] = {"runs": names, "measure": part.name, "scale": part.scale, "by": columns}
+        if contrast:
+            document["contrast"] = contrast
+        if over:
+            document |= {"over": over, "log": log}
+        print_json({**document, **({"stopping": stopped} if stopped else {}), "estimates": rows})
+    elif csv:
+        print_csv(rows, safe=safe)
+    else:
+        _show_estimates(part, found, level)
+        for text in stopped:
+            write(text)
+
+
+def _estimates(
+    data: Sequence[RunData],
+    part: Measure,
+    by: list[str],
+    contrast: str,
+    over: str,
+    log: bool,
+    balance: list[str],
+    where: list[str],
+    level: float,
+) -> list[Estimate]:
+    from ostrom.analysis import estimate as asked
+    from ostrom.analysis.selection import condition
+
+    picked = condition(data, part, where)
+    if contrast:
+        factor, equals, pair = contrast.partition("=")
+        if not equals:
+            raise UsageError(f"--contrast must be FACTOR=A-B (found {contrast!r})")
+        found = asked.contrast(data, part, factor.strip(), pair.strip(), by, where=picked, level=level)
+    elif over:
+        found = asked.trend(data, part, over, by, log=log, where=picked, level=level)
+    else:
+        found = asked.estimate(data, part, by, where=picked, balance=balance, level=level)
+    return list(asked.some(found, part.name, compared=bool(contrast or over)))
+
+
+def _show_estimates(part: Measure, found: Sequence[Estimate], level: float) -> None:
+    keys = list(found[0].key)
+    print_table(
+        f"{part.title} ({part.scale}), {level:.4g} intervals" if level != 0.95 else f"{part.title} ({part.scale})",
+        [*keys, "value", "low", "high", "n", "unit", "method", "note"],
+        [
+            [*(one.key[name] for name in keys), one.value, one.low, one.high, one.n, one.unit, one.method, one.note]
+            for one in found
+        ],
+    )  # fmt: skip
+    write(part.definition)
+
+
+def test(
+    arguments: Annotated[
+        list[str], typer.Argument(metavar="RUN... MEASURE", help="Runs (names or folders), then the measure.")
+    ],
+    factor: Annotated[str, typer.Option(help="The column whose levels are compared.")],
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="welch | paired | anova | permutation | jzs | mixed | glm | gee (default: by the design)."
+        ),
+    ] = None,
+    second: Annotated[
+        str | None, typer.Option(help="A second factor (anova, mixed, glm, gee), with interaction.")
+    ] = None,
+    cluster: Annotated[
+        str, typer.Option(help="Columns that say which units belong together, separated by commas.")
+    ] = "",
+    where: Where = None,
+    type_: Annotated[
+        str, typer.Option("--type", help="Sums of squares of a two-way anova: II | III.")
+    ] = "II",
+    level: Level = 0.95,
+    seed: Annotated[int, typer.Option(help="The seed of random arrangements (permutation).", min=0)] = 0,
+    runs: Annotated[Path, RUNS] = Path("runs"),
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Test whether a measure differs between the levels of a factor: any column of the matches.
+
+    The answer names the unit of analysis, the design and what the method assumes.
+    """
+    from ostrom.analysis.hypothesis import METHODS
+    from ostrom.analysis.hypothesis import test as tested
+    from ostrom.analysis.measure import measures
+    from ostrom.analysis.selection import condition
+    from ostrom.ground.errors import UnknownName
+
+    names, measure = _split(arguments)
+    if method is not None and method not in METHODS:
+        raise UnknownName("method", method, METHODS)
+    if type_ not in ("II", "III"):
+        raise UsageError(f"--type must be II or III (found {type_!r})")
+    check_level(level)
+    part = measures.named(measure)
+    with opened(names, runs) as data:
+        made = tested(
+            data, part, factor, method, second=second, cluster=_columns(cluster),  # type: ignore[arg-type]
+            where=condition(data, part, where or []), sums_of_squares=type_, level=level, seed=seed,  # type: ignore[arg-type]
+        )  # fmt: skip
+    print_json({"runs": names, **made.as_dict()}) if json else _show_test(made, part)
+
+
+def _show_test(made: FactorTest, part: Measure) -> None:
+    write(f"{made.title}: {part.title} by {' and '.join(filter(None, (made.factor, made.second)))}")
+    for name, rows in (("groups", made.groups), *made.results.items()):
+        columns = [c for c in rows[0] if any(row.get(c) not in (None, "") for row in rows)]
+        print_table(name, columns, [[_short(c, row.get(c)) for c in columns] for row in rows])
+    write(f"unit of analysis: {made.unit}")
+    write(f"design: {made.design}")
+    write(f"assumptions: {'; '.join(made.assumptions)}")
+    for warning in made.warnings:
+        write(f"warning: {warning}")
+
+
+def _short(column: str, value: Any) -> Any:
+    """A p-value keeps three significant digits; sample sizes are joined."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, float) and (column == "p" or column.startswith(("p_", "bf", "log_bf"))):
+        return f"{value:.3g}"
+    return value
+
+
+def _split(arguments: list[str]) -> tuple[list[str], str]:
+    if len(arguments) < 2:
+        raise UsageError("name a run (or several) and then a measure, see `ostrom list measures`")
+    return arguments[:-1], arguments[-1]
+
+
+@contextmanager
+def opened(names: Sequence[str], runs: Path) -> Iterator[list[RunData]]:
+    """The tables of some runs, brought up to date."""
+    from ostrom.data.rundata import run_data
+    from ostrom.studies.run import open_run
+
+    with ExitStack() as stack:
+        made = []
+        for name in names:
+            opened = stack.enter_context(open_run(name, runs))
+            made.append(stack.enter_context(run_data(opened.rows, opened.folder.path, opened.manifest)))
+        yield made
+
+
+def _columns(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _one_of(**given: object) -> None:
+    named = [f"--{name}" for name, value in given.items() if value]
+    if len(named) > 1:
+        raise UsageError(f"{' and '.join(named)} exclude each other")
+
+
+def check_level(level: float) -> None:
+    """Refuse a level of confidence that no interval has."""
+    if not 0.5 <= level < 1:
+        raise UsageError(f"--level must lie between 0.5 and 1 (found {level:g})")

@@ -1,0 +1,61 @@
+"""`ostrom models`: check one, fetch the embedded ones, list names."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+import typer
+
+from ostrom.cli.options import AllowKey, say_allowed
+from ostrom.cli.output import print_json, print_record, print_table, write
+from ostrom.engine import loop
+
+
+def check(
+    name: Annotated[str, typer.Argument(help="A model: provider/model or http://host:port/v1#model")],
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for a server.", min=0.1)] = 60.0,
+    allow_key: AllowKey = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Make one call and report what came back."""
+    from ostrom.ground.errors import TimedOut
+    from ostrom.models import open_model
+    from ostrom.testing.check_model import probe
+
+    say_allowed(allow_key, name)
+
+    async def once() -> dict[str, Any]:
+        model = open_model(name)
+        local = name.startswith(("embedded/", "scripted/"))  # these answer, however long it takes
+        try:
+            async with asyncio.timeout(None if local else timeout):
+                return await probe(model)
+        except TimeoutError:
+            raise TimedOut(f"{name} gave no reply within {timeout:g} s") from None
+        finally:
+            await model.close()
+
+    facts = loop.run(once())
+    print_json(facts) if json else print_record(facts)
+
+
+def fetch(
+    name: Annotated[str, typer.Argument(help="smollm2-135m | qwen2.5-coder-1.5b")] = "smollm2-135m",
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Fetch the weights of an embedded model into the user's cache."""
+    from ostrom.models.embedded.progress import bar
+    from ostrom.models.embedded.weights import fetch as fetch_weights
+
+    with bar(f"fetching {name}") as progress:
+        path = fetch_weights(name.removeprefix("embedded/"), progress)
+    print_json({"model": name, "file": str(path)}) if json else write(path)
+
+
+def list_models(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """List the providers and models that are known by name."""
+    from ostrom.models import model_names
+
+    names = list(model_names())
+    print_json(names) if json else print_table("", ["model"], [[n] for n in names])

@@ -1,0 +1,189 @@
+"""`ostrom validate`: whether a file is right, and what `ostrom run` would say to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ostrom.cli.options import (
+    AllowKey,
+    BudgetCalls,
+    BudgetTokens,
+    BudgetUsd,
+    Models,
+    Presets,
+    Prices,
+    Prompts,
+    Seeds,
+    Sets,
+    say_allowed,
+)
+from ostrom.cli.output import print_json, print_record, say
+from ostrom.ground.errors import StudyError, UsageError
+
+STAND_IN = "embedded/smollm2-135m"
+"""Takes the place of the model in a study that leaves it to --model."""
+
+
+def validate_file(
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="A study, game, scenario, cast, mapping, lexicon or motives file, or a built-in study."
+        ),
+    ],
+    model: Models = None,
+    preset: Presets = None,
+    set_: Sets = None,
+    seeds: Seeds = None,
+    budget_usd: BudgetUsd = None,
+    budget_calls: BudgetCalls = None,
+    budget_tokens: BudgetTokens = None,
+    prompts: Prompts = None,
+    prices: Prices = None,
+    allow_key: AllowKey = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check a file from end to end and say what it is.
+
+    A study is checked as `ostrom run` with the same options checks it, alone and with each of its presets.
+    """
+    from ostrom.studies.load import builtin_names
+
+    say_allowed(allow_key, model, set_)
+    given: dict[str, Any] = {
+        "models": model or (),
+        "changes": set_ or (),
+        "seeds": seeds,
+        "budget": budget_of(budget_usd, budget_calls, budget_tokens),
+        "prompts": prompts,
+        "prices": prices,
+    }
+    facts = None if file in builtin_names() else check_file(Path(file))
+    if facts is None:
+        facts = _study(file, preset, given)
+    elif preset is not None or any(given.values()):
+        raise UsageError(
+            f"{file}: is a {facts['kind']}; --model, --preset, --set and the like are for studies"
+        )
+    if json:
+        print_json(facts)
+    else:
+        print_record(facts)
+        say("valid")
+
+
+def budget_of(usd: float | None, calls: int | None, tokens: int | None) -> dict[str, float]:
+    """The bounds that were given."""
+    given = {"usd": usd, "calls": calls, "tokens": tokens}
+    return {name: bound for name, bound in given.items() if bound is not None}
+
+
+def _study(file: str, preset: str | None, given: dict[str, Any]) -> dict[str, Any]:
+    from ostrom.agents.config import NO_MODEL
+    from ostrom.studies.load import presets_of
+    from ostrom.studies.resolve import resolve
+
+    facts: dict[str, Any] = {"file": file, "kind": "study"}
+    left_open = False
+    for name in [None, *presets_of(file)] if preset is None else [preset]:
+        try:
+            plan = resolve(file, preset=name, **given).plan
+        except StudyError as error:
+            if error.problem != NO_MODEL or error.key != "agent":
+                if name is None or preset is not None:
+                    raise
+                raise error.moved(f"with preset {name}: {error.key or 'study'}") from None
+            left_open = True
+            plan = resolve(file, preset=name, **{**given, "models": [STAND_IN]}).plan
+        facts[name or "as written"] = f"{plan.cells} cells, {_size(plan)}"
+    if left_open:
+        facts["models"] = "none named: ostrom run needs --model"
+    return facts
+
+
+def _size(plan: Any) -> str:
+    """How much there is to play; people come one by one, so their matches cannot be counted beforehand."""
+    if plan.study.people is None:
+        return f"{plan.matches} matches"
+    games = len(plan.study.people.order)
+    return f"{plan.study.people.quota} people in each, {games} {'match' if games == 1 else 'matches'} a visit"
+
+
+def check_file(file: Path) -> dict[str, Any] | None:
+    """What a file other than a study is and the proof that it is right; None: it is a study."""
+    if not file.exists():
+        raise UsageError(f"{file}: there is no such file")
+    if file.is_dir():
+        raise UsageError(f"{file}: is a folder (allowed: a file, or the name of a built-in study)")
+    if file.suffix == ".nfg":
+        from ostrom.games import build_game
+
+        game = build_game(str(file))
+        return {"file": str(file), "kind": "game", "name": game.name, "seats": game.seats}
+    if file.suffix == ".csv":
+        return _table_of_games(file)
+    from ostrom.games.text_file import read_text
+    from ostrom.studies.load import parse_yaml
+
+    data = parse_yaml(read_text(file, what="file"), str(file))
+    keys = set(data) if isinstance(data, dict) else set()
+    if "narrative" in keys:
+        return _scenario(file)
+    if "payoffs" in keys and "mechanism" not in keys:
+        from ostrom.games import build_game
+
+        game = build_game(str(file))
+        return {"file": str(file), "kind": "game", "name": game.name, "seats": game.seats}
+    if "game" in keys and {"seats", "players"} & keys and {"actions", "match"} & keys:
+        from ostrom.features.importing import load_mapping
+
+        return {"file": str(file), "kind": "mapping", "columns": ", ".join(load_mapping(file)[0].needed())}
+    if "lexicons" in keys:
+        from ostrom.features.words.lexicons import load_lexicons
+
+        lists = load_lexicons(file)
+        return {"file": str(file), "kind": "lexicons", "lists": ", ".join(x.name for x in lists)}
+    if "roles" in keys:
+        return _cast(file)
+    if "motives" in keys:
+        return _motives(file)
+    return None
+
+
+def _table_of_games(file: Path) -> dict[str, Any]:
+    from ostrom.games.ordinal_table import check_table, read_table
+
+    rows, problems = len(read_table(file)), check_table(file)
+    if problems:
+        for line in problems:
+            say(f"{file}: {line}")
+        raise UsageError(f"{file}: {len(problems)} of {rows} games are wrong")
+    return {"file": str(file), "kind": "table of 2x2 games", "games": rows}
+
+
+def _scenario(file: Path) -> dict[str, Any]:
+    from ostrom.games.scenarios import load_scenario, prove
+
+    scenario = load_scenario(file)
+    lines = prove(scenario).lines()
+    return {"file": str(file), "kind": "scenario", "name": scenario.name, "proof": "; ".join(lines)}
+
+
+def _cast(file: Path) -> dict[str, Any]:
+    from ostrom.games.scenarios import load_cast
+
+    cast = load_cast(file)
+    roles = ", ".join(role.key for role in cast.roles)
+    taken = f"the scenarios beside it: ostrom validate {file.with_name('SCENARIO.yaml')}"
+    return {"file": str(file), "kind": "cast", "family": cast.family, "roles": roles, "taken by": taken}
+
+
+def _motives(file: Path) -> dict[str, Any]:
+    from ostrom.features.judging import load_motives
+
+    names = ", ".join(motive.name for motive in load_motives(file))
+    taken = f"ostrom judge RUN --motives {file}"
+    return {"file": str(file), "kind": "motives", "motives": names, "taken by": taken}

@@ -1,0 +1,301 @@
+"""A run as analysis reads it: three tables in parquet, asked through DuckDB.
+
+The tables are derived from the journal. Beside them lies ``tables.json``, which says how many journal entries
+they were made from; when the journal has grown since, they are made again before anything is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import orjson
+
+from ostrom import __version__
+from ostrom.data.columns import columns
+from ostrom.data.tables import TABLES, export_rows, factor_types, import_duckdb, people_columns
+from ostrom.engine.plan import Unit
+from ostrom.engine.rows import RULE_COLUMNS, Rows
+from ostrom.games.game import Game
+from ostrom.ground.errors import RunError, UnknownName, UsageError
+from ostrom.ground.files import write_whole
+
+FRESHNESS = "tables.json"
+SQL_TYPES: Mapping[type, str] = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", str: "VARCHAR"}
+BATCH = 2000
+"""Traces held in memory at a time."""
+
+TEXTS: Mapping[str, str] = {
+    "trace": "concat_ws(chr(10) || chr(10), reasoning, reply)",
+    "reply": "reply",
+    "reasoning": "reasoning",
+}
+"""What ``traces`` can give: the raw reply with the reasoning before it, or one of both."""
+
+
+class RunData:
+    """The tables of one run: views ``matches``, ``decisions``, ``calls`` and ``traces`` in DuckDB.
+
+    ``traces`` is every reply that arrived beside the columns of its match and player: no failed tries, and no
+    forced endings (parts ``*.end``, in which a model only completes its own reply with a label).
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        manifest: Mapping[str, Any],
+        *,
+        levels: Mapping[str, Sequence[Any]],
+        types: Mapping[str, type],
+        planned: int,
+        rows: Mapping[str, int],
+        units: Callable[[int], Unit] | None = None,
+        more: Mapping[str, Mapping[str, type]] = {},
+        entries: int = 0,
+    ) -> None:
+        self.folder, self.manifest, self.name = folder, dict(manifest), folder.name
+        self.levels: dict[str, list[Any]] = {name: list(of) for name, of in levels.items()}
+        """The levels of every factor, in the order of the study."""
+        self.planned = planned
+        """How many units of work the study has."""
+        self.rows = dict(rows)
+        """How many rows each table has."""
+        self.entries = entries
+        """How many entries the journal had when the tables were made."""
+        self._types = dict(types)
+        self._more = more
+        """Columns that people add to the tables."""
+        self._units = units
+        self.last_read: tuple[Any, Any] | None = None
+        """The question whose values were read last, and the values."""
+
+    @property
+    def factors(self) -> list[str]:
+        """The names of the study's factors, in order."""
+        return list(self.levels)
+
+    @property
+    def study(self) -> dict[str, Any]:
+        """The study as resolved."""
+        return dict(self.manifest["study"])
+
+    def game(self, match: int) -> Game:
+        """The game of a match, for what its payoffs and words have to say."""
+        return self.unit(match).game
+
+    def unit(self, match: int) -> Unit:
+        """A unit of work by its number (the column ``match``): its game, its mechanism, its players."""
+        if self._units is None:
+            raise UsageError(f"{self.name}: its matches are not at hand, only its tables")
+        return self._units(match)
+
+    @property
+    def parquet(self) -> dict[str, Path]:
+        """Where the tables lie."""
+        return {name: self.folder / f"{name}.parquet" for name in self.rows}
+
+    @cached_property
+    def connection(self) -> Any:
+        """DuckDB with the views; opened when it is first asked for.
+
+        One thread, and joins that stream their left side: rows then keep the order of the files, so the same
+        run gives the same figures to the bit, and texts never pile up in memory.
+        """
+        duckdb = import_duckdb()
+        made = duckdb.connect(":memory:", config={"threads": 1})
+        made.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'").fetchall()
+        for name, path in self.parquet.items():
+            made.execute(f"CREATE VIEW {name} AS {self._source(name, path)}").fetchall()
+        own = ("run", "match", "player")
+        played = [
+            c for c in columns("matches", self._types, self._more) if c not in (*own, *columns("calls", {}))
+        ]
+        picked = ", ".join(f"m.{quoted(c)}" for c in played)
+        made.execute(
+            f"CREATE VIEW traces AS SELECT c.*, {picked}, {TEXTS['trace']} AS trace "
+            "FROM calls c JOIN matches m ON c.match = m.match AND c.player = m.player "
+            "WHERE c.error IS NULL AND c.part NOT LIKE '%.end'"
+        ).fetchall()
+        return made
+
+    def _source(self, name: str, path: Path) -> str:
+        if self.rows[name]:
+            return f"SELECT * FROM read_parquet({literal(str(path))})"
+        empty = (
+            f"NULL::{SQL_TYPES[t]} AS {quoted(c)}" for c, t in columns(name, self._types, self._more).items()
+        )
+        return f"SELECT {', '.join(empty)} WHERE false"
+
+    def columns(self, table: str) -> list[str]:
+        """The names of a table's columns."""
+        return [name for name, *_ in self._run(f"DESCRIBE {quoted(table)}", ())[1]]
+
+    def need(self, table: str, names: Iterable[str]) -> None:
+        """Complain about a column that a table does not have."""
+        known = self.columns(table)
+        for name in names:
+            if name not in known:
+                raise UnknownName(f"column of {table}", name, known)
+
+    def query(self, sql: str, *params: Any) -> Any:
+        """The answer to a question in SQL, as a polars DataFrame; ``?`` stands for a parameter.
+
+        Meant for aggregates: the answer is in memory as a whole.
+        """
+        import polars as pl
+
+        described, rows = self._run(sql, params)
+        kinds = {
+            "BIGINT": pl.Int64, "INTEGER": pl.Int64, "HUGEINT": pl.Int64, "UBIGINT": pl.Int64,
+            "DOUBLE": pl.Float64, "FLOAT": pl.Float64, "VARCHAR": pl.String,
+            "BOOLEAN": pl.Boolean,
+        }  # fmt: skip
+        schema = [(name, kinds.get(kind)) for name, kind in described]
+        return pl.DataFrame(rows, schema=schema, orient="row", infer_schema_length=None)
+
+    def records(self, sql: str, *params: Any) -> list[dict[str, Any]]:
+        """The answer to a question in SQL as plain rows."""
+        described, rows = self._run(sql, params)
+        names = [name for name, _ in described]
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+    def _run(self, sql: str, params: Sequence[Any]) -> tuple[list[tuple[str, str]], list[tuple[Any, ...]]]:
+        cursor = self.connection.cursor()
+        try:
+            cursor.execute(sql, list(params))
+            described = [(column[0], str(column[1])) for column in cursor.description]
+            return described, cursor.fetchall()
+        finally:
+            cursor.close()
+
+    def picked(self, condition: str) -> list[dict[str, Any]]:
+        """The rows of matches that meet a condition in SQL, in order.
+
+        A study file that somebody sent may hold the condition: it is asked in a database that can read the table
+        of matches, no other file, and cannot write.
+        """
+        duckdb, path = import_duckdb(), self.parquet["matches"]
+        with duckdb.connect(":memory:", config={"threads": 1}) as made:
+            made.execute(f"SET allowed_paths = [{literal(str(path))}]")
+            made.execute("SET enable_external_access = false")
+            made.execute("SET lock_configuration = true")
+            made.execute(f"CREATE VIEW matches AS {self._source('matches', path)}")
+            try:
+                asked = f"SELECT * FROM matches WHERE ({condition}\n) ORDER BY match, player"
+                if len(duckdb.extract_statements(asked)) != 1:
+                    raise UsageError(f"where {condition!r}: must be one condition")
+                made.execute(asked)
+            except duckdb.Error as problem:
+                text = " ".join(str(problem).partition("LINE ")[0].split())
+                raise UsageError(f"where {condition!r}: {text}") from None
+            names = [column[0] for column in made.description]
+            return [dict(zip(names, row, strict=True)) for row in made.fetchall()]
+
+    def traces(
+        self, *keys: str, where: str = "", params: Sequence[Any] = (), text: str = "trace"
+    ) -> Iterator[tuple[tuple[Any, ...], str]]:
+        """Every trace as (key, text), streamed in the order of matches; the key holds the named columns.
+
+        ``where`` is a condition in SQL on the view ``traces``; without names the key is the call's id.
+        """
+        if text not in TEXTS:
+            raise UsageError(f"text {text!r} (allowed: {', '.join(TEXTS)})")
+        named = keys or ("id",)
+        self.need("traces", named)
+        wanted = ", ".join(quoted(key) for key in named)
+        condition = f"{TEXTS[text]} IS NOT NULL" + (f" AND ({where})" if where else "")
+        cursor = self.connection.cursor()
+        try:
+            cursor.execute(f"SELECT {wanted}, {TEXTS[text]} FROM traces WHERE {condition}", list(params))
+            while batch := cursor.fetchmany(BATCH):
+                for row in batch:
+                    yield row[:-1], row[-1]
+        finally:
+            cursor.close()
+
+    def close(self) -> None:
+        """Close the connection, if one was opened, and let go of what was read."""
+        self.last_read = None
+        if "connection" in self.__dict__:
+            self.__dict__.pop("connection").close()
+
+    def __enter__(self) -> RunData:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def run_data(rows: Rows, folder: Path, manifest: Mapping[str, Any], *, stale: bool = False) -> RunData:
+    """A run ready for analysis: its tables are brought up to date if the journal has grown, unless ``stale`` will do.
+
+    The journal's count was read before its rows are: if a run is being played, the tables may hold more than
+    they say and will be made again, never less.
+    """
+    import_duckdb()
+    types, more = factor_types(rows), people_columns(rows)
+    tables = (*TABLES, *(("visits",) if more else ()))
+    state: dict[str, Any] = {
+        "entries": rows.journal.entries,
+        "ostrom": __version__,
+        "columns": {name: list(columns(name, types, more)) for name in tables},
+    }
+    if rows.ruled:
+        state["columns"]["decisions"] += list(RULE_COLUMNS)
+    known = _recorded(folder, tables)
+    if known is not None and stale and type(known.get("entries")) is int:
+        state["entries"] = known["entries"]
+    if known is None or {key: known.get(key) for key in state} != state:
+        written = export_rows(rows, "parquet", folder)
+        known = {**state, "rows": {name: count for name, (_, count) in written.items()}}
+        _record(folder, known)
+    levels = {
+        factor.name: [_as_type(level.label, types[factor.name]) for level in factor.levels]
+        for factor in getattr(rows.plan, "factors", ())
+    }
+    return RunData(
+        folder, manifest, levels=levels, types=types, planned=len(rows.plan), rows=known["rows"],
+        units=rows.plan.unit, more=more, entries=known["entries"],
+    )  # fmt: skip
+
+
+def _as_type(label: Any, kind: type) -> Any:
+    return None if label is None else kind(label)
+
+
+def _recorded(folder: Path, tables: Sequence[str]) -> dict[str, Any] | None:
+    """What ``tables.json`` says; None when it or a table is missing or unreadable, so all are made again."""
+    try:
+        data = orjson.loads((folder / FRESHNESS).read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return None
+    if not isinstance(data, dict) or set(data.get("rows") or ()) != set(tables):
+        return None
+    return data if all((folder / f"{name}.parquet").exists() for name in tables) else None
+
+
+def _record(folder: Path, data: Mapping[str, Any]) -> None:
+    path = folder / FRESHNESS
+    try:
+        write_whole(path, orjson.dumps(data, option=orjson.OPT_INDENT_2))
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+def quoted(name: str) -> str:
+    """A column or table name for SQL.
+
+    >>> quoted('a "k" b')
+    '"a ""k"" b"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text for SQL."""
+    return "'" + text.replace("'", "''") + "'"

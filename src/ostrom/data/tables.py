@@ -1,0 +1,208 @@
+"""The tables of a run as files: derived from the journal, rebuilt at any time."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import orjson
+
+from ostrom.data.spreadsheet import safe_rows
+from ostrom.engine.rows import RULE_COLUMNS, Row, Rows, attributes_of
+from ostrom.ground.errors import OstromError, RunError, UsageError
+from ostrom.ground.files import draft_of
+
+TABLES = ("matches", "decisions", "calls")
+BATCH = 2048
+"""Rows that are held as Python objects."""
+PART_BYTES = 64 << 20
+"""Bytes of a table that are held in memory, and in a row group, at a time."""
+GROUP_ROWS = 122_880
+"""Rows in a row group at most."""
+VECTOR = 2048
+"""DuckDB writes row groups in multiples of this."""
+
+TYPES: Mapping[str, type] = {
+    **dict.fromkeys(
+        "match seed generation player seat target rounds_played step round complaints policies missed_decisions "
+        "refusals try id tokens_in tokens_out tokens_cached tokens_reasoning status".split(),
+        int,
+    ),
+    **dict.fromkeys(
+        "score total expected_score cooperation payoff expected p_cooperate usd latency at".split(), float
+    ),
+    **dict.fromkeys("cooperative invalid missed copied".split(), bool),
+    **RULE_COLUMNS,
+}
+"""Columns that are no text. Factors take the type of their levels."""
+
+
+def export_rows(rows: Rows, format: str, out: Path, *, safe: bool = False) -> dict[str, tuple[Path, int]]:
+    """Write the tables in one format (with people a fourth one, visits); returns file and number of rows of each.
+
+    With ``safe`` no text in a CSV file can be taken for a formula by a spreadsheet.
+    """
+    writers: dict[str, Callable[[Path, Iterable[Row], Mapping[str, type]], int]] = {
+        "parquet": write_parquet,
+        "csv": write_csv,
+        "jsonl": write_jsonl,
+    }
+    if format not in writers:
+        raise UsageError(f"--format {format!r} (allowed: {', '.join(writers)})")
+    if safe and format != "csv":
+        raise UsageError(f"--safe is for --format csv; {format} files hold no formulas")
+    types = {**TYPES, **factor_types(rows), **getattr(rows.plan, "round_columns", {})}
+    more = people_columns(rows)
+    written = {}
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for name in (*TABLES, *(("visits",) if more else ())):
+            path = out / f"{name}.{format}"
+            draft = draft_of(path)
+            table: Iterable[Row] = getattr(rows, name)()
+            count = writers[format](
+                draft, safe_rows(table) if safe else table, {**types, **more.get(name, {})}
+            )
+            draft.replace(path)
+            written[name] = (path, count)
+    except OSError as error:
+        raise RunError(f"{out}: cannot be written ({error.strerror or error})") from None
+    return written
+
+
+def people_columns(rows: Rows) -> Mapping[str, Mapping[str, type]]:
+    """The columns that people add to each table."""
+    return {} if rows.people is None else rows.people.columns
+
+
+def factor_types(rows: Rows) -> dict[str, type]:
+    """The type of each factor's column: that of its levels if they agree, else text; its traits likewise."""
+    types = {}
+    for factor in getattr(rows.plan, "factors", ()):
+        types[factor.name] = _common_type(level.label for level in factor.levels)
+        for trait in factor.traits:
+            types[trait] = _common_type(level.traits.get(trait) for level in factor.levels)
+    if getattr(rows.plan, "generations", 1) > 1:
+        types["generation"] = int
+    types.update({name: _common_type(values) for name, values in attributes_of(rows.plan).items()})
+    return types
+
+
+def _common_type(values: Iterable[Any]) -> type:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds and kinds <= {int, float}:
+        return float if float in kinds else int
+    return bool if kinds == {bool} else str
+
+
+def write_parquet(path: Path, rows: Iterable[Row], types: Mapping[str, type]) -> int:
+    """Apache Parquet. Memory is bounded by one part, not by the table: replies can have any length.
+
+    The sizes of parts and row groups follow from the rows alone, so the same rows give the same bytes.
+    """
+    polars = import_polars()
+    frames: list[Any] = []
+    parts: list[Path] = []
+    count = size = total = 0
+    with TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+        for batch in batches(rows):
+            frame = _frame(batch, types)
+            frames.append(frame)
+            count += frame.height
+            size += frame.estimated_size()
+            if size >= PART_BYTES:
+                parts.append(Path(folder) / f"{len(parts):06d}.parquet")
+                polars.concat(frames, rechunk=False).write_parquet(
+                    parts[-1], compression="lz4", statistics=False
+                )
+                total, size, frames = total + size, 0, []
+        rest = polars.concat(frames) if frames else polars.DataFrame()
+        if not parts:
+            rest.write_parquet(path, compression="zstd", row_group_size=GROUP_ROWS, statistics=True)
+            return count
+        if frames:
+            parts.append(Path(folder) / f"{len(parts):06d}.parquet")
+            rest.write_parquet(parts[-1], compression="lz4", statistics=False)
+            total += size
+        frames, rest = [], None
+        _merge(parts, path, count * PART_BYTES // total)
+    return count
+
+
+def _frame(batch: list[Row], types: Mapping[str, type]) -> Any:
+    """Rows as a typed table."""
+    polars = import_polars()
+    kinds = {int: polars.Int64, float: polars.Float64, bool: polars.Boolean, str: polars.String}
+    columns = {}
+    for name in batch[0]:
+        kind = types.get(name, str)
+        values = [row.get(name) for row in batch]
+        if kind is float:
+            # Numbers of an imported file are kept as texts.
+            values = [(float(v) if v else None) if isinstance(v, str) else v for v in values]
+        if kind is str:
+            values = [v if v is None or isinstance(v, str) else str(v) for v in values]
+        columns[name] = polars.Series(name, values, dtype=kinds[kind], strict=False)
+    return polars.DataFrame(columns)
+
+
+def _merge(parts: list[Path], path: Path, group_rows: int) -> None:
+    """One file of many, row group by row group; one thread keeps the order and the memory in bounds."""
+    duckdb = import_duckdb()
+    with duckdb.connect(config={"threads": 1}) as connection:
+        table = connection.read_parquet([str(part) for part in parts])
+        rows = max(VECTOR, min(GROUP_ROWS, group_rows) // VECTOR * VECTOR)
+        table.write_parquet(str(path), compression="zstd", row_group_size=rows)
+
+
+def write_csv(path: Path, rows: Iterable[Row], types: Mapping[str, type]) -> int:  # noqa: ARG001
+    """Comma-separated values with a header; nothing known is an empty field."""
+    count = 0
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer: csv.DictWriter[str] | None = None
+        for row in rows:
+            if writer is None:
+                writer = csv.DictWriter(file, list(row))
+                writer.writeheader()
+            writer.writerow(row)
+            count += 1
+    return count
+
+
+def write_jsonl(path: Path, rows: Iterable[Row], types: Mapping[str, type]) -> int:  # noqa: ARG001
+    """One JSON object a line."""
+    count = 0
+    with path.open("wb") as file:
+        for row in rows:
+            file.write(orjson.dumps(row) + b"\n")
+            count += 1
+    return count
+
+
+def batches(rows: Iterable[Row], size: int = BATCH) -> Iterator[list[Row]]:
+    """Lists of at most so many rows."""
+    source = iter(rows)
+    while batch := list(islice(source, size)):
+        yield batch
+
+
+def import_polars() -> Any:
+    """Polars, or a word on how to get it."""
+    try:
+        import polars as pl
+    except ImportError:
+        raise OstromError("this needs polars: pip install 'ostrom[analysis]'") from None
+    return pl
+
+
+def import_duckdb() -> Any:
+    """DuckDB, or a word on how to get it."""
+    try:
+        import duckdb
+    except ImportError:
+        raise OstromError("this needs duckdb: pip install 'ostrom[analysis]'") from None
+    return duckdb

@@ -1,0 +1,173 @@
+"""What an attribution found: how single remembered rounds move a decision.
+
+A decision is looked at as one number between 0 and 1: the chance of cooperating; where the game calls nothing
+cooperation, the chance of what the player did in the match; of an amount, its share of what was allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ostrom.analysis.intervals import combination_of
+from ostrom.analysis.intervals.group import Group, count_group, group_of
+from ostrom.answers import Answer, Number
+from ostrom.features.attribution.plan import AttributionPlan, Measure
+from ostrom.games.amounts import IDLE
+from ostrom.ground.errors import UsageError
+from ostrom.studies.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """A chance of cooperating: exact, or from ``cooperated`` of ``n`` valid answers; of amounts, their mean share."""
+
+    p: float | None
+    n: int
+    cooperated: int
+    low: float | None = None
+    high: float | None = None
+    invalid: int = 0
+    """Askings that gave no valid answer; they count for nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundEffect:
+    """One change to one remembered round and what came of it."""
+
+    round: int
+    back: int
+    row: str
+    shown: str
+    """The round as it was, from the player's side."""
+    chance: Chance
+    change: float | None
+    """The chance with the change minus the chance as it was."""
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """All effects on one decision."""
+
+    run: str
+    match: int
+    round: int
+    seat: int
+    agent: str
+    measure: Measure
+    what: str
+    """What the numbers are: P(cooperate), P(accept), share of 0 to 100."""
+    memory: Any
+    taken: str | None
+    """What the player did in the match."""
+    baseline: Chance
+    effects: tuple[RoundEffect, ...]
+    complete: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+def read_effects(run: Run, level: float = 0.95) -> Attribution:
+    """The effects that a run of counterfactuals has found so far."""
+    plan = run.plan
+    if not isinstance(plan, AttributionPlan):
+        raise UsageError(f"{run.name}: is not an attribution")
+    answers: list[list[Answer | None]] = [[] for _ in plan.edits]
+    states = run.journal.states()
+    open_units = 0
+    place = (plan.origin.step, plan.decision.player, "")
+    for index in range(1, len(plan)):
+        if index not in states:
+            open_units += 1
+            continue
+        found = run.journal.answers(index).get(place)
+        answers[(index - 1) % len(plan.edits)].append(None if found is None else found[0])
+    looked_at = _Target(plan)
+    found_so_far = [looked_at.chance(given, level) for given in answers]
+    base, base_group = found_so_far[0]
+    effects = []
+    for edit, (chance, group) in zip(plan.edits[1:], found_so_far[1:], strict=True):
+        assert edit is not None
+        change, low, high = _difference(chance, group, base, base_group, level)
+        effects.append(
+            RoundEffect(edit.round, edit.back, edit.row, _shown(plan, edit.back), chance, change, low, high)
+        )
+    origin = plan.origin
+    return Attribution(
+        origin.run, origin.match, origin.round, origin.seat, plan.seated.name, origin.measure,
+        looked_at.name, plan.seated.config.memory, origin.taken, base, tuple(effects), open_units == 0,
+    )  # fmt: skip
+
+
+class _Target:
+    """The number that the answers to a decision are looked at as."""
+
+    def __init__(self, plan: AttributionPlan) -> None:
+        game, form, seat = plan.parent.game, plan.decision.form, plan.decision.view.seat
+        self.sampled = plan.origin.measure == "sample"
+        self.amounts = form.amounts if isinstance(form, Number) else None
+        cooperative = game.cooperative[seat]
+        self.option = plan.origin.taken if cooperative is None else game.actions[seat][cooperative]
+        if self.amounts is not None:
+            self.name = f"share of {self.amounts.low} to {self.amounts.high}"
+        else:
+            self.name = f"P({'cooperate' if cooperative is not None else self.option})"
+
+    def _worth(self, value: Any) -> float:
+        """An answer as a number between 0 and 1."""
+        if self.amounts is None:
+            return float(value == self.option)
+        return self.amounts.index(value) / max(1, self.amounts.levels - 1)
+
+    def _stated(self, answer: Answer) -> float | None:
+        """The mean of an answer whose odds are known."""
+        if answer.probabilities is not None:
+            return sum(p * self._worth(name) for name, p in answer.probabilities.items())
+        if self.amounts is None or answer.reading != "scripted":
+            return None
+        return 0.5 if self.amounts.levels > 1 else 0.0  # a script that draws every amount alike lists no odds
+
+    def chance(self, answers: Sequence[Answer | None], level: float) -> tuple[Chance, Group | None]:
+        """What the valid answers come to, and the sample behind it."""
+        valid = [a for a in answers if a is not None and a.reading not in ("policy", "refused", "missed")]
+        invalid = len(answers) - len(valid)
+        if not self.sampled:
+            odds = [p for p in map(self._stated, valid) if p is not None]
+            return Chance(sum(odds) / len(odds) if odds else None, len(odds), 0, invalid=invalid), None
+        if not valid:
+            return Chance(None, 0, 0, invalid=invalid), None
+        worth = [self._worth(a.value) for a in valid]
+        if self.amounts is None:
+            cooperated = round(sum(worth))
+            group = count_group(cooperated, len(valid))
+        else:
+            cooperated, group = 0, group_of(worth, bounds=(0, 1))
+        found = combination_of([group], (1.0,), unit="asking").limits(level)
+        return Chance(found.value, len(valid), cooperated, *found.ends, invalid), group
+
+
+def _difference(
+    chance: Chance, group: Group | None, base: Chance, base_group: Group | None, level: float
+) -> tuple[float | None, float | None, float | None]:
+    if chance.p is None or base.p is None:
+        return None, None, None
+    if group is None or base_group is None:
+        return chance.p - base.p, None, None
+    found = combination_of([group, base_group], (1.0, -1.0), unit="asking").limits(level)
+    return found.value, *found.ends
+
+
+def _shown(plan: AttributionPlan, back: int) -> str:
+    """What the round shows, in the game's own words."""
+    view, played = plan.decision.view, plan.rounds[-back]
+    if played.void:
+        return "missed"
+    names = view.game.actions
+    seats = sorted(range(view.game.seats), key=lambda s: (s != view.seat, s))
+    done = [names[s][played.actions[s]] for s in seats]
+    return " / ".join(name for name in done if name != IDLE)

@@ -1,0 +1,271 @@
+"""Memory attribution: how much each remembered round moved one decision.
+
+The decision is asked again as it was, and again with single remembered rounds left out or flipped. Each of
+these is a unit of a run of its own that is forked from the journal of the parent, so calls are journaled,
+limited, paid for and resumed as in every other run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+from pydantic import Field
+
+from ostrom.agents.turn import turn_of
+from ostrom.answers import Form, Number
+from ostrom.engine.entries import Journaled, Place
+from ostrom.engine.plan import Budget, Seated, Unit
+from ostrom.engine.runner import Options, Result
+from ostrom.features.attribution.counterfactuals import AS_IT_WAS, Edit, edits, remembered
+from ostrom.ground.errors import UsageError
+from ostrom.ground.registry import write_spec
+from ostrom.mechanisms.fork import Moment
+from ostrom.mechanisms.protocol import Decision
+from ostrom.models import open_model
+from ostrom.models.base import Model
+from ostrom.studies.checks import check_memory
+from ostrom.studies.factors import Factor, Level
+from ostrom.studies.fork import Answers, ForkPlan, ForkPoint, Origin, copy_answers, point_of, rules_of
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import Run, Watch, play_plan
+
+Measure = Literal["odds", "logprob", "sample"]
+"""Exact odds of a script, log-probabilities of the options, or repeated sampling."""
+
+
+class AttributionOf(Origin):
+    """Which decision is looked into, and how."""
+
+    kind: Literal["attribution"] = "attribution"
+    seat: int
+    method: Literal["drop", "flip", "both"] = "both"
+    measure: Measure
+    samples: int = 1
+    taken: str | None = Field(default=None, description="what the player did in the match")
+    last: int | None = Field(default=None, description="only the so many most recent remembered rounds")
+
+
+class AttributionPlan(ForkPlan):
+    """Unit 0 holds the copied answers; then, sample by sample, the decision as it was and every change."""
+
+    def __init__(
+        self, base: StudyPlan, origin: AttributionOf, answers: Answers, budget: Budget | None = None
+    ) -> None:
+        super().__init__(base, origin, budget)
+        self.origin = origin
+        unit = self.parent
+        self._copied = replace(unit, index=0, mechanism=rules_of(unit, origin.given), needs=(), kind="copied")
+        self.decision = self._find(answers)
+        self._earlier = [
+            (player, answer)
+            for (step, player, _), (answer, *_) in sorted(answers.items(), key=_place)
+            if step < origin.step and player == self.decision.player and turn_of(answer) is not None
+        ]
+        self.seated = unit.players[self.decision.player]
+        self.rounds = remembered(self.seated.config, self.decision, unit.streams, answers)
+        if not self.rounds:
+            raise UsageError(
+                f"match {origin.match}, round {origin.round}: player {origin.seat} is shown no single rounds "
+                f"of the past (its memory is {write_spec(self.seated.config.memory)})"
+            )
+        self.edits: list[Edit | None] = [None]
+        self.edits += edits(self.decision.view, self.rounds, origin.method, origin.last)
+        if len(self.edits) == 1:
+            raise UsageError(
+                f"--method {origin.method}: no remembered round of game {unit.game.name} can be flipped, since "
+                "nobody can say what would have followed; use --method drop"
+            )
+        self._players = [self._edited(edit) for edit in self.edits]
+        self._ready(
+            1 + origin.samples * len(self.edits),
+            Factor("counterfactual", tuple(Level(label_of(edit), {}) for edit in self.edits)),
+            Factor("sample", tuple(Level(k, {}) for k in range(1, origin.samples + 1))),
+        )
+
+    def _find(self, answers: Answers) -> Decision:
+        """The decision, reached by the parent's answers."""
+        unit = self._copied
+        play = unit.mechanism.play(unit.game, unit.streams)
+        due = next(play)
+        for step in range(self.origin.step):
+            due = play.send([answers[step, d.player, ""][0] for d in due])
+        return next(d for d in due if d.player == self.origin.seat - 1)
+
+    def _edited(self, edit: Edit | None) -> Seated:
+        config = self.seated.config
+        data = config.model_dump(mode="json", exclude_unset=True)
+        if self.origin.measure == "logprob":
+            data |= {"style": "logprob", "answer": "choice"}
+        if edit is not None:
+            data["memory"] = edit.applied(config.memory)
+        changed = self._agent(orjson.dumps(data).decode())
+        check_memory(changed, self.parent.game, self.file)
+        return Seated(self.seated.name, changed)
+
+    def unit(self, index: int) -> Unit:
+        """The copied match, or one asking of the decision."""
+        if self._within(index) == 0:
+            return self._copied
+        sample, which = divmod(index - 1, len(self.edits))
+        parent, player = self.parent, self.decision.player
+        players = list(parent.players)
+        players[player] = self._players[which]
+        return replace(
+            parent,
+            index=index,
+            # The same chance for every change within a sample; the first sample has that of the match itself.
+            key=parent.key if sample == 0 else f"{parent.key}#sample{sample}",
+            cell={**parent.cell, "counterfactual": label_of(self.edits[which]), "sample": sample + 1},
+            mechanism=Moment(parent.mechanism.name, self.decision, self._earlier),
+            players=tuple(players),
+            needs=(),
+            kind="counterfactual",
+            first=self.origin.step,
+            origin=parent.streams,
+            since=self.origin.round,
+        )
+
+
+def _place(item: tuple[Place, Journaled]) -> tuple[int, bool, int]:
+    """The order of turns: a decision comes after the questions within it."""
+    (step, _, part), (answer, *_) = item
+    turn = turn_of(answer)
+    return step, not part, -1 if turn is None else turn.nth
+
+
+def label_of(edit: Edit | None) -> str:
+    """What tables call a change."""
+    return AS_IT_WAS if edit is None else edit.label
+
+
+def attribute(
+    run: Run,
+    match: int,
+    number: int,
+    *,
+    seat: int = 1,
+    stage: str | None = None,
+    method: Literal["drop", "flip", "both"] = "both",
+    measure: Measure | None = None,
+    samples: int = 20,
+    last: int | None = None,
+    name: str | None = None,
+    runs: str | Path = "runs",
+    budget: Budget | None = None,
+    options: Options | None = None,
+    watch: Watch | None = None,
+    open_models: Callable[[str, Mapping[str, Any]], Model] | None = None,
+) -> tuple[Result, Path]:
+    """Ask a decision again with single remembered rounds changed, as a run of its own; or go on with it."""
+    point = point_of(run, match)
+    step, form = _step(run, point, match, number, seat, stage)
+    opening = open_models or _open
+    measure = check_measure(point.unit.players[seat - 1], measure, opening, form)
+    origin = AttributionOf(
+        run=run.name, match=match, round=number, step=step, given=point.given, of=run.manifest.get("parent"),
+        seat=seat, method=method, measure=measure, samples=samples if measure == "sample" else 1, last=last,
+        taken=_taken(point, step, seat - 1),
+    )  # fmt: skip
+    prefix = {place: answer for place, answer in point.answers.items() if place[0] < step}
+    # A note that was written for this very decision belongs to what the player knew.
+    notes = {
+        place: answer
+        for place, answer in point.answers.items()
+        if place[0] <= step and place[1] == seat - 1 and place[2]
+    }
+    plan = AttributionPlan(run.plan, origin, {**prefix, **notes}, budget)
+    label = name or _name(run, origin, stage)
+    copies: dict[int, Answers] = dict.fromkeys(range(1, len(plan)), notes) if notes else {}
+    result = play_plan(
+        plan,
+        name=label,
+        runs=runs,
+        options=options,
+        watch=watch,
+        open_models=opening,
+        extra={"parent": origin.model_dump(mode="json")},
+        begin=lambda folder: copy_answers(folder, {0: {**prefix, **notes}, **copies}, [0]),
+    )
+    return result, Path(runs) / label
+
+
+def _step(
+    run: Run, point: ForkPoint, match: int, number: int, seat: int, stage: str | None
+) -> tuple[int, Form]:
+    """The step at which the player first chose its action in that round, or at that stage of it."""
+    where = f"match {match} of {run.name}"
+    if not 1 <= seat <= len(point.unit.players):
+        raise UsageError(f"--seat {seat}: {where} has players 1 to {len(point.unit.players)}")
+    stages = set()
+    for step, decisions in enumerate(point.steps):
+        for d in decisions:
+            if d.view.round == number and d.kind == "act" and d.player == seat - 1:
+                stages.add(d.view.facts.get("stage"))
+                if stage is None or d.view.facts.get("stage") == stage:
+                    return step, d.form
+    if named := ", ".join(sorted(name for name in stages if name is not None)):
+        raise UsageError(
+            f"--stage {stage}: player {seat} decides at other stages of round {number} ({named})"
+        )
+    if stages:
+        raise UsageError(f"--stage {stage}: the rounds of game {point.unit.game.name} have no stages")
+    if 1 <= number <= point.rounds:
+        raise UsageError(f"--seat {seat}: player {seat} of {where} has nothing to decide in round {number}")
+    raise UsageError(f"--round {number}: {where} has rounds 1 to {point.rounds}")
+
+
+def _taken(point: ForkPoint, step: int, player: int) -> str | None:
+    value = point.answers[step, player, ""][0].value
+    return str(value) if isinstance(value, str | int | float) else None
+
+
+def check_measure(
+    seated: Seated,
+    wanted: Measure | None,
+    opening: Callable[[str, Mapping[str, Any]], Model],
+    form: Form,
+) -> Measure:
+    """How the chance of an answer can be found out; by default the surest way that fits the agent.
+
+    A script states its odds. The next token's log-probabilities are the odds of an agent that answers at
+    once; what an agent does after reasoning can only be sampled.
+    """
+    config = seated.config
+    if config.person:
+        raise UsageError(f"{seated.name} is a person; a person's decision cannot be asked again")
+    if config.strategy is not None:
+        if wanted not in (None, "odds"):
+            raise UsageError(f"--measure {wanted}: {seated.name} is a strategy and states its odds")
+        return "odds"
+    assert config.model is not None
+    if wanted == "sample":
+        return "sample"
+    if wanted == "odds":
+        raise UsageError(f"--measure odds: {seated.name} is a model; use logprob or sample")
+    if isinstance(form, Number):
+        if wanted == "logprob":
+            raise UsageError(
+                "--measure logprob: the decision is about an amount, which has no list of options"
+            )
+        return "sample"
+    able = opening(config.model, config.settings).abilities.logprobs
+    if wanted == "logprob" and not able:
+        raise UsageError(f"--measure logprob: {config.model} does not report log-probabilities")
+    fits = config.style in ("direct", "logprob") and config.answer == "choice"
+    return "logprob" if able and (wanted == "logprob" or fits) else "sample"
+
+
+def _open(name: str, settings: Mapping[str, Any]) -> Model:
+    return open_model(name, **settings)
+
+
+def _name(run: Run, origin: AttributionOf, stage: str | None) -> str:
+    how = [origin.method, origin.measure, origin.last]
+    data = orjson.dumps(how if stage is None else [*how, stage])
+    digest = hashlib.blake2b(data, digest_size=3).hexdigest()
+    return f"attribution-{run.name}-m{origin.match}-r{origin.round}-p{origin.seat}-{digest}"

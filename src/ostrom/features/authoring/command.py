@@ -1,0 +1,98 @@
+"""`ostrom author`: let a model write new stories for the payoff tables of scenarios."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ostrom.cli.ending import leave, say_trouble, spent_data
+from ostrom.cli.options import (
+    AllowKey,
+    BudgetCalls,
+    BudgetTokens,
+    BudgetUsd,
+    MaxConnections,
+    Prices,
+    Prompts,
+    price_table,
+    say_allowed,
+)
+from ostrom.cli.output import print_json, print_table, say
+from ostrom.features.exporting.command import RUNS
+
+
+def author(
+    folder: Annotated[Path, typer.Argument(help="The folder for the scenario files.")],
+    model: Annotated[str, typer.Option(help="The author: provider/model or http://host:port/v1#model")],
+    reader: Annotated[str, typer.Option(help="Another model, which reads the stories without their tables.")],
+    family: Annotated[
+        str, typer.Option(help="A family of scenarios whose tables are told anew.")
+    ] = "commons",
+    names: Annotated[
+        str | None, typer.Option(help="Scenarios of it, separated by commas (default: all).")
+    ] = None,
+    copies: Annotated[int, typer.Option(help="Stories per table.", min=1)] = 1,
+    name: Annotated[str, typer.Option(help="The name of the run.")] = "stories",
+    retries: Annotated[int, typer.Option(help="Ask again so often after an unreadable answer.", min=0)] = 3,
+    budget_usd: BudgetUsd = None,
+    budget_calls: BudgetCalls = None,
+    budget_tokens: BudgetTokens = None,
+    max_connections: MaxConnections = None,
+    prompts: Prompts = None,
+    prices: Prices = None,
+    runs: Annotated[Path, RUNS] = Path("runs"),
+    allow_key: AllowKey = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Write stories, have another model read them without the table, and keep those that it reads rightly.
+
+    The same command goes on where it stopped. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
+    """
+    from ostrom.cli.progress import watch_with
+    from ostrom.engine.folder import Folder, check_name
+    from ostrom.engine.plan import Budget
+    from ostrom.engine.runner import Options
+    from ostrom.features.authoring.plan import AuthorPlan, write_scenarios
+    from ostrom.games.scenarios import families, scenarios, shipped_scenario
+    from ostrom.ground.errors import UnknownName
+    from ostrom.studies.run import play_plan
+
+    say_allowed(allow_key, model, reader)
+    if family not in families():
+        raise UnknownName("family of scenarios", family, families())
+    wanted = [part.strip() for part in names.split(",") if part.strip()] if names else scenarios(family)
+    plan = AuthorPlan(
+        [shipped_scenario(family, one) for one in wanted], model, reader, name=check_name(name), copies=copies,
+        prompts=prompts, retries=retries, budget=Budget(budget_calls, budget_tokens, budget_usd),
+    )  # fmt: skip
+    result = play_plan(
+        plan,  # type: ignore[arg-type]  # a plan of its own kind; it has all that playing asks for
+        name=name,
+        runs=runs,
+        options=Options(max_connections=max_connections, prices=price_table(prices), ask_again=True),
+        watch=watch_with(json=json),
+    )
+    journal = Folder(runs / name).open_journal()
+    try:
+        stories = plan.written(journal)
+    finally:
+        journal.close()
+    made = write_scenarios(plan, stories, folder)
+    told: dict[str, Any] = {
+        "run": str(runs / name), "folder": str(folder), "complete": result.complete, "why": result.why,
+        "stories": len(stories), "kept": len(made), **spent_data(result.tally),
+        "written": [
+            {"name": s.name, "base": s.base, "title": s.title, "claim": s.claim, "kept": s.kept, "why": s.why or None}
+            for s in stories
+        ],
+    }  # fmt: skip
+    if json:
+        print_json(told)
+    else:
+        rows = [[s.name, s.title, s.claim, "yes" if s.kept else "no", s.why] for s in stories]
+        print_table(f"Stories by {model}", ["name", "title", "claim", "kept", "why not"], rows)
+    say(f"{len(made)} of {len(stories)} stories kept in {folder}")
+    say_trouble(result, " and asks again what failed")
+    leave(result)

@@ -1,0 +1,251 @@
+"""Scenarios written by a model: a new story for a payoff table, kept only if another model reads the claim off it.
+
+The table is given and proved; the author writes a story that says what it says. A reader that is not the author gets
+the story without the table and names the combinations that nobody would leave alone. A story is kept where it names
+those of the claim (after Manoranjan & Gaikwad 2026, Section 3.1.2). Files name their author, and no model plays what
+it wrote.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import as_file
+from pathlib import Path
+from typing import Any, ClassVar
+
+import orjson
+import yaml
+
+from ostrom.agents.config import AgentConfig
+from ostrom.answers import Record
+from ostrom.engine.journal import Journal
+from ostrom.engine.plan import Budget, Seated, Unit
+from ostrom.features.judging.plan import JudgePrompts
+from ostrom.framing import Framing
+from ostrom.framing.fingerprint import hashes
+from ostrom.games.game import Game
+from ostrom.games.scenarios import Scenario, load_scenario
+from ostrom.games.scenarios.reader import CAST, cast_file
+from ostrom.games.scenarios.schema import NARRATIVE_WORDS
+from ostrom.ground.errors import UsageError
+from ostrom.ground.streams import Streams
+from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
+
+READINGS = ("first", "second", "both", "neither")
+FILES = (
+    "answers/correction.txt", "answers/record_direct.txt", "mechanisms/authoring.txt", "records/reading.txt",
+    "records/story.txt", "stories/neutral.txt", "turn.txt", "turns/read.txt", "turns/write.txt",
+)  # fmt: skip
+"""The prompt files of authors and readers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One story and what became of it."""
+
+    name: str
+    base: str
+    title: str
+    narrative: str
+    claim: str
+    read: str
+    kept: bool
+    why: str
+
+
+class Authoring(Mechanism):
+    """Player 1 writes a story for a table, player 2 reads it without the table."""
+
+    name: ClassVar[str] = "authoring"
+
+    def __init__(self, scenario: Scenario, swapped: bool = False) -> None:
+        self.scenario, self.swapped = scenario, swapped
+
+    def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
+        """Write, then read."""
+        (written,) = yield [self.question(game)]
+        story = dict(written.value)
+        facts = {**self._told("read"), "narrative": story["narrative"]}
+        (read,) = yield [Decision(1, "read", View(game, 1, self.name, facts=facts), READING)]
+        return Outcome([], (), {**story, "stable": read.value["stable"], "reason": read.value["reason"]})
+
+    def question(self, game: Game) -> Decision:
+        """What the author is asked."""
+        scenario = self.scenario
+        rows = [[list(p), [float(x) for x in scenario.payoffs_at(p)]] for p in scenario.profiles()]
+        told = {
+            "subtype": scenario.subtype, "class_title": scenario.class_title, "rows": rows,
+            "least": NARRATIVE_WORDS[0], "most": NARRATIVE_WORDS[1], "stable": self._stable(),
+        }  # fmt: skip
+        return Decision(0, "write", View(game, 0, self.name, facts={**self._told("write"), **told}), STORY)
+
+    def most_decisions(self, game: Game) -> int:  # noqa: ARG002
+        """A story and a reading."""
+        return 2
+
+    def _told(self, task: str) -> dict[str, Any]:
+        scenario = self.scenario
+        pair = [list(scenario.green.profile), list(scenario.tragedy.profile)]
+        return {
+            "task": task,
+            "roles": [
+                {"title": r.title, "actions": [{"key": a.key, "label": a.label} for a in r.actions]}
+                for r in scenario.roles
+            ],
+            "pair": pair[::-1] if self.swapped else pair,
+        }
+
+    def _stable(self) -> str:
+        """The claim in the reader's terms."""
+        places = ("second", "first") if self.swapped else ("first", "second")
+        return {"green": places[0], "tragedy": places[1]}.get(self.scenario.claim, self.scenario.claim)
+
+    def verdict(self, facts: Mapping[str, Any]) -> tuple[bool, str]:
+        """Whether a story is kept, and why not."""
+        words = len(str(facts["narrative"]).split())
+        if not NARRATIVE_WORDS[0] <= words <= NARRATIVE_WORDS[1]:
+            return False, f"has {words} words (from {NARRATIVE_WORDS[0]} to {NARRATIVE_WORDS[1]} are allowed)"
+        if facts["stable"] != self._stable():
+            return False, f"the reader finds {facts['stable']}, the table says {self._stable()}"
+        return True, ""
+
+
+def _record(name: str, **properties: Any) -> Record:
+    return Record(
+        name,
+        {
+            "type": "object", "properties": properties, "required": list(properties),
+            "additionalProperties": False,
+        },
+    )  # fmt: skip
+
+
+STORY = _record(
+    "story",
+    title={"type": "string", "minLength": 3, "maxLength": 80},
+    narrative={"type": "string", "minLength": 100, "maxLength": 1500},
+)
+READING = _record(
+    "reading",
+    stable={"type": "string", "enum": list(READINGS)},
+    reason={"type": "string", "maxLength": 1000},
+)
+
+
+class AuthorPlan:
+    """Stories for scenarios: every table so many times, written by one model and read by another."""
+
+    def __init__(
+        self,
+        scenarios: Sequence[Scenario],
+        author: str,
+        reader: str,
+        *,
+        name: str,
+        copies: int = 1,
+        prompts: str | Path | None = None,
+        retries: int = 3,
+        budget: Budget | None = None,
+        temperature: float = 1.0,
+    ) -> None:
+        if author == reader:
+            raise UsageError(f"--reader: {reader} wrote the stories; another model has to read them")
+        self.scenarios, self.author, self.reader, self.name = tuple(scenarios), author, reader, name
+        self.copies, self.library = copies, JudgePrompts(prompts)
+        self.retries, self.policy, self.refused = retries, "skip-match", "skip-match"
+        self.budget, self.models = budget or Budget(), (author, reader)
+        self.params = {"temperature": temperature, "max_tokens": 1000}
+
+    def resolved(self) -> dict[str, Any]:
+        """Who writes what, as plain data."""
+        return {
+            "kind": "author", "name": self.name, "author": self.author, "reader": self.reader,
+            "scenarios": [f"{s.family}/{s.name}" for s in self.scenarios], "copies": self.copies,
+            "params": self.params, "invalid": {"retries": self.retries, "policy": self.policy},
+            "budget": {"calls": self.budget.calls, "tokens": self.budget.tokens, "usd": self.budget.usd},
+        }  # fmt: skip
+
+    def settings(self, model: str) -> Mapping[str, Any]:  # noqa: ARG002
+        """Models are opened as their names say."""
+        return {}
+
+    @cached_property
+    def prompts(self) -> dict[str, str]:
+        """The prompt files that are shown, with a hash of each."""
+        return hashes(self.library, FILES)
+
+    def __len__(self) -> int:
+        return len(self.scenarios) * self.copies
+
+    def units(self) -> Iterator[Unit]:
+        """Story by story."""
+        return (self.unit(index) for index in range(len(self)))
+
+    def unit(self, index: int) -> Unit:
+        """One story."""
+        scenario, copy = self.scenarios[index % len(self.scenarios)], index // len(self.scenarios) + 1
+        players = (
+            Seated("author", self._config(self.author, self.params)),
+            Seated("reader", self._config(self.reader, {**self.params, "temperature": 0.0})),
+        )
+        cell = {"base": scenario.name, "copy": copy}
+        key = orjson.dumps(["author", scenario.family, scenario.name, copy]).decode()
+        return Unit(
+            index,
+            key,
+            copy,
+            cell,
+            scenario.game(),
+            Authoring(scenario, swapped=copy % 2 == 0),
+            players,
+            kind="story",
+        )
+
+    def _config(self, model: str, params: Mapping[str, Any]) -> AgentConfig:
+        framing = Framing(payoffs=None, goal=None)
+        return AgentConfig(model=model, style="direct", framing=framing, params=dict(params))
+
+    def written(self, journal: Journal) -> list[Written]:
+        """Every finished story, kept or not."""
+        found = []
+        for unit in self.units():
+            ended = journal.ended(unit.index)
+            if ended is None or ended[0] != "done":
+                continue
+            assert isinstance(unit.mechanism, Authoring)
+            facts, base = ended[3], unit.mechanism.scenario
+            kept, why = unit.mechanism.verdict(facts)
+            name = f"{base.name}_{unit.cell['copy']}"
+            story = " ".join(str(facts["narrative"]).split())
+            title = " ".join(str(facts["title"]).split())
+            found.append(Written(name, base.name, title, story, base.claim, facts["stable"], kept, why))
+        return found
+
+
+def write_scenarios(plan: AuthorPlan, stories: Sequence[Written], folder: Path) -> list[Path]:
+    """The kept stories as scenario files beside their cast; each is read back, which proves it against its table."""
+    bases = {scenario.name: scenario for scenario in plan.scenarios}
+    folder.mkdir(parents=True, exist_ok=True)
+    with as_file(cast_file(plan.scenarios[0].family)) as cast:
+        shutil.copyfile(cast, folder / CAST)
+    made = []
+    for story in stories:
+        if not story.kept:
+            continue
+        base = bases[story.base]
+        data = {
+            "name": story.name, "title": story.title, "family": base.family, "class": base.scenario_class,
+            "subtype": base.subtype, "claim": base.claim, "author": plan.author, "narrative": story.narrative,
+            "payoffs": {" ".join(p): [float(x) for x in base.payoffs_at(p)] for p in base.profiles()},
+        }  # fmt: skip
+        path = folder / f"{story.name}.yaml"
+        path.write_text(
+            yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110), encoding="utf-8"
+        )
+        load_scenario(path)
+        made.append(path)
+    return made

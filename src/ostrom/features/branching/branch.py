@@ -1,0 +1,187 @@
+"""Branches: play on from a round of a finished match, with something changed, as a new run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+from pydantic import Field
+
+from ostrom.engine.plan import Budget, Seated, Unit
+from ostrom.engine.runner import Options, Result
+from ostrom.features.branching.changes import ROUNDS, changed_agent, described, read_changes, relabelled
+from ostrom.ground.errors import UsageError
+from ostrom.mechanisms import Mechanism
+from ostrom.mechanisms.fork import Branched
+from ostrom.models.base import Model
+from ostrom.studies.checks import check_memory
+from ostrom.studies.factors import Factor, Level
+from ostrom.studies.fork import ForkPlan, ForkPoint, Origin, copy_answers, point_of
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import Run, Watch, play_plan
+
+
+class BranchOf(Origin):
+    """Where a branch comes from and what it changes."""
+
+    kind: Literal["branch"] = "branch"
+    changes: dict[str, Any] = Field(default_factory=dict)
+    seat: int | None = Field(default=None, description="the only seat whose agent is changed")
+    seeds: int = 1
+
+
+class BranchPlan(ForkPlan):
+    """The replicates of one branch.
+
+    The first goes on with the chance of the parent's match, so that nothing but the changes makes a
+    difference; the others have chance of their own from the round of the branch on.
+    """
+
+    def __init__(self, base: StudyPlan, origin: BranchOf, budget: Budget | None = None) -> None:
+        super().__init__(base, origin, budget)
+        self.origin = origin
+        self.file = "--set"
+        parent, changes, seat = self.parent, origin.changes, origin.seat
+        if seat is not None and not 1 <= seat <= len(parent.players):
+            raise UsageError(f"--seat {seat}: the match has players 1 to {len(parent.players)}")
+        if seat is not None and not any(path != ROUNDS for path in changes):
+            raise UsageError(f"--seat {seat}: no agent is changed")
+        self._players = _told_apart(
+            parent.players,
+            [
+                self._changed(seated, changes) if seat in (None, player) else seated
+                for player, seated in enumerate(parent.players, 1)
+            ],
+        )
+        label = described(changes, seat)
+        cell = relabelled(parent.cell, base.factors, changes, seat is None)
+        self._cell_labels = {**cell, "branch": label}
+        self._rules = self.rules(0, {})
+        self._ready(origin.seeds, Factor("branch", (Level(label, {}),)))
+
+    def _changed(self, seated: Seated, changes: Mapping[str, Any]) -> Seated:
+        config = self._build_agent(orjson.dumps(changed_agent(seated.config, changes)).decode())
+        check_memory(config, self.parent.game, self.file)
+        return Seated(seated.name, config)
+
+    def rules(self, index: int, changes: Mapping[str, Any]) -> Mechanism:  # noqa: ARG002
+        """The parent's rules with the number of rounds that the branch states."""
+        own = {ROUNDS.partition(".")[2]: self.origin.changes[ROUNDS]} if ROUNDS in self.origin.changes else {}
+        rules = self.base.rules(self.origin.match, {**own, **changes})
+        if self.origin.given is not None:
+            rules = rules.given(self.origin.given)
+        return Branched(rules, self.origin.step)
+
+    def unit(self, index: int) -> Unit:
+        """One replicate."""
+        parent = self.parent
+        return replace(
+            parent,
+            index=self._within(index),
+            key=parent.key if index == 0 else f"{parent.key}#branch{index}",
+            seed=parent.seed + index,
+            cell=self._cell_labels,
+            mechanism=self._rules,
+            players=self._players,
+            needs=(),
+            origin=parent.streams,
+            since=self.origin.round,
+        )
+
+
+def _told_apart(before: Sequence[Seated], after: Sequence[Seated]) -> tuple[Seated, ...]:
+    """The players, with another name for one that was changed while others of its name were not."""
+    same = {old.name for old, new in zip(before, after, strict=True) if old.config == new.config}
+    return tuple(
+        replace(new, name=f"{new.name} (branched)") if new.config != old.config and new.name in same else new
+        for old, new in zip(before, after, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class BranchResult:
+    """How a branch ended, and where it lies."""
+
+    result: Result
+    folder: Path
+    origin: BranchOf
+
+
+def branch(
+    run: Run,
+    match: int,
+    at: int,
+    changes: Sequence[str] = (),
+    *,
+    seat: int | None = None,
+    seeds: int = 1,
+    name: str | None = None,
+    runs: str | Path = "runs",
+    budget: Budget | None = None,
+    options: Options | None = None,
+    watch: Watch | None = None,
+    open_models: Callable[[str, Mapping[str, Any]], Model] | None = None,
+) -> BranchResult:
+    """Play on from round ``at`` of a finished match as a new run, or go on with that run."""
+    point = point_of(run, match)
+    read = read_changes(changes)
+    origin = BranchOf(
+        run=run.name, match=match, round=at, step=_step(run, point, match, at, read), given=point.given,
+        of=run.manifest.get("parent"), changes=read, seat=seat, seeds=seeds,
+    )  # fmt: skip
+    plan = BranchPlan(run.plan, origin, budget)
+    prefix = point.before(origin.step)
+    _reach(plan, prefix, origin)
+    label = name or f"branch-{run.name}-m{match}-r{at}-{_digest(origin)}"
+    result = play_plan(
+        plan,
+        name=label,
+        runs=runs,
+        options=options,
+        watch=watch,
+        open_models=open_models,
+        extra={"parent": origin.model_dump(mode="json")},
+        begin=lambda folder: copy_answers(folder, dict.fromkeys(range(seeds), prefix)),
+    )
+    return BranchResult(result, Path(runs) / label, origin)
+
+
+def _step(run: Run, point: ForkPoint, match: int, at: int, changes: Mapping[str, Any]) -> int:
+    """The step at which a round begins; the round after the last one too, where more are to be played."""
+    step = point.step_of(at) if at >= 1 else None
+    if step is not None:
+        return step
+    if at == point.rounds + 1 and ROUNDS in changes:
+        return len(point.steps)
+    raise UsageError(
+        f"--at {at}: match {match} of {run.name} has rounds 1 to {point.rounds} "
+        f"(to play on after the last, also set {ROUNDS})"
+    )
+
+
+def _reach(plan: BranchPlan, prefix: Mapping[Any, Any], origin: BranchOf) -> None:
+    """Make sure that the parent's answers lead the changed rules to the point of the branch."""
+    unit = plan.unit(0)
+    play = unit.mechanism.play(unit.game, unit.streams)
+    step = 0
+    try:
+        due = next(play)
+        while step < origin.step:
+            due = play.send([prefix[step, d.player, ""][0] for d in due])
+            step += 1
+        reached = any(d.view.round >= origin.round for d in due)
+    except StopIteration:
+        reached = False
+    if not reached:
+        raise UsageError(
+            f"--at {origin.round}: with these changes the match ends before round {origin.round}"
+        )
+
+
+def _digest(origin: BranchOf) -> str:
+    data = orjson.dumps([origin.changes, origin.seat], option=orjson.OPT_SORT_KEYS)
+    return hashlib.blake2b(data, digest_size=3).hexdigest()

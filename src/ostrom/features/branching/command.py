@@ -1,0 +1,251 @@
+"""`ostrom branch` and `ostrom attribute`: what if something had been otherwise?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ostrom.cli.ending import leave, say_trouble, spent
+from ostrom.cli.options import (
+    AllowKey,
+    Batch,
+    BudgetCalls,
+    BudgetTokens,
+    BudgetUsd,
+    Cache,
+    MaxConnections,
+    Prices,
+    polling,
+    price_table,
+    say_allowed,
+)
+from ostrom.cli.output import cell, print_json, print_table, say, write
+from ostrom.features.exporting.command import RUNS
+
+if TYPE_CHECKING:
+    from ostrom.engine.plan import Budget
+    from ostrom.engine.runner import Options, Result
+    from ostrom.features.attribution.effects import Attribution
+    from ostrom.features.branching.branch import BranchResult
+    from ostrom.studies.run import Run
+
+RUN = typer.Argument(help="A run: its name or folder.")
+MATCH = typer.Option(help="The number of the match, as the tables give it.", min=0)
+NAME = typer.Option(help="The name of the new run.")
+JSON = typer.Option("--json", help="Print JSON.")
+MOST_ROWS = 40
+
+
+def branch(
+    run: Annotated[str, RUN],
+    match: Annotated[int, MATCH],
+    at: Annotated[int, typer.Option(help="The first round to be played anew.", min=1)],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", help="memory=window:2, agent.model=..., rounds=...; may be given several times."
+        ),
+    ] = None,
+    seat: Annotated[int | None, typer.Option(help="Change only the player at this seat.", min=1)] = None,
+    seeds: Annotated[int, typer.Option(help="How many replicates.", min=1)] = 1,
+    name: Annotated[str | None, NAME] = None,
+    runs: Annotated[Path, RUNS] = Path("runs"),
+    budget_usd: BudgetUsd = None,
+    budget_calls: BudgetCalls = None,
+    budget_tokens: BudgetTokens = None,
+    max_connections: MaxConnections = None,
+    prices: Prices = None,
+    cache: Cache = None,
+    batch: Batch = None,
+    allow_key: AllowKey = None,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Play on from a round of a finished match as a new run; the same command resumes it.
+
+    The first replicate has the chance of the match itself from there on, the others chance of their own.
+    """
+    from ostrom.cli.progress import watch_with
+    from ostrom.features.branching.branch import branch as play_branch
+    from ostrom.studies.run import open_run
+
+    say_allowed(allow_key, set_)
+    with open_run(run, runs) as parent:
+        done = play_branch(
+            parent,
+            match,
+            at,
+            set_ or (),
+            seat=seat,
+            seeds=seeds,
+            name=name,
+            runs=runs,
+            budget=_budget(budget_usd, budget_calls, budget_tokens),
+            options=_options(max_connections, prices, cache, batch),
+            watch=watch_with(json=json),
+        )
+        with open_run(done.folder) as made:
+            _show_branch(parent, made, done, json)
+    _leave(done.result, done.folder)
+
+
+def _show_branch(parent: Run, made: Run, done: BranchResult, json: bool) -> None:
+    from ostrom.features.branching.continuation import continuations, measure_of
+
+    origin = done.origin
+    rows = continuations(parent, made, origin)
+    what = measure_of(made.plan.unit(0).game)
+    if json:
+        shown = [row.as_dict() for row in rows]
+        print_json(
+            {
+                "run": str(done.folder),
+                "complete": done.result.complete,
+                "parent": origin.model_dump(),
+                "measure": what,
+                "players": shown,
+            }
+        )
+        return
+    print_table(
+        f"{done.folder.name}: {what} from round {origin.round} on ({made.plan.unit(0).cell['branch']})",
+        ["player", "agent", "before", "parent after", "branch after", "change", "replicates"],
+        [[r.player, r.agent, r.before, r.parent, r.branch, r.change, r.replicates] for r in rows],
+    )
+
+
+def attribute(
+    run: Annotated[str, RUN],
+    match: Annotated[int, MATCH],
+    round_: Annotated[int, typer.Option("--round", help="The round of the decision.", min=1)],
+    seat: Annotated[int, typer.Option(help="Whose decision.", min=1)] = 1,
+    stage: Annotated[
+        str | None, typer.Option(help="The stage of the round, in a game whose rounds have several.")
+    ] = None,
+    method: Annotated[str, typer.Option(help="drop | flip | both")] = "both",
+    samples: Annotated[
+        int, typer.Option(help="How often to ask where the odds are not known otherwise.", min=1)
+    ] = 20,
+    last: Annotated[int | None, typer.Option(help="Only the so many last remembered rounds.", min=1)] = None,
+    measure: Annotated[
+        str | None, typer.Option(help="odds | logprob | sample (default: the surest that fits the agent)")
+    ] = None,
+    name: Annotated[str | None, NAME] = None,
+    runs: Annotated[Path, RUNS] = Path("runs"),
+    budget_usd: BudgetUsd = None,
+    budget_calls: BudgetCalls = None,
+    budget_tokens: BudgetTokens = None,
+    max_connections: MaxConnections = None,
+    prices: Prices = None,
+    cache: Cache = None,
+    batch: Batch = None,
+    allow_key: AllowKey = None,
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Say how much each remembered round moved a decision, by leaving it out or flipping it.
+
+    Flipping shows a round as if one player had defected instead of cooperating, or cooperated instead; in a game with
+    amounts or stages, as if it had named the other end of the range or another option.
+    """
+    from ostrom.cli.progress import watch_with
+    from ostrom.features.attribution.effects import read_effects
+    from ostrom.features.attribution.plan import attribute as play_attribution
+    from ostrom.features.attribution.strip import draw_svg
+    from ostrom.studies.run import open_run
+
+    say_allowed(allow_key)
+    with open_run(run, runs) as parent:
+        result, folder = play_attribution(
+            parent,
+            match,
+            round_,
+            seat=seat,
+            stage=stage,
+            method=_one_of("--method", method, ("drop", "flip", "both")),
+            measure=None if measure is None else _one_of("--measure", measure, ("odds", "logprob", "sample")),
+            samples=samples,
+            last=last,
+            name=name,
+            runs=runs,
+            budget=_budget(budget_usd, budget_calls, budget_tokens),
+            options=_options(max_connections, prices, cache, batch),
+            watch=watch_with(json=json),
+        )
+    with open_run(folder) as made:
+        found = read_effects(made)
+    svg = folder / "attribution.svg"
+    drawn = draw_svg(found, svg)
+    if json:
+        print_json({"run": str(folder), **found.as_dict(), "svg": str(svg) if drawn else None})
+    else:
+        _show_attribution(found)
+        say(f"drawn: {svg}" if drawn else "install ostrom[report] for the strip as SVG")
+    _leave(result, folder)
+
+
+def _show_attribution(found: Attribution) -> None:
+    from ostrom.features.attribution.strip import strips
+
+    how = {
+        "odds": "exact odds of the strategy",
+        "logprob": "log-probabilities of the options, asked for without reasoning",
+        "sample": f"{found.baseline.n} askings each",
+    }[found.measure]
+    write(f"{found.run}, match {found.match}: player {found.seat} ({found.agent}) in round {found.round}")
+    write(f"{found.what} as it was: {cell(found.baseline.p)}{_interval(found.baseline)} ({how})\n")
+    for line in strips(found):
+        write(line)
+    write()
+    rows = list(found.effects)
+    title = f"change in {found.what}"
+    if len(rows) > MOST_ROWS:
+        rows = sorted(rows, key=lambda e: -abs(e.change or 0.0))[:MOST_ROWS]
+        title += f", the {MOST_ROWS} largest of {len(found.effects)} (--json has all)"
+    print_table(
+        title,
+        ["round", "own / others", "change made", found.what, "change", "95 % CI", "invalid"],
+        [
+            [f"R{e.round}", e.shown, e.row, e.chance.p, e.change, _bounds(e.low, e.high), e.chance.invalid]
+            for e in rows
+        ],
+    )
+
+
+def _interval(chance: Any) -> str:
+    return "" if chance.low is None else f" {_bounds(chance.low, chance.high)}"
+
+
+def _bounds(low: float | None, high: float | None) -> str | None:
+    return None if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
+
+
+def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> Any:
+    from ostrom.ground.errors import UsageError
+
+    if value not in allowed:
+        raise UsageError(f"{option} {value!r} (allowed: {', '.join(allowed)})")
+    return value
+
+
+def _budget(usd: float | None, calls: int | None, tokens: int | None) -> Budget:
+    from ostrom.engine.plan import Budget
+
+    return Budget(calls, tokens, usd)
+
+
+def _options(
+    max_connections: int | None, prices: Path | None, cache: Path | None, batch: bool | None
+) -> Options:
+    from ostrom.engine.runner import Options
+
+    return Options(
+        max_connections=max_connections, cache=cache, prices=price_table(prices), batch=polling(batch)
+    )
+
+
+def _leave(result: Result, folder: Path) -> None:
+    """Say how it ended, and leave with the code of `ostrom run`."""
+    say(f"{spent(result.tally)}; run: {folder}")
+    say_trouble(result)
+    leave(result)

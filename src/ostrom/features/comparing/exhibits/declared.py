@@ -1,0 +1,139 @@
+"""What a paper prints, declared: ``exhibits.yaml`` of a replication, one entry per table, figure or claim.
+
+exhibits:
+  - name: Appendix Table 1              as printed; published figures of this source stand in it
+    title: Cooperation by history length
+    study: memory                       the study (or studies) whose run gives ours
+    rows: [game, model]                 columns of the reference, and model
+    columns: [history]
+    where: {condition: reasoning, measure: cooperation_rate}
+    labels: {prisoners_dilemma: Prisoner's Dilemma}
+    digits: 1
+  - name: Figure 2
+    title: Cooperation curves
+    study: memory
+    panels: [{chart: curve, measure: memory_cooperation, x: history_length, facet: game, colour: agent, bands: sd}]
+    needs: {agent_style: reasoned}     columns of the matches that a run must have for the panels to be drawn
+  - name: Appendix Table 15
+    title: General benchmarks
+    without: the harness is not part of Ostrom
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from ostrom.analysis.references import Reference
+from ostrom.ground.errors import UnknownName, UsageError
+from ostrom.ground.registry import replications
+from ostrom.reports.chart import panel_of
+from ostrom.studies.load import parse_yaml, validate
+
+FILE = "exhibits.yaml"
+MODEL = "model"
+"""The column of a table that names the paper's model, or the run's agent."""
+
+
+class Exhibit(BaseModel):
+    """One table, figure or claim of a paper."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(min_length=1, max_length=120)
+    title: str
+    study: tuple[str, ...] = ()
+    source: tuple[str, ...] = ()
+    """The sources of the published figures; by default the name."""
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    where: dict[str, str | list[str]] = {}
+    labels: dict[str, str] = {}
+    """How a level of a row or column is written, where the paper has another word for it."""
+    digits: int = Field(default=1, ge=0, le=6)
+    best: Literal["highest", "lowest"] | None = None
+    """Mark the best model of every cell, among the paper's and among ours."""
+    panels: tuple[str | dict[str, Any], ...] = ()
+    needs: dict[str, str | list[str]] = {}
+    """What some match of a run must have for the panels to be of this exhibit: columns with their values."""
+    note: str = ""
+    """What differs from the paper, in a sentence."""
+    without: str = ""
+    """Why a run cannot give it."""
+
+    @field_validator("study", "source", "rows", "columns", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        return [value] if isinstance(value, str) else value
+
+    @field_validator("where", "needs", mode="before")
+    @classmethod
+    def _texts(cls, value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        return {k: [str(one) for one in v] if isinstance(v, list) else str(v) for k, v in value.items()}
+
+    @model_validator(mode="after")
+    def _complete(self) -> Exhibit:
+        if bool(self.rows) != bool(self.columns):
+            raise ValueError("a table needs both rows and columns")
+        if not (self.rows or self.panels or self.without):
+            raise ValueError(
+                "needs rows and columns (a table), panels (a figure), or without (the reason why not)"
+            )
+        if self.rows and (self.rows + self.columns).count(MODEL) != 1:
+            raise ValueError(f"{MODEL} must stand once among rows and columns")
+        if (self.rows or self.panels) and not (self.study or self.without):
+            raise ValueError("needs study: whose run gives ours")
+        return self
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Where its published figures are printed."""
+        return self.source or (self.name,)
+
+
+class Exhibits(BaseModel):
+    """All of them, in the order of the paper."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    exhibits: tuple[Exhibit, ...]
+
+
+@cache
+def exhibits_of(replication: str) -> tuple[Exhibit, ...]:
+    """The exhibits that a replication declares; none where it declares none.
+
+    >>> exhibits_of("memory_curse")[0].name
+    'Figure 1'
+    """
+    known = replications()
+    if replication not in known:
+        raise UnknownName("replication", replication, known)
+    path = files(known[replication]).joinpath(FILE)
+    if not path.is_file():
+        return ()
+    place = f"{replication}/{FILE}"
+    found = validate(Exhibits, parse_yaml(path.read_text(encoding="utf-8"), place), place).exhibits
+    names = [one.name for one in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"{place}: the exhibit {name!r} is declared twice")
+    return found
+
+
+def check_exhibits(found: tuple[Exhibit, ...], reference: Reference, place: str) -> None:
+    """Complain about columns that the reference does not have and panels that cannot be built."""
+    known = (*reference.columns, MODEL)
+    for one in found:
+        for column in (*one.rows, *one.columns, *one.where):
+            if column not in known:
+                raise UsageError(
+                    f"{place}: {one.name}: unknown column {column!r} (allowed: {', '.join(known)})"
+                )
+        for panel in one.panels:
+            panel_of(panel, key=f"{one.name}.panels", file=place)

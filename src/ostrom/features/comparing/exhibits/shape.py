@@ -1,0 +1,202 @@
+"""Figures in the shape of a printed table: rows by columns, mean ± SD, ours under those of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ostrom.analysis.estimate import fixed
+from ostrom.analysis.references import Own, Published
+from ostrom.features.comparing.exhibits.declared import MODEL, Exhibit
+from ostrom.reports.panel import Table
+from ostrom.reports.words import pretty
+
+DOUBT = " †"
+BEST = " *"
+
+
+@dataclass(frozen=True, slots=True)
+class ExhibitEntry:
+    """One figure with its place in the table."""
+
+    cell: Mapping[str, str]
+    ours: bool
+    model: str
+    beside: str | None
+    """Of an own figure: the paper's model under whose row it stands."""
+    value: float
+    spread: float | None
+    low: float | None
+    high: float | None
+    matches: int | None
+    source: str
+    doubts: tuple[str, ...]
+    word: str = ""
+    count: str = ""
+
+    def at(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The labels of some columns."""
+        return tuple(self._model() if name == MODEL else self.cell[name] for name in names)
+
+    def _model(self) -> str:
+        return f"{self.model} (ours)" if self.ours else self.model
+
+    def text(self, digits: int) -> str:
+        """Mean ± SD as the paper prints it; a dagger marks a figure in doubt."""
+        if self.word:
+            return f"{self.word}{DOUBT if self.doubts else ''}"
+        spread = "" if self.spread is None else f" ± {fixed(self.spread, digits)}"
+        count = f" ({self.count})" if self.count else ""
+        return f"{fixed(self.value, digits)}{spread}{count}{DOUBT if self.doubts else ''}"
+
+
+def entries(
+    one: Exhibit,
+    columns: Sequence[str],
+    published: Iterable[Published],
+    own: Iterable[Own],
+    mapping: Mapping[str, str],
+) -> list[ExhibitEntry]:
+    """The figures of an exhibit: those printed in its sources, then those of the run that its condition allows."""
+    found = []
+    for p in published:
+        cell = dict(zip(columns, p.cell, strict=True))
+        if p.source in one.sources and _meets(cell, one.where):
+            doubts = p.doubts or (("the label is uncertain",) if p.status == "uncertain" else ())
+            found.append(
+                ExhibitEntry(
+                    cell,
+                    False,
+                    p.model or "all models",
+                    None,
+                    p.value,
+                    p.spread,
+                    None,
+                    None,
+                    None,
+                    p.source,
+                    doubts,
+                    p.word,
+                    p.count,
+                )
+            )
+    for o in own:
+        cell = dict(zip(columns, o.cell, strict=True))
+        if _meets(cell, one.where):
+            beside = mapping.get(o.agent) if o.agent is not None else "all models"
+            found.append(
+                ExhibitEntry(
+                    cell,
+                    True,
+                    o.agent or "all agents",
+                    beside,
+                    o.value,
+                    o.spread,
+                    o.low,
+                    o.high,
+                    o.matches,
+                    "",
+                    o.doubts,
+                    o.word,
+                    o.count,
+                )
+            )
+    return found
+
+
+def _meets(cell: Mapping[str, str], where: Mapping[str, str | list[str]]) -> bool:
+    return all(
+        cell[name] in (wanted if isinstance(wanted, list) else [wanted]) for name, wanted in where.items()
+    )
+
+
+def printed_shape(one: Exhibit, found: Sequence[ExhibitEntry]) -> Table:
+    """Rows by columns; every row of ours stands under the rows of the paper that it belongs to."""
+    across = _ordered([e.at(one.columns) for e in _ranked(one, found)])
+    down = list(dict.fromkeys(e.at(one.rows) for e in _ranked(one, found)))
+    cells: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    best = _best(one, found)
+    for e in found:
+        texts = cells.setdefault((e.at(one.rows), e.at(one.columns)), [])
+        if (text := f"{e.text(one.digits)}{BEST if id(e) in best else ''}") not in texts:
+            texts.append(text)
+    rows = [
+        [
+            *(_label(one, part) for part in key),
+            *(" / ".join(cells.get((key, level), ())) or None for level in across),
+        ]
+        for key in down
+    ]
+    heads = [" ".join(text for part in level if (text := _label(one, part))) for level in across]
+    caption = (
+        f"{one.name}. {one.title}. Mean ± SD where known; rows or columns marked (ours) are of this run."
+    )
+    if best:
+        caption += f"{BEST} the {one.best} of the paper's models, and of this run's agents."
+    if any(e.doubts for e in found):
+        caption += " † in doubt: the table of single figures says why."
+    return Table(one.name, [*one.rows, *heads], rows, caption)
+
+
+def _best(one: Exhibit, found: Sequence[ExhibitEntry]) -> set[int]:
+    """The ids of the figures that are best of their cell; figures as close as rounding are equally good."""
+    if one.best is None:
+        return set()
+    rest = [name for name in (*one.rows, *one.columns) if name != MODEL]
+    groups: dict[tuple[Any, ...], list[ExhibitEntry]] = {}
+    for e in found:
+        groups.setdefault((e.ours, *e.at(rest)), []).append(e)
+    chosen: set[int] = set()
+    for of in groups.values():
+        values = [e.value for e in of]
+        top = max(values) if one.best == "highest" else min(values)
+        chosen |= {id(e) for e in of if abs(e.value - top) <= 1e-9 * max(abs(top), 1.0) and len(of) > 1}
+    return chosen
+
+
+def _label(one: Exhibit, part: str) -> str:
+    return one.labels.get(part, pretty(part))
+
+
+def single_figures(one: Exhibit, columns: Sequence[str], found: Sequence[ExhibitEntry]) -> Table:
+    """One row per figure, with intervals and doubts."""
+    used = [name for name in columns if any(e.cell[name] for e in found)]
+    heads = [*used, "whose", MODEL, "value", "sd", "low", "high", "matches", "source", "doubts"]
+    rows: list[list[Any]] = [
+        [*(e.cell[name] for name in used), "ours" if e.ours else "printed", e.model, e.value, e.spread, e.low, e.high,
+         e.matches, e.source or None, "; ".join(e.doubts) or None]
+        for e in found
+    ]  # fmt: skip
+    return Table(
+        f"{one.name} figures", heads, rows, f"{one.name}: every figure by itself (95 % intervals).", shown=0
+    )
+
+
+def _ranked(one: Exhibit, found: Sequence[ExhibitEntry]) -> list[ExhibitEntry]:
+    """In the order of the paper; an own figure after those of its row, and of its model where one was chosen."""
+    keys = [name for name in (*one.rows, *one.columns) if name != MODEL]
+    places = {
+        name: {label: i for i, label in enumerate(_ordered([e.at([name]) for e in found]))} for name in keys
+    }
+    models = list(dict.fromkeys(e.model for e in found if not e.ours))
+
+    def rank(e: ExhibitEntry) -> tuple[Any, ...]:
+        model = e.beside if e.ours else e.model
+        place = models.index(model) if model in models else len(models)
+        row = [(place, e.ours) if name == MODEL else (places[name][e.at([name])], False) for name in one.rows]
+        across = [
+            (place, e.ours) if name == MODEL else (places[name][e.at([name])], False) for name in one.columns
+        ]
+        return (*row, *across)
+
+    return sorted(found, key=rank)
+
+
+def _ordered(labels: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Labels as they come; numbers by size."""
+    known = list(dict.fromkeys(labels))
+    try:
+        return sorted(known, key=lambda label: [float(part) for part in label])
+    except ValueError:
+        return known

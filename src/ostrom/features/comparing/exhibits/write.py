@@ -1,0 +1,152 @@
+"""`ostrom report --as-paper`: every table and figure of a paper under its name, with ours beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ostrom.analysis.references import Own, Published, Reference
+from ostrom.data.rundata import RunData, quoted
+from ostrom.features.comparing.exhibits.declared import FILE, Exhibit, check_exhibits, exhibits_of
+from ostrom.features.comparing.exhibits.shape import entries, printed_shape, single_figures
+from ostrom.features.comparing.lines import games_of, mapping_of, named_reference
+from ostrom.ground.errors import OstromError, UnknownName, UsageError
+from ostrom.reports.build import Report, ReportFiles
+from ostrom.reports.card import card, reproduce, warnings
+from ostrom.reports.chart import panel_of
+from ostrom.reports.figures import need_extras
+from ostrom.reports.page import Section, render_page
+from ostrom.studies.run import Run
+
+FOLDER = "report/as-paper"
+
+
+def write_as_paper(
+    run: Run,
+    data: RunData,
+    chosen: Sequence[str] = (),
+    reference: str | None = None,
+    *,
+    safe: bool = False,
+    more: Sequence[tuple[Run, RunData]] = (),
+) -> Report:
+    """Write ``report/as-paper/index.html`` with a table and figures for every exhibit of the study's paper.
+
+    ``more`` are further runs of the same paper: their figures stand in the same tables, in the report of the first run.
+    """
+    need_extras()
+    paper = named_reference(data, reference)
+    found = exhibits_of(paper.name)
+    if not found:
+        raise UsageError(f"the replication {paper.name} declares no tables and figures ({FILE})")
+    check_exhibits(found, paper, f"{paper.name}/{FILE}")
+    runs = [data, *(of for _, of in more)]
+    published: list[Published] = list(paper.published())
+    own: list[Own] = []
+    remarks: dict[str, list[str]] = {}
+    for played, of in ((run, data), *more):
+        games = games_of(played, of)
+        own += paper.own(of, games)
+        for remark in paper.remarks(of, games):
+            remarks.setdefault(remark, []).append(of.folder.name)
+    notes = [
+        f"Every table and figure of the paper under its name. The printed spread is: {paper.spread}.",
+        *(
+            remark if len(said) == len(runs) else f"{', '.join(said)}: {remark}"
+            for remark, said in remarks.items()
+        ),
+    ]
+    mapping: dict[str, str] = {}
+    for of in runs:
+        mapping |= mapping_of(published, own, of, chosen)
+    context = ReportFiles(data, safe=safe, folder=FOLDER)
+    studies = {study for one in found for study in one.study}
+    sections = [
+        _section(context, one, paper, published, own, mapping, runs, studies - {*one.study}) for one in found
+    ]
+    first = Section("paper", f"As printed: {paper.citation}")
+    first.notes = notes
+    page = render_page(data, first, sections, warnings(data), card(data), reproduce(data))
+    path = context.write(page)
+    return Report(path, tuple(f"{s.title}: {s.error}" for s in sections if s.error))
+
+
+def _section(
+    context: ReportFiles,
+    one: Exhibit,
+    paper: Reference,
+    published: Sequence[Published],
+    own: Sequence[Own],
+    mapping: dict[str, str],
+    runs: Sequence[RunData],
+    others: set[str],
+) -> Section:
+    """One exhibit; whatever goes wrong in it stays in it."""
+    section = context.begin(one.name, f"{one.name}: {one.title}")
+    try:
+        if one.rows:
+            figures = entries(one, paper.columns, published, own, mapping)
+            if figures:
+                context.add(section, printed_shape(one, figures))
+                context.add(section, single_figures(one, paper.columns, figures))
+            if not (one.without or any(e.ours for e in figures)):
+                section.notes.append(_nothing_here(runs, one))
+        _panels(context, section, one, runs, others)
+    except OstromError as error:
+        section.error = str(error)
+    except Exception as error:
+        section.error = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    if one.without:
+        section.notes.append(f"Not made from a run: {one.without}.")
+    if one.note:
+        section.notes.append(one.note)
+    return section
+
+
+def _panels(
+    context: ReportFiles, section: Section, one: Exhibit, runs: Sequence[RunData], others: set[str]
+) -> None:
+    """The panels of an exhibit from every run that can give them; why not where none can.
+
+    A run of one of the paper's ``others`` studies has its own exhibits; a run of any other study may give all.
+    """
+    why: list[str] = []
+    given = False
+    for data in runs:
+        foreign = data.study.get("name") in others
+        lacking = "This run does not show it" if foreign else _lacking(one, data)
+        if lacking:
+            why += [f"{lacking}; it comes from the study {' or '.join(one.study)}."] if one.panels else []
+            continue
+        context.take(data, named=len(runs) > 1)
+        for panel in one.panels:
+            try:
+                drawn = panel_of(panel).draw(data)
+            except (UnknownName, UsageError) as error:  # a level or column that this run does not have
+                why.append(f"This run cannot give it: {error}")
+                continue
+            if drawn.figures or drawn.tables or drawn.html or len(runs) == 1:
+                context.fill(section, one.name, drawn, one.name)
+                given = True
+            else:
+                why += drawn.notes
+    context.take(runs[0], named=False)
+    if not given or len(runs) == 1:
+        section.notes += dict.fromkeys(why)
+
+
+def _lacking(one: Exhibit, data: RunData) -> str | None:
+    """Which condition of an exhibit no finished match of a run meets."""
+    for column, wanted in one.needs.items():
+        values = wanted if isinstance(wanted, list) else [wanted]
+        known = column in data.columns("matches")
+        marks = ", ".join(f"${n}" for n in range(1, len(values) + 1))
+        where = f"state = 'done' AND CAST({quoted(column)} AS VARCHAR) IN ({marks})"
+        if not known or not data.records(f"SELECT 1 FROM matches WHERE {where} LIMIT 1", *values):
+            return f"This run has no finished match with {column} = {' or '.join(values)}"
+    return None
+
+
+def _nothing_here(runs: Sequence[RunData], one: Exhibit) -> str:
+    if any(data.study.get("name") in one.study for data in runs):
+        return "No finished match of this run gives a figure of this table."
+    return f"This run gives none of these figures; they come from the study {' or '.join(one.study)}."

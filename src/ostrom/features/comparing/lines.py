@@ -1,0 +1,291 @@
+"""Side by side: cells that both the paper and the run have, with differences and every doubt in view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ostrom.analysis.references import (
+    AGAINST,
+    POLICY_DOUBT,
+    Cell,
+    Games,
+    Own,
+    Published,
+    Reference,
+    references,
+)
+from ostrom.analysis.statistics import overlap, without_rounding
+from ostrom.data.rundata import RunData, quoted
+from ostrom.games.game import Game
+from ostrom.ground.errors import UnknownName, UsageError
+from ostrom.studies.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One own figure beside published ones.
+
+    With a chosen model there is one ``value``; without, ``low`` and ``high`` are the range of all models
+    whose figure is not in doubt. The difference is own minus published.
+    """
+
+    cell: Cell
+    own: Own
+    model: str | None
+    value: float | None
+    spread: float | None
+    low: float | None
+    high: float | None
+    models: int
+    """How many published figures the line rests on."""
+    doubted: int
+    """How many were left out of the range because they are in doubt."""
+    status: str
+    source: str
+    doubts: tuple[str, ...] = ()
+    figures: tuple[Published, ...] = field(default=())
+
+    @property
+    def difference(self) -> float | None:
+        """Own minus published; against a range, by how much the own figure lies outside (0 inside)."""
+        if self.value is not None:
+            return without_rounding(self.own.value - self.value, max(abs(self.own.value), abs(self.value)))
+        if self.low is None or self.high is None:
+            return None
+        outside = max(self.own.value - self.high, 0.0) + min(self.own.value - self.low, 0.0)
+        return without_rounding(outside, max(abs(self.low), abs(self.high)))
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the own interval holds the published value or meets the range; None without one."""
+        if self.own.low is None or self.own.high is None:
+            return None
+        low = self.value if self.value is not None else self.low
+        high = self.value if self.value is not None else self.high
+        if low is None or high is None:
+            return None
+        return overlap((self.own.low, self.own.high), (low, high))
+
+    def as_dict(self, columns: Sequence[str]) -> dict[str, Any]:
+        """Plain data."""
+        own = self.own
+        return {
+            **{name: text or None for name, text in zip(columns, self.cell, strict=True)},
+            "agent": own.agent,
+            "own": own.value,
+            **({"own_word": own.word} if own.word else {}),
+            "own_ci": None if own.low is None else [own.low, own.high],
+            "own_spread": own.spread,
+            "own_matches": own.matches,
+            "own_doubts": list(own.doubts),
+            "published_model": self.model,
+            "published": self.value,
+            "published_spread": self.spread,
+            "published_range": None if self.low is None else [self.low, self.high],
+            "published_models": self.models,
+            "left_out_of_range": self.doubted,
+            "difference": self.difference,
+            "agrees": self.agrees,
+            "status": self.status,
+            "doubts": list(self.doubts),
+            "source": self.source,
+            "figures": [
+                {"model": p.model, "value": p.value, "spread": p.spread, "status": p.status,
+                 "doubts": list(p.doubts), "source": p.source, **({"word": p.word} if p.word else {})}
+                for p in self.figures
+            ],
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All lines of a run, and what must be said about them."""
+
+    reference: Reference
+    lines: tuple[Line, ...]
+    remarks: tuple[str, ...]
+    unmatched: int
+    """How many own figures the paper has no cell for."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "reference": self.reference.name,
+            "citation": self.reference.citation,
+            "published_spread_is": self.reference.spread,
+            "cells": [line.as_dict(self.reference.columns) for line in self.lines],
+            "own_figures_without_published_cell": self.unmatched,
+            "remarks": list(self.remarks),
+        }
+
+
+def compare_run(
+    run: Run, data: RunData, chosen: Sequence[str] = (), reference: str | None = None
+) -> Comparison:
+    """Compare a run with the figures that its study refers to, or with those of another reference."""
+    return compare(named_reference(data, reference), data, games_of(run, data), chosen)
+
+
+def named_reference(data: RunData, reference: str | None = None) -> Reference:
+    """The reference of that name, or the one that the study names."""
+    name = reference or (data.study.get("report") or {}).get("reference")
+    if not name:
+        raise UsageError(
+            f"{data.folder}: the study names no published figures (report.reference); "
+            f"choose some with --reference (known: {', '.join(references)})"
+        )
+    return references.build(name, key="report.reference")
+
+
+def games_of(run: Run, data: RunData) -> Games:
+    """The games that were played."""
+    by = ", ".join(["game", *(quoted(name) for name in data.factors if name != "game")])
+    rows = data.records(f"SELECT game, min(match) AS match FROM matches GROUP BY {by} ORDER BY 2")
+    labelled: dict[str, list[Game]] = {}
+    for row in rows:
+        game, known = run.plan.unit(row["match"]).game, labelled.setdefault(str(row["game"]), [])
+        if not any(game is other for other in known):
+            known.append(game)
+    return Games(lambda match: run.plan.unit(match).game, labelled)
+
+
+def compare(reference: Reference, data: RunData, games: Games, chosen: Sequence[str] = ()) -> Comparison:
+    """Put own and published figures side by side; ``chosen`` says which model each agent is compared with."""
+    printed, own = list(reference.published()), list(reference.own(data, games))
+    published, mapping = _by_cell(printed), mapping_of(printed, own, data, chosen)
+    lines: list[Line] = []
+    unmatched = 0
+    for figure in own:
+        beside = _beside(figure, published.get(figure.cell, []), mapping)
+        lines += beside
+        unmatched += not beside
+    remarks = [*_protocol(reference, data), *_by_policy(data), *reference.remarks(data, games)]
+    if not own:
+        remarks.append("The run has no finished match with a figure that the paper reports.")
+    elif not lines:
+        remarks.append("No cell of the run is among the published ones.")
+    return Comparison(reference, tuple(lines), tuple(remarks), unmatched)
+
+
+def mapping_of(
+    published: Sequence[Published], own: Sequence[Own], data: RunData, chosen: Sequence[str]
+) -> dict[str, str]:
+    """The published model beside which each agent stands."""
+    agents = list(dict.fromkeys(figure.agent for figure in own if figure.agent is not None))
+    models = list(dict.fromkeys(p.model for p in published if p.model is not None))
+    # The players of an imported run are the paper's own where they go by its names.
+    own_names = agents if data.manifest.get("imported") else ()
+    mapping = {a: a for a in own_names if a in models} | read_mapping(chosen, agents, models)
+    for pair in (agent for agent in agents if AGAINST in agent):
+        first, _, second = pair.partition(AGAINST)
+        if first in mapping and second in mapping and pair not in models:
+            mapping[pair] = f"{mapping[first]}{AGAINST}{mapping[second]}"
+    return mapping
+
+
+def read_mapping(chosen: Sequence[str], agents: Sequence[str], models: Sequence[str]) -> dict[str, str]:
+    """Which published model each agent is compared with: ``Model`` for all agents, ``agent=Model`` for one.
+
+    >>> read_mapping(["Mistral-7B", "b=GPT-4"], ["a", "b"], ["Mistral-7B", "GPT-4"])
+    {'a': 'Mistral-7B', 'b': 'GPT-4'}
+    """
+    mapping: dict[str, str] = {}
+    for text in sorted(chosen, key=lambda text: "=" in text):
+        # A model's name may itself hold an equals sign, an agent's too; the longest known agent wins.
+        agent, _, model = text.rpartition("=")
+        if not models:
+            raise UsageError(f"--as {text}: the source prints no figures of single models; leave --as out")
+        if model not in models:
+            raise UnknownName("published model", model, models)
+        if not agent:
+            mapping |= dict.fromkeys(agents, model)
+        elif agents and agent not in agents:
+            raise UnknownName("agent", agent, agents)
+        else:
+            mapping[agent] = model
+    return mapping
+
+
+def _by_cell(figures: Sequence[Published]) -> dict[Cell, list[Published]]:
+    """Figures by cell; the same number printed in several tables becomes one that names them all."""
+    cells: dict[Cell, list[Published]] = {}
+    for figure in figures:
+        of = cells.setdefault(figure.cell, [])
+        for i, known in enumerate(of):
+            same = (known.model, known.value) == (figure.model, figure.value)
+            if same and (None in (known.spread, figure.spread) or known.spread == figure.spread):
+                of[i] = _joined(known, figure)
+                break
+        else:
+            of.append(figure)
+    return cells
+
+
+def _joined(first: Published, second: Published) -> Published:
+    spread = first.spread if first.spread is not None else second.spread
+    status = "/".join(dict.fromkeys((*first.status.split("/"), *second.status.split("/"))))
+    doubts = tuple(dict.fromkeys((*first.doubts, *second.doubts)))
+    source = first.source if second.source in first.source.split(", ") else f"{first.source}, {second.source}"
+    return Published(first.cell, first.model, first.value, spread, source, status, doubts, first.word)
+
+
+def _beside(own: Own, figures: Sequence[Published], mapping: Mapping[str, str]) -> list[Line]:
+    if own.agent is None:
+        picked = [p for p in figures if p.model is None]
+        return [_single(own, p) for p in picked]
+    if own.agent in mapping:
+        return [_single(own, p) for p in figures if p.model == mapping[own.agent]]
+    single = [p for p in figures if p.model is not None]
+    if not single:
+        return []
+    # One figure in doubt puts its model out of the range: two printings that contradict each other cannot
+    # both be right.
+    bad = {p.model for p in single if p.doubts or p.status == "uncertain"}
+    good = [p for p in single if p.model not in bad]
+    values = [p.value for p in good]
+    statuses = [p.status for p in good]
+    return [
+        Line(
+            own.cell, own, None, None, None, min(values, default=None), max(values, default=None),
+            len(good), len(bad), "; ".join(f"{statuses.count(s)} {s}" for s in dict.fromkeys(statuses)),
+            ", ".join(dict.fromkeys(source for p in single for source in p.source.split(", "))),
+            tuple(f"{p.model}: {doubt}" for p in single for doubt in _doubts(p)), tuple(single),
+        )
+    ]  # fmt: skip
+
+
+def _single(own: Own, p: Published) -> Line:
+    return Line(
+        own.cell, own, p.model, p.value, p.spread, None, None, 1, 0, p.status, p.source, _doubts(p), (p,)
+    )  # fmt: skip
+
+
+def _doubts(p: Published) -> tuple[str, ...]:
+    return (*p.doubts, *(("the label is uncertain",) if p.status == "uncertain" and not p.doubts else ()))
+
+
+def _protocol(reference: Reference, data: RunData) -> list[str]:
+    """Where the study differs from the paper's in a field that the reference knows."""
+    found = []
+    for path, paper in reference.protocol.items():
+        here: Any = data.study
+        for step in path.split("."):
+            here = here.get(step) if isinstance(here, Mapping) else None
+        if here is not None and here != paper:
+            found.append(f"The study has {path} = {here}, the paper {paper}.")
+    return found
+
+
+def _by_policy(data: RunData) -> list[str]:
+    """Agents for whom the study's policy acted often, because their replies could not be read."""
+    rows = data.records(
+        "SELECT agent, avg(CAST(invalid AS DOUBLE)) AS share FROM decisions WHERE kind = 'act' AND state = 'done' "
+        "GROUP BY agent ORDER BY agent"
+    )
+    return [
+        f"{row['agent']}: {100 * row['share']:.0f} % of the actions were given by the policy."
+        for row in rows
+        if row["share"] is not None and row["share"] >= POLICY_DOUBT
+    ]

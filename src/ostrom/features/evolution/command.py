@@ -1,0 +1,234 @@
+"""`ostrom evolve`: average payoffs of a tournament and the population that evolves on them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ostrom.cli.options import Safe
+from ostrom.cli.output import print_json, print_table, say
+from ostrom.features.exporting.command import RUNS
+from ostrom.ground.errors import UsageError
+
+if TYPE_CHECKING:
+    from ostrom.features.evolution.tournament import Tournament
+
+
+def evolve(
+    source: Annotated[
+        list[str],
+        typer.Argument(help="A run, or payoff files (JSON) of another tournament, or a folder of them."),
+    ],
+    dynamics: Annotated[
+        str,
+        typer.Option(help="replicator | continuous | moran | fermi | alpha-rank | deviation | basins"),
+    ] = "replicator",
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Columns that tell tournaments of a run apart (default: game, mechanism, all factors)."
+        ),
+    ] = None,
+    expected: Annotated[
+        bool, typer.Option("--expected", help="Exact expectations instead of sampled scores.")
+    ] = False,
+    start: Annotated[
+        str | None, typer.Option(help="uniform (default) | random | name=share,name=share | a JSON object")
+    ] = None,
+    eta: Annotated[float | None, typer.Option(help="Step size of the replicator (0.1).")] = None,
+    steps: Annotated[
+        int | None, typer.Option(help="Most steps or events (1000; basins: 5000).", min=0)
+    ] = None,
+    tolerance: Annotated[
+        float | None, typer.Option(help="Advantage below which the replicator rests (1e-6).")
+    ] = None,
+    duration: Annotated[
+        float | None, typer.Option(help="How long the continuous replicator runs (100).")
+    ] = None,
+    population: Annotated[int | None, typer.Option(help="Size of a finite population (50).", min=2)] = None,
+    selection: Annotated[float | None, typer.Option(help="Moran: intensity of selection (0.1).")] = None,
+    mapping: Annotated[
+        str | None, typer.Option(help="Moran: fitness of a payoff, exponential (default) | linear.")
+    ] = None,
+    beta: Annotated[float | None, typer.Option(help="Fermi: intensity of imitation (1).")] = None,
+    mutation: Annotated[
+        float | None, typer.Option(help="Moran and Fermi: chance of a mutation per event of the path (0).")
+    ] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="Alpha-rank: intensity (default: raised until the masses settle).")
+    ] = None,
+    samples: Annotated[int | None, typer.Option(help="Basins: random starts (500).", min=1)] = None,
+    seed: Annotated[int | None, typer.Option(help="The seed of random starts and paths (0).")] = None,
+    discount: Annotated[
+        str, typer.Option(help="Payoff files: file (the file's own) | none (plain mean) | a number.")
+    ] = "file",
+    seats: Annotated[
+        str, typer.Option(help="Payoff files: who sits where, auto | player_id | listed.")
+    ] = "auto",
+    out: Annotated[Path | None, typer.Option(help="Write averages, results and trajectories there.")] = None,
+    format: Annotated[str, typer.Option(help="Tables in --out: csv | parquet.")] = "csv",
+    safe: Safe = False,
+    runs: Annotated[Path, RUNS] = Path("runs"),
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Let a population of agent types evolve on the payoffs of a tournament.
+
+    Exit code: 1 when some tournament has no result because matches are missing or a file is wrong.
+    """
+    from ostrom.features.evolution.evolution import EvolutionSettings, check_settings
+    from ostrom.features.evolution.evolution_tables import entry_of, write_evolution
+
+    settings = EvolutionSettings(
+        eta, steps, tolerance, read_start(start), seed, population, selection, mapping,  # type: ignore[arg-type]
+        beta, mutation, alpha, duration, samples,
+    )  # fmt: skip
+    resolved = check_settings(dynamics, settings)
+    if format not in ("csv", "parquet"):
+        raise UsageError(f"--format {format!r} (allowed: csv, parquet)")
+    if safe and (out is None or format != "csv"):
+        raise UsageError("--safe is for the CSV files in --out")
+    tournaments, others, wrong = _tournaments(source, by, expected, discount, seats, runs)
+    results = [entry_of(tournament, dynamics, settings) for tournament in tournaments]
+    report = {
+        "source": source,
+        "dynamics": dynamics,
+        "settings": resolved,
+        "tournaments": [entry for entry, _ in results],
+        "not_payoff_files": others,
+        "wrong_files": wrong,
+    }
+    if out is not None:
+        write_evolution(out, format, report, tournaments, [evolved for _, evolved in results], safe=safe)
+        say(f"written: {out / 'evolution.json'}, evolution.{format}, trajectories.{format}")
+    if json:
+        print_json(report)
+    else:
+        _print(dynamics, [entry for entry, _ in results])
+    if others:
+        say(f"{len(others)} JSON files are no payoff files and were left alone: {_few(others)}")
+    for line in wrong:
+        say(f"not used: {line}")
+    missing = [entry for entry, _ in results if entry["why"] and not entry["society"]]
+    for entry in missing:
+        say(f"{_called(entry['cell'])}: {entry['why']}")
+    if wrong or missing:
+        sys.exit(1)
+
+
+def read_start(text: str | None) -> Any:
+    """The start as the dynamics take it: a word, or shares by name.
+
+    >>> read_start("grim=0.9,m t=0=0.1")
+    {'grim': 0.9, 'm t=0': 0.1}
+    """
+    if text is None or text in ("uniform", "random"):
+        return text
+    if text.lstrip().startswith("{"):
+        import orjson
+
+        try:
+            shares = orjson.loads(text)
+        except orjson.JSONDecodeError as error:
+            raise UsageError(f"--start is not JSON: {error}") from None
+        if not all(isinstance(v, int | float) and not isinstance(v, bool) for v in shares.values()):
+            raise UsageError(f"--start {text!r}: every share must be a number")
+        return {name: float(share) for name, share in shares.items()}
+    shares = {}
+    for piece in text.split(","):
+        name, equals, number = piece.rpartition("=")
+        try:
+            if not equals or name.strip() in shares:
+                raise ValueError
+            shares[name.strip()] = float(number)
+        except ValueError:
+            raise UsageError(
+                f"--start {text!r} (allowed: uniform, random, name=share,name=share with every name once)"
+            ) from None
+    return shares
+
+
+def _tournaments(
+    source: Sequence[str], by: str | None, expected: bool, discount: str, seats: str, runs: Path
+) -> tuple[list[Tournament], list[str], list[str]]:
+    if all(_is_foreign(item, runs) for item in source):
+        if by is not None or expected:
+            raise UsageError("--by and --expected are for runs, not for payoff files")
+        from ostrom.replications.coopeval.released.payoff_files import read_payoff_files
+
+        read = read_payoff_files([Path(item) for item in source], discount=_discount(discount), seats=seats)  # type: ignore[arg-type]
+        return list(read.tournaments), list(read.others), list(read.wrong)
+    if len(source) > 1:
+        raise UsageError("give one run, or any number of payoff files and folders, not both")
+    if discount != "file" or seats != "auto":
+        raise UsageError(
+            "--discount and --seats are for payoff files; the scores of a run are its mechanisms'"
+        )
+    return _of_run(source[0], by, expected, runs), [], []
+
+
+def _is_foreign(item: str, runs: Path) -> bool:
+    """A JSON file, or a folder that is no run."""
+    path = Path(item)
+    if path.suffix == ".json" or path.is_file():
+        return True
+    return path.is_dir() and not (path / "run.json").exists() and not (runs / item / "run.json").exists()
+
+
+def _of_run(name: str, by: str | None, expected: bool, runs: Path) -> list[Tournament]:
+    from ostrom.features.evolution.tournament import run_tournaments
+    from ostrom.studies.run import open_run
+
+    with open_run(name, runs) as run:
+        if by is None:
+            columns = list(dict.fromkeys(["game", "mechanism", *(f.name for f in run.plan.factors)]))
+        else:
+            columns = [column.strip() for column in by.split(",") if column.strip()]
+        found = run_tournaments(run.rows.matches(), run.plan.unit, columns, expected=expected)
+    if not found:
+        raise UsageError(f"{name}: no match has begun")
+    return found
+
+
+def _discount(text: str) -> Any:
+    if text in ("file", "none"):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"--discount {text!r} (allowed: file, none, a number)") from None
+
+
+def _print(dynamics: str, entries: Sequence[dict[str, Any]]) -> None:
+    from ostrom.features.evolution.evolution_tables import result_rows
+
+    rows = list(result_rows(entries))
+    if rows:
+        print_table(
+            f"Average score per type, and {dynamics}", list(rows[0]), [list(row.values()) for row in rows]
+        )
+    for entry in entries:
+        for attractor in entry.get("attractors", ()):
+            centre = ", ".join(f"{name} {share:.3f}" for name, share in attractor["centre"].items())
+            share, kind = attractor["share"], attractor["kind"]
+            say(f"{_called(entry['cell'])}: {share:.1%} of starts end in a {kind}: {centre}")
+    moving = sum(entry.get("settled") is False for entry in entries)
+    if moving:
+        say(
+            f"{moving} of {len(entries)} had not come to rest, absent types included, when the dynamics ended"
+        )
+    societies = [entry for entry in entries if entry["society"]]
+    if societies:
+        say(f"{_few([_called(e['cell']) for e in societies])}: {societies[0]['why']}")
+
+
+def _called(cell: dict[str, Any]) -> str:
+    return ", ".join(str(value) for value in cell.values()) or "all matches"
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return "; ".join(names[:4]) + more

@@ -1,0 +1,252 @@
+"""Which types survive: a tournament under one of several dynamics, each with the settings it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+import numpy as np
+import orjson
+
+from ostrom.features.evolution.alpharank import alpha_rank, alpha_sweep
+from ostrom.features.evolution.basins import sample_basins
+from ostrom.features.evolution.continuous import continuous_replicator
+from ostrom.features.evolution.deviation_rating import deviation_rating
+from ostrom.features.evolution.fermi import Fermi
+from ostrom.features.evolution.moran import Moran
+from ostrom.features.evolution.process import Process
+from ostrom.features.evolution.rare_mutation import rare_mutation_shares
+from ostrom.features.evolution.replicator import exponential_replicator
+from ostrom.features.evolution.simplex import Floats, given_start, random_start, uniform_start
+from ostrom.features.evolution.simulation import simulate
+from ostrom.features.evolution.tensor import PayoffTensor, fitness
+from ostrom.features.evolution.tournament import Tournament
+from ostrom.features.evolution.trajectory import Trajectory
+from ostrom.ground.errors import UnknownName, UsageError
+from ostrom.ground.streams import Streams, key_of
+
+ALPHAS = tuple(float(10.0**power) for power in range(-3, 5))
+"""Selection intensities that are tried where none is given."""
+
+
+@dataclass(frozen=True)
+class EvolutionSettings:
+    """What a dynamics may be told; None: its own default. A setting that it does not take is refused."""
+
+    eta: float | None = None
+    steps: int | None = None
+    tolerance: float | None = None
+    start: str | Mapping[str, float] | None = None
+    seed: int | None = None
+    population: int | None = None
+    selection: float | None = None
+    mapping: Literal["linear", "exponential"] | None = None
+    beta: float | None = None
+    mutation: float | None = None
+    alpha: float | None = None
+    duration: float | None = None
+    samples: int | None = None
+
+    def given(self) -> dict[str, Any]:
+        """The settings that are not left to the dynamics."""
+        return {f.name: v for f in fields(self) if (v := getattr(self, f.name)) is not None}
+
+
+@dataclass(frozen=True)
+class Evolved:
+    """What came of one tournament. ``shares`` holds named results per type, ``facts`` what else there is."""
+
+    shares: Mapping[str, Mapping[str, float]]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    path: Trajectory | None = None
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One tournament as a dynamics sees it."""
+
+    tensor: PayoffTensor
+    settings: Mapping[str, Any]
+    streams: Streams
+
+    def get(self, name: str) -> Any:
+        return self.settings.get(name, DEFAULTS[name])
+
+    def start(self) -> Floats:
+        given, types = self.get("start"), self.tensor.types
+        if isinstance(given, Mapping):
+            return given_start(given, types)
+        if given == "uniform":
+            return uniform_start(len(types))
+        if given == "random":
+            return random_start(len(types), self.streams.at(0, 0, "start"))
+        raise UsageError(f"start {given!r} (allowed: uniform, random, name=share,name=share)")
+
+    def named(self, values: Floats) -> dict[str, float]:
+        return dict(zip(self.tensor.types, values.tolist(), strict=True))
+
+
+DEFAULTS: Mapping[str, Any] = {
+    "eta": 0.1, "steps": 1000, "tolerance": 1e-6, "start": "uniform", "seed": 0, "population": 50,
+    "selection": 0.1, "mapping": "exponential", "beta": 1.0, "mutation": 0.0, "alpha": None,
+    "duration": 100.0, "samples": 500,
+}  # fmt: skip
+
+
+def _replicator(case: _Case) -> Evolved:
+    path = exponential_replicator(
+        case.tensor.values, case.start(),
+        eta=case.get("eta"), steps=case.get("steps"), tolerance=case.get("tolerance"),
+    )  # fmt: skip
+    return _along(case, path)
+
+
+def _continuous(case: _Case) -> Evolved:
+    path = continuous_replicator(
+        case.tensor.values, case.start(), duration=case.get("duration"), tolerance=case.get("tolerance")
+    )
+    return _along(case, path)
+
+
+def _along(case: _Case, path: Trajectory) -> Evolved:
+    earned = case.tensor.fitness(path.final / path.final.sum())
+    facts = {
+        "steps": path.steps,
+        "settled": path.settled,
+        "mean_fitness": float(path.final @ earned),
+        "fitness": case.named(earned),
+    }
+    return Evolved({"final": case.named(path.final)}, facts, path)
+
+
+def _moran(case: _Case) -> Evolved:
+    return _finite(case, Moran(case.get("selection"), case.get("mapping")))
+
+
+def _fermi(case: _Case) -> Evolved:
+    return _finite(case, Fermi(case.get("beta")))
+
+
+def _finite(case: _Case, process: Process) -> Evolved:
+    """The exact long run under rare mutations, beside one simulated path."""
+    size, values = case.get("population"), case.tensor.values
+    rng = case.streams.at(0, 0, "path")
+    path = simulate(
+        values, process, _whole_counts(case.start(), size), rng,
+        steps=case.get("steps"), mutation=case.get("mutation"),
+    )  # fmt: skip
+    shares = {
+        "long_run": case.named(rare_mutation_shares(values, process, size)),
+        "final": case.named(path.final),
+    }
+    return Evolved(shares, {"steps": path.steps, "settled": path.settled}, path)
+
+
+def _whole_counts(shares: Floats, size: int) -> tuple[int, ...]:
+    """Individuals of each type: shares rounded down, what is left goes to the largest remainders."""
+    if size < 2:
+        raise UsageError(f"a finite population needs at least 2 individuals (found {size})")
+    counts = np.floor(shares * size + 1e-9).astype(int)
+    for kind in np.argsort(-(shares * size - counts), kind="stable")[: size - int(counts.sum())]:
+        counts[kind] += 1
+    return tuple(int(count) for count in counts)
+
+
+def _alpha_rank(case: _Case) -> Evolved:
+    alpha, size = case.get("alpha"), case.get("population")
+    if alpha is not None:
+        return Evolved(
+            {"mass": case.named(alpha_rank(case.tensor.values, alpha=alpha, population=size))},
+            {"alpha": alpha},
+        )
+    sweep = alpha_sweep(case.tensor.values, ALPHAS, population=size)
+    return Evolved(
+        {"mass": case.named(sweep.masses[-1])},
+        {"alpha": ALPHAS[-1], "settled_at": sweep.settled_at, "settled": sweep.settled_at is not None},
+    )
+
+
+def _deviation(case: _Case) -> Evolved:
+    rated = deviation_rating(case.tensor.values)
+    return Evolved({"rating": case.named(rated.ratings), "rank": case.named(rated.ranks())})
+
+
+def _basins(case: _Case) -> Evolved:
+    steps = case.get("steps")
+    found = sample_basins(
+        case.tensor.values, case.streams.at(0, 0, "basins"), samples=case.get("samples"), eta=case.get("eta"),
+        steps=steps, window=min(1000, steps),
+    )  # fmt: skip
+    types = case.tensor.types
+    attractors = [
+        {
+            "kind": a.kind,
+            "types": [types[i] for i in a.support],
+            "centre": case.named(a.centre),
+            "share": a.share,
+            "ci": [a.low, a.high],
+        }
+        for a in found.attractors
+    ]
+    expected = sum(a.share * a.centre for a in found.attractors)
+    return Evolved({"expected": case.named(np.asarray(expected))}, {"attractors": attractors})
+
+
+_FLOW = frozenset({"start", "seed", "tolerance"})
+_FINITE = frozenset({"start", "seed", "steps", "population", "mutation"})
+
+DYNAMICS: Mapping[str, tuple[Callable[[_Case], Evolved], frozenset[str], Mapping[str, Any]]] = {
+    "replicator": (_replicator, _FLOW | {"eta", "steps"}, {}),
+    "continuous": (_continuous, _FLOW | {"duration"}, {}),
+    "moran": (_moran, _FINITE | {"selection", "mapping"}, {}),
+    "fermi": (_fermi, _FINITE | {"beta"}, {}),
+    "alpha-rank": (_alpha_rank, frozenset({"alpha", "population"}), {}),
+    "deviation": (_deviation, frozenset(), {}),
+    "basins": (_basins, frozenset({"eta", "steps", "samples", "seed"}), {"steps": 5000}),
+}
+"""Every dynamics with the settings that it takes and the defaults that are its own."""
+
+
+def check_settings(dynamics: str, settings: EvolutionSettings) -> dict[str, Any]:
+    """All settings of a dynamics, defaults included; one that it does not take is refused.
+
+    >>> check_settings("alpha-rank", EvolutionSettings(population=20))
+    {'alpha': None, 'population': 20}
+    """
+    if dynamics not in DYNAMICS:
+        raise UnknownName("dynamics", dynamics, DYNAMICS)
+    _, takes, own = DYNAMICS[dynamics]
+    given = settings.given()
+    for name in given:
+        if name not in takes:
+            listed = ", ".join(sorted(takes)) or "no settings"
+            raise UsageError(f"dynamics {dynamics} takes no setting {name!r} (it takes: {listed})")
+    return {name: given.get(name, own.get(name, DEFAULTS[name])) for name in sorted(takes)}
+
+
+def replicator_paths(values: Floats, starts: Floats, *, eta: float = 0.1, steps: int = 1000) -> Floats:
+    """The exponential replicator from many starts at once, without a rule to stop: [step, start, type]."""
+    x = np.array(starts, dtype=np.float64)
+    states = [x]
+    for _ in range(steps):
+        f = fitness(values, x)
+        advantage = eta * (f - np.sum(x * f, axis=1, keepdims=True))
+        # What is common to all types of a population cancels; without it exp() cannot overflow.
+        grown = x * np.exp(advantage - advantage.max(axis=1, keepdims=True))
+        x = grown / grown.sum(axis=1, keepdims=True)
+        states.append(x)
+    return np.array(states)
+
+
+def evolve(
+    tournament: Tournament, dynamics: str = "replicator", settings: EvolutionSettings | None = None
+) -> Evolved:
+    """Let a population evolve on the payoffs of a tournament (UsageError where there is no payoff tensor).
+
+    Random draws depend on the seed and the tournament's cell alone.
+    """
+    resolved = check_settings(dynamics, settings or EvolutionSettings())
+    cell = orjson.dumps(dict(tournament.cell), option=orjson.OPT_SORT_KEYS, default=str).decode()
+    streams = Streams(int(resolved.get("seed", 0)), key_of(f"evolve:{cell}"))
+    return DYNAMICS[dynamics][0](_Case(tournament.tensor(), resolved, streams))

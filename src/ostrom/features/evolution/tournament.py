@@ -1,0 +1,147 @@
+"""A tournament: the scored matches of agent types in one cell of a study, or in one foreign payoff file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ostrom.engine.plan import Unit
+from ostrom.features.evolution.tensor import PayoffTensor, ScoredMatch, mean_scores, payoff_tensor
+from ostrom.ground.errors import RunError, UnknownName, UsageError
+from ostrom.replications.coopeval.released.tournament_files import ForeignTournament
+
+NO_TENSOR = (
+    "all types live in one society and meet each other in turn: there are averages, but no payoff against "
+    "single opponents for a population to evolve on"
+)
+
+
+@dataclass(frozen=True)
+class Tournament:
+    """Scored matches with what tells them apart from other tournaments (``cell``)."""
+
+    cell: Mapping[str, Any]
+    types: tuple[str, ...]
+    matches: tuple[ScoredMatch, ...]
+    society: bool = False
+    unfinished: int = 0
+    """Matches of this tournament that are not finished and have no part in it."""
+    numbers: tuple[int, ...] = ()
+    """Where the matches come from: their numbers in the run."""
+    configurations: Mapping[str, Any] = field(default_factory=dict)
+    """What the types of a foreign file are."""
+
+    def means(self) -> dict[str, float]:
+        """Average score of every type over all its matches and seats."""
+        found = mean_scores(self.matches)
+        return {name: found[name] for name in self.types if name in found}
+
+    def matches_of(self) -> dict[str, int]:
+        """In how many matches every type sat."""
+        return {name: sum(name in match.types for match in self.matches) for name in self.types}
+
+    def tensor(self) -> PayoffTensor:
+        """The payoff tensor, or the reason why there is none (UsageError)."""
+        if self.society:
+            raise UsageError(NO_TENSOR)
+        return payoff_tensor(self.matches, self.types)
+
+
+def run_tournaments(
+    rows: Iterable[Mapping[str, Any]],
+    unit: Callable[[int], Unit],
+    by: Sequence[str],
+    *,
+    expected: bool = False,
+) -> list[Tournament]:
+    """The tournaments of a run, one for every combination of the columns ``by`` of its matches table.
+
+    A type is an agent's whole configuration: one name for two configurations becomes two types. ``expected``
+    takes the exact expectation of the scores where the odds are known, and refuses where they are not.
+    """
+    groups: dict[tuple[Any, ...], dict[int, list[Mapping[str, Any]]]] = {}
+    for row in rows:
+        if row["unit"] != "match":
+            continue
+        for name in by:
+            if name not in row:
+                raise UnknownName("column of matches", name, row)
+        key = tuple(row[name] for name in by)
+        groups.setdefault(key, {}).setdefault(row["match"], []).append(row)
+    return [
+        _tournament(dict(zip(by, key, strict=True)), matches, unit, expected)
+        for key, matches in groups.items()
+    ]
+
+
+def _tournament(
+    cell: Mapping[str, Any],
+    matches: Mapping[int, list[Mapping[str, Any]]],
+    unit: Callable[[int], Unit],
+    expected: bool,
+) -> Tournament:
+    done = {number: seated(players, unit(number)) for number, players in matches.items() if is_done(players)}
+    names = type_names([player for players in done.values() for player in players])
+    column = "expected_score" if expected else "score"
+    scored = []
+    for number, players in done.items():
+        unknown = [player["agent"] for player in players if player[column] is None]
+        if unknown:
+            why = "odds that are not known" if expected else "no score"
+            raise RunError(f"match {number}: {unknown[0]} has {why}, so the match has no {column}")
+        scored.append(
+            ScoredMatch(
+                tuple(names[player["agent"], player["agent_id"]] for player in players),
+                tuple(float(player[column]) for player in players),
+            )
+        )
+    return Tournament(
+        cell,
+        tuple(dict.fromkeys(names.values())),
+        tuple(scored),
+        any(unit(number).mechanism.society for number in done),
+        len(matches) - len(done),
+        tuple(done),
+    )
+
+
+def is_done(players: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a match is finished."""
+    return bool(players[0]["state"] == "done")
+
+
+def seated(players: Sequence[Mapping[str, Any]], unit: Unit) -> list[Mapping[str, Any]]:
+    """The players that have a part in the game, in order; those who only watch are left out."""
+    watching = {place + 1 for place, one in enumerate(unit.players) if one.observes}
+    return sorted((p for p in players if p["player"] not in watching), key=lambda p: int(p["player"]))
+
+
+def type_names(players: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
+    """A name for every configuration, in the order of appearance; namesakes are told apart by their hash.
+
+    >>> type_names([{"agent": "m", "agent_id": "a1"}, {"agent": "m", "agent_id": "b2"}])
+    {('m', 'a1'): 'm #a1', ('m', 'b2'): 'm #b2'}
+    """
+    met = list(dict.fromkeys((str(p["agent"]), str(p["agent_id"])) for p in players))
+    agents = [agent for agent, _ in met]
+    return {(a, i): a if agents.count(a) == 1 else f"{a} #{i}" for a, i in met}
+
+
+def foreign_tournament(read: ForeignTournament, name: str) -> Tournament:
+    """A payoff file of another tournament, under the name of its file."""
+    return Tournament(
+        {"file": name},
+        read.types,
+        read.matches,
+        read.society or _one_society(read),
+        len(read.unplayed),
+        configurations=read.configurations,
+    )
+
+
+def _one_society(read: ForeignTournament) -> bool:
+    """Whether every match seats the same company: all types together, and more players than types."""
+    companies = {tuple(sorted(match.types)) for match in read.matches}
+    company = next(iter(companies))
+    return len(companies) == 1 and 1 < len(read.types) < len(company) and set(company) == set(read.types)

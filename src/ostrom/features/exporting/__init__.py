@@ -1,0 +1,60 @@
+"""Runs as files that other tools open: tables, Inspect logs, a dataset folder, oTree's wide table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ostrom.ground.errors import RunError, UsageError
+from ostrom.studies.run import Run
+
+Written = dict[str, tuple[Path, int]]
+"""What was written: name of the part, its file or folder, and how many rows (samples, participants) it has."""
+TABLES = ("parquet", "csv", "jsonl")
+FORMATS = (*TABLES, "inspect", "hf", "otree")
+
+
+def export_run(
+    run: Run,
+    format: str = "parquet",
+    out: str | Path | None = None,
+    *,
+    texts: bool = False,
+    visits: bool = False,
+    safe: bool = False,
+    licence: str | None = None,
+) -> Written:
+    """Write a run in one format; ``out`` is the run's folder for tables, else a folder in it named by the format.
+
+    ``texts`` adds prompts, replies and reasoning to the calls of a dataset, ``visits`` the table of people's visits
+    (a dataset) or their survey answers (oTree): both stay out unless asked for.
+    """
+    if format not in FORMATS:
+        raise UsageError(f"--format {format!r} (allowed: {', '.join(FORMATS)})")
+    for option, given, where in (
+        ("--texts", texts, ("hf",)),
+        ("--licence", licence is not None, ("hf",)),
+        ("--visits", visits, ("hf", "otree")),
+        ("--safe", safe, ("csv", "otree")),
+    ):
+        if given and format not in where:
+            raise UsageError(f"{option} is for --format {' and '.join(where)}, not for {format}")
+    folder = Path(out) if out is not None else run.folder.path / ("" if format in TABLES else format)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if format == "inspect":
+            from ostrom.features.exporting.inspect_log import write_logs
+
+            return write_logs(run, folder)
+        if format == "hf":
+            from ostrom.features.exporting.dataset import write_dataset
+
+            return write_dataset(run, folder, texts=texts, visits=visits, licence=licence)
+        if format == "otree":
+            from ostrom.features.exporting.otree import write_wide
+
+            return write_wide(run, folder, visits=visits, safe=safe)
+    except OSError as error:
+        raise RunError(f"{folder}: cannot be written ({error.strerror or error})") from None
+    from ostrom.data.tables import export_rows
+
+    return export_rows(run.rows, format, folder, safe=safe)

@@ -1,0 +1,259 @@
+"""A run as a dataset folder: Parquet tables, a card for readers, and Croissant metadata for programs.
+
+``datasets.load_dataset(PATH)`` loads the decisions, ``load_dataset(PATH, "matches")`` another table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ostrom import __version__
+from ostrom.data.tables import TYPES, factor_types, people_columns, write_parquet
+from ostrom.engine.rows import Row
+from ostrom.features.exporting.columns import COLUMNS
+from ostrom.ground.errors import UsageError
+from ostrom.ground.files import draft_of, write_whole
+from ostrom.studies.run import Run
+
+TEXTS = ("reply", "reasoning", "logprobs")
+"""Columns of the calls that hold what a model wrote."""
+KINDS = {int: "sc:Integer", float: "sc:Float", bool: "sc:Boolean", str: "sc:Text"}
+ABOUT = {
+    "decisions": "One row per decision.",
+    "matches": "One row per match and player.",
+    "calls": "One row per try at a call of a model.",
+    "visits": "One row per person who took part.",
+}
+
+
+def write_dataset(
+    run: Run, out: Path, *, texts: bool = False, visits: bool = False, licence: str | None = None
+) -> dict[str, tuple[Path, int]]:
+    """Write the folder; gives the file and the number of rows of each table."""
+    if licence is not None and ("\n" in licence or not licence.strip()):
+        raise UsageError(f"--licence {licence!r}: must be one short name, for example cc-by-4.0")
+    rows = run.rows
+    types = {**TYPES, **factor_types(rows), **getattr(run.plan, "round_columns", {})}
+    more = people_columns(rows)
+    sources: dict[str, Callable[[], Iterable[Row]]] = {
+        "decisions": rows.decisions,
+        "matches": rows.matches,
+        "calls": lambda: _calls(run, texts),
+    }
+    if visits and more:
+        sources["visits"] = rows.visits
+    (out / "data").mkdir(exist_ok=True)
+    for stale in (out / "data").glob("*.parquet"):
+        if stale.stem not in sources:
+            stale.unlink()
+    written, fields = {}, {}
+    for name, source in sources.items():
+        path = out / "data" / f"{name}.parquet"
+        draft, kinds = draft_of(path), {**types, **more.get(name, {})}
+        seen: dict[str, type] = {}
+        count = write_parquet(draft, _noted(source(), seen, kinds), kinds)
+        draft.replace(path)
+        if count:  # a table without rows has no columns: nothing could be loaded from it
+            written[name], fields[name] = (path, count), seen
+        else:
+            path.unlink()
+    write_whole(out / "README.md", _card(run, written, fields, texts, licence).encode())
+    write_whole(
+        out / "croissant.json",
+        orjson.dumps(_croissant(run, written, fields, licence), option=orjson.OPT_INDENT_2),
+    )
+    return {**written, "card": (out / "README.md", 1), "croissant": (out / "croissant.json", 1)}
+
+
+def _calls(run: Run, texts: bool) -> Iterable[Row]:
+    for row in run.rows.calls():
+        if texts:
+            asked = [{"role": role, "content": text} for role, text in run.journal.prompt(row["id"]) or []]
+            yield {**row, "prompt": orjson.dumps(asked).decode()}
+        else:
+            yield {name: value for name, value in row.items() if name not in TEXTS}
+
+
+def _noted(rows: Iterable[Row], seen: dict[str, type], kinds: Mapping[str, type]) -> Iterable[Row]:
+    """The same rows; the columns of the first are noted."""
+    for row in rows:
+        if not seen:
+            seen.update({name: kinds.get(name, str) for name in row})
+        yield row
+
+
+def _title(run: Run) -> str:
+    return run.plan.study.title or run.plan.name
+
+
+def _card(
+    run: Run,
+    written: Mapping[str, tuple[Path, int]],
+    fields: Mapping[str, Mapping[str, type]],
+    texts: bool,
+    licence: str | None,
+) -> str:
+    """The card: what loaders read in front, what people read below."""
+    import yaml
+
+    study = run.plan.study
+    front = {
+        "pretty_name": _title(run),
+        "license": licence or "unknown",
+        "tags": ["game-theory", "cooperation", "language-models", "ostrom"],
+        "configs": [
+            {
+                "config_name": name,
+                "data_files": f"data/{name}.parquet",
+                **({"default": True} if not place else {}),
+            }
+            for place, name in enumerate(written)
+        ],
+    }
+    models = ", ".join(run.plan.models) or "none: strategies or people only"
+    lines = [
+        "---",
+        yaml.safe_dump(front, sort_keys=False, allow_unicode=True).strip(),
+        "---",
+        f"# {_line(_title(run))}",
+        *([_line(study.about)] if study.about else []),
+        "",
+        f"Matches played with [Ostrom](https://pypi.org/project/ostrom/) {__version__}, study `{run.plan.name}`, "
+        f"run `{run.name}` of {run.manifest['created']}.",
+        "",
+        f"* Models: {_line(models)}",
+        f"* Varied: {_line(', '.join(factor.name for factor in run.plan.factors) or 'nothing')}",
+        f"* Seeds: {study.seeds}",
+        *([f"* After: {_line(study.citation)}"] if study.citation else []),
+        f"* Prompts, replies and reasoning: {'in the table calls' if texts else 'left out'}",
+        "* People: random codes only; names and contact data are never exported",
+        "",
+    ]
+    for name, (_, count) in written.items():
+        lines += [
+            f"## {name}",
+            "",
+            f"{ABOUT[name]} {count} rows.",
+            "",
+            "| column | type | meaning |",
+            "|---|---|---|",
+        ]
+        factors = {factor.name for factor in run.plan.factors}
+        for column, kind in fields[name].items():
+            lines.append(f"| `{_line(column)}` | {kind.__name__} | {_meaning(column, factors)} |")
+        lines.append("")
+    lines += [
+        "```python",
+        "from datasets import load_dataset",
+        "",
+        f'{next(iter(written), "decisions")} = load_dataset("PATH")["train"]',
+        "```",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _croissant(
+    run: Run,
+    written: Mapping[str, tuple[Path, int]],
+    fields: Mapping[str, Mapping[str, type]],
+    licence: str | None,
+) -> dict[str, Any]:
+    """Croissant 1.0: every file with its hash, every table with its columns."""
+    factors = {factor.name for factor in run.plan.factors}
+    return {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "name": run.plan.name,
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "description": run.plan.study.about or _title(run),
+        "license": licence or "unknown",
+        "url": "https://pypi.org/project/ostrom/",
+        "version": "1.0.0",
+        "datePublished": run.manifest["created"],
+        "citeAs": run.plan.study.citation or _title(run),
+        "distribution": [
+            {
+                "@type": "cr:FileObject",
+                "@id": f"{name}.parquet",
+                "name": f"{name}.parquet",
+                "contentUrl": f"data/{name}.parquet",
+                "encodingFormat": "application/x-parquet",
+                "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+            }
+            for name, (path, _) in written.items()
+        ],
+        "recordSet": [
+            {
+                "@type": "cr:RecordSet",
+                "@id": name,
+                "name": name,
+                "description": ABOUT[name],
+                "field": [
+                    {
+                        "@type": "cr:Field",
+                        "@id": f"{name}/{column}",
+                        "name": f"{name}/{column}",
+                        "description": _meaning(column, factors),
+                        "dataType": KINDS[kind],
+                        "source": {"fileObject": {"@id": f"{name}.parquet"}, "extract": {"column": column}},
+                    }
+                    for column, kind in fields[name].items()
+                ],
+            }
+            for name in written
+        ],
+    }
+
+
+def _meaning(column: str, factors: set[str]) -> str:
+    return COLUMNS.get(column) or ("a factor of the study" if column in factors else "a column of this study")
+
+
+def _line(text: str) -> str:
+    """A text inside a card: one line, and no markup of its own."""
+    return " ".join(text.split()).replace("<", "&lt;").replace("|", "\\|").replace("`", "'")
+
+
+CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileProperty": "cr:fileProperty",
+    "fileObject": "cr:fileObject",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+"""The vocabulary of Croissant 1.0."""

@@ -1,0 +1,284 @@
+"""Gates: statements about a run, each judged pass, fail or undecided by its interval.
+
+A statement allows a range of values. It passes where the whole interval lies within, fails where the whole interval
+lies outside on one side, and is undecided otherwise. Without data, or without an interval, nothing passes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from ostrom.analysis.estimate import Estimate, against_all, level_pairs
+from ostrom.analysis.query import Query, key_words
+from ostrom.analysis.selection import as_text
+from ostrom.analysis.statistics.samples import ROUNDING
+from ostrom.analysis.units import NoSuchLevel, Observations, observations
+from ostrom.data.rundata import RunData, quoted
+from ostrom.ground.errors import UsageError
+
+Answer = Literal["pass", "fail", "undecided"]
+BOUNDS = ("at_least", "at_most", "between", "within")
+MOST = 1000
+
+
+class GateRule(Query):
+    """A statement: a question, and the values that are allowed as its answer."""
+
+    name: str = Field(min_length=1, max_length=200)
+    at_least: float | None = Field(default=None, allow_inf_nan=False)
+    at_most: float | None = Field(default=None, allow_inf_nan=False)
+    between: tuple[float, float] | None = None
+    within: float | None = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="a difference of at most so much, in either direction",
+    )
+    missing: float = Field(
+        default=0.0, ge=0, lt=1, description="the share of matches that may be unfinished; more is undecided"
+    )
+
+    @model_validator(mode="after")
+    def _one_bound(self) -> GateRule:
+        given = [name for name in BOUNDS if getattr(self, name) is not None]
+        if len(given) != 1:
+            found = f" (found {' and '.join(given)})" if given else ""
+            raise ValueError(f"a gate needs exactly one of {', '.join(BOUNDS)}{found}")
+        if self.within is not None and not (self.contrast or self.over):
+            raise ValueError("within is for a difference: give contrast or over (for a level: between)")
+        low, high = self.between or (0.0, 0.0)
+        if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+            raise ValueError(f"between must be two numbers in order (found {low:g} and {high:g})")
+        return self
+
+    @property
+    def allowed(self) -> tuple[float, float]:
+        """The least and the largest value that are allowed."""
+        if self.within is not None:
+            return -self.within, self.within
+        if self.between is not None:
+            return self.between
+        low = -math.inf if self.at_least is None else self.at_least
+        return low, math.inf if self.at_most is None else self.at_most
+
+    @property
+    def statement(self) -> str:
+        """What it says: ``cooperation at least 0.8``."""
+        if self.within is not None:
+            return f"{self.words} within ±{self.within:g}"
+        if self.between is not None:
+            return f"{self.words} between {self.between[0]:g} and {self.between[1]:g}"
+        low, high = self.allowed
+        return f"{self.words} " + (f"at least {low:g}" if math.isfinite(low) else f"at most {high:g}")
+
+    def verdict(self, low: float, high: float) -> Answer:
+        """The answer that an interval gives; what differs by rounding alone is equal.
+
+        >>> gate = GateRule(name="kind", measure="cooperation", at_least=0.8)
+        >>> gate.verdict(0.8, 0.9), gate.verdict(0.1, 0.7), gate.verdict(0.7, 0.9)
+        ('pass', 'fail', 'undecided')
+        """
+        least, most = self.allowed
+        slack = ROUNDING * max(1.0, *(abs(x) for x in (low, high, least, most) if math.isfinite(x)))
+        if low >= least - slack and high <= most + slack:
+            return "pass"
+        return "fail" if high < least - slack or low > most + slack else "undecided"
+
+
+class GateFile(BaseModel):
+    """A file of gates."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    gates: tuple[GateRule, ...] = Field(min_length=1, max_length=MOST)
+    level: float = Field(default=0.95, ge=0.5, lt=1)
+    simultaneous: bool = Field(
+        default=False,
+        description="all intervals hold at once with this level (Bonferroni), not each by itself",
+    )
+
+    @field_validator("gates")
+    @classmethod
+    def _own_names(cls, value: tuple[GateRule, ...]) -> tuple[GateRule, ...]:
+        names = [gate.name for gate in value]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two gates have the name {name!r}")
+        return value
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What one statement was judged for one group of matches."""
+
+    gate: GateRule
+    answer: Answer
+    estimate: Estimate | None
+    key: Mapping[str, Any]
+    reason: str
+    """Why it is undecided, or why it rests on fewer matches than planned."""
+
+    @property
+    def name(self) -> str:
+        """The name of the gate, with the group where it has several."""
+        more = key_words(
+            {k: v for k, v in self.key.items() if k in self.gate.by or "*" in self.gate.contrast}
+        )
+        return f"{self.gate.name} ({more})" if more else self.gate.name
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        least, most = self.gate.allowed
+        found = None if self.estimate is None else self.estimate.as_dict()
+        return {
+            "gate": self.gate.name,
+            "group": dict(self.key),
+            "statement": self.gate.statement,
+            "where": self.gate.matches,
+            "answer": self.answer,
+            "reason": self.reason,
+            "at_least": least if math.isfinite(least) else None,
+            "at_most": most if math.isfinite(most) else None,
+            "estimate": None if found is None else {k: v for k, v in found.items() if k not in self.key},
+        }
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What all gates were judged."""
+
+    judged: tuple[Judged, ...]
+    level: float
+    """Of each interval."""
+    control: str
+    """In words: what the level holds for."""
+
+    @property
+    def answer(self) -> Answer:
+        """Fail where one gate fails, else undecided where one is undecided, else pass."""
+        answers = {one.answer for one in self.judged}
+        return (
+            "fail" if "fail" in answers else "undecided" if "undecided" in answers or not answers else "pass"
+        )
+
+    def count(self, answer: Answer) -> int:
+        """How many were judged so."""
+        return sum(one.answer == answer for one in self.judged)
+
+
+def judge(gates: GateFile, data: RunData, file: str = "gates") -> Judgement:
+    """Judge every gate by a run."""
+    answers: dict[str, tuple[list[Estimate], list[tuple[Mapping[str, Any], str]]]] = {}
+    for gate in sorted(
+        gates.gates, key=lambda one: str(one.measure)
+    ):  # the values of a measure are read once
+        try:
+            answers[gate.name] = _answers(gate, data)
+        except UsageError as error:
+            raise UsageError(f"{file}: gate {gate.name!r}: {error}") from None
+    asked = [(gate, *answers[gate.name]) for gate in gates.gates]
+    many = max(1, sum(len(found) for _, found, _ in asked))
+    level = 1 - (1 - gates.level) / many if gates.simultaneous else gates.level
+    control = f"each interval holds at {gates.level:.4g}"
+    if gates.simultaneous:
+        control = f"all {many} intervals hold at once at {gates.level:.4g} (Bonferroni: {level:.6g} each)"
+    judged: list[Judged] = []
+    for gate, found, lacking in asked:
+        absent = _unfinished(gate, data)
+        judged += [_judged(gate, one.at(level), absent) for one in found]
+        judged += [Judged(gate, "undecided", None, key, why) for key, why in lacking]
+    return Judgement(tuple(judged), level, control)
+
+
+def _judged(gate: GateRule, found: Estimate, absent: tuple[int, int]) -> Judged:
+    many, planned = absent
+    reason = f"{many} of {planned} matches are not finished" if many else ""
+    if many > gate.missing * planned:
+        return Judged(gate, "undecided", found, found.key, reason)
+    if found.low is None or found.high is None:
+        return Judged(gate, "undecided", found, found.key, found.note or "there is no interval")
+    answer = gate.verdict(found.low, found.high)
+    if answer == "undecided":
+        reason = "; ".join(filter(None, ("the interval lies on both sides", reason)))
+    return Judged(gate, answer, found, found.key, reason)
+
+
+def _answers(gate: GateRule, data: RunData) -> tuple[list[Estimate], list[tuple[Mapping[str, Any], str]]]:
+    """The estimates of a gate, and the groups that have none, with the reason."""
+    try:
+        rows = observations(data, gate.part, gate.condition(data))
+        found = gate.ask(data) if rows.rows else []
+    except NoSuchLevel as error:
+        return [], [({}, f"no finished match can be asked: {error}")]
+    if not rows.rows:
+        return [], [({}, "no finished match that is asked for has a value")]
+    lacking = list(_lacking(gate, data, rows, found))
+    if not found and not lacking:
+        lacking = [({}, "no group has two levels of the column")]
+    return found, lacking
+
+
+def _lacking(
+    gate: GateRule, data: RunData, rows: Observations, found: Sequence[Estimate]
+) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Groups that have values but no estimate, and what the design has and no value does."""
+    factor = gate.pair[0] if gate.contrast and against_all(gate.pair[1]) else None
+    pairs = [] if factor is None else level_pairs(rows, *gate.pair)
+    named = [{factor: f"{one} - {two}"} for one, two in pairs] if factor is not None else [{}]
+    known = [{name: one.key[name] for name in (*gate.by, *filter(None, [factor]))} for one in found]
+    for group in rows.groups(gate.by):
+        for pair in named:
+            key = {**dict(zip(gate.by, group, strict=True)), **pair}
+            if key not in known:
+                yield key, "has only one of the levels that are compared"
+    for column in filter(None, dict.fromkeys((*gate.by, factor))):
+        met = {row[column] for row in rows.rows}
+        among = _asked(gate.where[column]) if isinstance(gate.where, dict) and column in gate.where else None
+        for level in rows.levels.get(column, ()):
+            if level not in met and (among is None or as_text(level) in among):
+                yield {column: level}, "no finished match has a value at this level"
+    # Combinations of factors that were begun, although each of their levels has values elsewhere.
+    fixed = [name for name in gate.by if name in rows.levels]
+    if len(fixed) > 1:
+        met = {tuple(row[name] for name in fixed) for row in rows.rows}
+        levels = [{key[place] for key in met} for place in range(len(fixed))]
+        played = dict.fromkeys(tuple(row[name] for name in fixed) for row in _matches(gate, data, fixed))
+        for cell in played:
+            if cell not in met and all(level in of for level, of in zip(cell, levels, strict=True)):
+                yield dict(zip(fixed, cell, strict=True)), "no finished match has a value at these levels"
+
+
+def _matches(gate: GateRule, data: RunData, columns: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """The rows of matches that the gate may be about, with their state and some columns."""
+    where = gate.where
+    if isinstance(where, str):
+        rows = data.picked(where if where.strip() else "true")
+    else:
+        asked = [name for name in where if name in data.columns("matches")]
+        picked = ", ".join(map(quoted, dict.fromkeys(["match", "state", "unit", *asked, *columns])))
+        rows = data.records(f"SELECT DISTINCT {picked} FROM matches ORDER BY match")
+        for column in asked:
+            rows = [row for row in rows if as_text(row[column]) in _asked(where[column])]
+    return [row for row in rows if row["unit"] == "match"]
+
+
+def _unfinished(gate: GateRule, data: RunData) -> tuple[int, int]:
+    """Matches that the gate may be about and that are not finished, and how many there are in all.
+
+    Of matches that have not begun only their number is known, so all of them count.
+    """
+    states = {row["match"]: row["state"] for row in _matches(gate, data)}
+    waiting = 0
+    if "visits" not in data.rows:  # people come or do not come: only who began is planned
+        (begun,) = data.records("SELECT count(DISTINCT match) AS n FROM matches")
+        waiting = data.planned - int(begun["n"])
+    return sum(state != "done" for state in states.values()) + waiting, len(states) + waiting
+
+
+def _asked(given: Any) -> set[str]:
+    return {as_text(level) for level in (given if isinstance(given, list) else [given])}

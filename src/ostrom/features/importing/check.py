@@ -1,0 +1,292 @@
+"""Hold a recorded match against the game it is said to be of; every bad row is found and dealt with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import nan
+
+from ostrom.features.importing.answers import action_of, is_illegal
+from ostrom.features.importing.mapping import Mapping, SeatColumns
+from ostrom.features.importing.moves import Move, Recorded, number_in
+from ostrom.features.importing.problems import Disagreement
+from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError
+
+CLOSE = 1e-6
+Profile = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SeatRound:
+    """One seat in one round, in the words of the game."""
+
+    action: str
+    written: str | None
+    note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedMatch:
+    """A match in the words of the game; ``paid`` is what the file says, or else what the game pays."""
+
+    rounds: tuple[tuple[SeatRound, ...], ...]
+    paid: tuple[tuple[float, ...], ...]
+    numbers: tuple[int, ...]
+    """The number of every round: with rounds left out they have gaps."""
+    differs: bool
+    """Whether something was paid that the game does not pay."""
+    bad: tuple[Disagreement, ...]
+    illegal: str | None
+    """Why the match is skipped: a player gave no valid answer, or a row is bad and its match is left out."""
+
+
+@dataclass(slots=True)
+class _Round:
+    """One round while it is checked."""
+
+    number: int
+    moves: Sequence[Move]
+    bad: list[Disagreement]
+    played: tuple[SeatRound, ...] | None = None
+    paid: tuple[float, ...] = ()
+    differs: bool = False
+
+
+class Checker:
+    """Checks matches with one mapping and one policy; equal moves are kept once."""
+
+    def __init__(self, mapping: Mapping, policy: str) -> None:
+        self.mapping, self.policy = mapping, policy
+        self._known: dict[SeatRound, SeatRound] = {}
+
+    def match(self, match: Recorded, game: Game) -> CheckedMatch:
+        """Translate the moves of a match and compare every payoff and total with the game's."""
+        if len(match.players) != game.seats:
+            raise StudyError(
+                f"game {game.name} has {game.seats} seats, this match has {len(match.players)} players",
+                file=match.file, key=match.lines,
+            )  # fmt: skip
+        rounds: list[_Round] = []
+        running: list[float] = [0.0] * game.seats
+        illegal: str | None = None
+        for number, moves in enumerate(match.rounds, 1):
+            one = _Round(number, moves, [])
+            illegal = self._illegal(match, game, one)
+            if illegal is not None:
+                break
+            if not one.bad:
+                self._round(match, game, one, running, last=number == len(match.rounds))
+            if one.played is None:
+                # What this round paid is not known, so later totals cannot be checked.
+                running = [nan] * game.seats
+            rounds.append(one)
+        bad = tuple(row for one in rounds for row in one.bad)
+        if bad and illegal is None and self.policy == "skip-match":
+            illegal = f"{bad[0]} (bad rows: skip-match)"
+            rounds = rounds[: next(place for place, one in enumerate(rounds) if one.bad)]
+        kept = [r for r in rounds if r.played is not None and not (r.bad and self.policy == "skip")]
+        if illegal is None and not kept and rounds and self.policy == "skip":
+            illegal = f"{match.file}: {match.lines}: every round was left out (bad rows: skip)"
+        return CheckedMatch(
+            tuple(r.played for r in kept if r.played is not None), tuple(r.paid for r in kept),
+            tuple(r.number for r in kept), any(r.differs for r in kept), bad, illegal,
+        )  # fmt: skip
+
+    def _illegal(self, match: Recorded, game: Game, one: _Round) -> str | None:
+        for seat, move in enumerate(one.moves):
+            if move.action is None or not is_illegal(move, game, seat, self.mapping):
+                continue
+            column = str(move.columns.action)
+            if self.mapping.on_illegal == "skip-match":
+                where = f"{match.unit} {move.line}, column {column}"
+                return f"{match.file}: {where}: no valid answer in round {one.number} (found {move.action!r})"
+            why = f"is no valid answer (on_illegal: skip-match imports the match as skipped; found {move.action!r})"
+            self._bad(match, one, move, column, "answer", why, f"column {column} {why}", move.action)
+        return None
+
+    def _bad(
+        self, match: Recorded, one: _Round, move: Move, column: str, kind: str, why: str, cause: str,
+        found: float | str | None = None, expected: float | None = None, note: str = "", fixable: bool = False,
+    ) -> None:  # fmt: skip
+        """Note a bad cell; what cannot be kept or repaired is refused under those policies."""
+        done = self.policy
+        if not fixable and done in ("keep", "repair"):
+            done = "refuse"
+        one.bad.append(
+            Disagreement(
+                match.file, move.line, column, one.number, found, expected, why, cause, kind, done,
+                match.unit, note,
+            )
+        )  # fmt: skip
+
+    def _round(self, match: Recorded, game: Game, one: _Round, running: list[float], *, last: bool) -> None:
+        actions = self._actions(match, game, one)
+        written = self._payoffs(match, one)
+        if one.bad:
+            return
+        notes: list[str | None] = [None if a is not None else "follows from the payoffs" for a in actions]
+        profile = self._profile(match, game, one, actions, written, notes)
+        if profile is None:
+            return
+        due = game.payoff(profile)
+        paid = list(due)
+        names = ", ".join(game.actions[s][a] for s, a in enumerate(profile))
+        for seat, move in enumerate(one.moves):
+            stated = written[seat]
+            if stated is None:
+                continue
+            if abs(stated - due[seat]) <= CLOSE:
+                paid[seat] = stated
+                continue
+            column = str(move.columns.payoff)
+            why = f"says {stated:g}, but game {_called(game)} pays {due[seat]:g} for ({names})"
+            keep = self.policy == "keep"
+            already = any(row.kind == "action" for row in one.bad)
+            if not already:
+                self._bad(
+                    match, one, move, column, "payoff", why, f"column {column} {why}", stated, due[seat],
+                    "" if keep else f"payoff {due[seat]:g} as the game pays", fixable=True,
+                )  # fmt: skip
+            if self.policy == "repair":
+                notes[seat] = f"payoff repaired; the file says {stated:g}"
+            else:
+                paid[seat] = stated
+                one.differs = True
+                notes[seat] = f"payoff as written; the game pays {due[seat]:g}"
+        stated_sums = [p if w is None else w for p, w in zip(paid, written, strict=True)]
+        for seat, amount in enumerate(stated_sums):
+            running[seat] += amount
+        if self.mapping.totals == "running" or last:
+            self._totals(match, one, running)
+        one.paid = tuple(paid)
+        one.played = tuple(
+            self._once(SeatRound(game.actions[s][a], one.moves[s].action, notes[s]))
+            for s, a in enumerate(profile)
+        )
+
+    def _once(self, played: SeatRound) -> SeatRound:
+        return self._known.setdefault(played, played)
+
+    def _actions(self, match: Recorded, game: Game, one: _Round) -> list[int | None]:
+        found: list[int | None] = []
+        for seat, move in enumerate(one.moves):
+            place = None if move.action is None else action_of(move, game, seat, self.mapping)
+            if isinstance(place, str):
+                column = str(move.columns.action)
+                self._bad(match, one, move, column, "answer", place, f"column {column} {place}", move.action)
+                place = None
+            found.append(place)
+        return found
+
+    def _payoffs(self, match: Recorded, one: _Round) -> list[float | None]:
+        found: list[float | None] = []
+        for move in one.moves:
+            found.append(
+                None if move.payoff is None else self._number(match, one, move, str(move.columns.payoff))
+            )
+        return found
+
+    def _number(self, match: Recorded, one: _Round, move: Move, column: str) -> float | None:
+        number = number_in(move.row[column])
+        if number is None:
+            why = f"must be a number (found {move.row[column]!r})"
+            self._bad(match, one, move, column, "number", why, f"column {column} {why}", move.row[column])
+        return number
+
+    def _profile(
+        self, match: Recorded, game: Game, one: _Round, actions: Sequence[int | None],
+        written: Sequence[float | None], notes: list[str | None],
+    ) -> Profile | None:  # fmt: skip
+        """The profile; an action that the file does not hold must follow from the payoffs that it does hold."""
+        if None not in actions:
+            return tuple(a for a in actions if a is not None)
+        options = [range(len(game.actions[s])) if a is None else (a,) for s, a in enumerate(actions)]
+        profiles = list(product(*options))
+        fitting = [p for p in profiles if _misfit(game, p, written) <= CLOSE]
+        if len(fitting) == 1:
+            return fitting[0]
+        missing = next(s for s, a in enumerate(actions) if a is None)
+        problem = "no action" if not fitting else "more than one action"
+        shown = ", ".join(f"{w:g}" for w in written if w is not None) or "none"
+        known = ", ".join(
+            f"{game.actions[s][a]} at seat {s + 1}" for s, a in enumerate(actions) if a is not None
+        )
+        why = (
+            f"the action of seat {missing + 1} is not in the file, and {problem} of game {_called(game)} fits "
+            f"the payoffs written ({shown})" + (f" and {known}" if known else "")
+        )
+        chosen, note = None, ""
+        if not fitting and self.policy == "keep":
+            chosen, note = _nearest(game, profiles, written, actions)
+        elif not fitting and self.policy == "repair":
+            chosen, note = _changed(game, written, actions)
+        move = one.moves[missing]
+        self._bad(match, one, move, "", "action", why, why, None, None, note, fixable=chosen is not None)
+        if chosen is not None:
+            for seat, action in enumerate(actions):
+                if action is None or action != chosen[seat]:
+                    notes[seat] = note
+        return chosen
+
+    def _totals(self, match: Recorded, one: _Round, running: Sequence[float]) -> None:
+        for seat, move in enumerate(one.moves):
+            if move.total is None:
+                continue
+            columns: SeatColumns = move.columns
+            stated = self._number(match, one, move, str(columns.total))
+            if stated is not None and abs(stated - running[seat]) > CLOSE * max(1.0, abs(stated)):
+                why = f"says {stated:g}, but the payoffs up to here add up to {running[seat]:g}"
+                cause = f"column {columns.total} is not the sum of the payoffs up to its row"
+                self._bad(
+                    match, one, move, str(columns.total), "total", why, cause, stated, running[seat],
+                    fixable=True,
+                )  # fmt: skip
+
+
+def _called(game: Game) -> str:
+    number = game.params.get("number")
+    return f"{game.name}:{number}" if game.name == "ordinal_2x2" and number is not None else game.name
+
+
+def _misfit(game: Game, profile: Profile, written: Sequence[float | None]) -> float:
+    due = game.payoff(profile)
+    return max((abs(w - d) for w, d in zip(written, due, strict=True) if w is not None), default=0.0)
+
+
+def _nearest(
+    game: Game, profiles: Sequence[Profile], written: Sequence[float | None], actions: Sequence[int | None]
+) -> tuple[Profile | None, str]:
+    """The profile whose payoffs come nearest to those written; None where two come equally near."""
+    ordered = sorted(profiles, key=lambda p: _misfit(game, p, written))
+    first, second = (_misfit(game, p, written) for p in ordered[:2])
+    if second - first <= CLOSE:
+        return None, ""
+    taken = ", ".join(
+        f"{game.actions[s][a]} for seat {s + 1}" for s, a in enumerate(ordered[0]) if actions[s] is None
+    )
+    return ordered[0], f"no action fits the payoffs written; taken: {taken}, which pays nearest to them"
+
+
+def _changed(
+    game: Game, written: Sequence[float | None], actions: Sequence[int | None]
+) -> tuple[Profile | None, str]:
+    """The only profile that fits when one written action is changed; None where there is none, or several."""
+    found: list[tuple[Profile, int]] = []
+    for seat, action in enumerate(actions):
+        if action is None:
+            continue
+        options = [
+            range(len(game.actions[s])) if a is None else [b for b in range(len(game.actions[s])) if b != a]
+            if s == seat else (a,)
+            for s, a in enumerate(actions)
+        ]  # fmt: skip
+        found += [(p, seat) for p in product(*options) if _misfit(game, p, written) <= CLOSE]
+    if len(found) != 1:
+        return None, ""
+    profile, seat = found[0]
+    old = actions[seat]
+    assert old is not None
+    names = game.actions[seat]
+    return profile, f"action of seat {seat + 1} repaired from {names[old]} to {names[profile[seat]]}"

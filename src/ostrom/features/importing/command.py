@@ -1,0 +1,152 @@
+"""`ostrom import`: rounds that somebody else recorded, as a run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ostrom.cli.output import print_json, say, write
+from ostrom.features.exporting.command import RUNS
+
+if TYPE_CHECKING:
+    from ostrom.features.importing import Imported
+
+SHOWN = 20
+
+
+def import_files(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="CSV or JSON files, all of the same layout, or logs of `ostrom export --format inspect`."
+        ),
+    ],
+    mapping: Annotated[
+        str | None,
+        typer.Option(help="A mapping file (YAML) or the name of a shipped one: ostrom list mappings."),
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="The name of the run (default: that of the file).")] = None,
+    runs: Annotated[Path, RUNS] = Path("runs"),
+    bad_rows: Annotated[
+        str | None,
+        typer.Option(
+            help="Rows that contradict the game or cannot be read: refuse | skip | skip-match | keep | repair "
+            "(default: as the mapping says)."
+        ),
+    ] = None,
+    disagreements: Annotated[
+        str | None, typer.Option(help="The older name of --bad-rows.", hidden=True)
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Read foreign rounds into a run, so that all measures, charts and tests work on them.
+
+    A table of the 144 ordinal games is checked instead: every row that is wrong is reported.
+    Exit code: 0 imported, 1 refused (payoffs contradict the game, a table is wrong), 2 wrong use.
+    """
+    from ostrom.features.importing import import_rounds, mapping_names
+    from ostrom.features.importing.inspect_log import import_logs, is_log
+    from ostrom.ground.errors import UsageError
+    from ostrom.replications.coopeval.released.mapping import tournament_names
+
+    if mapping is not None and is_tournament(files[0], mapping):
+        from ostrom.replications.coopeval.released.importing import import_tournaments
+
+        chosen = name or files[0].resolve().stem
+        _end(import_tournaments(files, mapping, name=chosen, runs=runs, bad_rows=bad_rows), json)
+        return
+    if mapping is None:
+        if is_log(files[0]):
+            chosen = name or files[0].stem.partition("_")[2].partition("_")[0] or files[0].stem
+            _end(import_logs(files, name=chosen, runs=runs, bad_rows=bad_rows or disagreements), json)
+            return
+        if len(files) == 1 and files[0].suffix.lower() != ".json" and _is_table_of_games(files[0]):
+            check_games(files[0], json)
+            return
+        known = ", ".join((*mapping_names(), *tournament_names()))
+        raise UsageError(f"say what the columns mean: --mapping FILE, or one of {known}")
+    chosen, policy = name or files[0].stem, bad_rows or disagreements
+    _end(import_rounds(files, mapping, name=chosen, runs=runs, bad_rows=policy), json)
+
+
+def is_tournament(file: Path, mapping: str) -> bool:
+    """Whether a mapping is one of tournaments: a shipped one, or a file that has their keys."""
+    from ostrom.replications.coopeval.released.mapping import tournament_names
+
+    if mapping in tournament_names() or file.is_dir():
+        return True
+    try:
+        return "\nmechanisms:" in "\n" + Path(mapping).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def _end(done: Imported, json: bool) -> None:
+    if json:
+        print_json(done.as_dict())
+    _tell(done)
+    if done.folder is None:
+        sys.exit(1)
+
+
+def _tell(done: Imported) -> None:
+    from ostrom.features.importing.problems import DONE
+
+    for note in done.notes:
+        say(f"note: {note}")
+    if done.folder is None:
+        for cause in done.refused:
+            say(str(cause))
+        rows = sum(len(cause.rows) for cause in done.refused)
+        if done.policy == "refuse":
+            hint = "--bad-rows skip | skip-match | keep | repair imports the rest"
+        else:
+            hint = (
+                f"these cannot be dealt with by {done.policy}; --bad-rows skip or skip-match leaves them out"
+            )
+        say(f"refused: {rows} bad rows of {_many(len(done.refused), 'kind')} ({hint})")
+        return
+    for cause in done.causes:
+        notes = "; ".join(cause.as_dict()["notes"][:3])
+        say(f"{DONE[cause.done]}: {cause}" + (f" [{notes}]" if notes else ""))
+    for line in done.skipped[:SHOWN]:
+        say(f"skipped: {line}")
+    if len(done.skipped) > SHOWN:
+        say(f"and {len(done.skipped) - SHOWN} more matches were skipped")
+    bad = len(done.disagreements)
+    say(
+        f"{_many(done.matches, 'match')}, {_many(done.rounds, 'round')}"
+        + (f", {_many(len(done.skipped), 'match')} skipped" if done.skipped else "")
+        + (f"; {_many(bad, 'bad row')}, {DONE[done.policy]}" if bad else "")
+    )
+    say(f"run: {done.folder}    report: ostrom report {done.folder}")
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}{'es' if what.endswith('ch') else 's'}"
+
+
+def _is_table_of_games(file: Path) -> bool:
+    from ostrom.games.ordinal_table import CELLS
+    from ostrom.games.text_file import read_text
+
+    header = read_text(file, what="table").partition("\n")[0]
+    return all(name in header for name in ("game_number", *CELLS))
+
+
+def check_games(file: Path, json: bool) -> None:
+    """Report every row of a table of the 144 games that is wrong; exit code 1 if there is one."""
+    from ostrom.games.ordinal_table import check_table, read_table
+
+    rows, problems = len(read_table(file)), check_table(file)
+    if json:
+        print_json({"file": str(file), "kind": "table of 2x2 games", "rows": rows, "problems": problems})
+    else:
+        for line in problems:
+            write(f"{file}: {line}")
+        say(f"{rows} games, {len(problems)} of them wrong" if problems else f"{rows} games, all right")
+    if problems:
+        sys.exit(1)

@@ -1,0 +1,119 @@
+"""Logs that `ostrom export --format inspect` wrote, as a run again: what every player did and was paid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ostrom.features.importing.mapping import Mapping
+from ostrom.features.importing.table import SourceRow, SourceTable
+from ostrom.features.importing.text import read_bytes
+from ostrom.features.importing.write import Imported, import_tables
+from ostrom.ground.errors import StudyError
+from ostrom.studies.factors import RESERVED
+from ostrom.studies.load import validate
+
+FORMAT = 1
+FIXED = ("match", "round", "seat", "player", "action", "payoff", "game")
+SOURCE = ("source_seed", "source_mechanism")
+"""Factors that say where a match comes from: an imported run numbers its own seeds and has one mechanism."""
+MARK = b'"ostrom":{"format":'
+
+
+def is_log(path: Path) -> bool:
+    """Whether a file looks like a log that Ostrom wrote; it need not be read whole for that."""
+    try:
+        with path.open("rb") as file:
+            return MARK in file.read(1 << 20).replace(b" ", b"")
+    except OSError:
+        return False
+
+
+def import_logs(
+    paths: Sequence[Path], *, name: str, runs: str | Path, bad_rows: str | None = None
+) -> Imported:
+    """Read the rounds of logs into ``runs/<name>``. Prompts and replies stay in the logs."""
+    logs = [(path, *_log(path)) for path in paths]
+    factors = {key: key for _, about, _ in logs for key in about["cell"] if _is_factor(key)}
+    games = {str(number): about["game"] for number, (_, about, _) in enumerate(logs)}
+    rule = {
+        "game": {"column": "game", "is": games},
+        "match": {"by": ["match"]},
+        "round": "round",
+        "rounds": "any",
+        "players": {"player": "player", "action": "action", "payoff": "payoff", "seat": "seat"},
+        "factors": {**factors, **{name: name for name in SOURCE}},
+        # Contracts, fines and the like change what a game pays: what was paid stands.
+        "bad_rows": "keep",
+    }
+    mapping = validate(Mapping, rule, "mapping")
+    tables = [
+        _table(path, number, about, samples, list(factors))
+        for number, (path, about, samples) in enumerate(logs)
+    ]
+    return import_tables(
+        [_joined(tables)], mapping, "mapping", name=name, runs=runs, policy=bad_rows or "keep"
+    )
+
+
+def _is_factor(name: str) -> bool:
+    return name not in RESERVED and name not in (*FIXED, *SOURCE, "file", "mechanism")
+
+
+def _log(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    try:
+        log = orjson.loads(read_bytes(path))
+        about, samples = log["eval"]["metadata"]["ostrom"], log["samples"]
+        version, game = about["format"], about["game"]
+        if not isinstance(about["cell"], dict) or not isinstance(samples, list):
+            raise TypeError
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        raise StudyError("is no log that ostrom export --format inspect wrote", file=str(path)) from None
+    if version != FORMAT:
+        raise StudyError(
+            "was written by another version", file=str(path), found=version, allowed=[str(FORMAT)]
+        )
+    if not isinstance(game, dict):
+        raise StudyError(
+            "holds matches of a game that no file can state; it cannot be read back", file=str(path)
+        )
+    return about, samples
+
+
+def _table(
+    path: Path, number: int, about: dict[str, Any], samples: list[dict[str, Any]], factors: list[str]
+) -> SourceTable:
+    columns = (*FIXED, *SOURCE, *factors)
+    places = {name: place for place, name in enumerate(columns)}
+    cell = about["cell"]
+
+    def lines() -> Iterator[SourceRow]:
+        for nth, sample in enumerate(samples, 1):
+            try:
+                known = sample["metadata"]
+                for row in known["rounds"]:
+                    values = (
+                        sample["id"], row["round"], row["seat"], row["agent"], row["action"], row["payoff"], number,
+                        known["seed"], cell.get("mechanism"), *(cell.get(name, "") for name in factors),
+                    )  # fmt: skip
+                    yield SourceRow(nth, tuple(_text(value) for value in values), places)
+            except (KeyError, TypeError):
+                raise StudyError("does not hold its rounds", file=str(path), key=f"sample {nth}") from None
+
+    return SourceTable(str(path), columns, tuple(lines()), "sample")
+
+
+def _joined(tables: Sequence[SourceTable]) -> SourceTable:
+    """All logs as one table: matches are numbered across the cells of a run."""
+    first = tables[0]
+    lines = tuple(line for table in tables for line in table.lines)
+    if not lines:
+        raise StudyError("holds no rounds", file=first.file)
+    return SourceTable(first.file, first.columns, lines, first.unit)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,353 @@
+"""The shape of a mapping file: which column of a foreign table means what."""
+
+from __future__ import annotations
+
+import codecs
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_validator, model_validator
+
+from ostrom.framing.config import Framing
+from ostrom.ground.errors import StudyError
+from ostrom.ground.registry import NamedFiles, replication_files
+from ostrom.ground.yaml import in_words
+from ostrom.studies.factors import RESERVED
+from ostrom.studies.load import parse_yaml, validate
+
+GENERAL = files("ostrom.features.importing").joinpath("mappings")
+
+_STRICT = ConfigDict(extra="forbid", frozen=True)
+FRAMING = tuple(Framing.model_fields)
+
+
+class Value(BaseModel):
+    """A fixed value in place of a column."""
+
+    model_config = _STRICT
+
+    value: str
+
+
+class SeatColumns(BaseModel):
+    """The columns of one seat (wide), or of the player of a row (long)."""
+
+    model_config = _STRICT
+
+    player: str | Value = Field(description="the column with the player's name, or {value: name}")
+    action: str | None = Field(default=None, description="what it did; left out: follows from the payoffs")
+    payoff: str | None = Field(default=None, description="what it was paid in the round: checked")
+    total: str | None = Field(default=None, description="what it was paid up to then: checked")
+    seat: str | None = Field(
+        default=None, description="long only: the column with the seat (1, 2, ...); left out: order of rows"
+    )
+    actions: dict[str, str | int] | None = Field(default=None, description="this seat's own 'actions'")
+    options: dict[str, str | int] | None = Field(default=None, description="this seat's own 'options'")
+
+    @field_validator("actions", mode="before")
+    @classmethod
+    def _texts(cls, value: object) -> object:
+        return _text_keys(value)
+
+    @field_validator("options", mode="before")
+    @classmethod
+    def _columns(cls, value: object) -> object:
+        return _option_columns(value)
+
+
+class LevelsByColumn(BaseModel):
+    """A factor whose levels have other names than the values of its column."""
+
+    model_config = _STRICT
+
+    column: str
+    is_: dict[str, str] = Field(alias="is", min_length=1, description="value: level; others stay as written")
+
+    @field_validator("is_", mode="before")
+    @classmethod
+    def _texts(cls, value: object) -> object:
+        return _text_keys(value)
+
+
+class GameByColumn(BaseModel):
+    """A game that differs from match to match."""
+
+    model_config = _STRICT
+
+    column: str
+    is_: dict[str, str | dict[str, Any]] | None = Field(default=None, alias="is", description="value: game")
+    spec: str | None = Field(default=None, description="a game with {} in place of the value")
+    table: str | None = Field(default=None, description="a CSV table of 2x2 games with the value as number")
+
+    @field_validator("is_", mode="before")
+    @classmethod
+    def _texts(cls, value: object) -> object:
+        return _text_keys(value)
+
+    @model_validator(mode="after")
+    def _one_way(self) -> GameByColumn:
+        if sum(way is not None for way in (self.is_, self.spec, self.table)) != 1:
+            raise ValueError("say what the values mean in exactly one way: 'is', 'spec' or 'table'")
+        if self.spec is not None and "{}" not in self.spec:
+            raise ValueError("'spec' needs {} where the value goes, for example ordinal_2x2:{}")
+        return self
+
+
+def _by_column(given: object) -> bool:
+    return isinstance(given, GameByColumn) or (isinstance(given, dict) and "column" in given)
+
+
+class MatchRule(BaseModel):
+    """Which rows make a match."""
+
+    model_config = _STRICT
+
+    by: list[str] = Field(default_factory=list, description="rows with the same values belong together")
+    new_when: str | None = Field(
+        default=None, description="a column whose numbers grow within a match: where they do not, one begins"
+    )
+
+    @model_validator(mode="after")
+    def _some(self) -> MatchRule:
+        if not self.by and self.new_when is None:
+            raise ValueError("say how rows make matches: 'by' some columns, 'new_when' a column starts anew")
+        return self
+
+
+class Mapping(BaseModel):
+    """What the columns of a foreign table mean."""
+
+    model_config = _STRICT
+
+    title: str = ""
+    about: str = ""
+    citation: str = ""
+    separator: str | None = Field(default=None, description="left out: found in the header")
+    columns: list[str] | None = Field(
+        default=None, description="names of the columns of a file without header"
+    )
+    encoding: str | None = Field(default=None, description="left out: UTF-8, or UTF-16 with its mark")
+    records: str | None = Field(
+        default=None, description="JSON files: where the list of records stands, for example matches.rounds"
+    )
+    rows: Literal["round", "match"] = Field(
+        default="round", description="what a row holds: one round, or all actions of a match in one text"
+    )
+    split: str = Field(
+        default="", description="what stands between the actions of a match; left out: nothing"
+    )
+    game: Annotated[
+        Annotated[GameByColumn, Tag("dict")] | Annotated[str | dict[str, Any], Tag("str")],
+        Discriminator(lambda given: "dict" if _by_column(given) else "str"),
+    ]
+    match: MatchRule | None = None
+    round: str | None = Field(default=None, description="the number of the round; left out: order of rows")
+    first_round: int = Field(default=1, description="the number that the first round bears")
+    rounds: int | Literal["any"] | None = Field(
+        default=None, description="how many every match has; left out: all the same; any: they may differ"
+    )
+    seats: dict[int, SeatColumns] = Field(default_factory=dict, description="wide: the columns of each seat")
+    players: SeatColumns | None = Field(default=None, description="long: one row for each player")
+    actions: dict[str, str | int] = Field(
+        default_factory=dict, description="what is written: the game's action, by name or place (from 1)"
+    )
+    options: dict[str, str | int] = Field(
+        default_factory=dict,
+        description="columns that say row by row what an action is called: column: the game's action",
+    )
+    illegal: list[str] | Literal["any"] = Field(
+        default_factory=list,
+        description="what is written for no valid answer; any: everything that 'actions' does not list",
+    )
+    on_illegal: Literal["refuse", "skip-match"] = "refuse"
+    totals: Literal["running", "final"] = Field(
+        default="running", description="whether a total counts up to its row or to the end of the match"
+    )
+    bad_rows: Literal["refuse", "skip", "skip-match", "keep", "repair"] = Field(
+        default="refuse", description="what to do with rows that contradict the game or cannot be read"
+    )
+    disagreements: Literal["refuse", "keep"] | None = Field(
+        default=None, description="the older name of 'bad_rows', with two of its values"
+    )
+    names: dict[str, str] = Field(default_factory=dict, description="what players are called in tables")
+    factors: dict[str, str | LevelsByColumn] = Field(
+        default_factory=dict,
+        description="factor: column, or {column: c, is: {value: level}}; the same all match long",
+    )
+    round_columns: dict[str, str] = Field(
+        default_factory=dict, description="column of the decisions table: column of the file, for each row"
+    )
+    framing: dict[str, str | Value | list[str]] = Field(
+        default_factory=dict,
+        description="how players were addressed: field of a framing: column or {value: x}",
+    )
+    report: dict[str, Any] = Field(default_factory=dict, description="panels of the report")
+
+    @field_validator("actions", mode="before")
+    @classmethod
+    def _texts(cls, value: object) -> object:
+        return _text_keys(value)
+
+    @field_validator("illegal", mode="before")
+    @classmethod
+    def _list(cls, value: object) -> object:
+        return ["" if v is None else canonical(str(v)) for v in value] if isinstance(value, list) else value
+
+    @field_validator("options", mode="before")
+    @classmethod
+    def _columns(cls, value: object) -> object:
+        return _option_columns(value)
+
+    @field_validator("encoding")
+    @classmethod
+    def _known(cls, value: str | None) -> str | None:
+        try:
+            codecs.lookup(value or "utf-8")
+        except LookupError:
+            raise ValueError(f"there is no encoding {value!r} (for example utf-8, utf-16, latin-1)") from None
+        return value
+
+    @field_validator("factors", "round_columns")
+    @classmethod
+    def _free(cls, value: dict[str, Any]) -> dict[str, Any]:
+        for name in value:
+            if name in RESERVED or name in ("game", "file", "mechanism"):
+                raise ValueError(f"must not be called {name!r}: tables have a column of that name")
+        return value
+
+    @field_validator("framing")
+    @classmethod
+    def _wording(cls, value: dict[str, Any]) -> dict[str, Any]:
+        for name, given in value.items():
+            if name not in FRAMING:
+                raise ValueError(f"framings have no field {name!r} (allowed: {', '.join(FRAMING)})")
+            if isinstance(given, list) and name != "labels":
+                raise ValueError(f"only 'labels' is read from several columns, not {name!r}")
+        return value
+
+    @model_validator(mode="after")
+    def _one_layout(self) -> Mapping:
+        if bool(self.seats) == (self.players is not None):
+            raise ValueError("give either 'seats' (one row for all players) or 'players' (one row for each)")
+        if self.seats and sorted(self.seats) != list(range(1, len(self.seats) + 1)):
+            raise ValueError(f"seats are numbered from 1 without gaps (found {sorted(self.seats)})")
+        if any(seat.seat is not None for seat in self.seats.values()):
+            raise ValueError("'seat' belongs to 'players': in 'seats' the number says it")
+        if self.match is None and (self.rows == "round" or self.players is not None):
+            raise ValueError("'match' must say which rows make a match")
+        if self.rows == "match" and self.round is not None:
+            raise ValueError("rows that hold a whole match have no 'round'")
+        if self.rows == "match" and any(s.payoff for s in self._all_seats()):
+            raise ValueError("rows that hold a whole match have a 'total', not a 'payoff'")
+        if self.actions and self.options:
+            raise ValueError("answers are decoded by 'actions' or, row by row, by 'options', not by both")
+        if self.rows == "match" and (self.round_columns or self.options):
+            raise ValueError("rows that hold a whole match have no 'round_columns' and no 'options'")
+        twice = set(self.factors) & set(self.round_columns)
+        if twice:
+            raise ValueError(f"{min(twice)!r} is both in 'factors' and in 'round_columns'")
+        return self
+
+    @property
+    def policy(self) -> str:
+        """What happens to bad rows."""
+        if self.disagreements is not None and "bad_rows" not in self.model_fields_set:
+            return self.disagreements
+        return self.bad_rows
+
+    @property
+    def levels(self) -> dict[str, tuple[str, dict[str, str]]]:
+        """The column of every factor, and the levels whose names differ from the values there."""
+        return {
+            name: (given, {}) if isinstance(given, str) else (given.column, given.is_)
+            for name, given in self.factors.items()
+        }
+
+    def _all_seats(self) -> list[SeatColumns]:
+        return list(self.seats.values()) if self.players is None else [self.players]
+
+    def needed(self) -> dict[str, str]:
+        """Every column that the mapping speaks of, with the key that names it."""
+        found: dict[str, str] = {}
+        for place, seat in self.seats.items() if self.players is None else [("", self.players)]:
+            where = f"seats.{place}" if place else "players"
+            if isinstance(seat.player, str):
+                found.setdefault(seat.player, f"{where}.player")
+            for key in ("action", "payoff", "total", "seat"):
+                if getattr(seat, key) is not None:
+                    found.setdefault(getattr(seat, key), f"{where}.{key}")
+        if isinstance(self.game, GameByColumn):
+            found.setdefault(self.game.column, "game.column")
+        if self.match is not None:
+            for column in self.match.by:
+                found.setdefault(column, "match.by")
+            if self.match.new_when is not None:
+                found.setdefault(self.match.new_when, "match.new_when")
+        if self.round is not None:
+            found.setdefault(self.round, "round")
+        for name, (column, _) in self.levels.items():
+            found.setdefault(column, f"factors.{name}")
+        for name, column in self.round_columns.items():
+            found.setdefault(column, f"round_columns.{name}")
+        for options in [*(seat.options for seat in self._all_seats()), self.options]:
+            for column in options or ():
+                found.setdefault(column, "options")
+        for name, given in self.framing.items():
+            for column in given if isinstance(given, list) else [given] if isinstance(given, str) else []:
+                found.setdefault(column, f"framing.{name}")
+        return found
+
+
+@lru_cache(maxsize=65_536)
+def canonical(text: str) -> str:
+    """A cell as it is compared: without spaces around it, 1.0 as 1.
+
+    >>> canonical(" 1.0 "), canonical("J"), canonical("0.50")
+    ('1', 'J', '0.5')
+    """
+    stripped = text.strip()
+    try:
+        number = float(stripped)
+    except ValueError:
+        return stripped
+    if number != number or abs(number) >= 1e15 or "_" in stripped:
+        return stripped
+    return str(int(number)) if number.is_integer() else repr(number)
+
+
+def _option_columns(value: object) -> object:
+    """A list of columns names the actions by place."""
+    if isinstance(value, list):
+        return {str(column): place for place, column in enumerate(value, 1)}
+    return value
+
+
+def _text_keys(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    # YAML reads 0, 1.0 and true before we do; as cells of a table they are texts.
+    return {canonical(str(key)): inner for key, inner in value.items()}
+
+
+def mapping_names() -> list[str]:
+    """The mappings that come with the package and with replications."""
+    return sorted(_shipped())
+
+
+def _shipped() -> NamedFiles:
+    found = replication_files("mappings", ".yaml", "mapping")
+    for path in GENERAL.iterdir():
+        if path.name.endswith(".yaml"):
+            found.put(path.name.removesuffix(".yaml"), path, "ostrom")
+    return found
+
+
+def load_mapping(source: str | Path) -> tuple[Mapping, str]:
+    """A mapping from a file or by the name of a shipped one, and what to call it in messages."""
+    name = str(source)
+    data = parse_yaml(_shipped().text(name), name)
+    if not isinstance(data, dict):
+        raise StudyError(f"a mapping file maps keys to values (found {in_words(data)})", file=name)
+    return validate(Mapping, data, name), name

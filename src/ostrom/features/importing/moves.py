@@ -1,0 +1,249 @@
+"""What a table says happened, match by match: cells put together, nothing interpreted yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from ostrom.features.importing.mapping import Mapping, SeatColumns, Value, canonical
+from ostrom.features.importing.table import SourceRow, SourceTable
+from ostrom.ground.errors import StudyError
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What one seat did in one round, as written; ``line`` and the columns say where."""
+
+    line: int
+    columns: SeatColumns
+    action: str | None
+    payoff: str | None
+    total: str | None
+    row: SourceRow
+    """The whole row: what decodes the answer may stand in other columns of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One match as written: the moves of every round by seat."""
+
+    file: str
+    first: SourceRow
+    players: tuple[str, ...]
+    rounds: tuple[tuple[Move, ...], ...]
+    unit: str = "line"
+
+    @property
+    def lines(self) -> str:
+        """Where it stands, for messages."""
+        numbers = [move.line for moves in self.rounds for move in moves] or [self.first.number]
+        return span(self.unit, numbers)
+
+
+def span(unit: str, numbers: Sequence[int]) -> str:
+    """Rows from the first to the last, for messages.
+
+    >>> span("line", [3, 2]), span("record", [7])
+    ('lines 2-3', 'record 7')
+    """
+    low, high = min(numbers), max(numbers)
+    return f"{unit} {low}" if low == high else f"{unit}s {low}-{high}"
+
+
+def put_together(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) -> Recorded:
+    """The rows of one match as a match; a StudyError says why they are none."""
+    if mapping.rows == "match":
+        return _from_texts(table, mapping, lines)
+    if mapping.players is None:
+        return _wide(table, mapping, lines)
+    return _long(table, mapping, mapping.players, lines)
+
+
+def match_rows(table: SourceTable, mapping: Mapping) -> Iterator[list[SourceRow]]:
+    """The rows of every match, in the order in which matches begin."""
+    rule = mapping.match
+    if rule is None:
+        yield from ([line] for line in table.lines)
+        return
+    together: dict[tuple[str, ...], list[SourceRow]] = {}
+    for line in table.lines:
+        together.setdefault(tuple(canonical(line[c]) for c in rule.by), []).append(line)
+    pieces = [piece for lines in together.values() for piece in _pieces(table, rule.new_when, lines, mapping)]
+    yield from sorted(pieces, key=lambda piece: piece[0].number)
+
+
+def _pieces(
+    table: SourceTable, column: str | None, lines: list[SourceRow], mapping: Mapping
+) -> Iterator[list[SourceRow]]:
+    """Cut where the numbers of a column stop growing; in long tables a round has several rows."""
+    if column is None:
+        yield lines
+        return
+    piece: list[SourceRow] = []
+    last: float | None = None
+    for line in lines:
+        number = read_number(table, line, column)
+        anew = last is not None and (number < last if mapping.players is not None else number <= last)
+        if anew:
+            yield piece
+            piece = []
+        piece.append(line)
+        last = number
+    yield piece
+
+
+def _wide(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) -> Recorded:
+    _check_rounds(table, mapping, lines)
+    seats = [mapping.seats[s] for s in sorted(mapping.seats)]
+    players = tuple(_constant_player(table, lines, seat) for seat in seats)
+    rounds = tuple(tuple(_move(line, seat) for seat in seats) for line in lines)
+    return Recorded(table.file, lines[0], players, rounds, table.unit)
+
+
+def _long(table: SourceTable, mapping: Mapping, columns: SeatColumns, lines: list[SourceRow]) -> Recorded:
+    if mapping.round is None:
+        raise StudyError(
+            "'players' with one row for each round needs the column of the round",
+            file=table.file,
+            key="round",
+        )
+    begun: dict[float, list[SourceRow]] = {}
+    for line in lines:
+        begun.setdefault(read_number(table, line, mapping.round), []).append(line)
+    by_round = list(begun.values())
+    _check_rounds(table, mapping, [group[0] for group in by_round])
+    ordered = [_by_seat(table, columns, group) for group in by_round]
+    width = len(ordered[0])
+    for group in ordered:
+        if len(group) != width:
+            raise StudyError(
+                f"this round has {len(group)} rows, the first round of the match has {width}",
+                file=table.file, key=f"{table.unit} {group[-1].number}",
+            )  # fmt: skip
+    players = tuple(_constant_player(table, [group[s] for group in ordered], columns) for s in range(width))
+    rounds = tuple(tuple(_move(line, columns) for line in group) for group in ordered)
+    return Recorded(table.file, lines[0], players, rounds, table.unit)
+
+
+def _by_seat(table: SourceTable, columns: SeatColumns, lines: list[SourceRow]) -> list[SourceRow]:
+    """The rows of one round by seat: as a column says, or in the order in which they stand."""
+    if columns.seat is None:
+        return lines
+    placed: dict[int, SourceRow] = {}
+    for line in lines:
+        number = read_number(table, line, columns.seat)
+        if number != int(number) or not 1 <= number <= len(lines) or int(number) in placed:
+            raise StudyError(
+                f"seats of a round are 1 to {len(lines)}, each once", file=table.file,
+                key=f"{table.unit} {line.number}, column {columns.seat}", found=line[columns.seat],
+            )  # fmt: skip
+        placed[int(number)] = line
+    return [placed[s] for s in sorted(placed)]
+
+
+def _from_texts(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) -> Recorded:
+    """A match whose rows hold all actions of a player, or of all players, at once."""
+    if mapping.players is not None:
+        columns = mapping.players
+        placed = [(line, columns) for line in _by_seat(table, columns, lines)]
+    else:
+        if len(lines) > 1:
+            raise StudyError(
+                "a second row of the same match", file=table.file, key=f"{table.unit} {lines[1].number}"
+            )
+        placed = [(lines[0], mapping.seats[s]) for s in sorted(mapping.seats)]
+    texts = []
+    for line, columns in placed:
+        if columns.action is None:
+            raise StudyError("rows that hold a whole match need 'action'", file=table.file, key="seats")
+        text = line[columns.action].strip()
+        texts.append(text.split(mapping.split) if mapping.split else list(text))
+    lengths = [len(text) for text in texts]
+    if len(set(lengths)) > 1 or not lengths[0]:
+        line, columns = placed[lengths.index(min(lengths))]
+        raise StudyError(
+            f"the players of this match have {' and '.join(map(str, lengths))} actions",
+            file=table.file, key=f"{table.unit} {line.number}, column {columns.action}",
+        )  # fmt: skip
+    last = lengths[0] - 1
+    rounds = tuple(
+        tuple(
+            Move(
+                line.number,
+                columns,
+                text[t],
+                None,
+                line[columns.total] if columns.total and t == last else None,
+                line,
+            )
+            for (line, columns), text in zip(placed, texts, strict=True)
+        )
+        for t in range(lengths[0])
+    )
+    players = tuple(_player(line, columns) for line, columns in placed)
+    return Recorded(table.file, placed[0][0], players, rounds, table.unit)
+
+
+def _check_rounds(table: SourceTable, mapping: Mapping, lines: list[SourceRow]) -> None:
+    if mapping.round is None:
+        return
+    for expected, line in enumerate(lines, mapping.first_round):
+        number = read_number(table, line, mapping.round)
+        if number != expected:
+            raise StudyError(
+                f"round {expected} of the match that begins on {table.unit} {lines[0].number} should stand here",
+                file=table.file, key=f"{table.unit} {line.number}, column {mapping.round}",
+                found=line[mapping.round],
+            )  # fmt: skip
+
+
+def _constant_player(table: SourceTable, lines: Iterable[SourceRow], seat: SeatColumns) -> str:
+    name: str | None = None
+    for line in lines:
+        here = _player(line, seat)
+        if not here:
+            raise StudyError(
+                "names no player", file=table.file, key=f"{table.unit} {line.number}, column {seat.player}"
+            )
+        if name is not None and here != name:
+            raise StudyError(
+                f"the player changes within a match, from {name!r} to {here!r}",
+                file=table.file, key=f"{table.unit} {line.number}, column {seat.player}",
+            )  # fmt: skip
+        name = here
+    assert name is not None
+    return name
+
+
+def _player(line: SourceRow, seat: SeatColumns) -> str:
+    return seat.player.value if isinstance(seat.player, Value) else line[seat.player].strip()
+
+
+def _move(line: SourceRow, seat: SeatColumns) -> Move:
+    def cell(column: str | None) -> str | None:
+        return None if column is None else line[column]
+
+    return Move(line.number, seat, cell(seat.action), cell(seat.payoff), cell(seat.total), line)
+
+
+def read_number(table: SourceTable, line: SourceRow, column: str) -> float:
+    """A cell that must hold a number."""
+    number = number_in(line[column])
+    if number is None:
+        where = f"{table.unit} {line.number}, column {column}"
+        raise StudyError("must be a number", file=table.file, key=where, found=line[column])
+    return number
+
+
+def number_in(text: str) -> float | None:
+    """A text as a finite number; None where it is none.
+
+    >>> number_in(" 1.0"), number_in("nan"), number_in("1_0")
+    (1.0, None, None)
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) and "_" not in text else None

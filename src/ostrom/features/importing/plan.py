@@ -1,0 +1,224 @@
+"""The plan of an imported run: its units are the matches of the file, and nothing is left to play."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ostrom.agents.config import AgentConfig
+from ostrom.engine.plan import Budget, Seated, Unit
+from ostrom.framing import Library
+from ostrom.framing.config import Framing
+from ostrom.games import build_game
+from ostrom.games.game import Game
+from ostrom.ground.errors import RunError, StudyError
+from ostrom.ground.files import write_whole
+from ostrom.ground.streams import Streams
+from ostrom.mechanisms import mechanisms
+from ostrom.mechanisms.base import Mechanism, act, profile_of
+from ostrom.mechanisms.catalog.repetition import Repetition
+from ostrom.mechanisms.protocol import History, Outcome, Play, Round, View
+from ostrom.mechanisms.scoring import match_score
+from ostrom.studies.factors import Factor, Level
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.schema import StudyFile
+
+UNITS = "imported.json"
+PAID_ONLY = {"recorded": "payoffs"}
+"""The facts of a match of which only the payoffs are on record."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedUnit:
+    """One match of an imported run, as it is kept beside the journal."""
+
+    game: str | dict[str, Any]
+    players: tuple[str, ...]
+    rounds: int
+    cell: dict[str, Any]
+    seed: int
+    payoffs: list[list[float]] | None = None
+    """What the file says was paid, where that is not what the game pays."""
+    numbers: list[int] | None = None
+    """The numbers of the rounds, where some were left out."""
+    framing: dict[str, Any] | None = None
+    """How the players were addressed, where the file says so."""
+    mechanism: str | dict[str, Any] | None = None
+    """The rules of a match whose payoffs are known and whose actions are not; None: repetition, with actions."""
+    scores: list[float] | None = None
+    """What such a match scored."""
+    memory: dict[str, Any] | None = None
+    """What such players saw of the past."""
+
+
+class AsRecorded(Repetition):
+    """Repetition whose payoffs may be those of a record instead of the game's."""
+
+    def __init__(
+        self,
+        rounds: int,
+        payoffs: Sequence[Sequence[float]] | None = None,
+        numbers: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__(rounds=rounds)
+        self.payoffs = payoffs
+        self.numbers = range(1, rounds + 1) if numbers is None else numbers
+
+    def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
+        """Ask all seats round after round; the answers are on record."""
+        rounds: list[Round] = []
+        for place, number in enumerate(self.numbers):
+            past = History(rounds)
+            answers = yield [
+                act(View(game, seat, self.name, number, past, self.told)) for seat in range(game.seats)
+            ]
+            profile = profile_of(game, answers)
+            due = game.payoff(profile)
+            paid = due if self.payoffs is None else tuple(float(x) for x in self.payoffs[place])
+            rounds.append(Round(number, profile, paid))
+        scores = tuple(match_score([r.payoffs[s] for r in rounds]) for s in range(game.seats))
+        return Outcome(rounds, scores)
+
+
+def as_scored(rules: Mechanism, payoffs: Sequence[Sequence[float]], scores: Sequence[float]) -> Mechanism:
+    """The same rules for a match of which only the payoffs are on record: nobody is asked anything."""
+
+    def play(game: Game, streams: Streams) -> Play:  # noqa: ARG001
+        rounds = [Round(n, (), tuple(map(float, paid))) for n, paid in enumerate(payoffs, 1)]
+        return Outcome(rounds, tuple(scores), PAID_ONLY)
+        yield []  # a generator, as every play is
+
+    scored = copy(rules)
+    scored.play = play  # type: ignore[method-assign]
+    return scored
+
+
+class ImportedPlan(StudyPlan):
+    """The matches of an imported run."""
+
+    def __init__(
+        self,
+        study: StudyFile,
+        units: Sequence[ImportedUnit],
+        file: str,
+        imported: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.study, self.file, self.name = study, file, study.name
+        self.library = Library()
+        self.retries, self.policy, self.refused = study.invalid.retries, study.invalid.policy, study.refused
+        self.budget = Budget()
+        self.models: tuple[str, ...] = ()
+        self._units = units
+        self._rules = lru_cache(maxsize=1024)(lambda spec: mechanisms.build(orjson.loads(spec)))
+        self._build = lru_cache(maxsize=1024)(lambda spec: build_game(orjson.loads(spec)))
+        self.round_columns = {
+            name: float if kind == "number" else str
+            for name, kind in ((imported or {}).get("round_columns") or {}).items()
+        }
+        """Columns of the decisions table that the file has beyond ours, with their types."""
+        self.factors = _factors(units, (imported or {}).get("framings") or ())
+        self.cells = len({orjson.dumps(u.cell, option=orjson.OPT_SORT_KEYS) for u in units})
+
+    games = ()
+    """None that follows from a rule: imported games have tables."""
+
+    def __len__(self) -> int:
+        return len(self._units)
+
+    def settings(self, model: str) -> Mapping[str, Any]:
+        """Nobody is asked."""
+        raise StudyError(f"an imported run has no models (asked for {model})")
+
+    def unit(self, index: int) -> Unit:
+        """One match by its index."""
+        if not 0 <= index < len(self._units):
+            raise StudyError(f"there are {len(self)} matches, numbered from 0", key="match", found=index)
+        made = self._units[index]
+        config: dict[str, Any] = {"framing": Framing(**(made.framing or {}))}
+        if made.memory is not None:
+            config["memory"] = made.memory
+        players = tuple(Seated(name, AgentConfig(recorded=name, **config)) for name in made.players)
+        key = orjson.dumps([made.cell, made.players], option=orjson.OPT_SORT_KEYS).decode()
+        game = self._build(orjson.dumps(made.game))
+        return Unit(
+            index,
+            key,
+            made.seed,
+            made.cell,
+            game,
+            self._rules_of(made),
+            players,
+        )
+
+    def _rules_of(self, made: ImportedUnit) -> Mechanism:
+        if made.mechanism is None:
+            return AsRecorded(made.rounds, made.payoffs, made.numbers)
+        assert made.payoffs is not None and made.scores is not None
+        rules = self._rules(orjson.dumps(made.mechanism)).sized(len(made.players))
+        return as_scored(rules, made.payoffs, made.scores)
+
+    def units(self) -> Iterator[Unit]:
+        """All matches in the order of the file."""
+        yield from (self.unit(index) for index in range(len(self)))
+
+    def rules(self, index: int, changes: Mapping[str, Any]) -> Repetition:
+        """The rules that an imported match would go on by."""
+        return Repetition(**{"rounds": self._units[index].rounds, **changes})
+
+
+def _factors(units: Sequence[ImportedUnit], framings: Collection[str]) -> tuple[Factor, ...]:
+    """What differs between matches, as factors: their levels in the order in which they appear."""
+    levels: dict[str, dict[Any, None]] = {}
+    for unit in units:
+        for name, value in unit.cell.items():
+            levels.setdefault(name, {})[value] = None
+    return tuple(
+        Factor(name, tuple(Level(v, _assigns(name, v, framings)) for v in values))
+        for name, values in levels.items()
+    )
+
+
+def _assigns(name: str, value: Any, framings: Collection[str]) -> dict[str, Any]:
+    """What a level sets: the framing of the players, or something else. Unknown where no framing is stated."""
+    if not framings:
+        return {}
+    return {f"agent.framing.{name}" if name in framings else name: value}
+
+
+def write_units(folder: Path, units: Sequence[ImportedUnit]) -> str:
+    """Write the matches of an imported run; returns the digest that the manifest keeps."""
+    data = orjson.dumps(
+        [
+            {
+                "game": u.game, "players": u.players, "rounds": u.rounds, "cell": u.cell, "seed": u.seed,
+                "payoffs": u.payoffs, "numbers": u.numbers, "framing": u.framing,
+                "mechanism": u.mechanism, "scores": u.scores, "memory": u.memory,
+            }
+            for u in units
+        ]
+    )  # fmt: skip
+    try:
+        write_whole(folder / UNITS, data)
+    except OSError as error:
+        raise RunError(f"{folder / UNITS}: cannot be written ({error.strerror})") from None
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def imported_plan(folder: Path, manifest: Mapping[str, Any], study: StudyFile) -> ImportedPlan:
+    """The plan of an imported run, from what was written beside its journal."""
+    path = folder / UNITS
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read ({error.strerror})") from None
+    if hashlib.blake2b(data, digest_size=16).hexdigest() != manifest["imported"]["digest"]:
+        raise RunError(f"{path}: is not what was imported; import the file again under another name")
+    units = [ImportedUnit(**{**entry, "players": tuple(entry["players"])}) for entry in orjson.loads(data)]
+    return ImportedPlan(study, units, str(folder / "run.json"), manifest["imported"])

@@ -1,0 +1,200 @@
+"""The matches of foreign tables: put together, checked, and what is wrong with them collected."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ostrom.features.importing.check import CheckedMatch, Checker
+from ostrom.features.importing.framings import framing_of
+from ostrom.features.importing.games import MappedGames
+from ostrom.features.importing.mapping import Mapping, canonical
+from ostrom.features.importing.moves import Recorded, match_rows, number_in, put_together
+from ostrom.features.importing.plan import ImportedUnit
+from ostrom.features.importing.problems import Disagreement
+from ostrom.features.importing.table import SourceRow, SourceTable
+from ostrom.ground.errors import StudyError
+from ostrom.ground.registry import scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A match that is about to be written."""
+
+    unit: ImportedUnit
+    checked: CheckedMatch
+    source: Recorded
+
+
+class MatchReader:
+    """Reads tables with one mapping, match by match; what is wrong is collected."""
+
+    def __init__(self, rule: Mapping, mapping_file: str, policy: str, *, several: bool) -> None:
+        self.rule, self.policy, self.several = rule, policy, several
+        self.games = MappedGames(rule, mapping_file)
+        self.checker = Checker(rule, policy)
+        self.ready: list[Ready] = []
+        self.bad: list[Disagreement] = []
+        """Matches that cannot be put together, and what is wrong with them."""
+        self.columns = dict(rule.round_columns)
+        self._demoted: dict[str, int] = {}
+        self._seen: Counter[tuple[Any, ...]] = Counter()
+
+    def read(self, table: SourceTable) -> None:
+        """Read all matches of a table."""
+        self.games.unit = table.unit
+        for lines in match_rows(table, self.rule):
+            try:
+                match = put_together(table, self.rule, lines)
+                label, spec, game = self.games.of(match.file, match.first)
+                checked = self.checker.match(match, game)
+                framing = framing_of(match, game, self.rule)
+            except StudyError as error:
+                if error.file != table.file:  # the mapping or a table of games is wrong, not a match
+                    raise
+                self._broken(table, lines, error)
+                continue
+            cell = {"game": label, **self._factors(match), **_levels(framing)}
+            if self.several:
+                cell["file"] = Path(table.file).stem
+            players = tuple(self.rule.names.get(player, player) for player in match.players)
+            payoffs = [list(row) for row in checked.paid] if checked.differs else None
+            gaps = checked.numbers != tuple(range(1, len(checked.numbers) + 1))
+            # Of a match that is skipped or breaks off, rounds that were planned and not read count too.
+            planned = len(checked.rounds) if checked.illegal is None else len(match.rounds)
+            unit = ImportedUnit(
+                spec, players, max(1, planned), cell, 0, payoffs,
+                list(checked.numbers) if gaps and checked.illegal is None else None, framing or None,
+            )  # fmt: skip
+            self.ready.append(Ready(unit, checked, match))
+
+    def _broken(self, table: SourceTable, lines: Sequence[SourceRow], error: StudyError) -> None:
+        done = self.policy if self.policy in ("skip", "skip-match") else "refuse"
+        where = f"{error.file}: {error.key}: "
+        why = str(error).removeprefix(where) if error.key else str(error).removeprefix(f"{error.file}: ")
+        number, column = _place(error.key or "", lines[0].number)
+        cause = re.sub(r"(on|begins on) (line|record) [0-9]+", r"\1 another \2", why)
+        self.bad.append(
+            Disagreement(table.file, number, column, 0, None, None, why, cause, "match", done, table.unit)
+        )
+
+    def _factors(self, match: Recorded) -> dict[str, Any]:
+        """The factors of a match; one that changes within a match becomes a column of the decisions."""
+        values: dict[str, Any] = {}
+        for name, (column, levels) in self.rule.levels.items():
+            written = {canonical(move.row[column]) for moves in match.rounds for move in moves}
+            if len(written) > 1:
+                self._demoted[name] = self._demoted.get(name, 0) + 1
+            value = canonical(match.first[column])
+            values[name] = levels.get(value, value)
+        return values
+
+    def finished(self) -> list[Ready]:
+        """All matches, with lengths compared, factors settled and replicates numbered."""
+        self._lengths()
+        self._files()
+        for name in self._demoted:
+            self.columns[name] = self.rule.levels[name][0]
+        for match in self.ready:
+            for name in self._demoted:
+                del match.unit.cell[name]
+        numbered = []
+        for match in self.ready:
+            key = (*match.unit.cell.values(), *match.unit.players)
+            numbered.append(replace(match, unit=replace(match.unit, seed=self._seen[key])))
+            self._seen[key] += 1
+        return numbered
+
+    def _files(self) -> None:
+        """Files of one game each are told apart by their games."""
+        games: dict[str, set[str]] = {}
+        for match in self.ready:
+            games.setdefault(match.unit.cell.get("file", ""), set()).add(match.unit.cell["game"])
+        if len({game for of in games.values() for game in of}) == len(games) and all(
+            len(of) == 1 for of in games.values()
+        ):
+            for match in self.ready:
+                match.unit.cell.pop("file", None)
+
+    def _lengths(self) -> None:
+        """Matches of another length than the rest are usually a file that breaks off."""
+        rule = self.rule
+        if rule.rounds == "any" or not self.ready:
+            return
+        lengths = Counter(len(match.source.rounds) for match in self.ready)
+        wanted = rule.rounds if rule.rounds is not None else lengths.most_common(1)[0][0]
+        for place, match in enumerate(self.ready):
+            source, length = match.source, len(match.source.rounds)
+            if length == wanted:
+                continue
+            short = (
+                f"rounds, {'the mapping says' if rule.rounds else 'most others have'} {wanted} "
+                "(rounds: any in the mapping allows it)"
+            )
+            why = f"the match of {' and '.join(source.players)} has {length} {short}"
+            done = "refuse" if self.policy == "repair" else self.policy
+            row = Disagreement(
+                source.file, source.first.number, "", 0, length, wanted, why,
+                f"a match has {length} {short}", "length", done, source.unit,
+            )  # fmt: skip
+            self.bad.append(row)
+            if done in ("skip", "skip-match"):
+                checked = replace(match.checked, illegal=f"{source.file}: {source.lines}: {why}")
+                unit = replace(match.unit, rounds=max(1, length), numbers=None)
+                self.ready[place] = replace(match, unit=unit, checked=checked)
+
+    def as_numbers(self, ready: list[Ready]) -> list[Ready]:
+        """A factor whose every level is a number is one of numbers."""
+        for name in self.rule.factors:
+            if name in self._demoted:
+                continue
+            numbers = {text: scalar(text) for text in {match.unit.cell[name] for match in ready}}
+            if all(_is_number(n) for n in numbers.values()):
+                for match in ready:
+                    match.unit.cell[name] = numbers[match.unit.cell[name]]
+        return ready
+
+    def round_columns(self) -> dict[str, str]:
+        """The columns that are kept for every decision: number where every cell is one, else text."""
+        kinds = {}
+        for name, column in self.columns.items():
+            cells = {
+                canonical(move.row[column])
+                for match in self.ready
+                for moves in match.source.rounds
+                for move in moves
+            }
+            kinds[name] = (
+                "number" if all(not text or number_in(text) is not None for text in cells) else "text"
+            )
+        return kinds
+
+    def notes(self) -> Iterator[str]:
+        """What else must be said."""
+        for name, count in self._demoted.items():
+            yield (
+                f"{name} changes within {count} match{'es' if count > 1 else ''}: it is a column of the "
+                "decisions table, not a factor"
+            )
+        yield from self.games.notes.values()
+
+
+def _levels(framing: dict[str, Any]) -> dict[str, str]:
+    """A framing as factors: one for every field that the file states."""
+    return {
+        name: " ".join(given) if isinstance(given, list) else str(given) for name, given in framing.items()
+    }
+
+
+def _place(key: str, first: int) -> tuple[int, str]:
+    """The row and the column that an error names."""
+    found = re.match(r"(?:line|record)s? ([0-9]+)(?:-[0-9]+)?(?:, column (.*))?$", key)
+    return (int(found[1]), found[2] or "") if found else (first, "")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

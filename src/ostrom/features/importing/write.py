@@ -1,0 +1,251 @@
+"""From foreign files to a run on disk: read, check, report, and only then write."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ostrom.answers import Answer
+from ostrom.engine.folder import Folder, check_name, new_manifest
+from ostrom.engine.journal import Journal
+from ostrom.features.importing.check import SeatRound
+from ostrom.features.importing.mapping import Mapping, canonical, load_mapping
+from ostrom.features.importing.plan import ImportedUnit, write_units
+from ostrom.features.importing.problems import POLICIES, Cause, Disagreement, by_cause
+from ostrom.features.importing.reader import MatchReader, Ready
+from ostrom.features.importing.table import SourceTable, read_table
+from ostrom.features.importing.text import read_bytes
+from ostrom.ground.errors import RunError, StudyError
+from ostrom.mechanisms.scoring import match_score
+from ostrom.studies.load import validate
+from ostrom.studies.schema import StudyFile
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What came of an import. ``folder`` is None where it was refused."""
+
+    folder: Path | None
+    matches: int
+    rounds: int
+    skipped: tuple[str, ...]
+    disagreements: tuple[Disagreement, ...]
+    """Every bad row, whatever was done with it."""
+    policy: str = "refuse"
+    notes: tuple[str, ...] = ()
+    """What else a reader must know: identical files, games that were recognised, factors that change."""
+
+    @property
+    def causes(self) -> list[Cause]:
+        """Bad rows that are wrong in the same way, together."""
+        return by_cause(self.disagreements)
+
+    @property
+    def refused(self) -> list[Cause]:
+        """What stands in the way of the import."""
+        return by_cause(row for row in self.disagreements if row.done == "refuse")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "run": None if self.folder is None else str(self.folder),
+            "matches": self.matches,
+            "rounds": self.rounds,
+            "skipped": list(self.skipped),
+            "bad_rows": {"policy": self.policy, "causes": [cause.as_dict() for cause in self.causes]},
+            "disagreements": [d.as_dict() for d in self.disagreements],
+            "notes": list(self.notes),
+        }
+
+
+def import_rounds(
+    paths: Sequence[str | Path],
+    mapping: str | Path | Mapping,
+    *,
+    name: str,
+    runs: str | Path = "runs",
+    bad_rows: str | None = None,
+    disagreements: str | None = None,
+) -> Imported:
+    """Read files with a mapping into ``runs/<name>``; nothing is written where something is refused.
+
+    ``bad_rows`` (refuse, skip, skip-match, keep or repair) goes before what the mapping says of rows that
+    contradict the game or cannot be read; ``disagreements`` is its older name.
+    """
+    rule, mapping_file = (mapping, "mapping") if isinstance(mapping, Mapping) else load_mapping(mapping)
+    policy = bad_rows or disagreements or rule.policy
+    if policy not in POLICIES:
+        raise StudyError("no such policy", key="bad_rows", found=policy, allowed=POLICIES)
+    if not paths:
+        raise StudyError("name at least one file to import")
+    tables = [read_table(Path(path), rule, mapping_file) for path in paths]
+    return import_tables(tables, rule, mapping_file, name=name, runs=runs, policy=policy)
+
+
+def import_tables(
+    tables: Sequence[SourceTable],
+    rule: Mapping,
+    mapping_file: str,
+    *,
+    name: str,
+    runs: str | Path,
+    policy: str,
+) -> Imported:
+    """As ``import_rounds``, with tables that are read already."""
+    folder = new_folder(runs, name)
+    paths = [Path(table.file) for table in tables]
+    files, notes = source_files(paths, Path(runs))
+    reader = MatchReader(rule, mapping_file, policy, several=len(tables) > 1)
+    for table in tables:
+        reader.read(table)
+    ready = reader.finished()
+    found = (*reader.bad, *(row for match in ready for row in match.checked.bad))
+    skipped = tuple(m.checked.illegal for m in ready if m.checked.illegal is not None)
+    rounds = sum(len(match.checked.rounds) for match in ready)
+    notes = (*notes, *reader.notes())
+    done = Imported(None, len(ready), rounds, skipped, found, policy, notes)
+    if done.refused:
+        return done
+    if not ready:
+        raise StudyError("no match is left to import", file=str(paths[0]))
+    for entry, table in zip(files, tables, strict=True):
+        entry["rows"] = len(table.lines)
+    imported = {
+        "mapping": rule.model_dump(mode="json", by_alias=True, exclude_unset=True),
+        "mapping_file": mapping_file,
+        "files": files,
+        "disagreements": [d.as_dict() for d in found],
+        "bad_rows": done.as_dict()["bad_rows"],
+        "notes": list(notes),
+        "framings": list(rule.framing),
+        "round_columns": reader.round_columns(),
+    }
+    ready = reader.as_numbers(ready)
+
+    def journal(new: Journal) -> None:
+        asyncio.run(_journal(new, ready, reader.columns))
+
+    write_run(folder, [match.unit for match in ready], _study(name, rule, ready), imported, journal)
+    return replace(done, folder=folder.path)
+
+
+def new_folder(runs: str | Path, name: str) -> Folder:
+    """The folder of a run that is about to be imported; there must be none of that name."""
+    folder = Folder(Path(runs) / check_name(name))
+    if folder.exists:
+        raise RunError(f"{folder.path}: there is already a run of that name (choose another --name)")
+    return folder
+
+
+def source_files(paths: Sequence[Path], runs: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
+    """What the manifest says of every file, and which of them are identical: to each other, or to a run's."""
+    files: list[dict[str, Any]] = []
+    notes: list[str] = []
+    first: dict[str, Path] = {}
+    for path in paths:
+        digest = hashlib.sha256(read_bytes(path)).hexdigest()
+        if digest in first:
+            if path.resolve() == first[digest].resolve():
+                raise StudyError("is named twice", file=str(path))
+            notes.append(f"{path} is identical to {first[digest]}: all of its matches count twice")
+        first.setdefault(digest, path)
+        files.append({"name": path.name, "sha256": digest})
+    for manifest in sorted(runs.glob("*/run.json")) if runs.is_dir() else []:
+        try:
+            other = orjson.loads(manifest.read_bytes())
+            known = {entry["sha256"] for entry in other["imported"]["files"]}
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        for digest, path in first.items():
+            if digest in known:
+                notes.append(f"{path} is identical to a file of the run {manifest.parent.name}")
+    return files, tuple(notes)
+
+
+def _study(name: str, rule: Mapping, ready: Sequence[Ready]) -> StudyFile:
+    """What the run says about itself: the study that was played elsewhere, as far as the file tells."""
+    names = dict.fromkeys(player for match in ready for player in match.unit.players)
+    data = {
+        "name": name,
+        "title": rule.title,
+        "about": rule.about,
+        "citation": rule.citation,
+        "game": ready[0].unit.game,
+        "mechanism": {"name": "repetition", "rounds": max(match.unit.rounds for match in ready)},
+        "types": {player: {"recorded": player} for player in names},
+        "seating": "ordered",
+        "report": rule.report,
+    }
+    return validate(StudyFile, data, "mapping")
+
+
+def write_run(
+    folder: Folder,
+    units: Sequence[ImportedUnit],
+    study: StudyFile,
+    imported: dict[str, Any],
+    journal: Callable[[Journal], None],
+) -> None:
+    """Write an imported run: its units, its journal and, last, its manifest."""
+    folder.lock()
+    try:
+        for stale in folder.path.glob("journal.db*"):
+            stale.unlink()
+        digest = write_units(folder.path, units)
+        manifest = new_manifest(
+            study.model_dump(mode="json", exclude={"stop"}), {}, imported={**imported, "digest": digest}
+        )
+        journal(folder.open_journal(manifest, create=True))
+        # The manifest comes last: a folder without one is no run, so a broken import leaves none behind.
+        folder.write_manifest(manifest)
+    finally:
+        folder.unlock()
+
+
+async def _journal(journal: Journal, ready: Sequence[Ready], columns: dict[str, str]) -> None:
+    known: dict[Any, Answer] = {}
+    try:
+        journal.start()
+        for index, match in enumerate(ready):
+            numbers = match.checked.numbers
+            for step, played in enumerate(match.checked.rounds):
+                for seat, one in enumerate(played):
+                    row = match.source.rounds[numbers[step] - 1][seat].row
+                    kept = tuple(canonical(row[column]) for column in columns.values())
+                    answer = known.get((one, kept))
+                    if answer is None:
+                        answer = _answer(one, dict(zip(columns, kept, strict=True)))
+                        known[one, kept] = answer
+                    journal.answer(index, step, seat, "", answer, 0)
+            _finish(journal, index, match)
+            if journal.backlog > 20_000:
+                await journal.flush()
+                if len(known) > 50_000:
+                    known.clear()
+        await journal.flush()
+    finally:
+        journal.close()
+
+
+def _answer(one: SeatRound, kept: dict[str, str]) -> Answer:
+    facts: dict[str, Any] = {}
+    if one.written is not None:
+        facts["labels"] = {one.action: one.written.strip()}
+    if kept:
+        facts["columns"] = kept
+    return Answer(one.action, "imported", None, one.note, facts or None)
+
+
+def _finish(journal: Journal, index: int, match: Ready) -> None:
+    steps = len(match.checked.rounds)
+    if match.checked.illegal is not None:
+        journal.finish(index, "skipped", match.checked.illegal, steps)
+        return
+    scores = [match_score(paid) for paid in zip(*match.checked.paid, strict=True)]
+    journal.finish(index, "done", None, steps, scores)

@@ -1,0 +1,31 @@
+"""What strategy a player followed: strategy frequencies and memory-one response tables."""
+
+from ostrom.features.inference.choices import PlayedMatch
+from ostrom.features.inference.comparison import (
+    LeftOut,
+    leave_one_out,
+)
+from ostrom.features.inference.frequencies import StrategyFrequencies, StrategyWeight, strategy_frequencies
+from ostrom.features.inference.prescribed import DEFAULT_CANDIDATES, named_candidates, prescribed_moves
+from ostrom.features.inference.responses import PlayedPair, ResponseTable, StateResponse, response_table
+from ostrom.features.inference.runs import AgentFrequencies, Responses, RunInference, infer_strategies
+
+__all__ = [
+    "DEFAULT_CANDIDATES",
+    "AgentFrequencies",
+    "LeftOut",
+    "PlayedMatch",
+    "PlayedPair",
+    "ResponseTable",
+    "Responses",
+    "RunInference",
+    "StateResponse",
+    "StrategyFrequencies",
+    "StrategyWeight",
+    "infer_strategies",
+    "leave_one_out",
+    "named_candidates",
+    "prescribed_moves",
+    "response_table",
+    "strategy_frequencies",
+]

@@ -1,0 +1,122 @@
+"""`ostrom infer`: which strategies the agents of a run followed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ostrom.cli.output import print_json, print_table, say, write
+from ostrom.features.exporting.command import RUNS
+
+if TYPE_CHECKING:
+    from ostrom.features.inference.runs import AgentFrequencies, RunInference
+
+UNSEEN = 0.0005
+"""Weights that round to nothing are named in one line."""
+
+
+def infer(
+    run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
+    agent: Annotated[list[str] | None, typer.Option(help="Only these agents (default: all).")] = None,
+    strategies: Annotated[
+        list[str] | None,
+        typer.Option(help="Candidates, as tit_for_tat,grim,random:0.5 (default: the set that is printed)."),
+    ] = None,
+    by: Annotated[
+        list[str] | None, typer.Option(help="A column to estimate every level of apart (default: pooled).")
+    ] = None,
+    unit: Annotated[
+        str, typer.Option(help="Who holds one strategy: a player in a match, or an agent for good (player).")
+    ] = "match",
+    resamples: Annotated[int, typer.Option(min=100, help="Bootstrap samples.")] = 1000,
+    compare: Annotated[
+        bool, typer.Option(help="Refit without each candidate in turn, which takes most of the time.")
+    ] = True,
+    runs: Annotated[Path, RUNS] = Path("runs"),
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Estimate shares of strategies and memory-one responses from a run's repeated two-player matches."""
+    from ostrom.data.rundata import run_data
+    from ostrom.features.inference.prescribed import DEFAULT_CANDIDATES, named_candidates
+    from ostrom.features.inference.runs import infer_strategies
+    from ostrom.studies.run import open_run
+
+    candidates = named_candidates(strategies) if strategies else DEFAULT_CANDIDATES
+    with open_run(run, runs) as opened:
+        data = run_data(opened.rows, opened.folder.path, opened.manifest)
+        with data:
+            found = infer_strategies(
+                data, agents=tuple(agent or ()), candidates=candidates, by=tuple(by or ()),
+                unit=unit, resamples=resamples, compare=compare,  # type: ignore[arg-type]
+            )  # fmt: skip
+    print_json(found.as_dict()) if json else _show(found)
+
+
+def _show(found: RunInference) -> None:
+    write(f"Candidates: {', '.join(found.candidates)}")
+    for estimate in found.estimates:
+        _show_estimate(estimate)
+    rows = [
+        [
+            _where(table.within, table.agent),
+            line.state,
+            line.estimate,
+            _interval(line.cluster_ci) or line.note,
+            _interval(line.wilson_ci),
+            line.cooperations,
+            line.n,
+            line.n_matches,
+        ]
+        for table in found.responses
+        for line in table.table.responses
+    ]
+    print_table(
+        "Chance of cooperating after what happened last (own move, other's move)",
+        ["agent", "after", "P(C)", "95 % CI (matches)", "Wilson (rounds)", "C", "rounds", "matches"],
+        rows,
+    )
+    for note in found.notes:
+        say(note)
+
+
+def _show_estimate(estimate: AgentFrequencies) -> None:
+    who = _where(estimate.within, estimate.agent or "all agents")
+    found = estimate.frequencies
+    if found is not None:
+        losses = {line.strategies: line for line in estimate.left_out}
+        seen = [w for w in found.weights if w.weight >= UNSEEN or w.ci.high >= UNSEEN]
+        print_table(
+            f"{who}: {found.n_units} units ({found.unit}), {found.n_choices} moves, error {found.error:.4f} "
+            f"({_interval(found.error_ci)}), log-likelihood {found.log_likelihood:.2f}, BIC {found.bic:.2f}",
+            ["strategy", "weight", "SE", "95 % CI", "BIC loss without", "p"],
+            [
+                [
+                    w.name if w.determined else f"{w.name} *",
+                    w.weight,
+                    w.se,
+                    _interval(w.ci),
+                    losses[w.strategies].bic_loss if w.strategies in losses else None,
+                    _p(losses[w.strategies].p) if w.strategies in losses else None,
+                ]
+                for w in sorted(seen, key=lambda w: -w.weight)
+            ],
+        )
+        unseen = [w.name for w in found.weights if w not in seen]
+        if unseen:
+            say(f"{who}: no weight on {'; '.join(unseen)}")
+    for note in estimate.notes:
+        say(f"{who}: {note}")
+
+
+def _where(within: Any, agent: str) -> str:
+    return ", ".join([*(f"{name} {level}" for name, level in within.items()), agent])
+
+
+def _p(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _interval(ci: Any) -> str:
+    return "" if ci is None else f"{ci.low:.3f} to {ci.high:.3f}"

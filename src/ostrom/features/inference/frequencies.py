@@ -1,0 +1,182 @@
+"""The strategy frequency estimation method: shares of strategies and the error rate, with intervals.
+
+Dal Bo & Frechette (2011), "The evolution of cooperation in infinitely repeated games". Standard errors and
+percentile intervals come from a bootstrap over whole matches (both seats together) or over players.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ostrom.analysis.intervals.resampled import clusters_of, percentiles
+from ostrom.analysis.statistics.errors import BadSample
+from ostrom.analysis.statistics.result import Interval, StatisticsResult
+from ostrom.analysis.statistics.samples import Floats, checked_level, checked_resamples
+from ostrom.features.inference.choices import ChoiceTable, PlayedMatch, choice_table
+from ostrom.features.inference.equivalence import equivalent_groups, undetermined
+from ostrom.features.inference.mixture import MixtureFit, climb, fit_mixture
+
+Unit = Literal["match", "player"]
+
+
+@dataclass(frozen=True)
+class StrategyWeight(StatisticsResult):
+    """Share of one group of candidates; more than one name means that these data cannot tell them apart."""
+
+    strategies: tuple[str, ...]
+    weight: float
+    se: float
+    ci: Interval
+    determined: bool
+
+    @property
+    def name(self) -> str:
+        """All names of the group."""
+        return " | ".join(self.strategies)
+
+
+@dataclass(frozen=True)
+class StrategyFrequencies(StatisticsResult):
+    """Shares of strategies (they add up to 1), the error rate per move, and the fit.
+
+    A weight with `determined` False can be traded against others without loss: read only their sum. AIC and
+    BIC count the weights less one plus the error rate; BIC takes the number of units as the sample size.
+    """
+
+    weights: tuple[StrategyWeight, ...]
+    error: float
+    error_se: float
+    error_ci: Interval
+    log_likelihood: float
+    aic: float
+    bic: float
+    n_parameters: int
+    n_units: int
+    n_choices: int
+    n_clusters: int
+    unit: str
+    resampled: str
+    resamples: int
+
+    def __getitem__(self, strategy: str) -> StrategyWeight:
+        for line in self.weights:
+            if strategy in line.strategies:
+                return line
+        raise BadSample(f"no candidate {strategy!r} (found: {', '.join(line.name for line in self.weights)})")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One plain row per group of candidates."""
+        shared = {"unit": self.unit, "n_units": self.n_units, "error": self.error}
+        return [line.as_dict() | {"name": line.name} | shared for line in self.weights]
+
+
+def strategy_frequencies(
+    played: Sequence[PlayedMatch],
+    *,
+    unit: Unit,
+    rng: np.random.Generator,
+    resample: Unit | None = None,
+    candidates: Sequence[str] | None = None,
+    resamples: int = 1_000,
+    level: float = 0.95,
+) -> StrategyFrequencies:
+    """Maximum likelihood shares of the candidate strategies.
+
+    unit="match": each player of each match holds one strategy for that match. unit="player": a player keeps
+    one strategy through all matches, as in the original paper. `resample` is what the bootstrap draws, the
+    unit itself unless named.
+
+    >>> copy = {"defector": [0, 0, 0], "cooperator": [1, 1, 1]}
+    >>> matches = [PlayedMatch(m, "p", [m % 2] * 3, copy) for m in range(20)]
+    >>> result = strategy_frequencies(matches, unit="match", rng=np.random.default_rng(0), resamples=100)
+    >>> round(result["cooperator"].weight, 3), round(result.error, 3)
+    (0.5, 0.0)
+    """
+    checked_level(level), checked_resamples(resamples)
+    table = choice_table(played, unit=unit, resample=resample or unit)
+    if candidates is not None:
+        table = table.only(candidates)
+    groups, fit = fit_groups(table)
+    weights, faithful = _bootstrap(table, groups, fit, rng, resamples)
+    loose = undetermined(fit)
+    lines = tuple(
+        StrategyWeight(
+            strategies=tuple(table.candidates[k] for k in group),
+            weight=float(fit.weights[j]),
+            se=float(weights[:, j].std(ddof=1)),
+            ci=percentiles(weights[:, j], level),
+            determined=j not in loose,
+        )
+        for j, group in enumerate(groups)
+    )
+    return StrategyFrequencies(
+        weights=lines,
+        error=error_rate(fit.faithful),
+        error_se=float(faithful.std(ddof=1)),
+        error_ci=percentiles(np.maximum(1 - faithful - 1e-10, 0.0), level),
+        log_likelihood=fit.log_likelihood,
+        aic=aic(fit, len(groups)),
+        bic=bic(fit, len(groups), table.n_units),
+        n_parameters=len(groups),
+        n_units=table.n_units,
+        n_choices=table.n_choices,
+        n_clusters=table.n_clusters,
+        unit=table.unit,
+        resampled=table.resampled,
+        resamples=resamples,
+    )
+
+
+def fit_groups(table: ChoiceTable) -> tuple[tuple[tuple[int, ...], ...], MixtureFit]:
+    """Groups of equivalent candidates and the fit with one member of each."""
+    groups = equivalent_groups(table)
+    return groups, fit_mixture(table.counts[:, [group[0] for group in groups], :], table.chances)
+
+
+def aic(fit: MixtureFit, parameters: int) -> float:
+    """Akaike's criterion: the weights less one, plus the error rate, make as many parameters as groups."""
+    return 2 * parameters - 2 * fit.log_likelihood
+
+
+def bic(fit: MixtureFit, parameters: int, units: int) -> float:
+    """Schwarz's criterion with units as observations."""
+    return parameters * math.log(units) - 2 * fit.log_likelihood
+
+
+def error_rate(faithful: float) -> float:
+    """One minus the probability to follow the prescription."""
+    # The likelihood needs an error above zero; the cap itself means none was seen.
+    return max(0.0, 1 - faithful - 1e-10) if faithful > 1 - 1e-9 else 1 - faithful
+
+
+def _bootstrap(
+    table: ChoiceTable,
+    groups: tuple[tuple[int, ...], ...],
+    fit: MixtureFit,
+    rng: np.random.Generator,
+    resamples: int,
+) -> tuple[Floats, Floats]:
+    drawn = clusters_of(table.cluster, table.n_units)
+    counts = table.counts[:, [group[0] for group in groups], :]
+    flat, pattern = np.unique(counts.reshape(table.n_units, -1), axis=0, return_inverse=True)
+    per_cluster = np.zeros((drawn.count, len(flat)))
+    np.add.at(per_cluster, (drawn.of_row, pattern.ravel()), 1.0)
+    load = drawn.totals(rng, resamples, per_cluster)
+    # Starts keep every candidate alive: EM can never raise a weight of exactly zero.
+    mixed = 0.8 * fit.weights + 0.2 / len(groups)
+    weights, faithful, _ = climb(
+        flat.reshape(-1, *counts.shape[1:]),
+        table.chances,
+        load,
+        np.tile(mixed, (resamples, 1)),
+        np.full(resamples, np.clip(fit.faithful, 0.55, 0.999)),
+        tolerance=1e-6,
+    )
+    # EM leaves traces of candidates on their way to zero; below its tolerance they are zero.
+    weights[weights < 1e-5] = 0.0
+    return weights / weights.sum(axis=1, keepdims=True), faithful

@@ -1,0 +1,136 @@
+"""The finished repeated matches between two players that a run holds, as strategies see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from ostrom.data.rundata import RunData, quoted
+from ostrom.games.game import Game
+from ostrom.games.tensor import table_of
+from ostrom.ground.errors import UsageError
+from ostrom.mechanisms.protocol import NOTHING, Round
+
+ACTS = "kind = 'act' AND unit = 'match' AND state = 'done' AND seat IS NOT NULL"
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedMatch:
+    """One match: its executed rounds and who sat where; ``within`` holds the levels it was played at."""
+
+    match: int
+    game: Game
+    mechanism: str
+    told: Mapping[str, Any]
+    agents: tuple[str, str]
+    rounds: tuple[Round, ...]
+    noise: float
+    """The chance with which the mechanism itself changes a move."""
+    within: Mapping[str, Any]
+    original: Game | None = None
+    """The game itself, where it has no cooperative action and ``game`` takes its first action for it."""
+
+    @property
+    def coded(self) -> bool:
+        """Whether the first action stands for the cooperative one."""
+        return self.original is not None
+
+    def moves(self, seat: int) -> tuple[int, ...]:
+        """What a seat (from 0) did: 1 is cooperation."""
+        cooperative = self.game.cooperative[seat]
+        return tuple(int(r.actions[seat] == cooperative) for r in self.rounds)
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedMatches:
+    """All such matches, and why others are not among them."""
+
+    matches: tuple[RepeatedMatch, ...]
+    notes: tuple[str, ...]
+
+
+def repeated_matches(data: RunData, by: Sequence[str] = ()) -> RepeatedMatches:
+    """Read them from the table of decisions; a run that has none is refused with the reason."""
+    data.need("decisions", by)
+    names = ("match", "round", "seat", "agent", "action", "payoff", *by)
+    picked = ", ".join(quoted(name) for name in dict.fromkeys(names))
+    rows = data.records(f"SELECT {picked} FROM decisions WHERE {ACTS} ORDER BY match, round, seat")
+    if not rows:
+        raise UsageError(f"{data.name}: no match is finished, so there are no moves to infer strategies from")
+    kept, why = list[RepeatedMatch](), dict[str, int]()
+    for match, lines in groupby(rows, key=lambda row: row["match"]):
+        made = _match(data, match, list(lines), by)
+        if isinstance(made, RepeatedMatch):
+            kept.append(made)
+        else:
+            why[made] = why.get(made, 0) + 1
+    if not kept:
+        told = "; ".join(f"{reason} ({count} matches)" for reason, count in why.items())
+        raise UsageError(f"{data.name}: has no finished repeated match to infer strategies from: {told}")
+    if "game" not in by and any(m.coded for m in kept) and len({m.game.name for m in kept}) > 1:
+        # An action of one game is no action of another: what is about actions is never pooled over games.
+        return repeated_matches(data, (*by, "game"))
+    notes = [f"{count} matches are left out: {reason}" for reason, count in why.items()]
+    coded = {m.game.name: m.game for m in kept if m.coded}
+    for name, game in coded.items():
+        first = " and ".join(dict.fromkeys(names[0] for names in game.actions))
+        second = " and ".join(dict.fromkeys(names[1] for names in game.actions))
+        notes.append(
+            f"game {name} defines no cooperative action: strategies and responses are about its actions, C is "
+            f"{first}, D is {second}"
+        )
+    return RepeatedMatches(tuple(kept), tuple(notes))
+
+
+def _match(data: RunData, match: int, rows: list[dict[str, Any]], by: Sequence[str]) -> RepeatedMatch | str:
+    """A match, or why it is none of ours."""
+    unit = data.unit(match)
+    game, players = unit.game, sum(not player.observes for player in unit.players)
+    if game.seats != 2 or players != 2:
+        return f"game {game.name} was played by {max(game.seats, players)} players, not by two"
+    original = None
+    if None in game.cooperative or None in game.defective:
+        if any(len(names) != 2 for names in game.actions):
+            return f"game {game.name} defines no cooperative action and has more than two actions"
+        original, game = game, by_actions(game)
+    rounds = tuple(_rounds(game, rows))
+    if len(rounds) < 2:
+        return "a single round was played"
+    if any(not r.actions for r in rounds):
+        return "a round has no action for one of the seats"
+    first = {row["seat"]: row["agent"] for row in rows}
+    mechanism = unit.mechanism
+    return RepeatedMatch(
+        match, game, mechanism.name, getattr(mechanism, "told", NOTHING), (first[1], first[2]), rounds,
+        float(getattr(mechanism, "noise", 0.0)), {name: rows[0][name] for name in by}, original,
+    )  # fmt: skip
+
+
+_CODED: dict[int, tuple[Game, Game]] = {}
+
+
+def by_actions(game: Game) -> Game:
+    """A game of two actions without a cooperative one, its first action taken for it.
+
+    Strategies about cooperation are then strategies about actions: tit for tat repeats the other's last
+    action, the cooperator always plays the first one, the defector the second.
+    """
+    known = _CODED.get(id(game))
+    if known is None or known[0] is not game:
+        if len(_CODED) > 1000:
+            _CODED.clear()
+        known = _CODED[id(game)] = (game, replace(table_of(game), cooperative=(0, 0), defective=(1, 1)))
+    return known[1]
+
+
+def _rounds(game: Game, rows: list[dict[str, Any]]) -> Iterator[Round]:
+    """The rounds in order; one in which a seat has no action (or more than one) comes without actions."""
+    for number, lines in groupby(rows, key=lambda row: row["round"]):
+        seats = list(lines)
+        if [row["seat"] for row in seats] != [1, 2] or any(row["action"] is None for row in seats):
+            yield Round(number, (), ())
+            continue
+        actions = tuple(game.index_of(s)[row["action"]] for s, row in enumerate(seats))
+        yield Round(number, actions, tuple(float(row["payoff"]) for row in seats))

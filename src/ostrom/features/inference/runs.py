@@ -1,0 +1,208 @@
+"""Strategy inference on a run: shares of strategies and memory-one responses of every agent.
+
+With the match as the unit, an agent may hold another strategy in every match, and its shares say how often it
+held which. With the player as the unit, every agent keeps one strategy for good, and the shares say how many
+agents hold which, as for the subjects of Dal Bo & Frechette (2011).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ostrom.analysis.statistics import NotConverged, StatisticsError
+from ostrom.data.rundata import RunData
+from ostrom.features.inference.choices import UNITS, PlayedMatch
+from ostrom.features.inference.comparison import LeftOut, leave_one_out
+from ostrom.features.inference.frequencies import StrategyFrequencies, Unit, strategy_frequencies
+from ostrom.features.inference.prescribed import DEFAULT_CANDIDATES, build_candidates, prescribed_moves
+from ostrom.features.inference.repeated import RepeatedMatch, repeated_matches
+from ostrom.features.inference.responses import PlayedPair, ResponseTable, response_table
+from ostrom.ground.errors import UnknownName, UsageError
+from ostrom.ground.streams import Streams
+
+RESAMPLES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFrequencies:
+    """The shares of strategies of one agent, or over all agents (``agent`` is None)."""
+
+    within: Mapping[str, Any]
+    agent: str | None
+    matches: int
+    frequencies: StrategyFrequencies | None
+    """None where the data do not allow an estimate with its error; a note says why."""
+    left_out: tuple[LeftOut, ...]
+    notes: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        found = None if self.frequencies is None else self.frequencies.as_dict()
+        if found is not None and self.frequencies is not None:
+            found["weights"] = [w.as_dict() | {"name": w.name} for w in self.frequencies.weights]
+        return {
+            "within": dict(self.within),
+            "agent": self.agent,
+            "matches": self.matches,
+            "frequencies": found,
+            "leave_one_out": [line.as_dict() for line in self.left_out],
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Responses:
+    """How one agent answered what had happened in the round before."""
+
+    within: Mapping[str, Any]
+    agent: str
+    table: ResponseTable
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"within": dict(self.within), "agent": self.agent, "responses": self.table.rows()}
+
+
+@dataclass(frozen=True, slots=True)
+class RunInference:
+    """All estimates and response tables of a run."""
+
+    unit: str
+    candidates: tuple[str, ...]
+    resamples: int
+    matches: int
+    estimates: tuple[AgentFrequencies, ...]
+    responses: tuple[Responses, ...]
+    notes: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "unit": self.unit,
+            "candidates": list(self.candidates),
+            "resamples": self.resamples,
+            "matches": self.matches,
+            "estimates": [e.as_dict() for e in self.estimates],
+            "response_tables": [r.as_dict() for r in self.responses],
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Seat:
+    """One player of one match."""
+
+    match: RepeatedMatch
+    seat: int
+
+    @property
+    def agent(self) -> str:
+        return self.match.agents[self.seat]
+
+
+def infer_strategies(
+    data: RunData,
+    *,
+    agents: Sequence[str] = (),
+    candidates: Sequence[str] = DEFAULT_CANDIDATES,
+    by: Sequence[str] = (),
+    unit: Unit = "match",
+    resamples: int = RESAMPLES,
+    compare: bool = True,
+) -> RunInference:
+    """Estimate the strategies of a run's agents (all, or those named), pooled over all levels but ``by``.
+
+    ``compare`` refits without each candidate in turn, which takes most of the time.
+    """
+    if unit not in UNITS:
+        raise UsageError(f"unit {unit!r} (allowed: {', '.join(UNITS)})")
+    if resamples < 100:
+        raise UsageError(f"resamples {resamples} (allowed: at least 100)")
+    built = build_candidates(candidates)
+    found = repeated_matches(data, by)
+    seats = [_Seat(match, seat) for match in found.matches for seat in (0, 1)]
+    met = list(dict.fromkeys(seat.agent for seat in seats))
+    for name in agents:
+        if name not in met:
+            raise UnknownName("agent", name, met)
+    seats = [seat for seat in seats if not agents or seat.agent in agents]
+    cells: dict[tuple[Any, ...], list[_Seat]] = {}
+    for seat in seats:
+        cells.setdefault(tuple(seat.match.within.values()), []).append(seat)
+    estimates, tables = list[AgentFrequencies](), list[Responses]()
+    known: dict[Any, dict[str, tuple[float, ...]]] = {}
+
+    def played(seat: _Seat) -> PlayedMatch:
+        m = seat.match
+        # Scripts repeat themselves: the same moves in the same game are answered once.
+        key = (id(m.game), seat.seat, repr(m.told), tuple(r.actions for r in m.rounds))
+        if key not in known:
+            known[key] = prescribed_moves(
+                built, m.game, seat.seat, m.rounds, mechanism=m.mechanism, told=m.told, original=m.original
+            )
+        who = seat.agent if unit == "player" else seat.seat
+        return PlayedMatch(m.match, who, m.moves(seat.seat), known[key])
+
+    for members in cells.values():
+        within = members[0].match.within
+        own = {name: [s for s in members if s.agent == name] for name in met}
+        own = {name: theirs for name, theirs in own.items() if theirs}
+        groups = [(None, members)] if unit == "player" else list(own.items())
+        for agent, theirs in groups:
+            estimates.append(_estimate(within, agent, [played(s) for s in theirs], unit, resamples, compare))
+        for name, theirs in own.items():
+            tables.append(Responses(within, name, _responses(theirs)))
+    matches = len({seat.match.match for seat in seats})
+    return RunInference(
+        unit, tuple(candidates), resamples, matches, tuple(estimates), tuple(tables),
+        (*found.notes, *_noise(found.matches)),
+    )  # fmt: skip
+
+
+def _estimate(
+    within: Mapping[str, Any],
+    agent: str | None,
+    played: list[PlayedMatch],
+    unit: Unit,
+    resamples: int,
+    compare: bool,
+) -> AgentFrequencies:
+    matches, notes = len({item.match for item in played}), list[str]()
+    units = len({item.player for item in played}) if unit == "player" else matches
+    if units < 2:
+        what = "agent" if unit == "player" else "match"
+        notes.append(f"only 1 {what}: no error can be estimated, so no shares are given")
+        return AgentFrequencies(within, agent, matches, None, (), tuple(notes))
+    rng = Streams(0, len(played)).at(0, 0, "inference")
+    try:
+        found = strategy_frequencies(played, unit=unit, rng=rng, resamples=resamples)
+    except NotConverged as error:
+        return AgentFrequencies(within, agent, matches, None, (), (str(error),))
+    if found.n_units < len(found.weights):
+        notes.append(f"{found.n_units} units for {len(found.weights)} strategies: read the weights with care")
+    loose = [line.name for line in found.weights if not line.determined]
+    if loose:
+        notes.append(f"only the sum of these weights is determined: {'; '.join(loose)}")
+    left: tuple[LeftOut, ...] = ()
+    if compare:
+        try:
+            left = leave_one_out(played, unit=unit)
+        except StatisticsError as error:
+            notes.append(str(error))
+    return AgentFrequencies(within, agent, matches, found, left, tuple(notes))
+
+
+def _responses(seats: list[_Seat]) -> ResponseTable:
+    pairs = [PlayedPair(s.match.match, s.match.moves(s.seat), s.match.moves(1 - s.seat)) for s in seats]
+    return response_table(pairs)
+
+
+def _noise(matches: Sequence[RepeatedMatch]) -> tuple[str, ...]:
+    """Slips of the hand that the mechanism makes are errors of the player to this method."""
+    levels = sorted({m.noise for m in matches})
+    if levels[-1] == 0.0:
+        return ()
+    told = ", ".join(f"{level:g}" for level in levels)
+    return (f"the mechanism changes moves by accident (noise {told}): error rates include this",)

@@ -1,0 +1,208 @@
+"""What players say they do and what they do: stated policies played against the histories that occurred.
+
+A statement becomes a machine over rounds whose chances are those of the first action in the list. It is walked along
+the rounds as they were played, so that a slip moves it like any other move.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from ostrom.agents.automaton import Automaton
+from ostrom.data.rundata import RunData
+from ostrom.features.inference.prescribed import DEFAULT_CANDIDATES, build_candidates, prescribed_moves
+from ostrom.features.inference.repeated import ACTS, by_actions
+from ostrom.games.game import Game
+from ostrom.mechanisms.protocol import Round
+from ostrom.mechanisms.stating import PLACES, STATES, place_key
+
+LEAST_CHANCE = 0.01
+"""A move that a statement rules out counts as this likely in the log-loss, so that one of them is not infinite."""
+STATED = (
+    "SELECT match, player, seat, agent, kind, round, step, answer FROM decisions WHERE kind IN ('state', 'code') "
+    "AND state = 'done' AND NOT invalid AND NOT missed AND seat IS NOT NULL ORDER BY match, step, player"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement of one player, and the rounds of its match from its own side."""
+
+    match: int
+    player: int
+    agent: str
+    when: str
+    policy: Automaton
+    """Its chances are those of the first action."""
+    game: Game
+    seat: int
+    rounds: tuple[tuple[int, int], ...]
+    """Own and other action, round by round."""
+
+    @property
+    def chances(self) -> list[float]:
+        """The stated chance of the first action in every round, given what had happened."""
+        found, state = [], self.policy.initial
+        for own, other in self.rounds:
+            found.append(self.policy.cooperate[state])
+            state = self.policy.transitions[state][2 * own + other]
+        return found
+
+    @property
+    def taken(self) -> list[float]:
+        """The stated chance of what was done, round by round."""
+        return [c if own == 0 else 1 - c for c, (own, _) in zip(self.chances, self.rounds, strict=True)]
+
+    @property
+    def agreement(self) -> float:
+        """The mean stated chance of what was done."""
+        return math.fsum(self.taken) / len(self.rounds)
+
+    @property
+    def log_loss(self) -> float:
+        """The mean of minus the logarithm of that chance."""
+        return math.fsum(-math.log(max(p, LEAST_CHANCE)) for p in self.taken) / len(self.rounds)
+
+    @property
+    def divergence(self) -> int:
+        """The first round in which the action that was stated as less likely was taken; else one after the last."""
+        broken = (number for number, p in enumerate(self.taken, 1) if p < 0.5)
+        return next(broken, len(self.rounds) + 1)
+
+    @property
+    def earned(self) -> float:
+        """The mean payoff of the rounds."""
+        return math.fsum(self._paid(own, other) for own, other in self.rounds) / len(self.rounds)
+
+    @property
+    def would_have_earned(self) -> float:
+        """What the stated policy would have earned on average against the same moves of the other."""
+        weights, total = {self.policy.initial: 1.0}, 0.0
+        for _, other in self.rounds:
+            following: dict[int, float] = {}
+            for state, weight in weights.items():
+                chance = self.policy.cooperate[state]
+                for own, p in ((0, chance), (1, 1 - chance)):
+                    total += weight * p * self._paid(own, other)
+                    after = self.policy.transitions[state][2 * own + other]
+                    following[after] = following.get(after, 0.0) + weight * p
+            weights = {state: w for state, w in following.items() if w > 0}
+        return total / len(self.rounds)
+
+    def situations(self) -> Iterator[tuple[str, float, float]]:
+        """Every situation that occurred: its key, the stated chance of the first action, and how often it was taken."""
+        chances = self.chances
+        groups: dict[str, list[tuple[float, bool]]] = {"first": [(chances[0], self.rounds[0][0] == 0)]}
+        for number in range(1, len(self.rounds)):
+            own, other = self.rounds[number - 1]
+            group = groups.setdefault(place_key(own + 1, other + 1), [])
+            group.append((chances[number], self.rounds[number][0] == 0))
+        for key, met in groups.items():
+            yield key, math.fsum(c for c, _ in met) / len(met), sum(a for _, a in met) / len(met)
+
+    def same_strategy(self) -> bool:
+        """Whether a strategy of the catalog that fits the statement best is one that fits the moves best."""
+        game = self.game if None not in self.game.cooperative else by_actions(self.game)
+        good = game.cooperative[self.seat]
+        rounds = [Round(n, self._profile(*pair), (0.0, 0.0)) for n, pair in enumerate(self.rounds, 1)]
+        known = prescribed_moves(build_candidates(DEFAULT_CANDIDATES), game, self.seat, rounds)
+        said = [c if good == 0 else 1 - c for c in self.chances]
+        done = [float(own == good) for own, _ in self.rounds]
+        return bool(_nearest(known, said) & _nearest(known, done))
+
+    def _profile(self, own: int, other: int) -> tuple[int, ...]:
+        return (own, other) if self.seat == 0 else (other, own)
+
+    def _paid(self, own: int, other: int) -> float:
+        return self.game.payoff(self._profile(own, other))[self.seat]
+
+
+def _nearest(known: Mapping[str, Sequence[float]], wanted: Sequence[float]) -> set[str]:
+    far = {name: math.fsum(abs(a - b) for a, b in zip(of, wanted, strict=True)) for name, of in known.items()}
+    least = min(far.values())
+    return {name for name, distance in far.items() if distance <= least + 1e-9}
+
+
+def policy_of(value: Mapping[str, Any], actions: Sequence[str]) -> Automaton:
+    """A stated table or automaton as a machine.
+
+    >>> tit_for_tat = {"first": 100, "after_1_1": 100, "after_1_2": 0, "after_2_1": 100, "after_2_2": 0}
+    >>> policy_of(tit_for_tat, ("C", "D")).after([(True, False)])
+    0.0
+    """
+    if "first" in value:
+        chances = [value["first"], *(value[place_key(own, other)] for own, other in PLACES)]
+        return Automaton(tuple(c / 100 for c in chances), ((1, 2, 3, 4),) * 5)
+    return Automaton(
+        tuple(float(value[f"state_{n}_action"] == actions[0]) for n in range(1, STATES + 1)),
+        tuple(
+            (one, two, one, two)
+            for n in range(1, STATES + 1)
+            for one, two in [(value[f"state_{n}_after_1"] - 1, value[f"state_{n}_after_2"] - 1)]
+        ),
+    )
+
+
+def statements(data: RunData) -> Iterator[Statement]:
+    """All statements of a run that can be played: tables and automata, and words that were turned into a table."""
+    rounds: dict[int, dict[int, dict[int, str]]] = {}
+    acts: dict[int, dict[tuple[int, int], str]] = {}
+    for row in data.records(
+        f"SELECT match, round, seat, player, action FROM decisions WHERE {ACTS} AND action IS NOT NULL"
+    ):
+        rounds.setdefault(row["match"], {}).setdefault(row["round"], {})[row["seat"]] = row["action"]
+        acts.setdefault(row["match"], {})[row["round"], row["player"]] = row["action"]
+    met = {
+        row["match"]: orjson.loads(row["facts"])["met"]
+        for row in data.records(
+            "SELECT match, facts FROM matches WHERE player = 1 AND facts LIKE '%\"met\":%'"
+        )
+    }
+    for row in data.records(STATED):
+        value = orjson.loads(row["answer"]) if str(row["answer"]).startswith("{") else None
+        played = rounds.get(row["match"], {})
+        if row["match"] in met:
+            played = _met(met[row["match"]], acts[row["match"]], int(row["player"]), int(row["seat"]))
+        game, seat = data.game(row["match"]), int(row["seat"]) - 1
+        if value is None or game.seats != 2 or not played:
+            continue
+        pairs = [
+            (game.index(seat, of[seat + 1]), game.index(1 - seat, of[2 - seat]))
+            for _, of in sorted(played.items())
+            if len(of) == 2
+        ]
+        if not pairs:
+            continue
+        number = int(row["round"] or 1)
+        when = "before" if number == 1 else "after" if number > max(played) else "during"
+        policy = policy_of(value, game.actions[seat])
+        yield Statement(row["match"], row["player"], row["agent"], when, policy, game, seat, tuple(pairs))
+
+
+def _met(
+    met: Sequence[Sequence[int]], acts: Mapping[tuple[int, int], str], player: int, seat: int
+) -> dict[int, dict[int, str]]:
+    """In a society: the rounds in which a member met another one, by seat, as it saw them."""
+    return {
+        number: {seat: acts[number, player], 3 - seat: acts[number, two if one == player else one]}
+        for number, one, two in ([number, *(p + 1 for p in who)] for number, *who in met)
+        if player in (one, two) and {(number, one), (number, two)} <= acts.keys()
+    }
+
+
+def said_values(data: RunData, of: str) -> Iterator[dict[str, Any]]:
+    """One row for every statement: what ``of`` says about it."""
+    for s in statements(data):
+        value = {
+            "agreement": lambda s=s: s.agreement,
+            "log_loss": lambda s=s: s.log_loss,
+            "divergence": lambda s=s: s.divergence,
+            "gain": lambda s=s: s.would_have_earned - s.earned,
+            "same_strategy": lambda s=s: s.same_strategy(),
+        }[of]()
+        yield {"match": s.match, "player": s.player, "stated": s.when, "value": float(value)}

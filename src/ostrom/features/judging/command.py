@@ -1,0 +1,216 @@
+"""`ostrom judge`: label the motives in the reasoning of a run's players."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ostrom.cli.ending import leave, say_trouble, spent_data
+from ostrom.cli.options import (
+    AllowKey,
+    Batch,
+    BudgetCalls,
+    BudgetTokens,
+    BudgetUsd,
+    DryRun,
+    MaxConnections,
+    Prices,
+    Prompts,
+    polling,
+    price_table,
+    say_allowed,
+)
+from ostrom.cli.output import print_json, print_table, say
+from ostrom.features.exporting.command import RUNS
+
+if TYPE_CHECKING:
+    from ostrom.engine.runner import Options, Result
+    from ostrom.features.judging.judgements import JudgedCorpus
+    from ostrom.features.judging.plan import JudgePlan
+
+
+def judge(
+    run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
+    model: Annotated[str, typer.Option(help="The judge: provider/model or http://host:port/v1#model")],
+    second_model: Annotated[
+        str | None, typer.Option(help="A second judge, whose agreement with the first is measured.")
+    ] = None,
+    passes: Annotated[
+        int, typer.Option(help="Ask one judge so many times; even passes list the motives backwards.", min=1)
+    ] = 1,
+    limit: Annotated[int | None, typer.Option(help="Judge at most so many decisions now.", min=1)] = None,
+    name: Annotated[
+        str | None, typer.Option(help="The name of the judged corpus (default: that of its judges).")
+    ] = None,
+    motives: Annotated[Path | None, typer.Option(help="A file with other motives (YAML).")] = None,
+    by: Annotated[str, typer.Option(help="Factors whose levels are compared.")] = "mechanism,model,game",
+    shortest: Annotated[int, typer.Option(help="Judge replies of at least so many characters.", min=1)] = 80,
+    retries: Annotated[int, typer.Option(help="Ask again so often after an unreadable answer.", min=0)] = 3,
+    invalid: Annotated[
+        str, typer.Option(help="Then: fail (asked again when judging goes on) | skip-match (never again).")
+    ] = "fail",
+    max_tokens: Annotated[int, typer.Option(help="The longest answer of a judge.", min=1)] = 1000,
+    budget_usd: BudgetUsd = None,
+    budget_calls: BudgetCalls = None,
+    budget_tokens: BudgetTokens = None,
+    max_connections: MaxConnections = None,
+    prompts: Prompts = None,
+    prices: Prices = None,
+    runs: Annotated[Path, RUNS] = Path("runs"),
+    batch: Batch = None,
+    allow_key: AllowKey = None,
+    dry_run: DryRun = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Label the motives of every reasoned play decision of a run; the same command goes on.
+
+    Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
+    """
+    from ostrom.cli.progress import watch_with
+    from ostrom.engine.folder import Folder, check_name
+    from ostrom.engine.plan import Budget
+    from ostrom.engine.runner import Options
+    from ostrom.features.judging import load_motives
+    from ostrom.features.judging.corpus import collect, read_corpus
+    from ostrom.features.judging.judgements import corpus_of
+    from ostrom.features.judging.plan import JudgePlan, corpus_name, judge_run, judges_of
+    from ostrom.features.judging.table import judged_rows, write_judged
+    from ostrom.studies.run import open_run
+
+    say_allowed(allow_key, model, second_model)
+    judges = judges_of(model, second_model, passes)
+    labels = load_motives(motives)
+    called = check_name(f"judge-{name or corpus_name(judges)}")
+    factors = [factor.strip() for factor in by.split(",") if factor.strip()]
+    with open_run(run, runs) as opened:
+        folder = opened.folder.path / called
+        plan = JudgePlan(
+            opened, called, judges, labels, collect(opened, read_corpus(folder), shortest),
+            prompts=prompts, retries=retries, policy=invalid, max_tokens=max_tokens, shortest=shortest,
+            budget=Budget(budget_calls, budget_tokens, budget_usd),
+        )  # fmt: skip
+        options = Options(
+            max_connections=max_connections,
+            limit=None if limit is None else limit * len(judges),
+            prices=price_table(prices),
+            ask_again=True,
+            batch=polling(batch),
+        )
+        if dry_run:
+            _forecast(plan, options, folder, json)
+            return
+        result = judge_run(plan, options=options, watch=watch_with(json=json))
+        journal = Folder(folder).open_journal()
+        try:
+            rows = list(judged_rows(plan, journal))
+        finally:
+            journal.close()
+        table = write_judged(rows, plan, folder)
+        corpus = corpus_of(plan.resolved(), rows)
+    report = _report(corpus, factors, result, len(plan.corpus), table)
+    if json:
+        print_json(report)
+    else:
+        _print(corpus, report)
+    _say_end(result, report)
+    leave(result)
+
+
+def _forecast(plan: JudgePlan, options: Options, folder: Path, json: bool) -> None:
+    from ostrom.cli.forecasting import forecast_data, print_forecast
+    from ostrom.features.judging.forecast import forecast_judging
+
+    bound = forecast_judging(plan, options.prices, options.limit)
+    if json:
+        told = forecast_data(bound, plan.budget, batch=options.batch is not None)
+        cost = {k: v for k, v in told.items() if k not in ("cells", "matches", "designs", "decisions")}
+        judgements = {"planned": len(plan), "due": bound.matches}
+        print_json({"corpus": str(folder), "decisions": len(plan.corpus), "judgements": judgements, **cost})
+        return
+    counted = {"decisions": len(plan.corpus), "judgements": len(plan), "due now": bound.matches}
+    print_forecast(folder.name, counted, bound, plan.budget, batch=options.batch is not None)
+
+
+def _report(
+    corpus: JudgedCorpus, factors: list[str], result: Result, decisions: int, table: Path
+) -> dict[str, Any]:
+    from ostrom.features.judging.agreement import agreements, same_sets
+    from ostrom.features.judging.shares import dependences, motive_shares
+
+    tally = result.tally
+    judged = [judge for judge in corpus.judges if corpus.judged(judge)]
+    return {
+        "corpus": str(table.parent),
+        "table": str(table),
+        "complete": result.complete,
+        "why": result.why,
+        "decisions": decisions,
+        "judgements": {
+            "planned": tally.matches,
+            "done": len(corpus.judged()),
+            "without_labels": corpus.failed,
+            "self_judged": corpus.self_judged,
+        },
+        "judges": list(corpus.judges),
+        **spent_data(tally),
+        "shares": [s.as_dict() for j in judged for f in factors for s in motive_shares(corpus, f, j)],
+        "tests": [d.as_dict() for j in judged for f in factors for d in dependences(corpus, f, j)],
+        "agreement": [a.as_dict() for a in agreements(corpus)],
+        "same_labels": same_sets(corpus),
+    }
+
+
+def _print(corpus: JudgedCorpus, report: dict[str, Any]) -> None:
+    from ostrom.features.judging.shares import NONE
+
+    first = corpus.judges[0]
+    titles = {**{motive.name: motive.title for motive in corpus.motives}, NONE: "(none of them)"}
+    for factor in dict.fromkeys(share["factor"] for share in report["shares"]):
+        shares = [s for s in report["shares"] if s["factor"] == factor and s["judge"] == first]
+        tests = {t["motive"]: t for t in report["tests"] if t["factor"] == factor and t["judge"] == first}
+        levels = list(dict.fromkeys(s["level"] for s in shares))
+        found = {(s["motive"], s["level"]): s["share"] for s in shares}
+        print_table(
+            f"Share of decisions by {factor}, judged by {first}",
+            ["motive", *levels, "Cramer's V", "p (Holm)"],
+            [
+                [
+                    title,
+                    *(found[name, level] for level in levels),
+                    tests[name]["cramers_v"],
+                    tests[name]["p_holm"],
+                ]
+                for name, title in titles.items()
+            ],
+        )
+    if report["agreement"]:
+        print_table(
+            f"Agreement of {' and '.join(corpus.judges[:2])}",
+            ["motive", "decisions", *corpus.judges[:2], "kappa", "95 % CI"],
+            [
+                [
+                    titles.get(a["motive"], a["motive"]), a["decisions"], a["first"], a["second"],
+                    a["kappa"] if a["why"] is None else a["why"],
+                    None if a["ci"] is None else f"{a['ci'][0]:.2f} to {a['ci'][1]:.2f}",
+                ]
+                for a in report["agreement"]
+            ],
+        )  # fmt: skip
+
+
+def _say_end(result: Result, report: dict[str, Any]) -> None:
+    counts = report["judgements"]
+    say(
+        f"{counts['done']} of {counts['planned']} judgements of {report['decisions']} decisions; "
+        f"{counts['without_labels']} without labels; {report['calls']} calls, "
+        f"{report['unreadable_replies']} unreadable replies"
+    )
+    if counts["self_judged"]:
+        say(
+            f"mind: {counts['self_judged']} of {counts['done']} judgements are by the model that played "
+            "(self_judged in the table)"
+        )
+    say_trouble(result, " and asks again what failed")
+    say(f"table: {report['table']}")

@@ -1,0 +1,73 @@
+"""Judged corpora of a run, as analysis reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ostrom.features.judging.motive import Motive
+from ostrom.ground.errors import RunError
+
+JUDGED = "judged.parquet"
+
+
+def motive_column(name: str) -> str:
+    """The column that says whether a motive was labelled."""
+    return f"motive_{name}"
+
+
+@dataclass(frozen=True)
+class JudgedCorpus:
+    """One judged corpus: who judged, which motives, and one row per decision and judge."""
+
+    name: str
+    judges: tuple[str, ...]
+    motives: tuple[Motive, ...]
+    rows: tuple[Mapping[str, Any], ...]
+
+    def judged(self, judge: str | None = None) -> list[Mapping[str, Any]]:
+        """The rows with labels, of one judge or of all."""
+        return [
+            row for row in self.rows if row["judged"] == "done" and (judge is None or row["judge"] == judge)
+        ]
+
+    @property
+    def failed(self) -> int:
+        """Judgements without labels."""
+        return sum(row["judged"] != "done" for row in self.rows)
+
+    @property
+    def self_judged(self) -> int:
+        """Judgements by the model that played."""
+        return sum(bool(row["self_judged"]) for row in self.judged())
+
+
+def corpus_of(study: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> JudgedCorpus:
+    """A corpus from what its manifest says and its rows."""
+    return JudgedCorpus(
+        str(study["name"]),
+        tuple(judge["name"] for judge in study["judges"]),
+        tuple(Motive(**motive) for motive in study["motives"]),
+        tuple(rows),
+    )
+
+
+def judged_corpora(run: Path) -> list[JudgedCorpus]:
+    """The judged corpora that lie beside a run, by name."""
+    return [read_judged(path.parent) for path in sorted(run.glob(f"judge-*/{JUDGED}"))]
+
+
+def read_judged(folder: Path) -> JudgedCorpus:
+    """One judged corpus from its folder."""
+    from ostrom.data.tables import import_polars
+
+    try:
+        study = orjson.loads((folder / "run.json").read_bytes())["study"]
+        rows = import_polars().read_parquet(folder / JUDGED).to_dicts()
+        return corpus_of(study, rows)
+    except (OSError, orjson.JSONDecodeError, KeyError, TypeError) as error:
+        raise RunError(f"{folder}: is no judged corpus that can be read: {error}") from None

@@ -1,0 +1,147 @@
+"""Shares of motives by mechanism, model or game, and whether they depend on it.
+
+Shares are those of decisions. Decisions of one match are not independent: the unit of their intervals is a
+match. The tests take decisions, so they tell how large a dependence is (Cramer's V) more safely than how sure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ostrom.analysis.estimate import Estimate, estimated
+from ostrom.analysis.intervals import mean_of
+from ostrom.analysis.statistics.contingency import ChiSquare, chi_square
+from ostrom.analysis.statistics.errors import StatisticsError
+from ostrom.analysis.statistics.multiplicity import holm
+from ostrom.features.judging.judgements import JudgedCorpus, motive_column
+from ostrom.ground.errors import UnknownName
+
+FACTORS = ("mechanism", "model", "game")
+NONE = "none"
+"""No motive at all, counted like one."""
+
+
+@dataclass(frozen=True, slots=True)
+class MotiveShare:
+    """How often one judge found a motive in one group of decisions."""
+
+    judge: str
+    factor: str
+    level: str
+    motive: str
+    times: int
+    decisions: int
+    estimate: Estimate
+    """The share of decisions with its interval over matches."""
+
+    @property
+    def share(self) -> float:
+        """The share of decisions."""
+        return self.times / self.decisions
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        own = {name: getattr(self, name) for name in self.__slots__ if name != "estimate"}
+        made = self.estimate
+        return {
+            **own, "share": self.share, "low": made.low, "high": made.high, "matches": made.n,
+            "method": made.method, "note": made.note or None,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """Whether a motive depends on a factor: chi-square, Cramer's V and Holm's correction over the motives."""
+
+    judge: str
+    factor: str
+    motive: str
+    test: ChiSquare | None
+    holm: float | None
+    why: str | None
+    """Why there is no test."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        test = {} if self.test is None else self.test.as_dict()
+        return {
+            "judge": self.judge,
+            "factor": self.factor,
+            "motive": self.motive,
+            "chi_square": test.get("statistic"),
+            "df": test.get("df"),
+            "p": test.get("p"),
+            "p_holm": self.holm,
+            "cramers_v": test.get("cramers_v"),
+            "cramers_v_corrected": test.get("cramers_v_corrected"),
+            "n": test.get("n"),
+            "small_expected": test.get("small_expected"),
+            "why": self.why,
+        }
+
+
+def motive_shares(corpus: JudgedCorpus, factor: str, judge: str | None = None) -> list[MotiveShare]:
+    """The share of every motive, and of none, at every level of a factor, by one judge (the first)."""
+    who = _judge(corpus, judge)
+    return [
+        _share(who, factor, level, rows, name)
+        for level, rows in _levels(corpus, factor, who).items()
+        for name in [*(motive.name for motive in corpus.motives), NONE]
+    ]
+
+
+def dependences(corpus: JudgedCorpus, factor: str, judge: str | None = None) -> list[Dependence]:
+    """A test per motive; corrected p-values run over the motives that could be tested."""
+    who = _judge(corpus, judge)
+    levels = _levels(corpus, factor, who)
+    names = [*(motive.name for motive in corpus.motives), NONE]
+    found: list[tuple[str, ChiSquare | None, str | None]] = []
+    for name in names:
+        counts = [[sum(_shows(row, name) for row in rows), len(rows)] for rows in levels.values()]
+        table = [[times, total - times] for times, total in counts]
+        try:
+            found.append((name, chi_square(table, unit="decision"), None))
+        except StatisticsError as error:
+            times, total = sum(t for t, _ in counts), sum(n for _, n in counts)
+            why = "never labelled" if not times else "always labelled" if times == total else str(error)
+            found.append((name, None, f"only one {factor}" if len(levels) < 2 else why))
+    tested = [test.p for _, test, _ in found if test is not None]
+    adjusted = iter(holm(tested).adjusted if tested else ())
+    return [
+        Dependence(who, factor, name, test, next(adjusted) if test is not None else None, why)
+        for name, test, why in found
+    ]
+
+
+def _share(judge: str, factor: str, level: str, rows: Sequence[Mapping[str, Any]], name: str) -> MotiveShare:
+    times = sum(_shows(row, name) for row in rows)
+    inference = mean_of(
+        [float(_shows(row, name)) for row in rows],
+        clusters=[row["match"] for row in rows],
+        bounds=(0.0, 1.0),
+    )
+    matches = len({row["match"] for row in rows})
+    return MotiveShare(
+        judge, factor, level, name, times, len(rows), estimated({}, inference, matches, "match")
+    )
+
+
+def _shows(row: Mapping[str, Any], name: str) -> bool:
+    return row["labelled"] == 0 if name == NONE else bool(row[motive_column(name)])
+
+
+def _levels(corpus: JudgedCorpus, factor: str, judge: str) -> dict[str, list[Mapping[str, Any]]]:
+    levels: dict[str, list[Mapping[str, Any]]] = {}
+    for row in corpus.judged(judge):
+        if factor not in row:
+            raise UnknownName("column of a judged corpus", factor, row)
+        levels.setdefault(str(row[factor]), []).append(row)
+    return dict(sorted(levels.items()))
+
+
+def _judge(corpus: JudgedCorpus, judge: str | None) -> str:
+    if judge is not None and judge not in corpus.judges:
+        raise UnknownName("judge", judge, corpus.judges)
+    return judge or corpus.judges[0]

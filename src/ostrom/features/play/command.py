@@ -1,0 +1,94 @@
+"""`ostrom play`: a person at the terminal against a strategy or a model."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ostrom.cli.options import AllowKey, say_allowed
+from ostrom.cli.output import print_json, print_table
+
+
+def play(
+    game: Annotated[str, typer.Argument(help="A game of the catalog, or a file.")],
+    against: Annotated[
+        list[str] | None, typer.Option(help="A strategy or a model, one for each other seat.")
+    ] = None,
+    rounds: Annotated[int, typer.Option(help="How many rounds.", min=1)] = 5,
+    seat: Annotated[int, typer.Option(help="Your seat, from 1.", min=1)] = 1,
+    seed: Annotated[int, typer.Option(help="The seed of chance.")] = 0,
+    allow_key: AllowKey = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the match as JSON at the end.")] = False,
+) -> None:
+    """Play a game yourself."""
+    from ostrom.engine.rows import Row
+    from ostrom.games import build_game
+    from ostrom.ground.errors import UsageError
+    from ostrom.studies.load import validate
+    from ostrom.studies.run import open_run
+    from ostrom.studies.run import play as play_study
+    from ostrom.studies.schema import StudyFile
+
+    say_allowed(allow_key, against)
+    seats = build_game(game).seats
+    others = against or ["tit_for_tat"]
+    if len(others) == 1:
+        others = others * (seats - 1)
+    if len(others) != seats - 1 or seat > seats:
+        raise UsageError(
+            f"{game} has {seats} seats: name {seats - 1} others with --against, --seat 1 to {seats}"
+        )
+    types: dict[str, Any] = {"you": {"person": True, "style": "direct"}}
+    names = []
+    for number, other in enumerate(others, 1):
+        label = other if others.count(other) == 1 else f"{other} ({number})"
+        types[label] = {"model": other, "style": "direct"} if "/" in other else {"strategy": other}
+        names.append(label)
+    order = [*names[: seat - 1], "you", *names[seat - 1 :]]
+    study = validate(
+        StudyFile,
+        {
+            "name": "play",
+            "game": game,
+            "mechanism": {"name": "repetition", "rounds": rounds, "told_rounds": True},
+            "types": {name: types[name] for name in order},
+            "seating": "seats",
+            "seed": seed,
+        },
+        "play",
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        play_study(study, name="play", runs=folder)
+        with open_run(Path(folder) / "play") as run:
+            rows: list[Row] = list(run.rows.decisions())
+            scores: list[Row] = list(run.rows.matches())
+            _, outcome, _ = run.rows.replayed(run.plan.unit(0))
+    if json:
+        print_json({"decisions": rows, "scores": scores})
+        return
+    stages: dict[int, list[str | None]] = {player: [] for player in range(1, seats + 1)}
+    done: dict[tuple[int, int, str | None], list[Any]] = {}
+    for row in rows:
+        player, stage = row["player"], row.get("stage")
+        if stage not in stages[player]:
+            stages[player].append(stage)
+        done.setdefault((row["round"], player, stage), []).append(row["action"])
+    heads = ["round"]
+    for player, name in enumerate(order, 1):
+        several = len(stages[player]) > 1
+        heads += [f"{name}: {stage}" if several else name for stage in stages[player]]
+        heads.append("points" if stages[player] else f"points of {name}")
+    table = [
+        [played.number, *(
+            shown for player in stages for shown in (
+                *(", ".join(done.get((played.number, player, stage), ())) or None for stage in stages[player]),
+                played.payoffs[player - 1],
+            )
+        )]
+        for played in (outcome.rounds if outcome else ())
+    ]  # fmt: skip
+    print_table("The match", heads, table)
+    print_table("Mean points per round", ["player", "mean"], [[s["agent"], s["score"]] for s in scores])

@@ -1,0 +1,279 @@
+"""`ostrom power`: how many seeds a study needs, before anything is paid for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ostrom.cli.options import Models, Presets, Prices, Prompts, Sets
+from ostrom.cli.output import print_json, print_table, say, write
+from ostrom.features.exporting.command import RUNS
+from ostrom.ground.errors import UsageError
+
+if TYPE_CHECKING:
+    from ostrom.analysis.stopping import StopRule
+    from ostrom.features.power.plan import PowerAt, PowerCurve, SequentialResult
+
+WIDTH = 40
+"""Characters of a full bar."""
+
+
+def power(
+    study: Annotated[str, typer.Argument(help="A study file (YAML) or the name of a built-in study.")],
+    measure: Annotated[
+        str | None, typer.Option(help="The measure (default: that of the study's stopping rule).")
+    ] = None,
+    contrast: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FACTOR=A-B", help="The difference between two levels of a factor (default: likewise)."
+        ),
+    ] = None,
+    effect: Annotated[
+        float | None, typer.Option(help="The true difference A - B (default: 0.1; with --within 0).")
+    ] = None,
+    from_: Annotated[
+        str | None,
+        typer.Option("--from", metavar="RUN", help="Take baseline, spread and correlation from this run."),
+    ] = None,
+    seeds: Annotated[str, typer.Option(help="Numbers of seeds, separated by commas.")] = "3,5,10,20,50",
+    target: Annotated[
+        float, typer.Option("--power", help="The power that is wanted.", min=0.01, max=0.999)
+    ] = 0.8,
+    within: Annotated[
+        float | None, typer.Option(help="Power of the gate `within` this margin instead: equivalence.", min=0)
+    ] = None,
+    baseline: Annotated[
+        float | None, typer.Option(help="The mean at level B (default: the middle of the scale).")
+    ] = None,
+    sd: Annotated[
+        float | None,
+        typer.Option(help="The sd between matches of one condition (default: a uniform spread).", min=0),
+    ] = None,
+    correlation: Annotated[
+        float | None,
+        typer.Option(help="The correlation of pairs, which share a seed (default 0).", min=-1, max=1),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(help="Only these matches: column=level[,level]. May be given several times."),
+    ] = None,
+    level: Annotated[float, typer.Option(help="The confidence level of intervals.")] = 0.95,
+    simulations: Annotated[
+        int, typer.Option(help="Simulated runs for every number of seeds.", min=100, max=100_000)
+    ] = 1000,
+    seed: Annotated[int, typer.Option(help="The seed of the simulation.", min=0)] = 0,
+    seconds_per_call: Annotated[
+        float | None,
+        typer.Option(help="Wall time per call, for the time it takes (default: that of --from).", min=0),
+    ] = None,
+    chart: Annotated[
+        Path | None, typer.Option(help="Write the curve to this file: .svg, .png or .html.")
+    ] = None,
+    model: Models = None,
+    preset: Presets = None,
+    set_: Sets = None,
+    prompts: Prompts = None,
+    prices: Prices = None,
+    runs: Annotated[Path, RUNS] = Path("runs"),
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say how many seeds a study needs to find a difference: its own analysis on simulated values.
+
+    Values come from a pilot's means and spreads (--from RUN) or from stated assumptions, which are printed.
+    """
+    from ostrom.analysis.query import Query
+    from ostrom.cli.commands.estimate import check_level, opened
+    from ostrom.features.power import assumptions as assuming
+    from ostrom.features.power import plan as powering
+    from ostrom.reports.single import check_chart_file
+    from ostrom.studies.load import validate
+    from ostrom.studies.resolve import resolve
+
+    check_level(level)
+    numbers = _seeds(seeds, powering.MOST_SEEDS)
+    if within is not None and within <= 0:
+        raise UsageError("--within must be more than 0")
+    true = (0.0 if within is not None else 0.1) if effect is None else effect
+    if within is None and true == 0:
+        raise UsageError(
+            "--effect must not be 0: nothing could be found (the error at 0 stands beside every power)"
+        )
+    if within is not None and abs(true) >= within:
+        raise UsageError(f"--effect {true:g}: must lie within the margin of {within:g}")
+    if chart is not None:
+        check_chart_file(chart)
+    found = resolve(
+        study, preset=preset, changes=set_ or (), models=model or (), prompts=prompts, prices=prices
+    )
+    rule = found.plan.study.stop if measure is None and contrast is None else None
+    if rule is None and (measure is None or contrast is None):
+        raise UsageError(
+            "--measure and --contrast are needed: the study has no stopping rule that names them"
+        )
+    if rule is not None and (within is not None or chart is not None or where):
+        raise UsageError(
+            "--within, --where and --chart are not for a stopping rule, which has its own contrast and matches"
+        )
+    given_query = {"measure": measure, "contrast": contrast, "where": _where(where or ())}
+    query = validate(Query, given_query, "--contrast") if rule is None else rule
+    design = powering.design_of(found.plan, query)
+    pace, source = seconds_per_call, "stated"
+    if from_ is None:
+        assumed = assuming.assumed_of(design, baseline, sd, correlation)
+    else:
+        with opened([from_], runs) as data:
+            assumed, source = assuming.assumed_from(data[0], query)
+            pace = assuming.pace_of(data[0]) if pace is None else pace
+        given = {"baseline": baseline, "sd": sd, "correlation": correlation}
+        changed: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        assumed = assuming.stated_over(assumed, changed, design.comparison.bounds)
+        source += f", with stated {', '.join(changed)}" if changed else ""
+    if rule is not None:
+        told = powering.sequences(
+            found.plan,
+            rule,
+            (true, 0.0),
+            assumed,
+            design,
+            simulations=simulations,
+            seed=seed,
+            prices=found.prices,
+        )
+        _tell_sequences(told, found.plan.name, rule, assumed, source, simulations, json)
+        return
+    asked = powering.PowerQuestion(true, within, level, target, simulations, seed)
+    made = powering.power_curve(
+        found.plan, query, asked, numbers, assumed, source, design=design, prices=found.prices, seconds_per_call=pace,
+        progress=(lambda n: None) if json else (lambda n: say(f"simulating {n} seeds")),  # noqa: ARG005
+    )  # fmt: skip
+    if chart is not None:
+        powering.write_chart(made, chart, found.plan.name, query)
+    if json:
+        print_json(_document(made, found.plan.name, query, asked))
+    else:
+        _show(made, found.plan.name, query.words, asked)
+
+
+def _tell_sequences(
+    told: list[SequentialResult],
+    study: str,
+    rule: StopRule,
+    assumed: Any,
+    source: str,
+    times: int,
+    json: bool,
+) -> None:
+    if json:
+        print_json({
+            "study": study, "measure": rule.part.name, "contrast": rule.contrast, "rule": rule.rule,
+            "looks": rule.looks, "simulations": times, "assumed": {
+                "source": source, "baseline": assumed.baseline, "sd": assumed.sd, "correlation": assumed.correlation,
+            },
+            "sequences": [one.as_dict() for one in told],
+        })  # fmt: skip
+        return
+    print_table(
+        f"{study}: {rule.words}, {rule.rule}, {rule.at_least} to {rule.at_most} seeds, looked every {rule.every}",
+        ["true difference", "mean seeds", "median", "criterion met", "excludes 0", "95 %", "covers the truth", "95 %",
+         "mean calls", "mean USD"],
+        [
+            [one.truth, round(one.seeds, 1), one.middle, one.met.value, one.excludes.value, _interval(one.excludes),
+             one.covers.value, _interval(one.covers), round(one.calls),
+             "unknown" if one.usd is None else round(one.usd, 2)]
+            for one in told
+        ],
+    )  # fmt: skip
+    write(f"assumed ({source}): {assumed.words}; {times} simulated runs each")
+    write("excludes 0: the power where there is a difference, the type I error where there is none")
+
+
+def _document(made: PowerCurve, study: str, query: Any, asked: Any) -> dict[str, Any]:
+    return {
+        "study": study, "measure": query.part.name, "contrast": query.contrast, "where": query.where,
+        "effect": made.truth, "within": asked.within, "level": asked.level, "simulations": asked.simulations,
+        "seed": asked.seed, "assumed": {
+            "source": made.source, "baseline": made.assumed.baseline, "sd": made.assumed.sd,
+            "correlation": made.assumed.correlation, "paired": made.paired,
+        },
+        "found": made.found, "error": made.wrong, "power": made.target, "needed": made.needed,
+        "points": [point.as_dict() for point in made.points],
+    }  # fmt: skip
+
+
+def _show(made: PowerCurve, study: str, words: str, asked: Any) -> None:
+    timed = made.points[0].seconds is not None
+    print_table(
+        f"{study}: power for {words}, true difference {made.truth:.3g}",
+        ["seeds", "pairs" if made.paired else "matches compared", "power", "95 %", "error", "95 %", "matches",
+         "calls", "USD, likely", *(["time"] if timed else [])],
+        [_row(point, timed) for point in made.points],
+    )  # fmt: skip
+    for point in made.points:
+        full = round(point.power.value * WIDTH)
+        write(f"{point.seeds:>7} seeds {'█' * full}{'·' * (WIDTH - full)} {point.power.value:.3f}")
+    write(f"assumed ({made.source}): {made.assumed.words}")
+    if abs(made.truth - asked.effect) > 1e-4:
+        write(
+            f"the effect of {asked.effect:g} ends at a bound of the measure: the true difference is {made.truth:.3g}"
+        )
+    write(
+        f"power: how often {made.found}; error: how often {made.wrong} ({asked.simulations} simulated runs each)"
+    )
+    if made.needed is None:
+        write(f"no number of seeds that was tried reaches a power of {made.target:g}: try more with --seeds")
+    else:
+        write(f"{made.needed} seeds are the fewest that reach a power of {made.target:g}")
+    if not timed:
+        write("time: give --seconds-per-call, or --from RUN, whose pace it then has")
+
+
+def _row(point: PowerAt, timed: bool) -> list[Any]:
+    return [
+        point.seeds, point.n, f"{point.power.value:.3f}", _interval(point.power), f"{point.error.value:.3f}",
+        _interval(point.error), point.matches, point.calls,
+        "unknown" if point.usd is None else round(point.usd, 2), *([duration(point.seconds)] if timed else []),
+    ]  # fmt: skip
+
+
+def _interval(of: Any) -> str:
+    return f"{of.low:.3f} to {of.high:.3f}"
+
+
+def duration(seconds: float | None) -> str:
+    """A time in words that people read at once.
+
+    >>> duration(90), duration(7300), duration(None), duration(200_000)
+    ('2 min', '2.0 h', 'unknown', '2.3 days')
+    """
+    if seconds is None:
+        return "unknown"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    if seconds < 3600:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 86_400 else f"{seconds / 86_400:.1f} days"
+
+
+def _seeds(text: str, most: int) -> list[int]:
+    try:
+        numbers = [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        numbers = []
+    if not numbers or min(numbers) < 1 or max(numbers) > most:
+        raise UsageError(
+            f"--seeds must be whole numbers from 1 to {most}, separated by commas (found {text!r})"
+        )
+    return sorted(set(numbers))
+
+
+def _where(texts: Any) -> dict[str, list[str]]:
+    wanted: dict[str, list[str]] = {}
+    for text in texts:
+        column, equals, levels = text.partition("=")
+        if not equals or not column.strip() or not levels.strip():
+            raise UsageError(f"--where must be column=level[,level] (found {text!r})")
+        wanted[column.strip()] = [level.strip() for level in levels.split(",")]
+    return wanted

@@ -1,0 +1,361 @@
+"""How many seeds a study needs: its declared contrast simulated, with what each number of seeds costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ostrom.analysis.determinism import Determinism
+from ostrom.analysis.estimate import Estimate
+from ostrom.analysis.pairing import comparison
+from ostrom.analysis.query import Query
+from ostrom.analysis.selection import as_text
+from ostrom.analysis.stopping import MET, Look, StopRule, decide
+from ostrom.analysis.units import Observation, Observations, joined
+from ostrom.data.rundata import RunData
+from ostrom.data.tables import TABLES, factor_types
+from ostrom.engine.rows import Rows
+from ostrom.features.power.assumptions import assumed_of, condition_columns, condition_of, sides_of
+from ostrom.features.power.simulation import Assumed, SeedLayout, Simulation, excludes_zero, inside, share
+from ostrom.ground.errors import UnknownName, UsageError
+from ostrom.studies.forecast import Forecast, forecast
+from ostrom.studies.plan import StudyPlan
+
+MOST_SEEDS = 10_000
+MOST_MATCHES = 20_000
+"""A single seed may have at most so many matches in the contrast."""
+
+
+@dataclass(frozen=True)
+class PowerAt:
+    """One number of seeds: how often the analysis finds what is there, and what it takes."""
+
+    seeds: int
+    n: int
+    """Pairs, or matches of both sides."""
+    power: Estimate
+    error: Estimate
+    """How often it says the same where the statement is not true."""
+    matches: int
+    calls: int
+    usd: float | None
+    """Likely, before retries; None where a price is not known."""
+    seconds: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        shares = {
+            f"{name}{end}": getattr(of, value)
+            for name, of in (("power", self.power), ("error", self.error))
+            for end, value in (("", "value"), ("_low", "low"), ("_high", "high"))
+        }
+        return {
+            "seeds": self.seeds, "n": self.n, **shares, "matches": self.matches, "calls": self.calls,
+            "usd": self.usd, "seconds": self.seconds,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PowerCurve:
+    """What a study can find, by the number of its seeds."""
+
+    points: tuple[PowerAt, ...]
+    needed: int | None
+    """The smallest number of seeds that reaches the power that was asked for; None where none did."""
+    target: float
+    truth: float
+    """The true difference in the simulated runs."""
+    assumed: Assumed
+    source: str
+    """Where the assumptions come from."""
+    paired: bool
+    found: str
+    """What counts as found, in words."""
+    wrong: str
+    """What counts as an error, in words."""
+
+
+def design_of(plan: StudyPlan, query: Query) -> SeedLayout:
+    """What one seed of a study adds to a contrast."""
+    part = query.part
+    if part.unit not in ("match", "decision"):
+        raise UsageError(
+            f"{part.name}: its unit of analysis is the {part.unit}, and more seeds add no {part.unit}s: power over "
+            "seeds is defined for measures of matches"
+        )
+    if isinstance(query.where, str):
+        raise UsageError(
+            "where: power takes columns with levels, for there is no table yet that SQL could ask"
+        )
+    two = StudyPlan(plan.study.model_copy(update={"seeds": 2}), plan.library, plan.file)
+    found = _planned(two, query)
+    sides = sides_of(found, query)
+    made, columns = comparison(found, *sides, query.pair[0], ()), condition_columns(found, query, *sides)
+    if len(made.first) > 2 * MOST_MATCHES:
+        raise UsageError(f"the contrast has {len(made.first) // 2} values per seed (at most {MOST_MATCHES})")
+    conditions, sizes = [], []
+    for units in made.units:
+        own = [of for of in units if of[0].rows[0]["seed"] == plan.study.seed]
+        conditions.append(tuple(condition_of(of[0].rows[0], columns) for of in own))
+        sizes.append(tuple(len(of) for of in own))
+    return SeedLayout(made, (conditions[0], conditions[1]), (sizes[0], sizes[1]))
+
+
+def _planned(plan: StudyPlan, query: Query) -> Observations:
+    """The observations that a study will give, without their values."""
+    part, stand_in = query.part, Path(plan.name)
+    rows = Rows(plan, None, plan.name)  # type: ignore[arg-type]
+    types = factor_types(rows)
+    levels = {factor.name: [level.label for level in factor.levels] for factor in plan.factors}
+    data = RunData(
+        stand_in,
+        {"study": plan.resolved()},
+        levels=levels,
+        types=types,
+        planned=len(plan),
+        rows=dict.fromkeys(TABLES, 0),
+        units=plan.unit,
+    )
+    with data:
+        bounds, exact = part.bounds_of(data), Determinism(plan.unit)
+    wanted = {
+        column: {as_text(level) for level in (given if isinstance(given, list) else [given])}
+        for column, given in dict(query.where).items()  # type: ignore[arg-type]
+    }
+    whole = isinstance(part.values, str) and "player" not in part.values
+    found: list[Observation] = []
+    columns: set[str] = set()
+    for index in range(len(plan)):
+        unit = plan.unit(index)
+        if unit.kind != "match":
+            continue
+        players = [_typed(row, types) for row in rows.planned(unit)]
+        for own in [joined({"match": index}, players)] if whole else players:
+            assert own is not None
+            columns.update(own)
+            for column in wanted:
+                if column not in own:
+                    raise UnknownName("column", column, own)
+            if all(as_text(own[column]) in levels for column, levels in wanted.items()):
+                found.append(Observation(0.0, None, bounds(index), exact(index), own))
+    if not found:
+        raise UsageError(f"no match of {plan.name} meets where: {query.matches}")
+    names = tuple(factor.name for factor in plan.factors)
+    return Observations(part, tuple(found), names, levels, frozenset(columns))
+
+
+def _typed(row: Mapping[str, Any], types: Mapping[str, type]) -> dict[str, Any]:
+    """Labels as the tables hold them."""
+    return {name: types[name](v) if name in types and v is not None else v for name, v in row.items()}
+
+
+@dataclass(frozen=True)
+class PowerQuestion:
+    """What is simulated."""
+
+    effect: float
+    within: float | None = None
+    level: float = 0.95
+    target: float = 0.8
+    simulations: int = 1000
+    seed: int = 0
+
+
+def power_curve(
+    plan: StudyPlan,
+    query: Query,
+    asked: PowerQuestion,
+    seeds: Sequence[int],
+    assumed: Assumed | None = None,
+    source: str = "stated",
+    *,
+    design: SeedLayout | None = None,
+    prices: Mapping[str, Any] | None = None,
+    seconds_per_call: float | None = None,
+    progress: Callable[[int], None] = lambda seeds: None,  # noqa: ARG005
+) -> PowerCurve:
+    """Power and error for every number of seeds, and the smallest one that reaches the power asked for."""
+    made = design or design_of(plan, query)
+    known = assumed or assumed_of(made, None, None, None)
+    there = Simulation(made, known, asked.effect)
+    if asked.effect and there.truth == 0:
+        raise UsageError(
+            f"--effect {asked.effect:g}: the baseline of {known.baseline:g} is at a bound of the measure, so nothing "
+            "could be found"
+        )
+    # What must not be found: a difference where there is none, or equivalence where the difference is the margin.
+    absent = Simulation(made, known, 0.0 if asked.within is None else _margin(made, known, asked.within))
+    one = StudyPlan(plan.study.model_copy(update={"seeds": 1}), plan.library, plan.file)
+    cost = forecast(one, prices)
+    powers: dict[int, Estimate] = {}
+
+    def power(n: int) -> Estimate:
+        if n not in powers:
+            progress(n)
+            powers[n] = _found(there, n, asked, asked.seed)
+        return powers[n]
+
+    needed = _smallest(lambda n: power(n).value >= asked.target, sorted(seeds))
+    shown = sorted({*seeds, *([needed] if needed is not None else [])})
+    sizes = [len(of) for of in made.sizes]
+    points = tuple(
+        PowerAt(
+            n, n * (sizes[0] if made.paired else sum(sizes)), power(n), _found(absent, n, asked, asked.seed + 1),
+            n * cost.matches, n * cost.calls, None if cost.likely_usd is None else n * cost.likely_usd,
+            None if seconds_per_call is None else n * cost.calls * seconds_per_call,
+        )
+        for n in shown
+    )  # fmt: skip
+    if asked.within is None:
+        words = (
+            "the interval excludes 0 on the side of the effect",
+            "the interval excludes 0 where nothing differs",
+        )
+    else:
+        words = (
+            f"the interval lies within ±{asked.within:g}",
+            "it does where the true difference is the margin",
+        )
+    return PowerCurve(points, needed, asked.target, there.truth, known, source, made.paired, *words)
+
+
+def _margin(design: SeedLayout, assumed: Assumed, within: float) -> float:
+    """The difference that is the margin itself: downwards where a bound leaves no room above."""
+    up, down = (abs(Simulation(design, assumed, way).truth) for way in (within, -within))
+    return within if up >= down - 1e-6 else -within
+
+
+def _found(simulated: Simulation, seeds: int, asked: PowerQuestion, seed: int) -> Estimate:
+    """How often the analysis of simulated runs says what is looked for."""
+    limits = simulated.limits(seeds, asked.simulations, seed, asked.level)
+    if asked.within is not None:
+        hits = sum(inside(of, asked.within) for of in limits)
+    elif simulated.effect:
+        hits = sum(excludes_zero(of, asked.effect) for of in limits)
+    else:
+        hits = sum(excludes_zero(of, 1.0) or excludes_zero(of, -1.0) for of in limits)
+    return share(hits, asked.simulations)
+
+
+def _smallest(reached: Callable[[int], bool], seeds: Sequence[int]) -> int | None:
+    """The smallest number of seeds that suffices, between the listed ones too."""
+    enough = next((n for n in seeds if reached(n)), None)
+    if enough is None:
+        return None
+    below = max((n for n in seeds if n < enough), default=0)
+    while enough - below > 1:
+        middle = (below + enough) // 2
+        if reached(middle):
+            enough = middle
+        else:
+            below = middle
+    return enough
+
+
+@dataclass(frozen=True)
+class SequentialResult:
+    """How a stopping rule fares for one true difference."""
+
+    truth: float
+    seeds: float
+    """The mean number at which it stops."""
+    middle: float
+    """The median."""
+    met: Estimate
+    """How often the criterion is met before the largest number of seeds."""
+    excludes: Estimate
+    """How often the interval at stopping excludes 0."""
+    covers: Estimate
+    """How often it holds the true difference."""
+    calls: float
+    usd: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        shares = {name: getattr(self, name).value for name in ("met", "excludes", "covers")}
+        return {
+            "effect": self.truth, "mean_seeds": self.seeds, "median_seeds": self.middle, **shares,
+            "mean_calls": self.calls, "mean_usd": self.usd,
+        }  # fmt: skip
+
+
+def sequences(
+    plan: StudyPlan,
+    rule: StopRule,
+    effects: Sequence[float],
+    assumed: Assumed,
+    layout: SeedLayout,
+    *,
+    simulations: int,
+    seed: int,
+    prices: Mapping[str, Any] | None = None,
+) -> list[SequentialResult]:
+    """The rule of a study on simulated runs, for each true difference."""
+    one = StudyPlan(plan.study.model_copy(update={"seeds": 1}), plan.library, plan.file)
+    cost = forecast(one, prices)
+    return [
+        sequential(rule, Simulation(layout, assumed, effect), simulations, seed + number, cost)
+        for number, effect in enumerate(effects)
+    ]
+
+
+def sequential(
+    rule: StopRule, simulated: Simulation, times: int, seed: int, cost: Forecast | None = None
+) -> SequentialResult:
+    """Simulated runs that are looked at as the rule says, and what they end with."""
+    first, second = simulated.values(rule.at_most, times, seed)
+    sizes = [len(of) for of in simulated.design.sizes]
+    ends: list[Look] = []
+    for a, b in zip(first, second, strict=True):
+        for n in rule.looks:
+            look = decide(rule, simulated.design.of(n, a[: n * sizes[0]], b[: n * sizes[1]]), n)
+            if look.stop:
+                ends.append(look)
+                break
+    numbers = sorted(look.seeds for look in ends)
+    mean, truth = math.fsum(numbers) / len(numbers), simulated.truth
+    known = [look for look in ends if look.low is not None and look.high is not None]
+    apart = sum((look.low or 0.0) > 1e-12 or (look.high or 0.0) < -1e-12 for look in known)
+    holds = sum((look.low or 0.0) - 1e-9 <= truth <= (look.high or 0.0) + 1e-9 for look in known)
+    met = sum(look.why == MET for look in ends)
+    return SequentialResult(
+        truth, mean, numbers[len(numbers) // 2], share(met, times), share(apart, times), share(holds, times),
+        0.0 if cost is None else mean * cost.calls,
+        None if cost is None or cost.likely_usd is None else mean * cost.likely_usd,
+    )  # fmt: skip
+
+
+def write_chart(made: PowerCurve, path: Path, study: str, query: Query) -> None:
+    """The curve as SVG, PNG or a page."""
+    from ostrom.reports.marks import curves, series_colours
+    from ostrom.reports.panel import Figure, Table
+    from ostrom.reports.single import write_chart_file
+
+    names = ("power", "error")
+    rows = [
+        {"x": point.seeds, "mean": of.value, "low": of.low, "high": of.high, "series": name, "facet": ""}
+        for name, of in zip(names, zip(*((p.power, p.error) for p in made.points), strict=True), strict=True)
+        for point, of in zip(made.points, of, strict=True)
+    ]
+    chart = curves(
+        rows, x="seeds", y="share of simulated runs", facets=[""], series=series_colours(names), legend=None
+    )
+    needed = "none that was tried" if made.needed is None else str(made.needed)
+    caption = (
+        f"Power: {made.found}. Error: {made.wrong}. Bands are Monte Carlo intervals (95 %). True difference "
+        f"{made.truth:.3g}; assumed ({made.source}): {made.assumed.words}. Fewest seeds for {made.target:g}: {needed}."
+    )
+    values = "; ".join(
+        f"{p.seeds} seeds: power {p.power.value:.2f}, error {p.error.value:.2f}" for p in made.points
+    )
+    columns = list(made.points[0].as_dict())
+    table = Table(
+        "power", columns, [list(point.as_dict().values()) for point in made.points], "Every figure."
+    )
+    write_chart_file(
+        path, Figure("power", chart, caption, f"Power over seeds. {values}."), table,
+        kicker=f"Study {study}", title=f"Power: {query.words}", about=query.matches,
+    )  # fmt: skip

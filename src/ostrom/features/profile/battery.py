@@ -1,0 +1,174 @@
+"""The shape of a battery: which studies are played, at what size, and which figures are taken from them.
+
+A battery is a YAML file; those that are installed lie in the folder ``batteries`` of the replications.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ostrom.analysis.query import Query
+from ostrom.ground.errors import StudyError, UnknownName, UsageError
+from ostrom.ground.files import read_text_file
+from ostrom.ground.registry import replication_files
+from ostrom.ground.yaml import in_words
+from ostrom.studies.load import builtin_names, folder_of, parse_yaml, validate
+
+MODEL = "{model}"
+"""Stands for the name of the model in the conditions of a figure."""
+STANDARD = "standard"
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Beside(_Part):
+    """A figure of others that stands beside the model's: people's, mostly."""
+
+    name: str = Field(min_length=1, max_length=80)
+    value: float = Field(allow_inf_nan=False)
+    source: str = Field(min_length=1, description="the publication that it comes from")
+
+
+class PublishedPick(_Part):
+    """Figures of published models: cells of a reference, in the unit of the measure after scaling."""
+
+    reference: str
+    where: dict[str, str | list[str]] = Field(default_factory=dict)
+    minus: dict[str, str] = Field(
+        default_factory=dict, description="columns of a second cell, whose value is subtracted"
+    )
+    over: str = Field(default="", description="a column of numbers: the slope over it is taken")
+    log: bool | Literal["1+x"] = False
+    by: dict[str, str] = Field(
+        default_factory=dict,
+        description="columns of the figure's groups, with the reference's columns for them",
+    )
+    names: dict[str, str] = Field(
+        default_factory=dict, description="levels of the figure's groups that the reference calls otherwise"
+    )
+    scale: float = Field(default=1.0, allow_inf_nan=False)
+
+
+class ProfileFigure(Query):
+    """One figure of a profile."""
+
+    name: str = Field(min_length=1, max_length=120)
+    about: str = ""
+    published: PublishedPick | None = None
+    beside: tuple[Beside, ...] = ()
+
+    def of(self, model: str) -> Query:
+        """The question for one model."""
+        where = self.where
+        if isinstance(where, Mapping):
+            where = {column: _named(level, model) for column, level in where.items()}
+        kept = {name: getattr(self, name) for name in Query.model_fields}
+        return Query(**{**kept, "where": where})
+
+
+def _named(level: Any, model: str) -> Any:
+    if isinstance(level, list):
+        return [_named(one, model) for one in level]
+    return level.replace(MODEL, model) if isinstance(level, str) else level
+
+
+class Sized(_Part):
+    """How a study is played: its preset and changes, and how many seeds at least and at most."""
+
+    preset: str | None = None
+    set: tuple[str, ...] = ()
+    least: int = Field(default=1, ge=1, le=10_000)
+    most: int = Field(default=10, ge=1, le=10_000)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Sized:
+        if self.least > self.most:
+            raise ValueError(f"least must not be more than most (found {self.least} and {self.most})")
+        return self
+
+
+class BatteryPart(Sized):
+    """One study of a battery, and what is taken from it."""
+
+    name: str = Field(pattern=NAME)
+    title: str
+    about: str = ""
+    study: str
+    figures: tuple[ProfileFigure, ...] = Field(min_length=1)
+    presets: dict[str, Sized] = Field(default_factory=dict)
+
+    def at(self, preset: str | None) -> Sized:
+        """How it is played at a preset of the battery; a part without that preset is played as always."""
+        return self.presets.get(preset or "", self)
+
+
+class Battery(_Part):
+    """Studies in the order of their importance: where a budget does not suffice for all, the last ones are left out."""
+
+    name: str = Field(pattern=NAME)
+    title: str
+    about: str = ""
+    level: float = Field(default=0.95, ge=0.5, lt=1)
+    parts: tuple[BatteryPart, ...] = Field(min_length=1, max_length=100)
+
+    @model_validator(mode="after")
+    def _own_names(self) -> Battery:
+        names = [part.name for part in self.parts]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"two parts have the name {name!r}")
+        return self
+
+
+def batteries() -> dict[str, Any]:
+    """The installed batteries by name."""
+    found = dict(replication_files("batteries", ".yaml", "battery"))
+    for path in sorted(files("ostrom.replications").joinpath("batteries").iterdir(), key=lambda p: p.name):
+        if path.name.endswith(".yaml"):
+            found[path.name.removesuffix(".yaml")] = path
+    return found
+
+
+def read_battery(source: str, preset: str | None = None) -> tuple[Battery, Path]:
+    """A battery by its file or name, and the folder in which its study files lie."""
+    known = batteries()
+    if Path(source).suffix in (".yaml", ".yml") or Path(source).is_file():
+        text, file = read_text_file(source), source
+    elif source in known:
+        text, file = known[source].read_text(encoding="utf-8"), f"battery {source}"
+    else:
+        raise UnknownName("battery", source, known)
+    data = parse_yaml(text, file)
+    if not isinstance(data, dict):
+        raise StudyError(f"a battery is a mapping of keys to values (found {in_words(data)})", file=file)
+    made = validate(Battery, data, file)
+    for part in made.parts:
+        for figure in part.figures:
+            try:
+                _ = figure.part
+            except UsageError as error:
+                raise UsageError(f"{file}: part {part.name}: figure {figure.name!r}: {error}") from None
+    if preset is not None and not any(preset in part.presets for part in made.parts):
+        presets = dict.fromkeys(name for part in made.parts for name in part.presets)
+        raise UnknownName("preset", preset, presets)
+    return made, folder_of(source) if Path(source).is_file() else Path()
+
+
+def study_source(part: BatteryPart, home: Path) -> str:
+    """A built-in study by name, or a file beside the battery, which may come from a stranger."""
+    if part.study in builtin_names():
+        return part.study
+    path = home / part.study
+    if not path.resolve().is_relative_to(home.resolve()):
+        raise UsageError(
+            f"study: must be a built-in study or a file beside the battery (found {part.study!r})"
+        )
+    return str(path) if part.study.endswith((".yaml", ".yml")) else part.study

@@ -1,0 +1,160 @@
+"""`ostrom profile`: a battery of studies for one model or several, sized to a budget, as pages."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ostrom.cli.options import (
+    AllowKey,
+    Batch,
+    BatchWaves,
+    BudgetUsd,
+    Cache,
+    DryRun,
+    MaxConnections,
+    Prices,
+    Prompts,
+    polling,
+    say_allowed,
+)
+from ostrom.cli.output import print_json, print_table, say, write
+from ostrom.ground.errors import UsageError
+
+if TYPE_CHECKING:
+    from ostrom.engine.runner import Options, Result
+    from ostrom.features.profile.sizing import SizedPart
+    from ostrom.studies.resolve import Resolved
+
+
+def profile(
+    model: Annotated[list[str], typer.Option("--model", help="A model; may be given several times.")],
+    budget_usd: BudgetUsd = None,
+    preset: Annotated[str | None, typer.Option(help="A preset of the battery, such as smoke.")] = None,
+    battery: Annotated[str, typer.Option(help="A battery: its file (YAML) or its name.")] = "standard",
+    out: Annotated[
+        Path | None, typer.Option(help="The folder of runs and pages (default: profiles/BATTERY[-PRESET]).")
+    ] = None,
+    max_connections: MaxConnections = None,
+    prompts: Prompts = None,
+    prices: Prices = None,
+    cache: Cache = None,
+    batch: Batch = None,
+    batch_waves: BatchWaves = None,
+    allow_key: AllowKey = None,
+    dry_run: DryRun = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Profile models: play a battery of studies within a budget and write a page per model, with intervals.
+
+    The same command goes on where it stopped. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
+    """
+    from ostrom.cli.commands.run import play_found, refuse_unused
+    from ostrom.engine.runner import Options
+    from ostrom.features.profile import pages
+    from ostrom.features.profile.battery import read_battery
+    from ostrom.features.profile.playing import play_battery
+    from ostrom.features.profile.sizing import resolved as plan_of_part
+    from ostrom.features.profile.sizing import sized
+    from ostrom.reports.figures import need_extras
+    from ostrom.studies.session import RunOptions
+    from ostrom.studies.waves import check_batch
+
+    say_allowed(allow_key, model)
+    refuse_unused(batch, batch_waves, None)
+    need_extras()
+    if len(set(model)) < len(model):
+        raise UsageError("--model: a model is named twice")
+    found, home = read_battery(battery, preset)
+    options = {"prompts": prompts, "prices": prices}
+    sizes = sized(found, model, budget_usd, home, preset, options)
+    if dry_run:
+        _show_sizes(sizes, found.title, json)
+        return
+    for part, name in [(one.part, name) for one in sizes if batch and one.seeds for name in model]:
+        check_batch(plan_of_part(part, name, 1, home, preset, options).plan, batch_waves)
+    folder = out or Path("profiles") / (found.name + (f"-{preset}" if preset else ""))
+    session = RunOptions.of(
+        prompts=prompts, prices=prices, cache=cache, max_connections=max_connections, batch=batch
+    )
+
+    def play(resolved: Resolved, place: Path, engine: Options) -> Result:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        made = replace(engine, prices=resolved.prices)
+        return play_found(replace(resolved, session=session), place, made, json=json)
+
+    profiles, interrupted = play_battery(
+        folder, found, sizes, model, play, home=home, preset=preset, budget=budget_usd, options=options,
+        engine=Options(max_connections=max_connections, cache=cache, batch=polling(batch)), tell=say,
+    )  # fmt: skip
+    if interrupted:
+        say("interrupted; the same command goes on from here")
+        sys.exit(130)
+    about = (
+        "A smoke test: parts are shorter than described, with too few matches to say anything about a model."
+        if preset == "smoke"
+        else ""
+    )
+    written = pages.write_pages(folder, found, profiles, about=about)
+    if json:
+        print_json({
+            "battery": found.name, "preset": preset, "folder": str(folder), "pages": [str(path) for path in written],
+            "seeds": {one.part.name: one.seeds for one in sizes}, "profiles": pages.as_data(profiles),
+        })  # fmt: skip
+    else:
+        for one in profiles:
+            _show(one)
+        for path in written:
+            write(path)
+    if not all(one.complete for one in profiles):
+        sys.exit(1)
+
+
+def _show(profile: object) -> None:
+    from ostrom.features.profile.playing import ModelProfile
+
+    assert isinstance(profile, ModelProfile)
+    print_table(
+        f"{profile.model}: {profile.calls} calls, {profile.usd:.4f} USD",
+        ["part", "figure", "group", "value", "interval", "n", "published and people"],
+        [
+            [
+                taken.part.title, taken.figure.name,
+                ", ".join(str(v) for k, v in e.key.items() if k != "over") or None, e.value, e.interval_text, e.n,
+                ", ".join(f"{o.name} {o.value:.2f}" for o in taken.beside if not o.group)[:60] or None,
+            ]
+            for taken in profile.taken
+            for e in taken.estimates
+        ],
+    )  # fmt: skip
+    for note in profile.notes:
+        say(note)
+
+
+def _show_sizes(sizes: list[SizedPart], title: str, json: bool) -> None:
+    rows = [
+        {
+            "part": one.part.name,
+            "study": one.part.study,
+            "seeds": one.seeds,
+            "calls": one.calls,
+            "usd": one.usd(),
+        }
+        for one in sizes
+    ]
+    if json:
+        print_json(
+            {"parts": rows, "usd": sum(one.usd() for one in sizes), "calls": sum(one.calls for one in sizes)}
+        )
+        return
+    print_table(
+        f"{title}: what it takes (likely, before retries, all models together)",
+        ["part", "study", "seeds", "calls", "USD"],
+        [[row["part"], row["study"], row["seeds"] or "left out", row["calls"], round(one.usd(), 4)]
+         for row, one in zip(rows, sizes, strict=True)],
+    )  # fmt: skip
+    say(f"{sum(one.calls for one in sizes)} calls, {sum(one.usd() for one in sizes):.2f} USD")

@@ -1,0 +1,79 @@
+"""`ostrom robustness`: what an outcome owes to the wording, and what survives every wording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ostrom.cli.output import print_json, print_table, say
+from ostrom.features.exporting.command import RUNS
+
+if TYPE_CHECKING:
+    from ostrom.features.robustness.robustness import Robustness
+
+
+def robustness(
+    run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
+    outcome: Annotated[str, typer.Option(help="A measure: cooperation, score, payoff, ...")] = "cooperation",
+    contrast: Annotated[
+        str, typer.Option(help="What is compared: agent, or a factor of the study.")
+    ] = "agent",
+    framing: Annotated[
+        list[str] | None,
+        typer.Option(help="A factor that only changes the wording (default: those that vary agent.framing)."),
+    ] = None,
+    agent: Annotated[
+        list[str] | None, typer.Option(help="Only these agents (default: all that are no scripts).")
+    ] = None,
+    runs: Annotated[Path, RUNS] = Path("runs"),
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Decompose the variance of an outcome, and say which conclusions hold in every framing."""
+    from ostrom.data.rundata import run_data
+    from ostrom.features.robustness.robustness import robustness as robustness_of
+    from ostrom.studies.run import open_run
+
+    with open_run(run, runs) as opened, run_data(opened.rows, opened.folder.path, opened.manifest) as data:
+        found = robustness_of(
+            data, framing or None, outcome=outcome, contrast=contrast, agents=tuple(agent or ())
+        )
+    print_json(found.as_dict()) if json else _show(found)
+
+
+def _show(found: Robustness) -> None:
+    if found.shares is not None:
+        rows = [
+            [
+                "seeds and the rest" if line.source == "residual" else line.source,
+                f"{line.share:.3f}",
+                f"{line.adjusted:.3f}",
+                "" if line.ci is None else f"{line.ci.low:.3f} to {line.ci.high:.3f}",
+            ]
+            for line in found.shares.shares
+        ]
+        print_table(
+            f"Where the variance of {found.outcome} comes from ({found.rows} players in matches)",
+            ["source", "share", "adjusted", "95 % CI of adjusted"],
+            rows,
+        )
+    if found.conclusions:
+        print_table(
+            "What holds in every framing",
+            ["where", "conclusion", "difference", "95 % CI", "survives", "not in"],
+            [
+                [
+                    ", ".join(f"{k} {v}" for k, v in line.within.items()) or "everywhere",
+                    str(line),
+                    f"{line.difference.value:+.3f}",
+                    line.difference.interval_text or "",
+                    line.survives or "-",
+                    "; ".join(line.exceptions[:3])
+                    + (f"; and {len(line.exceptions) - 3} more" if len(line.exceptions) > 3 else ""),
+                ]
+                for line in found.conclusions
+            ],
+        )
+    for note in (*([f"survives: {found.control}"] if found.control else []), *found.notes):
+        say(note)

@@ -1,0 +1,255 @@
+"""Where the variance of an outcome comes from: shares of factors, of their pairs and of the rest.
+
+The share of a factor is its gain in explained variance averaged over all orders in which factors can enter a
+main-effects model; the share of a pair is the same for its interaction on top of all main effects. On
+balanced data this is the classical decomposition of the sum of squares; on unbalanced data no order is
+preferred. What is left is the residual: seeds and everything not named. Since even a factor without any
+effect takes up variance by chance, an adjusted share (epsilon squared: Kelley 1935) stands beside each
+plain one; it may be negative.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ostrom.analysis.intervals.resampled import clusters_of, percentiles_around
+from ostrom.analysis.statistics.errors import BadSample, Undefined
+from ostrom.analysis.statistics.result import Interval, StatisticsResult
+from ostrom.analysis.statistics.samples import (
+    Floats,
+    Ints,
+    Labels,
+    Numbers,
+    checked_level,
+    checked_resamples,
+    checked_unit,
+    is_constant,
+    label_codes,
+    sample,
+    without_rounding,
+)
+from ostrom.features.robustness.shapley import Terms, shapley_shares
+
+MOST_FACTORS = 8
+
+
+@dataclass(frozen=True)
+class VarianceShare(StatisticsResult):
+    """One source: a factor ("labels"), a pair ("labels x seat") or "residual"; `ci` is that of `adjusted`."""
+
+    source: str
+    share: float
+    adjusted: float
+    df: int
+    ci: Interval | None
+
+
+@dataclass(frozen=True)
+class VarianceShares(StatisticsResult):
+    """All sources; the shares add up to 1, and so do the adjusted ones."""
+
+    shares: tuple[VarianceShare, ...]
+    total_variance: float
+    balanced: bool
+    n: int
+    n_clusters: int | None
+    unit: str
+    resamples: int
+
+    def __getitem__(self, source: str) -> VarianceShare:
+        for line in self.shares:
+            if line.source == source:
+                return line
+        raise BadSample(f"no source {source!r} (found: {', '.join(line.source for line in self.shares)})")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One plain row per source."""
+        return [line.as_dict() | {"n": self.n, "unit": self.unit} for line in self.shares]
+
+
+def variance_shares(
+    outcome: Numbers,
+    factors: Mapping[str, Labels],
+    *,
+    unit: str,
+    interactions: bool = True,
+    clusters: Labels | None = None,
+    rng: np.random.Generator | None = None,
+    resamples: int = 500,
+    level: float = 0.95,
+) -> VarianceShares:
+    """Decompose the variance of an outcome over factors, with intervals where `clusters` and `rng` are given.
+
+    >>> result = variance_shares([0, 1, 2, 3], {"label": ["a", "a", "b", "b"], "seat": [1, 2, 1, 2]},
+    ...                          unit="match", interactions=False)
+    >>> [(line.source, round(line.share, 3)) for line in result.shares]
+    [('label', 0.8), ('seat', 0.2), ('residual', 0.0)]
+    """
+    checked_unit(unit), checked_level(level)
+    y = sample(outcome, "outcome", at_least=3)
+    if is_constant(y):
+        raise Undefined(f"there is no variance to decompose: the outcome is constant at {y[0]:g}")
+    if not 1 <= len(factors) <= MOST_FACTORS:
+        raise BadSample(f"between 1 and {MOST_FACTORS} factors can be decomposed (found {len(factors)})")
+    if clusters is not None and rng is None:
+        raise BadSample("intervals need a random generator: give rng together with clusters")
+    layout = _Layout(factors, y.size, interactions)
+    # Deviations from the grand mean keep the digits of the sums of squares.
+    y = y - y.mean()
+    moments = np.column_stack([np.ones(y.size), y, y * y])
+    everything = np.zeros(y.size, dtype=np.int64)
+    whole = np.concatenate(_cell_totals(everything, layout.cell, moments, 1, layout.n_cells))
+    order_rng = np.random.default_rng(0) if rng is None else rng
+    point, residual = layout.decompose(whole[:, None, :], order_rng, exact=True)
+    lines = layout.lines(point, float(residual[0]), y.size)
+    count: int | None = None
+    if clusters is not None and rng is not None:
+        checked_resamples(resamples)
+        drawn = clusters_of(clusters, y.size)
+        count = drawn.count
+        spread = _cell_totals(drawn.of_row, layout.cell, moments, count, layout.n_cells)
+        weights = np.concatenate(list(drawn.weights(rng, resamples)))
+        totals = np.stack([weights @ table for table in spread])
+        draws, rest = layout.decompose(totals, order_rng, exact=False)
+        intervals = [
+            percentiles_around(draw, line.adjusted, level, "a variance share")
+            for draw, line in zip((*draws, rest), lines, strict=True)
+        ]
+        lines = tuple(replace(line, ci=ci) for line, ci in zip(lines, intervals, strict=True))
+    return VarianceShares(
+        shares=lines,
+        total_variance=float(y.var(ddof=1)),
+        balanced=layout.balanced(whole[0]),
+        n=int(y.size),
+        n_clusters=count,
+        unit=unit,
+        resamples=resamples if clusters is not None else 0,
+    )
+
+
+class _Layout:
+    """Cells of the crossed factors, coded columns per term, and the models built from them."""
+
+    def __init__(self, factors: Mapping[str, Labels], size: int, interactions: bool) -> None:
+        self.names = list(factors)
+        coded = [label_codes(labels, size, f"factor {name}") for name, labels in factors.items()]
+        for name, (_, levels) in zip(self.names, coded, strict=True):
+            if len(levels) < 2:
+                raise BadSample(f"factor {name}: has the single level {levels[0]!r}, so it explains nothing")
+        self.level_counts = [len(levels) for _, levels in coded]
+        stacked = np.stack([codes for codes, _ in coded], axis=1)
+        profiles, cell = np.unique(stacked, axis=0, return_inverse=True)
+        self.cell: Ints = cell.ravel().astype(np.int64)
+        self.n_cells = len(profiles)
+        # Effect coding: columns of different factors are orthogonal on balanced data.
+        self.mains = [_effect_columns(profiles[:, j], count) for j, count in enumerate(self.level_counts)]
+        self.pairs = list(itertools.combinations(range(len(self.names)), 2)) if interactions else []
+        self.products = [_products(self.mains[i], self.mains[j]) for i, j in self.pairs]
+
+    def decompose(
+        self, totals: Floats, rng: np.random.Generator, *, exact: bool
+    ) -> tuple[list[Floats], Floats]:
+        """Shares of all terms and of the residual from totals of shape (3, resamples, cells)."""
+        weight, first, second = totals
+        columns = np.concatenate([*self.mains, *self.products], axis=1)
+        ends = np.cumsum([0, *(block.shape[1] for block in (*self.mains, *self.products))])
+        fits = _Fits(weight, first, second, columns, exact=exact)
+        mains = len(self.mains)
+
+        def explained(terms: Terms, always: int, offset: int) -> Floats:
+            blocks = [*range(always), *(offset + term for term in sorted(terms))]
+            picked = [column for b in blocks for column in range(ends[b], ends[b + 1])]
+            return fits.explained(picked)
+
+        shares = shapley_shares(lambda terms: explained(terms, 0, 0), mains, rng)
+        if self.pairs:
+            shares += shapley_shares(lambda terms: explained(terms, mains, mains), len(self.pairs), rng)
+        residual: Floats = 1.0 - np.sum(shares, axis=0)
+        return shares, residual
+
+    def balanced(self, counts: Floats) -> bool:
+        """Whether every combination of levels occurs equally often."""
+        return self.n_cells == int(np.prod(self.level_counts)) and float(np.ptp(counts)) == 0.0
+
+    def lines(self, point: list[Floats], residual: float, size: int) -> tuple[VarianceShare, ...]:
+        """The table, with shares adjusted for the variance that chance alone would explain."""
+        names = [*self.names, *(f"{self.names[i]} x {self.names[j]}" for i, j in self.pairs)]
+        blocks = [*self.mains, *self.products]
+        rank, df = 1, []
+        held = np.ones((self.n_cells, 1))
+        for block in blocks:
+            held = np.concatenate([held, block], axis=1)
+            grown = int(np.linalg.matrix_rank(held))
+            df.append(grown - rank)
+            rank = grown
+        left = size - rank
+        # Shares come from solved equations: a billionth of the variance is rounding error there.
+        shares = [without_rounding(float(share[0]), 1e3) for share in point]
+        rest = without_rounding(residual, 1e3)
+        noise = rest / left if left > 0 else 0.0
+        lines = [
+            VarianceShare(name, share, without_rounding(share - freedom * noise, 1e3), freedom, None)
+            for name, share, freedom in zip(names, shares, df, strict=True)
+        ]
+        adjusted = without_rounding(1.0 - sum(line.adjusted for line in lines), 1e3)
+        return (*lines, VarianceShare("residual", rest, adjusted, left, None))
+
+
+class _Fits:
+    """Explained share of variance of any choice of columns, for many weightings of the cells at once."""
+
+    def __init__(
+        self, weight: Floats, first: Floats, second: Floats, columns: Floats, *, exact: bool
+    ) -> None:
+        n, squares = weight.sum(axis=1), second.sum(axis=1)
+        mean = first.sum(axis=1) / n
+        total = squares - n * mean**2
+        # A resample without variance has no shares.
+        self.total: Floats = np.where(total > 1e-12 * np.maximum(squares, 1e-300), total, np.nan)
+        centre = weight @ columns / n[:, None]
+        outer = (columns[:, :, None] * columns[:, None, :]).reshape(len(columns), -1)
+        k = columns.shape[1]
+        self.inner = (weight @ outer).reshape(-1, k, k) - n[:, None, None] * (
+            centre[:, :, None] * centre[:, None, :]
+        )
+        self.cross = first @ columns - (n * mean)[:, None] * centre
+        self.n, self.exact = n, exact
+
+    def explained(self, picked: list[int]) -> Floats:
+        """R squared of a model with an intercept and the picked columns."""
+        if not picked:
+            return np.zeros_like(self.total)
+        inner, cross = self.inner[:, picked][:, :, picked], self.cross[:, picked]
+        if self.exact:
+            solution = np.linalg.pinv(inner, rcond=1e-10, hermitian=True) @ cross[:, :, None]
+        else:
+            # Levels can vanish from a resample; a ridge far below the noise keeps those solvable.
+            ridge = (1e-9 * self.n)[:, None, None] * np.eye(len(picked))
+            solution = np.linalg.solve(inner + ridge, cross[:, :, None])
+        share: Floats = np.einsum("bi,bi->b", cross, solution[:, :, 0]) / self.total
+        return share
+
+
+def _effect_columns(codes: Ints, levels: int) -> Floats:
+    coding = np.concatenate([np.eye(levels - 1), -np.ones((1, levels - 1))])
+    columns: Floats = coding[codes]
+    return columns
+
+
+def _products(a: Floats, b: Floats) -> Floats:
+    return (a[:, :, None] * b[:, None, :]).reshape(len(a), -1)
+
+
+def _cell_totals(cluster: Ints, cell: Ints, moments: Floats, clusters: int, cells: int) -> list[Floats]:
+    index = cluster * cells + cell
+    return [
+        np.bincount(index, weights=column, minlength=clusters * cells)
+        .reshape(clusters, cells)
+        .astype(np.float64)
+        for column in moments.T
+    ]

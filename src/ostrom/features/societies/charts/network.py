@@ -1,0 +1,181 @@
+"""A society's network over time: small multiples of the same circle, coloured by what members do or play as."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import cos, pi, sin
+from typing import Any, Literal
+
+from ostrom.data.rundata import RunData
+from ostrom.features.societies.networks import Seen, facts_of, seen_rounds
+from ostrom.reports.cells import varied
+from ostrom.reports.layout import JOINT, cell_label
+from ostrom.reports.marks import import_altair
+from ostrom.reports.panel import Drawn, Figure, Panel, Table
+from ostrom.reports.theme import COOPERATES, DEFECTS, LINE, QUIET, colours
+
+SIZE = 150
+MOST_LINKS = 1500
+"""Beyond so many links a circle is a filled disc: only the members are drawn."""
+
+
+class NetworkOverTime(Panel):
+    """One row per match (the first ones of cells that are spread over the study), one circle per chosen round.
+
+    ``colour`` is ``action`` (cooperates or not) or ``type`` (what a member plays as). Members keep their place on the
+    circle: neighbours on a ring stand side by side, communities are arcs; a point is larger the more links it has.
+    """
+
+    title = "The network over time"
+
+    def __init__(
+        self,
+        rounds: Sequence[int] | None = None,
+        matches: int = 3,
+        colour: Literal["action", "type"] = "action",
+        title: str | None = None,
+    ) -> None:
+        if colour not in ("action", "type"):
+            raise ValueError(f"colour must be action or type (found {colour!r})")
+        if not 1 <= matches <= 12:
+            raise ValueError(f"matches must lie between 1 and 12 (found {matches})")
+        if rounds is not None and (isinstance(rounds, str) or not 1 <= len(rounds) <= 8):
+            raise ValueError(f"rounds must list 1 to 8 rounds (found {rounds!r})")
+        self.rounds, self.matches, self.colour = rounds, matches, colour
+        self.title = title or self.title
+
+    def draw(self, data: RunData) -> Drawn:
+        """Circles, and a table of what they show."""
+        facts = facts_of(data)
+        if not facts:
+            return Drawn(notes=["No finished match has a network."])
+        chosen = self._choose(data, [*facts])
+        seen: dict[int, dict[int, Seen]] = {match: {} for match in chosen}
+        for one in seen_rounds(data):
+            if one.match in seen:
+                seen[one.match][one.round] = one
+        rows, heads = (
+            [],
+            {
+                row["match"]: row
+                for row in data.records("SELECT * FROM matches WHERE player = 1")
+                if row["match"] in seen
+            },
+        )
+        members = sorted({agent for of in seen.values() for s in of.values() for agent in s.agent.values()})
+        tones = (
+            {"cooperates": COOPERATES, "does not cooperate": DEFECTS, "sits out": LINE}
+            if self.colour == "action"
+            else {**dict(zip(members, colours(members), strict=True)), "sits out": LINE}
+        )
+        alt = import_altair()
+        circles, crowded = [], False
+        for match in chosen:
+            picked = _picked(sorted(seen[match]), self.rounds)
+            label = cell_label(heads[match], varied(data))
+            drawn = []
+            for number in picked:
+                one = seen[match][number]
+                crowded = crowded or len(one.links) > MOST_LINKS
+                drawn.append(self._circle(one, facts[match], tones, f"round {number}"))
+                active = [did for did in one.cooperates.values() if did is not None]
+                share = sum(active) / len(active) if active else None
+                rows.append([match, label, number, len(one.action), len(one.links), share])
+            title = JOINT.join(filter(None, [f"match {match}", label]))
+            circles.append(alt.hconcat(*drawn, spacing=14, title=title))
+        chart = alt.vconcat(*circles, spacing=16)
+        what = "whether they cooperate" if self.colour == "action" else "the type they play as"
+        caption = (
+            f"Members of a society on a circle, coloured by {what}; lines are links, larger points have more of them. "
+            "Single matches: the first of cells that are spread evenly over the study."
+        )
+        figure = Figure(
+            f"network_{self.colour}",
+            chart,
+            caption,
+            f"Networks of {len(chosen)} matches in {len(rows)} rounds.",
+        )
+        table = Table(
+            f"network_{self.colour}", ["match", "cell", "round", "members", "links", "cooperation"], rows,
+            "What the circles show.",
+        )  # fmt: skip
+        return Drawn(
+            [figure], [table], ["Links are left out where there are too many to tell apart."] * crowded
+        )
+
+    def _choose(self, data: RunData, known: Sequence[int]) -> list[int]:
+        by = ", ".join(f'"{name}"' for name in data.factors)
+        firsts = data.records(
+            "SELECT min(match) AS match FROM matches WHERE player = 1 AND state = 'done' "
+            + (f"GROUP BY {by} " if by else "")
+            + "ORDER BY 1"
+        )
+        found = [row["match"] for row in firsts if row["match"] in known]
+        most = min(self.matches, len(found))
+        return [found[i * (len(found) - 1) // max(most - 1, 1)] for i in range(most)]
+
+    def _circle(self, seen: Seen, facts: Mapping[str, Any], tones: Mapping[str, str], title: str) -> Any:
+        alt = import_altair()
+        size = len(facts["homes"])
+        place = {
+            player + 1: (round(sin(2 * pi * home / size), 4), round(cos(2 * pi * home / size), 4))
+            for player, home in enumerate(facts["homes"])
+        }
+        degree = dict.fromkeys(place, 0)
+        for one, other in seen.links:
+            degree[one] += 1
+            degree[other] += 1
+        dots = [
+            {"x": x, "y": y, "is": self._is(seen, player), "links": degree[player]}
+            for player, (x, y) in place.items()
+        ]
+        lines = [
+            {"x": place[one][0], "y": place[one][1], "x2": place[other][0], "y2": place[other][1]}
+            for one, other in sorted(seen.links)
+        ]
+        bare = {"axis": None, "scale": alt.Scale(domain=[-1.08, 1.08])}
+        across, up = alt.X("x:Q", **bare), alt.Y("y:Q", **bare)
+        points = (
+            alt.Chart(alt.Data(values=dots))
+            .mark_point(filled=True, opacity=1)
+            .encode(
+                x=across, y=up,
+                size=alt.Size(
+                    "links:Q", legend=None, scale=alt.Scale(domain=[0, max(degree.values()) or 1], range=[14, 90])
+                ),
+                color=alt.Color(
+                    "is:N", title=None, scale=alt.Scale(domain=[*tones], range=[*tones.values()])
+                ),
+            )
+        )  # fmt: skip
+        layers = [points]
+        if lines and len(lines) <= MOST_LINKS:
+            rules = (
+                alt.Chart(alt.Data(values=lines))
+                .mark_rule(color=QUIET, opacity=0.35, strokeWidth=0.6)
+                .encode(x=across, y=up, x2="x2:Q", y2="y2:Q")
+            )
+            layers = [rules, points]
+        return alt.layer(*layers).properties(
+            width=SIZE,
+            height=SIZE,
+            title=alt.TitleParams(title, fontSize=11, fontWeight="normal", offset=2, frame="group"),
+        )
+
+    def _is(self, seen: Seen, player: int) -> str:
+        if player not in seen.action:
+            return "sits out"
+        if self.colour == "type":
+            return seen.agent[player]
+        return "cooperates" if seen.cooperates[player] else "does not cooperate"
+
+
+def _picked(known: Sequence[int], wanted: Sequence[int] | None) -> list[int]:
+    """The rounds to draw: those asked for that were played, or four that are spread over the match."""
+    if wanted is not None:
+        return [number for number in wanted if number in known] or [known[-1]]
+    many = min(4, len(known))
+    return [known[i * (len(known) - 1) // max(many - 1, 1)] for i in range(many)]
+
+
+CHART = NetworkOverTime

@@ -1,0 +1,130 @@
+"""Societies as analysis reads them: who was linked to whom, who did what, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from ostrom.data.rundata import RunData
+
+Pairs = frozenset[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A society in one round: links between players (from 1), and for everybody who acted what it did and as whom."""
+
+    match: int
+    round: int
+    links: Pairs
+    cooperates: Mapping[int, bool | None]
+    action: Mapping[int, str]
+    agent: Mapping[int, str]
+
+    def around(self) -> dict[int, set[int]]:
+        """The neighbours of everybody who acted, among those who did."""
+        found: dict[int, set[int]] = {player: set() for player in self.action}
+        for one, other in self.links:
+            if one in found and other in found:
+                found[one].add(other)
+                found[other].add(one)
+        return found
+
+
+def facts_of(data: RunData) -> dict[int, dict[str, Any]]:
+    """The facts of every finished match of a society on a network."""
+    rows = data.records("SELECT match, facts FROM matches WHERE player = 1 AND state = 'done' ORDER BY match")
+    loaded = {row["match"]: orjson.loads(row["facts"]) for row in rows if row["facts"]}
+    return {match: facts for match, facts in loaded.items() if "links" in facts and "changes" in facts}
+
+
+def links_over_time(facts: Mapping[str, Any]) -> Callable[[int], Pairs]:
+    """The links that a round was played with, by its number; rounds must be asked for in order."""
+    now = {(one + 1, other + 1) for one, other in facts["links"]}
+    changes = [*facts["changes"]]
+
+    def before(number: int) -> Pairs:
+        while changes and changes[0][0] < number:
+            _, kind, one, other = changes.pop(0)
+            (now.discard if kind == "cut" else now.add)((one + 1, other + 1))
+        return frozenset(now)
+
+    return before
+
+
+def seen_rounds(data: RunData) -> Iterator[Seen]:
+    """Every round of every society on a network, in order."""
+    for match, facts in facts_of(data).items():
+        rows = data.records(
+            "SELECT round, player, agent, action, cooperative FROM decisions WHERE kind = 'act' AND match = ? "
+            "AND action IS NOT NULL ORDER BY round, player",
+            match,
+        )
+        links, by_round = links_over_time(facts), dict[int, list[dict[str, Any]]]()
+        for row in rows:
+            by_round.setdefault(row["round"], []).append(row)
+        for number, acts in sorted(by_round.items()):
+            yield Seen(
+                match,
+                number,
+                links(number),
+                {act["player"]: act["cooperative"] for act in acts},
+                {act["player"]: act["action"] for act in acts},
+                {act["player"]: act["agent"] for act in acts},
+            )
+
+
+def by_round(value: Callable[[Seen], float | None]) -> Callable[[RunData], Iterable[Mapping[str, Any]]]:
+    """A measure's values from a function of one round: a row per match and round."""
+
+    def rows(data: RunData) -> Iterable[Mapping[str, Any]]:
+        return [
+            {"match": seen.match, "round": seen.round, "value": value(seen)} for seen in seen_rounds(data)
+        ]
+
+    return rows
+
+
+def clusters(seen: Seen) -> list[int]:
+    """The sizes of the connected groups of cooperators, largest first."""
+    around = seen.around()
+    left = {player for player, did in seen.cooperates.items() if did}
+    sizes = []
+    while left:
+        group, queue = 0, [left.pop()]
+        while queue:
+            group += 1
+            near = around[queue.pop()] & left
+            left -= near
+            queue += near
+        sizes.append(group)
+    return sorted(sizes, reverse=True)
+
+
+def assortment(seen: Seen) -> float | None:
+    """How much more often cooperators than others meet cooperators; None where one of both is missing."""
+    around = seen.around()
+    shares: dict[bool, list[float]] = {True: [], False: []}
+    for player, did in seen.cooperates.items():
+        if did is not None and around[player]:
+            met = [bool(seen.cooperates[other]) for other in around[player]]
+            shares[did].append(sum(met) / len(met))
+    if not shares[True] or not shares[False]:
+        return None
+    return sum(shares[True]) / len(shares[True]) - sum(shares[False]) / len(shares[False])
+
+
+def gini(amounts: Iterable[float]) -> float | None:
+    """The Gini coefficient of amounts that are not negative; None where there is nothing to share.
+
+    >>> gini([1.0, 1.0]), gini([0.0, 0.0, 0.0, 4.0]), gini([0.0])
+    (0.0, 0.75, None)
+    """
+    ordered = sorted(amounts)
+    total, count = sum(ordered), len(ordered)
+    if total <= 0:
+        return None
+    return sum((2 * place - count + 1) * amount for place, amount in enumerate(ordered)) / (count * total)

@@ -1,0 +1,150 @@
+"""A match as it was said: what every player was asked, what came back, how it was read, and what it led to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from ostrom.ground.errors import UsageError
+from ostrom.studies.run import Run
+
+SAID = (
+    "round",
+    "kind",
+    "stage",
+    "answer",
+    "action",
+    "label",
+    "payoff",
+    "reading",
+    "complaints",
+    "note",
+    "rationale",
+)
+"""What a transcript tells of a decision, besides who took it and when."""
+TRY = (
+    "part", "try", "model", "source", "reply", "reasoning", "finish", "error", "status", "tokens_in",
+    "tokens_out", "usd", "latency",
+)  # fmt: skip
+"""What it tells of a try at a call, besides the messages."""
+
+
+def transcript(
+    run: Run, match: int, *, number: int | None = None, player: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """The decisions of a match in order, each with all tries at calls that it took; one round, one player.
+
+    Questions within a decision (a note, a prediction) come before it. A decision without an answer is one
+    that the match did not get over: its tries say why.
+    """
+    _check(run, match, player)
+    calls = _calls(run, match)
+    agents = [seated.name for seated in run.plan.unit(match).players]
+    decided: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for row in run.rows.decisions(match):
+        decided.setdefault((row["step"], row["player"]), []).append(row)
+    if not decided and not calls and run.journal.ended(match) is None:
+        raise UsageError(f"match {match} of {run.name} has not begun")
+    for step, who in sorted(decided.keys() | calls.keys()):
+        rows, tries = decided.get((step, who), []), calls.get((step, who), [])
+        parts = [row["kind"] for row in rows if _is_part(row["kind"], tries)]
+        rows = sorted(rows, key=lambda row: row["kind"] not in parts)
+        for row in rows or [{}]:
+            kind = row.get("kind")
+            own = [t for t in tries if _part_of(t["part"], parts) == (kind if kind in parts else None)]
+            told = {name: row.get(name) for name in SAID}
+            if (player is None or who == player) and (number is None or told["round"] == number):
+                head = {"match": match, "step": step, "player": who, "agent": agents[who - 1]}
+                yield {**head, **told, "said": words_of(told["kind"], told["answer"]), "calls": own}
+
+
+def words_of(kind: str | None, answer: str | None) -> str | None:
+    """An answer as people read it: of a message its text, and to whom it went where it was private.
+
+    >>> words_of("message", '{"message":"Take 5.","to":"player_2"}'), words_of("act", "40")
+    ('to player 2: Take 5.', '40')
+    >>> words_of("message", '{"message":""}')
+    'no message'
+    """
+    if kind != "message" or answer is None:
+        return answer
+    try:
+        found = orjson.loads(answer)
+    except orjson.JSONDecodeError:
+        return answer
+    if not isinstance(found, dict) or not isinstance(found.get("message"), str):
+        return answer
+    to = f"to {str(found['to']).replace('_', ' ')}: " if "to" in found else ""
+    return f"{to}{found['message']}" if found["message"].strip() else "no message"
+
+
+def tried(call: Mapping[str, Any]) -> str:
+    """Which try at a call it was, and what the call was for, where it was not the decision itself.
+
+    A reply that cannot be read is asked for again; a call that fails is tried again. Both are counted.
+
+    >>> tried({"part": "try0", "source": "live", "try": 2}), tried({"part": "try1", "source": "live", "try": 1})
+    ('try 2', 'asked again')
+    >>> tried({"part": "try2", "source": "live", "try": 3})
+    'asked again 2 times, try 3'
+    >>> tried({"part": "try0.end", "source": "live", "try": 1})
+    'forced end'
+    >>> tried({"part": "predict.try1", "source": "cache", "try": 0})
+    'predict, asked again, from the cache'
+    """
+    found = re.fullmatch(r"(.*?)\.?try([0-9]+)(\.end)?", str(call["part"]))
+    name, again, end = found.groups() if found else (str(call["part"]), "0", None)
+    asked = int(again[:9])
+    words = [
+        name.replace("_", " "),
+        "" if not asked else f"asked again {asked} times" if asked > 1 else "asked again",
+    ]
+    words.append("forced end" if end else "")
+    if call["source"] == "cache":
+        words.append("from the cache")
+    elif not (asked or end) or call["try"] > 1:
+        words.append(f"try {call['try']}")
+    return ", ".join(word for word in words if word)
+
+
+def ended_early(facts: Mapping[str, Any] | None) -> str | None:
+    """Why and when a match ended before its last round, by the facts of the match; None where it did not.
+
+    >>> ended_early({"over": "collapse", "over_round": 5})
+    'ended in round 5: collapse'
+    """
+    if not facts or "over" not in facts:
+        return None
+    return f"ended in round {facts['over_round']}: {facts['over']}"
+
+
+def _check(run: Run, match: int, player: int | None) -> None:
+    most = len(run.plan)
+    if not 0 <= match < most:
+        raise UsageError(f"match {match}: {run.name} has the matches 0 to {most - 1}")
+    players = len(run.plan.unit(match).players)
+    if player is not None and not 1 <= player <= players:
+        raise UsageError(f"player {player}: match {match} has the players 1 to {players}")
+
+
+def _calls(run: Run, match: int) -> dict[tuple[int, int], list[dict[str, Any]]]:
+    found: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for row in run.rows.calls(match):
+        messages = [
+            {"role": role, "content": content} for role, content in run.journal.prompt(row["id"]) or []
+        ]
+        told = {**{name: row[name] for name in TRY}, "messages": messages}
+        found.setdefault((row["step"], row["player"]), []).append(told)
+    return found
+
+
+def _is_part(kind: str, tries: list[dict[str, Any]]) -> bool:
+    return any(t["part"].startswith(f"{kind}.") for t in tries)
+
+
+def _part_of(part: str, parts: list[str]) -> str | None:
+    """The question within a decision that a call was about; None: the decision itself."""
+    return next((name for name in parts if part.startswith(f"{name}.")), None)

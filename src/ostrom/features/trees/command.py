@@ -1,0 +1,167 @@
+"""`ostrom tree`: ask all answers of a precomputed player before anybody plays."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ostrom.cli.commands.validate import budget_of
+from ostrom.cli.ending import leave, say_trouble, spent, spent_data
+from ostrom.cli.options import (
+    AllowKey,
+    Batch,
+    BudgetCalls,
+    BudgetTokens,
+    BudgetUsd,
+    Cache,
+    MaxConnections,
+    Models,
+    Presets,
+    Prices,
+    Prompts,
+    Sets,
+    polling,
+    say_allowed,
+)
+from ostrom.cli.output import print_json, say
+from ostrom.features.exporting.command import RUNS
+
+if TYPE_CHECKING:
+    from ostrom.engine.runner import Result
+    from ostrom.features.trees.plan import TreePlan
+
+COST = ("calls", "tokens_in", "likely_tokens_out", "tokens_out", "likely_usd", "usd")
+
+
+def tree(
+    study: Annotated[str, typer.Argument(help="A study file (YAML) or the name of a built-in study.")],
+    model: Models = None,
+    preset: Presets = None,
+    set_: Sets = None,
+    runs: Annotated[Path, RUNS] = Path("runs"),
+    yes: Annotated[bool, typer.Option("--yes", help="Go on without asking once the cost is shown.")] = False,
+    budget_usd: BudgetUsd = None,
+    budget_calls: BudgetCalls = None,
+    budget_tokens: BudgetTokens = None,
+    max_connections: MaxConnections = None,
+    prompts: Prompts = None,
+    prices: Prices = None,
+    cache: Cache = None,
+    batch: Batch = None,
+    allow_key: AllowKey = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Ask every answer of the types with `tree: auto`, one per history of the others' moves; shows the cost first.
+
+    The same command goes on after an interruption. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
+    """
+    from ostrom.engine.folder import Folder
+    from ostrom.engine.plan import Budget
+    from ostrom.engine.runner import Options
+    from ostrom.features.trees.plan import FOLDER, TreePlan, forecast_tree, known_nodes, make_tree, tree_names
+    from ostrom.ground.errors import StudyError
+    from ostrom.studies.resolve import resolve
+
+    say_allowed(allow_key, model, set_)
+    limits = budget_of(budget_usd, budget_calls, budget_tokens)
+    found = resolve(
+        study, preset=preset, changes=set_ or (), models=model or (), seeds=None, budget=limits, prompts=prompts,
+        prices=prices,
+    )  # fmt: skip
+    names = tree_names(found.plan)
+    if not names:
+        raise StudyError(
+            "no type has a tree: set 'tree: auto' on a type with a model", file=found.plan.file, key="types"
+        )
+    told: list[dict[str, Any]] = []
+    results: list[Result] = []
+    for name in names:
+        plan = TreePlan(found.plan, name, Budget(**found.plan.study.budget.model_dump()))
+        folder = Folder(runs / FOLDER / name)
+        known = known_nodes(plan, folder)
+        bound = forecast_tree(plan, found.prices)
+        entry = _entry(plan, folder.path, known, bound.as_dict())
+        told.append(entry)
+        if known == plan.nodes:
+            if not json:
+                say(f"{folder.path}: complete, {known:,} answers")
+            continue
+        if not json:
+            _show(plan, known, bound)
+        if not (yes or _agreed(json)):
+            say(f"nothing was asked; --yes goes on ({plan.nodes - known:,} answers are missing)")
+            entry["asked"] = False
+            continue
+        from ostrom.cli.progress import watch_with
+
+        options = Options(
+            max_connections=max_connections,
+            cache=cache,
+            prices=found.prices,
+            ask_again=True,
+            batch=polling(batch),
+        )
+        result = make_tree(plan, runs=runs, options=options, watch=watch_with(json=json))
+        results.append(result)
+        entry |= {"known": known_nodes(plan, folder), "spent": spent_data(result.tally)}
+        entry["complete"] = entry["known"] == plan.nodes
+        if not json:
+            say(f"{folder.path}: {entry['known']:,} of {plan.nodes:,} answers; {spent(result.tally)}")
+            say_trouble(result)
+    if json:
+        print_json({"study": found.plan.name, "trees": told})
+    for result in results:
+        leave(result)
+    if not all(entry["complete"] for entry in told):
+        sys.exit(1)
+
+
+def _entry(plan: TreePlan, folder: Path, known: int, forecast: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "tree": plan.name,
+        "folder": str(folder),
+        "answers": plan.nodes,
+        "known": known,
+        "complete": known == plan.nodes,
+        "parts": [
+            {"type": s.name, "game": s.game.name, "seat": s.walk.seat + 1, "style": s.config.style,
+             "answers": s.walk.nodes}
+            for s in plan.seats
+        ],
+        "forecast": {k: forecast[k] for k in COST},
+    }  # fmt: skip
+
+
+def _show(plan: TreePlan, known: int, bound: Any) -> None:
+    from ostrom.cli.forecasting import print_forecast
+    from ostrom.cli.output import print_table
+
+    print_table(
+        f"{plan.name}: trees",
+        ["type", "model", "style", "game", "seat", "rounds", "answers"],
+        [
+            [
+                s.name,
+                s.config.model,
+                s.config.style,
+                s.game.name,
+                s.walk.seat + 1,
+                s.walk.rounds,
+                s.walk.nodes,
+            ]
+            for s in plan.seats
+        ],
+    )
+    print_forecast(plan.name, {"trees": len(plan), "answers": plan.nodes, "known": known}, bound, plan.budget)
+
+
+def _agreed(json: bool) -> bool:
+    """Ask at a terminal; elsewhere nobody can agree."""
+    from ostrom.ground.terminal import ask
+
+    if json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return False
+    return ask("Ask the model now? [y/N] ").strip().lower() in ("y", "yes")

@@ -1,0 +1,210 @@
+"""Finding all terms of all lexicons in one pass over the text (Aho & Corasick 1975)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ostrom.features.words.lexicons.alphabet import Alphabet, EncodedText
+from ostrom.features.words.lexicons.lexicon import OVERLAPS, Lexicon, Overlap
+from ostrom.features.words.lexicons.normal import close_gaps, normal_form
+from ostrom.ground.errors import StudyError, UsageError
+
+Ints = NDArray[np.int64]
+_ABSENT = -1
+
+
+class Span(NamedTuple):
+    """One occurrence of a term: ``text[start:end]`` in the original text."""
+
+    start: int
+    end: int
+    list_name: str
+    term: str
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """What one lexicon says about each pattern: its term or none, and whether word edges are required."""
+
+    term: Ints
+    at_start: NDArray[np.bool_]
+    at_end: NDArray[np.bool_]
+    exact: NDArray[np.bool_]
+
+
+class Matcher:
+    """Lexicons made ready for search. Building one takes milliseconds; use it for many texts.
+
+    ``overlap="longest"`` (default): a stretch of text counts at most once per list, from left to right the
+    longest term first. ``overlap="all"``: every occurrence of every term counts. The published lists print
+    stems beside their inflections ("betray, betrayal, betrayed": 15 such pairs for paranoia, 5 for
+    cooperation; Liu et al. 2026, Appendix E.1), so "all" would count one word twice and push the
+    paranoia ratio up. Frequencies per 1,000 words are frequencies of words, hence the default.
+    """
+
+    def __init__(self, lexicons: Iterable[Lexicon], overlap: Overlap = "longest") -> None:
+        self.lexicons = tuple(lexicons)
+        self.names = tuple(lexicon.name for lexicon in self.lexicons)
+        self.overlap = overlap
+        if not self.lexicons:
+            raise StudyError("needs at least one lexicon", key="lexicons", found=[])
+        for name in self.names:
+            if self.names.count(name) > 1:
+                raise StudyError("two lexicons have the same name", key="lexicons", found=name)
+        if overlap not in OVERLAPS:
+            raise StudyError("unknown way to treat overlaps", key="overlap", found=overlap, allowed=OVERLAPS)
+        spelled = chain.from_iterable((*(form for form, _ in x.forms()), *x.labels) for x in self.lexicons)
+        number = {pattern: i for i, pattern in enumerate(dict.fromkeys(map(normal_form, spelled)))}
+        self._alphabet = Alphabet(number)
+        self._automaton = _automaton([self._alphabet.encode_pattern(pattern) for pattern in number])
+        self._rules = [_rules(lexicon, number) for lexicon in self.lexicons]
+
+    def count(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
+        """Per text the number of words, and the matches: a row per text, a column per lexicon."""
+        counts = np.zeros((len(texts), len(self.lexicons)), dtype=np.int64)
+        if not texts:
+            return np.zeros(0, dtype=np.int64), counts
+        encoded = self._alphabet.encode(texts)
+        for column, start, _, _ in self._matches(encoded, texts):
+            counts[:, column] = np.bincount(np.searchsorted(encoded.ends, start), minlength=len(texts))
+        return encoded.words, counts
+
+    def spans(self, text: str) -> list[Span]:
+        """Every match with its place in the text, by position, then by the order of the lexicons.
+
+        >>> Matcher([Lexicon("hope", ("long-term",))]).spans("A long\\n term plan")
+        [Span(start=2, end=12, list_name='hope', term='long-term')]
+        """
+        found = []
+        encoded = self._alphabet.encode([text])
+        for column, first, last, terms in self._matches(encoded, [text]):
+            # A match never ends in a gap, so its end is one past its last character.
+            starts, ends = encoded.origin[first], encoded.origin[last - 1] + 1
+            lexicon = self.lexicons[column]
+            spelled = (*lexicon.terms, *lexicon.labels)
+            for start, end, term in zip(starts.tolist(), ends.tolist(), terms.tolist(), strict=True):
+                found.append((start, end, column, spelled[term]))
+        return [Span(start, end, self.names[column], term) for start, end, column, term in sorted(found)]
+
+    def _matches(self, encoded: EncodedText, texts: Sequence[str]) -> Iterator[tuple[int, Ints, Ints, Ints]]:
+        """Per lexicon: its column, and the starts, ends (among the codes) and terms of its matches."""
+        codes, is_word = encoded.codes, self._alphabet.is_word
+        pattern, start, end = self._search(codes)
+        # The codes just outside each match decide whether it starts and ends a word.
+        inner_start = (start > 0) & is_word[codes[np.maximum(start - 1, 0)]] if len(start) else start > 0
+        inner_end = (
+            (end < len(codes)) & is_word[codes[np.minimum(end, len(codes) - 1)]] if len(end) else end > 0
+        )
+        for column, rules in enumerate(self._rules):
+            term = rules.term[pattern]
+            good = term != _ABSENT
+            good &= ~(rules.at_start[pattern] & inner_start)
+            good &= ~(rules.at_end[pattern] & inner_end)
+            first, last, term = start[good], end[good], term[good]
+            exact = rules.exact[pattern[good]]
+            if exact.any():
+                same = self._same_case(column, encoded, texts, first, last, term, exact)
+                first, last, term = first[same], last[same], term[same]
+            if self.overlap == "longest":
+                chosen = _leftmost_longest(first, last)
+                first, last, term = first[chosen], last[chosen], term[chosen]
+            yield column, first, last, term
+
+    def _search(self, codes: NDArray[np.unsignedinteger]) -> tuple[Ints, Ints, Ints]:
+        """All occurrences of all patterns: pattern number, start, end."""
+        found = self._automaton.find_matches_as_indexes(codes.tobytes(), overlapping=True)
+        flat = np.fromiter(chain.from_iterable(found), dtype=np.int64, count=3 * len(found))
+        pattern, start, end = flat[0::3], flat[1::3], flat[2::3]
+        width = codes.itemsize
+        if width > 1:
+            # Bytes of two neighbouring codes can look like a third one; only whole codes are matches.
+            whole = start % width == 0
+            pattern, start, end = pattern[whole], start[whole] // width, end[whole] // width
+        return pattern, start, end
+
+    def _same_case(
+        self,
+        column: int,
+        encoded: EncodedText,
+        texts: Sequence[str],
+        first: Ints,
+        last: Ints,
+        term: Ints,
+        exact: NDArray[np.bool_],
+    ) -> NDArray[np.bool_]:
+        """Which matches stand, now that labels must agree with the text letter by letter."""
+        lexicon = self.lexicons[column]
+        spelled = [close_gaps(text) for text in (*lexicon.terms, *lexicon.labels)]
+        same = ~exact
+        for i in np.flatnonzero(exact):
+            which = int(np.searchsorted(encoded.ends, first[i]))
+            begin = encoded.origin[encoded.ends[which - 1]] + 1 if which else 0
+            found = texts[which][encoded.origin[first[i]] - begin : encoded.origin[last[i] - 1] + 1 - begin]
+            same[i] = close_gaps(found) == spelled[term[i]]
+        return same
+
+
+@lru_cache(maxsize=32)
+def matcher_for(lexicons: tuple[Lexicon, ...], overlap: Overlap = "longest") -> Matcher:
+    """The matcher for these lexicons, built once."""
+    return Matcher(lexicons, overlap)
+
+
+def highlight(text: str, lexicons: Iterable[Lexicon], overlap: Overlap = "longest") -> list[Span]:
+    """Where the terms of each lexicon stand in a text, for marking them in a report.
+
+    >>> highlight("Too RISKY.", [Lexicon("fear", ("risk", "risky"))])
+    [Span(start=4, end=9, list_name='fear', term='risky')]
+    """
+    return matcher_for(tuple(lexicons), overlap).spans(text)
+
+
+def _rules(lexicon: Lexicon, number: dict[str, int]) -> _Rules:
+    rules = _Rules(np.full(len(number), _ABSENT), *(np.zeros(len(number), dtype=bool) for _ in range(3)))
+    place = {term: index for index, term in enumerate(lexicon.terms)}
+    for form, term in lexicon.forms():
+        pattern = number[normal_form(form)]
+        rules.term[pattern] = place[term]
+        rules.at_start[pattern] = lexicon.mode != "substring"
+        rules.at_end[pattern] = lexicon.mode in ("word", "inflected")
+    for index, label in enumerate(lexicon.labels, start=len(lexicon.terms)):
+        pattern = number[normal_form(label)]
+        rules.term[pattern] = index
+        rules.at_start[pattern] = rules.at_end[pattern] = rules.exact[pattern] = True
+    return rules
+
+
+def _leftmost_longest(start: Ints, end: Ints) -> Ints:
+    """Indexes of the matches that stand when each stretch of text may be used once."""
+    order = np.lexsort((-end, start))
+    start, end = start[order], end[order]
+    fresh = np.ones(len(start), dtype=bool)
+    fresh[1:] = start[1:] != start[:-1]
+    order, start, end = order[fresh], start[fresh], end[fresh]
+    if not (start[1:] < np.maximum.accumulate(end)[:-1]).any():
+        return order
+    chosen, reach = [], -1
+    for i, (first, last) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
+        if first >= reach:
+            chosen.append(i)
+            reach = last
+    return order[chosen]
+
+
+def _automaton(patterns: list[bytes]) -> Any:
+    try:
+        from ahocorasick_rs import BytesAhoCorasick, Implementation
+    except ImportError:
+        raise UsageError("counting words needs one more package: pip install 'ostrom[analysis]'") from None
+    # A DFA is the fastest automaton and the largest; term lists are small, but a word list of 50,000 is not.
+    size = sum(map(len, patterns))
+    return BytesAhoCorasick(
+        patterns, implementation=Implementation.DFA if size < 20_000 else Implementation.ContiguousNFA
+    )

@@ -1,0 +1,377 @@
+"""Parts found by name: one file per part in a package of ours, or an entry point of another package.
+
+A built-in part is a module whose file name is the part's name and which assigns the part to a constant
+(``GAME = build``). Nothing is imported before it is asked for by name, and registering has no side effects.
+Another distribution adds a part with an entry point, for example in its pyproject.toml::
+
+    [project.entry-points."ostrom.games"]
+    my_game = "my_package.my_game:build"
+
+A replication is a package that holds everything one published study needs: ``studies/*.yaml``, ``mappings/*.yaml``,
+``measures/*.py``, ``panels/*.py`` and ``claims.py``. Ours are the folders of ``ostrom.replications``; another
+distribution names its package in the group ``ostrom.replications``::
+
+    [project.entry-points."ostrom.replications"]
+    fifth_paper = "my_package.fifth_paper"
+"""
+
+from __future__ import annotations
+
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from importlib import import_module, invalidate_caches
+from importlib.metadata import EntryPoint, entry_points
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+from weakref import WeakSet
+
+from ostrom.ground.errors import OstromError, StudyError, UnknownName, unknown_key
+from ostrom.ground.files import read_text_file
+
+T = TypeVar("T")
+
+
+OWN_REPLICATIONS = "ostrom.replications"
+
+
+@lru_cache(maxsize=1)
+def _installed() -> tuple[dict[str, str], dict[str, str]]:
+    """The packages of replications that can be used, and what is wrong with the others."""
+    usable = {name: f"{OWN_REPLICATIONS}.{name}" for name in _modules(OWN_REPLICATIONS)}
+    broken: dict[str, str] = {}
+    points: dict[str, list[EntryPoint]] = {}
+    for point in entry_points(group=OWN_REPLICATIONS):
+        points.setdefault(point.name, []).append(point)
+    for name, found in points.items():
+        owners = sorted({owner(point) for point in found})
+        if name in usable or len({point.value for point in found}) > 1:
+            others = [*owners, "ostrom"] if name in usable else owners
+            broken[name] = f"several packages have a replication of that name: {', '.join(others)}"
+            continue
+        try:
+            files(found[0].value)
+        except (Exception, SystemExit) as error:
+            broken[name] = f"package {owners[0]} cannot be imported: {_reason(error)}"
+        else:
+            usable[name] = found[0].value
+    return dict(sorted(usable.items())), broken
+
+
+def replications() -> dict[str, str]:
+    """The installed replications: the name of each and its package.
+
+    >>> replications()["memory_curse"]
+    'ostrom.replications.memory_curse'
+    """
+    return _installed()[0]
+
+
+def broken_replications() -> dict[str, str]:
+    """Replications of other packages that cannot be used, and why in one line."""
+    return _installed()[1]
+
+
+def broken_note() -> str:
+    """What to add to a complaint about an unknown name: it may belong to a package that cannot be used."""
+    return "".join(
+        f"; replication {name} cannot be used: {why}" for name, why in broken_replications().items()
+    )
+
+
+def owner(point: EntryPoint) -> str:
+    """The distribution that declares an entry point."""
+    return point.dist.name if point.dist is not None else point.value
+
+
+def _reason(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+class NamedFiles(dict[str, Traversable]):
+    """Files by name. A name that several packages use is refused when it is asked for, and only then."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind = kind
+        self.owners: dict[str, list[str]] = {}
+
+    def put(self, name: str, path: Traversable, package: str) -> None:
+        """Take in a file of a package."""
+        self.owners.setdefault(name, []).append(package)
+        self.setdefault(name, path)
+
+    def named(self, name: str) -> Traversable | None:
+        """The file of that name, or None."""
+        owners = self.owners.get(name, [])
+        if len(owners) > 1:
+            raise StudyError(
+                f"several packages have a {self.kind} of that name: {', '.join(owners)}", key=name
+            )
+        return self.get(name)
+
+    def text(self, source: str) -> str:
+        """The text of the file of that name, or of a file of the reader's own by its path."""
+        if (known := self.named(source)) is not None:
+            return known.read_text(encoding="utf-8")
+        path = Path(source)
+        if not path.exists():
+            if path.suffix in (".yaml", ".yml") or "/" in source:
+                raise StudyError("there is no such file", file=source)
+            raise UnknownName(self.kind, source, sorted(self), broken_note())
+        return read_text_file(path)
+
+
+def replication_files(folder: str, suffix: str, kind: str) -> NamedFiles:
+    """The files of one folder of every replication, by name without the suffix."""
+    found = NamedFiles(kind)
+    for package in replications().values():
+        held = files(package).joinpath(folder)
+        for path in sorted(held.iterdir(), key=lambda p: p.name) if held.is_dir() else ():
+            if path.name.endswith(suffix):
+                found.put(path.name.removesuffix(suffix), path, package)
+    return found
+
+
+def _modules(package: str) -> list[str]:
+    """The public modules of a package; none where there is no such package."""
+    spec = find_spec(package)
+    places = spec.submodule_search_locations if spec is not None else None
+    return [m.name for m in pkgutil.iter_modules(places or []) if not m.name.startswith("_")]
+
+
+_registries: WeakSet[Any] = WeakSet()
+
+
+def refresh() -> None:
+    """Look for installed packages again: a process that runs for days meets what was installed meanwhile."""
+    invalidate_caches()
+    _installed.cache_clear()
+    for registry in list(_registries):
+        registry.forget()
+
+
+class Registry(Generic[T]):
+    """All parts of one kind, built by name from a string or a mapping.
+
+    ``folder`` names the folder of a replication that holds such parts; ``module`` the module of a replication
+    that holds the only one, which then has the name of the replication.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        package: str | None,
+        constant: str,
+        group: str,
+        *,
+        folder: str | None = None,
+        module: str | None = None,
+    ) -> None:
+        self.kind, self.package, self.constant, self.group = kind, package, constant, group
+        self.folder, self.module = folder, module
+        _registries.add(self)
+        self._added: dict[str, Callable[..., T]] = {}
+        self._clashes: dict[str, list[str]] = {}
+        """Names that several packages use: refused when they are asked for."""
+
+    def forget(self) -> None:
+        """Forget what was found: it is looked for again when a name is asked for."""
+        for found in ("_files", "_foreign"):
+            self.__dict__.pop(found, None)
+        self._clashes.clear()
+
+    @cached_property
+    def _files(self) -> dict[str, str]:
+        """The module of every part that is found by the name of its file."""
+        found = {name: f"{self.package}.{name}" for name in _modules(self.package)} if self.package else {}
+        for replication, package in replications().items() if self.folder or self.module else ():
+            if self.module and self.module in _modules(package):
+                found[replication] = f"{package}.{self.module}"
+            for name in _modules(f"{package}.{self.folder}") if self.folder else ():
+                place = f"{package}.{self.folder}.{name}"
+                if found.setdefault(name, place) != place:
+                    self._clashes.setdefault(name, [found[name]]).append(place)
+        return found
+
+    @cached_property
+    def _foreign(self) -> dict[str, EntryPoint]:
+        found: dict[str, EntryPoint] = {}
+        for point in entry_points(group=self.group):
+            first = found.setdefault(point.name, point)
+            known = self._files.get(point.name, first.value)
+            if point.value.partition(":")[0] != known.partition(":")[0]:
+                taken = self._clashes.setdefault(point.name, [self._files.get(point.name) or owner(first)])
+                taken.append(owner(point))
+        return found
+
+    def names(self) -> list[str]:
+        """Every known name, sorted."""
+        return sorted({*self._files, *self._foreign, *self._added})
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._added or name in self._files or name in self._foreign
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def add(self, name: str, factory: Callable[..., T]) -> None:
+        """Register a part of this process only (a notebook, a test); a taken name is refused."""
+        if name in self:
+            raise StudyError(f"there is already a {self.kind} of that name", key=name)
+        self._added[name] = factory
+
+    def remove(self, name: str) -> None:
+        """Forget a part that ``add`` registered."""
+        self._added.pop(name, None)
+
+    def get(self, name: str) -> Callable[..., T]:
+        """The factory of a part: a class or a function that builds it from its parameters."""
+        if name in self._added:
+            return self._added[name]
+        known = name in {*self._files, *self._foreign}  # both are looked at: they may clash
+        if name in self._clashes:
+            several = ", ".join(dict.fromkeys(self._clashes[name]))
+            raise StudyError(f"several packages have a {self.kind} of that name: {several}", key=name)
+        if not known:
+            raise UnknownName(self.kind, name, self.names(), broken_note() if self.folder else "")
+        return self._loaded(name)
+
+    def _loaded(self, name: str) -> Callable[..., T]:
+        """The part of a name that exists once; what is wrong with its package is one line."""
+        module = self._files.get(name)
+        try:
+            if module is None:
+                found: Callable[..., T] = self._foreign[name].load()
+                return found
+            held = import_module(module)
+        except OstromError:
+            raise
+        except (Exception, SystemExit) as error:
+            where = module or f"package {owner(self._foreign[name])}"
+            raise StudyError(f"{self.kind} {name}: {where} cannot be loaded: {_reason(error)}") from error
+        if not hasattr(held, self.constant):
+            raise StudyError(f"{self.kind} {name}: {module} does not assign the constant {self.constant}")
+        part: Callable[..., T] = getattr(held, self.constant)
+        return part
+
+    def parameters(self, name: str) -> Mapping[str, inspect.Parameter]:
+        """The parameters a part takes, by name."""
+        return inspect.signature(self.get(name)).parameters
+
+    def build(self, spec: str | Mapping[str, Any], *, key: str | None = None, file: str | None = None) -> T:
+        """Build a part from ``name``, ``name:value,key=value`` or ``{name: ..., key: value}``."""
+        name, args, kwargs = parse_spec(spec, key=key or self.kind, file=file)
+        try:
+            factory = self.get(name)
+        except UnknownName as error:
+            raise error.at(file, key) from None
+        try:
+            bound = _signature(factory).bind(*args, **kwargs)
+        except TypeError:
+            raise self._misfit(name, args, kwargs, key, file) from None
+        try:
+            return factory(*bound.args, **bound.kwargs)
+        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
+            raise StudyError(f"{self.kind} {name}: {error}", key=key, file=file) from error
+
+    def _misfit(
+        self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], key: str | None, file: str | None
+    ) -> StudyError:
+        """Why parameters do not fit a part."""
+        known = {
+            p.name: p
+            for p in self.parameters(name).values()
+            if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL, p.POSITIONAL_ONLY)
+        }
+        part, by_place = (
+            f"{self.kind} {name}",
+            [p.name for p in known.values() if p.kind is not p.KEYWORD_ONLY],
+        )
+        unknown = [k for k in kwargs if k not in known]
+        twice = [k for k in by_place[: len(args)] if k in kwargs]
+        missing = [
+            p.name
+            for p in known.values()
+            if p.default is p.empty and p.name not in kwargs and p.name not in by_place[: len(args)]
+        ]
+        if unknown:
+            text = unknown_key(str(unknown[0]), known, part)
+        elif len(args) > len(by_place):
+            text = f"{part} takes at most {len(by_place)} values without a name, found {len(args)}"
+        elif twice:
+            text = f"{part}: {twice[0]!r} is given twice, by its place and by its name"
+        else:
+            text = f"{part} needs {', '.join(map(repr, missing))}"
+        return StudyError(text, key=key, file=file, allowed=known or ("no parameters",))
+
+
+@lru_cache(maxsize=1024)
+def _signature(factory: Callable[..., Any]) -> inspect.Signature:
+    """Looking at a signature is slow, and agents are made for every match."""
+    return inspect.signature(factory)
+
+
+def parse_spec(
+    spec: str | Mapping[str, Any], *, key: str | None = None, file: str | None = None
+) -> tuple[str, list[Any], dict[str, Any]]:
+    """Split a part's specification into name, positional and named parameters.
+
+    >>> parse_spec("sanitized:ideal,real=20")
+    ('sanitized', ['ideal'], {'real': 20})
+    >>> parse_spec({"name": "window", "k": 3})
+    ('window', [], {'k': 3})
+    """
+    if isinstance(spec, Mapping):
+        rest = dict(spec)
+        name = rest.pop("name", None)
+        if not isinstance(name, str):
+            raise StudyError("needs a 'name'", key=key, file=file, found=dict(spec))
+        return name, [], rest
+    if not isinstance(spec, str) or not spec:
+        raise StudyError("must be a name or a mapping with a 'name'", key=key, file=file, found=spec)
+    name, _, tail = spec.partition(":")
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for piece in filter(None, tail.split(",")):
+        left, equals, right = piece.partition("=")
+        if equals:
+            kwargs[left.strip()] = scalar(right.strip())
+        elif kwargs:
+            raise StudyError("unnamed values come before named ones", key=key, file=file, found=spec)
+        else:
+            args.append(scalar(left.strip()))
+    return name.strip(), args, kwargs
+
+
+def write_spec(spec: str | Mapping[str, Any]) -> str:
+    """A part's specification as people write it in one word.
+
+    >>> write_spec({"name": "window", "k": 3}), write_spec({"name": "full"}), write_spec("window:3")
+    ('window:k=3', 'full', 'window:3')
+    """
+    if isinstance(spec, str):
+        return spec
+    rest = ",".join(f"{key}={value}" for key, value in spec.items() if key != "name")
+    return f"{spec.get('name')}:{rest}" if rest else str(spec.get("name"))
+
+
+def scalar(text: str) -> Any:
+    """Read a number, true, false or null from text; anything else stays text.
+
+    >>> [scalar(t) for t in ("3", "0.5", "true", "null", "ideal")]
+    [3, 0.5, True, None, 'ideal']
+    """
+    constants = {"true": True, "false": False, "null": None, "none": None}
+    if text.lower() in constants:
+        return constants[text.lower()]
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,230 @@
+"""YAML and JSON that people write, as plain data: everything else that they can say is refused in one line.
+
+Refused are a key given twice (YAML would silently keep the last), dates and other tagged values, numbers that
+JSON cannot hold, text that is no Unicode, values that contain themselves, and aliases that unfold a small
+file into an endless one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+import yaml
+
+from ostrom.ground.errors import StudyError
+
+DEEPEST = 60
+MOST_VALUES = 2_000_000
+
+# PyYAML lets these escape where a tag does not fit its value ("!!int x", "!!bool x", "2001-99-99").
+YAML_TROUBLE = (
+    yaml.YAMLError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
+
+
+class _Loader(yaml.SafeLoader):
+    """A safe loader that refuses a key given twice."""
+
+
+def _no_duplicates(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
+    result: dict[Any, Any] = {}
+    for key_node, value_node in node.value:
+        key = loader.construct_object(key_node, deep=True)
+        if not isinstance(key, str | int | float | bool):
+            raise yaml.constructor.ConstructorError(
+                None, None, f"a key must be plain text, found {key!r}", key_node.start_mark
+            )
+        if key in result:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"the key {key!r} is given twice", key_node.start_mark
+            )
+        result[key] = loader.construct_object(value_node, deep=True)
+    return result
+
+
+_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _no_duplicates)
+
+
+def read_yaml(text: str, file: str | None, *, numbers: bool = True) -> Any:
+    """YAML as plain data, with the line in the error where it is wrong.
+
+    >>> read_yaml("a: [1, {b: yes}]", "f.yaml")
+    {'a': [1, {'b': True}]}
+    >>> read_yaml("a: 1\\na: 2", "f.yaml")
+    Traceback (most recent call last):
+    ostrom.ground.errors.StudyError: f.yaml: line 2, column 1: is not valid YAML: the key 'a' is given twice
+    """
+    try:
+        data = yaml.load(text, Loader=_Loader)
+    except YAML_TROUBLE as error:
+        raise yaml_problem(error, file) from None
+    check_plain(data, file, numbers=numbers)
+    return data
+
+
+def read_json(text: str, file: str, *, line: int | None = None, finite: bool = True) -> Any:
+    """JSON in which no key stands twice; NaN and Infinity hide wrong numbers and are refused where ``finite``.
+
+    ``line`` is the number of a line that is a document of its own.
+
+    >>> read_json('{"a": 1, "a": 2}', "f.json")
+    Traceback (most recent call last):
+    ostrom.ground.errors.StudyError: f.json: a: the key stands twice in one object
+    """
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        content = dict(pairs)
+        if len(content) != len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            where = "" if line is None else f"line {line}: "
+            raise StudyError("the key stands twice in one object", file=file, key=f"{where}{twice}")
+        return content
+
+    def constant(name: str) -> float:
+        if finite:
+            raise StudyError("not a finite number", file=file, found=name)
+        return float(name)
+
+    at = None if line is None else f"line {line}"
+    try:
+        return json.loads(text, object_pairs_hook=unique, parse_constant=constant)
+    except json.JSONDecodeError as error:
+        raise StudyError(f"is not JSON: {error.msg}", file=file, key=at or f"line {error.lineno}") from None
+    except ValueError as error:
+        raise StudyError(f"is not JSON: {error}", file=file, key=at) from None
+    except RecursionError:
+        raise StudyError("is nested too deeply", file=file, key=at) from None
+
+
+def in_words(value: object) -> str:
+    """What kind of value somebody wrote, for messages.
+
+    >>> in_words(None), in_words([1]), in_words("x")
+    ('nothing', 'a list', 'a text')
+    """
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true or false"
+    kinds = ((Mapping, "a mapping"), (list | tuple, "a list"), (str, "a text"), (int | float, "a number"))
+    return next((words for kind, words in kinds if isinstance(value, kind)), type(value).__name__)
+
+
+def yaml_problem(error: BaseException, file: str | None) -> StudyError:
+    """What is wrong with a YAML text, in one line with its place."""
+    where = None
+    if isinstance(error, RecursionError):
+        said = "nested too deeply"
+    elif isinstance(error, yaml.MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else None
+        said = str(error.problem or error.context)
+    elif isinstance(error, yaml.YAMLError | ValueError):
+        said = str(error)
+    else:
+        said = f"a value does not fit its tag ({error})"
+    return StudyError(f"is not valid YAML: {said}", file=file, key=where)
+
+
+def check_depth(text: str, file: str | None, loader: Any) -> None:
+    """Refuse text that is nested too deeply before a compiled loader, which has no limit of its own, meets it."""
+    depth = 0
+    for event in yaml.parse(text, Loader=loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > DEEPEST:
+                where = f"line {event.start_mark.line + 1}" if event.start_mark else None
+                raise StudyError("is not valid YAML: nested too deeply", file=file, key=where)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def check_plain(data: Any, file: str | None = None, *, numbers: bool = True) -> None:
+    """Refuse data that could not be written as JSON and read back the same, or that unfolds without end.
+
+    Without ``numbers``, numbers are left to a reader that can say better what they are.
+
+    >>> check_plain({"at": [1, "x", None, 0.5]})
+    >>> check_plain({"at": [10**30]}, "f.yaml")
+    Traceback (most recent call last):
+    ostrom.ground.errors.StudyError: f.yaml: at[0]: must be a number of at most 64 bits (found 1000000000000000000000000000000)
+    """
+    _Check(file, numbers).value(data, "", 0)
+
+
+class _Check:
+    """One pass over the data; what several aliases share is looked at once and counted every time."""
+
+    def __init__(self, file: str | None, numbers: bool) -> None:
+        self.file, self.numbers = file, numbers
+        self.known: dict[int, tuple[int, int] | None] = {}
+        """Values inside and levels below every collection; None while it is being looked at."""
+
+    def value(self, value: Any, path: str, depth: int) -> tuple[int, int]:
+        if isinstance(value, str):
+            _check_text(value, path, self.file)
+        elif isinstance(value, list | tuple | Mapping):
+            return self.collection(value, path, depth)
+        elif isinstance(value, int | float) and not self.numbers:
+            pass
+        elif isinstance(value, float) and not isfinite(value):
+            raise StudyError("must be a finite number", file=self.file, key=path or None, found=value)
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise StudyError(
+                "must be a number of at most 64 bits", file=self.file, key=path or None, found=value
+            )
+        elif not (value is None or isinstance(value, bool | int | float)):
+            raise StudyError(
+                "must be text, a number, true, false, null, a list or a mapping "
+                f"(found a {type(value).__name__}; put text in quotes)",
+                file=self.file, key=path or None,
+            )  # fmt: skip
+        return 1, 0
+
+    def collection(self, value: Any, path: str, depth: int) -> tuple[int, int]:
+        found = self.known.get(id(value), (0, 0))
+        if found is None or depth + found[1] > DEEPEST:
+            short = path if len(path) <= 40 else path[:37] + "..."
+            raise StudyError("is nested too deeply, or contains itself", file=self.file, key=short or None)
+        if found[0]:
+            return found
+        self.known[id(value)] = None
+        total, below = 1, 0
+        pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
+        for key, inner in pairs:
+            where = self.place(value, key, path)
+            size, height = self.value(inner, where, depth + 1)
+            total, below = total + size, max(below, height)
+            if total > MOST_VALUES:
+                problem = f"unfolds to more than {MOST_VALUES:,} values (aliases of aliases?)"
+                raise StudyError(problem, file=self.file, key=path or None)
+        self.known[id(value)] = total, below + 1
+        return total, below + 1
+
+    def place(self, holder: Any, key: Any, path: str) -> str:
+        """The path of an entry; a key must be plain, too."""
+        if not isinstance(holder, Mapping):
+            return f"{path}[{key}]"
+        if not isinstance(key, str | int | float):
+            raise StudyError("a key must be plain text", file=self.file, key=path or None, found=key)
+        self.value(key, path, 0)
+        return f"{path}.{key}" if path else str(key)
+
+
+def _check_text(value: str, path: str, file: str | None) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise StudyError(
+            "contains half of a surrogate pair, which is no character", file=file, key=path
+        ) from None

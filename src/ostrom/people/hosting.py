@@ -1,0 +1,82 @@
+"""Run a study with people: the journal, the register and the host come together here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from ostrom.engine.folder import Folder
+from ostrom.engine.manifest import identity
+from ostrom.engine.runner import Options, Result, Runner
+from ostrom.ground.errors import RunError, UsageError
+from ostrom.people.host import Host
+from ostrom.people.plan import PeoplePlan
+from ostrom.people.register import FILE, Register
+from ostrom.studies.plan import StudyPlan
+from ostrom.studies.run import OpenModels, play_plan
+
+Serve = Callable[[Host, Folder], Coroutine[Any, Any, None]]
+"""Serves people until it is told to stop: a web server, or simulated participants."""
+
+
+def host_plan(
+    plan: StudyPlan,
+    serve: Serve,
+    *,
+    name: str,
+    runs: str | Path = "runs",
+    options: Options | None = None,
+    open_models: OpenModels | None = None,
+    test: bool = False,
+    hosts: type[Host] = Host,
+) -> Result:
+    """Host a study with people in ``runs/<name>`` as long as ``serve`` runs; visits under way are taken up."""
+    if not isinstance(plan, PeoplePlan):
+        raise UsageError(f"{plan.file}: has no section 'people'; `ostrom run` plays it")
+
+    async def begin(folder: Folder) -> None:
+        mark = identity(folder.manifest())
+        if folder.journal.exists():
+            journal = folder.open_journal()
+            try:
+                plan.learn(journal)
+            finally:
+                journal.close()
+            if plan.book.visits and not (folder.path / FILE).exists():
+                raise RunError(
+                    f"{folder.path / FILE}: is missing, and {len(plan.book.visits)} people have come: without it "
+                    "nobody can be told from somebody new and payments are forgotten (put back a copy of it)"
+                )
+        ignore_register(folder.path)
+        register = Register(folder.path, mark, create=True)
+        plan.arrivals = hosts(plan, register, title=plan.study.title or plan.name, test=test)
+
+    async def watch(runner: Runner) -> None:
+        host: Host = plan.arrivals
+        await host.ready.wait()
+        try:
+            await serve(host, Folder(Path(runs) / name))
+        finally:
+            host.close()
+            runner.stop("the server was stopped", interrupted=False)
+
+    try:
+        return play_plan(
+            plan, name=name, runs=runs, options=options, watch=watch, open_models=open_models, begin=begin
+        )
+    finally:
+        if plan.arrivals is not None:
+            plan.arrivals.register.close()
+
+
+def ignore_register(folder: Path) -> None:
+    """Keep the register out of version control, wherever the runs lie."""
+    file = folder / ".gitignore"
+    wanted = f"{FILE}*\n"
+    try:
+        if not file.exists() or wanted not in file.read_text(encoding="utf-8"):
+            with file.open("a", encoding="utf-8") as out:
+                out.write(wanted)
+    except OSError as error:
+        raise RunError(f"{file}: cannot be written ({error.strerror})") from None

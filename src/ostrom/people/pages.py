@@ -1,0 +1,296 @@
+"""The page that a participant should see now. A page holds nothing that the participant may not know."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+
+from ostrom.answers import Choice
+from ostrom.games.amounts import IDLE
+from ostrom.games.tensor import TensorGame
+from ostrom.ground.yaml import read_yaml
+from ostrom.mechanisms.protocol import Round
+from ostrom.people.forms import fields_of, sheet_fields
+from ostrom.people.host import Host
+from ostrom.people.inbox import Open
+from ostrom.people.live_visit import LiveVisit
+from ostrom.people.markdown import render
+from ostrom.people.payment import completion_link, due
+
+NAMES = {
+    "en": "English",
+    "de": "Deutsch",
+    "fr": "Français",
+    "es": "Español",
+    "it": "Italiano",
+    "nl": "Nederlands",
+}
+PLAIN = ("none", "repetition")
+"""Mechanisms whose rules are said by the table of points and the number of rounds."""
+
+
+NOTHING = "–"
+"""What stands where a player had nothing to decide, or nobody knows what it would have done."""
+_MARKED = re.compile(r"[^\n]*\n<messages>\n.*?\n</messages>\n?", re.DOTALL)
+"""Messages as models are told them; people read them as a list."""
+
+
+class PageWords(dict[str, str]):
+    """The words of the pages in one language; those that a language lacks are in English."""
+
+    def __getattr__(self, name: str) -> str:
+        return self[name]
+
+
+@lru_cache(maxsize=64)
+def words(language: str) -> PageWords:
+    """The words of a language."""
+    folder = files("ostrom.web").joinpath("words")
+    english: dict[str, str] = read_yaml(folder.joinpath("en.yaml").read_text(encoding="utf-8"), "en.yaml")
+    own = folder.joinpath(f"{language.partition('-')[0]}.yaml")
+    found: dict[str, str] = read_yaml(own.read_text(encoding="utf-8"), own.name) if own.is_file() else {}
+    return PageWords({**english, **found})
+
+
+@lru_cache(maxsize=1)
+def environment() -> jinja2.Environment:
+    """The templates; everything that is filled in is escaped."""
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("ostrom.web"), autoescape=True, undefined=jinja2.StrictUndefined,
+        auto_reload=False, trim_blocks=True,
+    )  # fmt: skip
+
+
+EMPTY: Mapping[str, Any] = {
+    "steps": 0, "step": 0, "notice": "", "problem": "", "leave": False, "refresh": None, "every": None,
+    "script": True,
+    "live": False, "body": "", "at": "",
+}  # fmt: skip
+
+
+def draw(language: str, context: Mapping[str, Any], *, part: bool = False) -> str:
+    """A whole page, or its main part."""
+    values = {**EMPTY, "w": words(language), "language": language, **context}
+    return environment().get_template("main.html" if part else "base.html").render(values)
+
+
+class Pages:
+    """Pages of one study."""
+
+    def __init__(self, host: Host) -> None:
+        self.host, self.people = host, host.people
+        self._texts: dict[str, Any] = {}
+
+    def page(self, live: LiveVisit, *, problem: str = "", notice: str = "") -> dict[str, Any]:
+        """What somebody should see now."""
+        if live.end is not None or live.leaving is not None:
+            return self.end(live, live.end or live.leaving or "departed")
+        entry = self.host.now_at(live)
+        w = words(live.language)
+        common = {
+            "step": live.step + 1,
+            "steps": len(self.people.visit),
+            "live": True,
+            "leave": True,
+            "problem": problem,
+            "notice": notice,
+        }
+        if entry is None:
+            lobby = live.table is None and live.state == "waiting"
+            body = w.waiting_partner if lobby else w.waiting_other
+            return {**common, "kind": "wait", "title": w.waiting, "body": body, "at": "wait", "refresh": 3}
+        self.host.shown(entry)
+        common["at"] = entry.place
+        if live.result is not None and not notice:
+            common["notice"] = self._result(live, w)
+        if entry.prompt is not None:
+            return {**common, **self._match(entry, w)}
+        return {**common, **self._step(live, entry, w)}
+
+    def text(self, name: str, language: str) -> Any:
+        """A text of the study as markup."""
+        from ostrom.people.text_files import localised
+
+        key = localised(name, language, self.people.languages)
+        if key not in self._texts:
+            self._texts[key] = render(self.people.texts[key])
+        return self._texts[key]
+
+    def _step(self, live: LiveVisit, entry: Open, w: PageWords) -> dict[str, Any]:
+        decision = entry.decision
+        if decision.kind == "accommodation":
+            return self._accommodation(entry, w)
+        facts = decision.view.facts
+        step = self.people.visit[facts["number"]]
+        sheet = self.host.sheet(decision, live.language)
+        if sheet is not None:
+            wrong = dict.fromkeys(facts.get("wrong", ()), w.wrong_here)
+            for name, question in sheet.named():
+                if name in wrong and question.explain:
+                    wrong[name] += " " + question.explain
+            left = facts.get("tries_left")
+            body = f"{w.tries_left}: {left}" if left is not None and facts.get("tries") else ""
+            more = {"notice": w.wrong} if facts.get("wrong") else {}
+            fields = sheet_fields(sheet, entry.facts.get("orders", {}))
+            title = sheet.title or (w.choose if len(fields) == 1 else self.host.title)
+            return {"kind": "sheet", "title": title, "fields": fields, "wrong": wrong, "body": body, **more}
+        body = self.text(step.file or "", live.language)
+        buttons = [("continue", w["continue"], False)]
+        if decision.kind == "consent":
+            buttons = [("agree", w.agree, False), ("decline", w.decline, True)]
+        own = "<h1" in body
+        more = {"notice": w.again} if facts.get("again") else {}
+        return {
+            "kind": "text",
+            "title": self.host.title,
+            "own_title": own,
+            "body": body,
+            "buttons": buttons,
+            **more,
+        }
+
+    def _accommodation(self, entry: Open, w: PageWords) -> dict[str, Any]:
+        form = entry.decision.form
+        assert isinstance(form, Choice)
+        names = {"none": w.accommodation_none, "1": w.accommodation_one}
+        buttons = [
+            (o, names.get(o) or w.accommodation_factor.format(factor=o), o != "1") for o in form.options
+        ]
+        body = render(w.accommodation_text.format(seconds=f"{self.people.time.decision or 0:g}"))
+        return {
+            "kind": "text",
+            "title": w.accommodation,
+            "own_title": False,
+            "body": body,
+            "buttons": buttons,
+        }
+
+    def _match(self, entry: Open, w: PageWords) -> dict[str, Any]:
+        decision, prompt = entry.decision, entry.prompt
+        assert prompt is not None
+        view = decision.view
+        rounds = view.facts.get("rounds")
+        title = (
+            w.round_of.format(round=view.round, rounds=rounds) if rounds else w.round.format(round=view.round)
+        )
+        left = (
+            None
+            if entry.deadline is None
+            else max(0, round(entry.deadline - asyncio.get_running_loop().time()))
+        )
+        fields = fields_of(decision.form, prompt.labels)
+        two = view.game.seats == 2
+        shown = list(entry.past.rounds) if entry.past is not None and view.facts.get("repeated") else []
+        history = [_line(entry, played, w) for played in shown]
+        acts = decision.kind == "act" and isinstance(decision.form, Choice)
+        return {
+            "kind": "match", "title": title if view.facts.get("repeated") else self.host.title, "left": left,
+            "payoffs": _payoffs(entry) if two and isinstance(view.game, TensorGame) else None,
+            "words": _MARKED.sub("", prompt.whole.replace(prompt.instruction, entry.fields)).strip(),
+            "messages": _messages(entry, w),
+            "open_words": view.mechanism not in PLAIN or bool(entry.fields), "two": two,
+            "heads": [w.you, w.other] if two else [w.you, *(w.player.format(number=s + 1) for s in _seats(entry)[1:])],
+            "history": history, "last": _last(history, w) if two else "",
+            "total": _number(sum(p.payoffs[view.seat] for p in shown)),
+            "choices": fields[0].options if acts or fields[0].kind == "buttons" else None, "fields": fields,
+            "more": left is not None and self.host.may_extend(entry),
+            "refresh": None if left is None else left + 2,
+        }  # fmt: skip
+
+    def _result(self, live: LiveVisit, w: PageWords) -> str:
+        result = live.result or {}
+        ended = w.match_over if result.get("whole") else w.match_broken
+        last = result.get("last_words")
+        said = w.last_round.format(**last) + " " if last else ""
+        return f"{ended} {said}{w.match_points.format(points=_number(result.get('points', 0.0)))}"
+
+    def end(self, live: LiveVisit, how: str) -> dict[str, Any]:
+        """The page at the end of a visit, with its code and what is paid."""
+        w, people = words(live.language), self.people
+        pay = people if live.cell is None else self.host.plan.people_of(live.cell)
+        base, bonus = due(pay.pay, live.earned or how, live.points)
+        values = {"base": base, "bonus": bonus, "currency": people.pay.currency}
+        paid = w.paid_all if base else w.paid_bonus if bonus else w.paid_nothing
+        title, _, rest = w[f"end_{how}"].partition(". ")
+        lines = [rest, paid.format(**values)] if rest else [paid.format(**values)]
+        code = people.codes.get(how, "")
+        return {
+            "kind": "end", "title": title.rstrip("."), "lines": lines,
+            "code": code, "link": completion_link(people.source.name, code), "at": f"end-{how}",
+        }  # fmt: skip
+
+
+def _seats(entry: Open) -> list[int]:
+    view = entry.decision.view
+    return [view.seat, *(s for s in range(view.game.seats) if s != view.seat)]
+
+
+def _payoffs(entry: Open) -> dict[str, Any]:
+    """The points of a game for two, from the reader's own side."""
+    view, labels = entry.decision.view, entry.labels
+    own, other = view.seat, 1 - view.seat
+    rows = []
+    for i, label in enumerate(labels[own]):
+        cells = []
+        for j in range(len(labels[other])):
+            points = view.game.payoff((i, j) if own == 0 else (j, i))
+            cells.append((_number(points[own]), _number(points[other])))
+        rows.append((label, cells))
+    return {"others": labels[other], "rows": rows}
+
+
+def _last(history: list[dict[str, Any]], w: PageWords) -> str:
+    """What both chose in the round before; one that is void says why in the list of rounds."""
+    own, other = history[-1]["labels"] if history else ("", "")
+    return (
+        w.last_round.format(own=own, other=other)
+        if history and not {w.missed, NOTHING} & {own, other}
+        else ""
+    )
+
+
+def _messages(entry: Open, w: PageWords) -> list[tuple[str, str]]:
+    """What the players wrote to each other in this round, the reader's own words first; in talk, as it was said."""
+    facts, own = entry.decision.view.facts, entry.decision.view.seat
+    said = facts.get("messages") or ()
+    names = {s: w.player.format(number=s + 1) if len(said) > 2 else w.other for s in range(len(said))} | {
+        own: w.you
+    }
+    heard = [(names[s], str(said[s]).strip() or "–") for s in _seats(entry) if s < len(said)]
+    return heard + [_heard(message, w) for message in (facts.get("talk") or {}).get("messages", ())]
+
+
+def _heard(message: Mapping[str, Any], w: PageWords) -> tuple[str, str]:
+    """Who said it, to whom where that is one player, and the words."""
+    ends = [(message["own"], message["from"])]
+    if "to" in message:
+        ends.append((message["to_you"], message["to"]))
+    named = [
+        w.you if you else w.player.format(number=who + 1) if type(who) is int else str(who)
+        for you, who in ends
+    ]
+    return " → ".join(named), str(message["text"]).strip() or "–"
+
+
+def _line(entry: Open, played: Round, w: PageWords) -> dict[str, Any]:
+    view, labels = entry.decision.view, entry.labels
+    if not played.actions:
+        missed = getattr(played, "missed", ())
+        chosen = [w.missed if seat in missed else NOTHING for seat in _seats(entry)]
+    else:
+        named = [labels[seat][played.actions[seat]] for seat in _seats(entry)]
+        chosen = [NOTHING if name == IDLE else name for name in named]
+    other = played.payoffs[1 - view.seat] if view.game.seats == 2 else 0.0
+    return {
+        "number": played.number, "labels": chosen, "own": _number(played.payoffs[view.seat]), "other": _number(other),
+    }  # fmt: skip
+
+
+def _number(value: float) -> str:
+    return f"{value:.10g}"

@@ -1,0 +1,113 @@
+"""`ostrom pilot`: simulated participants go through a study with people."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ostrom.cli.commands.validate import budget_of
+from ostrom.cli.ending import spent, spent_data
+from ostrom.cli.options import (
+    AllowKey,
+    BudgetCalls,
+    BudgetTokens,
+    BudgetUsd,
+    Cache,
+    MaxConnections,
+    Presets,
+    Prices,
+    Prompts,
+    Sets,
+    say_allowed,
+)
+from ostrom.cli.output import print_json, print_table, say
+from ostrom.features.exporting.command import RUNS
+
+if TYPE_CHECKING:
+    from ostrom.people.piloting import Through
+
+
+def pilot(
+    study: Annotated[str, typer.Argument(help="A study with people: its file (YAML) or its name.")],
+    people: Annotated[int, typer.Option(help="How many participants come.", min=1, max=100_000)] = 40,
+    model: Annotated[
+        str | None, typer.Option(help="The model that decides for them: provider/model or a URL.")
+    ] = None,
+    strategy: Annotated[
+        str | None, typer.Option(help="The strategy that decides for them (default: random).")
+    ] = None,
+    dropout: Annotated[
+        float, typer.Option(help="The share of participants who drop out on the way.", min=0, max=1)
+    ] = 0.0,
+    miss: Annotated[
+        float, typer.Option(help="The share of decisions with a time limit that are missed.", min=0, max=1)
+    ] = 0.0,
+    seed: Annotated[int, typer.Option(help="The seed of their answers and of who drops out.", min=0)] = 0,
+    real_time: Annotated[
+        bool, typer.Option("--real-time", help="Keep the waiting times of the study (people.time.reveal).")
+    ] = False,
+    browser: Annotated[
+        bool, typer.Option("--browser", help="Through the real pages, in the chromium of this machine.")
+    ] = False,
+    preset: Presets = None,
+    set_: Sets = None,
+    name: Annotated[
+        str | None, typer.Option(help="The name of the run (default: that of the study, with -pilot).")
+    ] = None,
+    runs: Annotated[Path, RUNS] = Path("runs"),
+    budget_usd: BudgetUsd = None,
+    budget_calls: BudgetCalls = None,
+    budget_tokens: BudgetTokens = None,
+    max_connections: MaxConnections = None,
+    prompts: Prompts = None,
+    prices: Prices = None,
+    cache: Cache = None,
+    allow_key: AllowKey = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Let simulated participants through the same visit as people, into a run of its own.
+
+    Consent, quiz and questions are answered by chance; actions by a model or a strategy. The tables, measures and
+    reports are those of a real run, so the whole analysis can be tried before anybody is recruited.
+    """
+    from ostrom.engine.folder import check_name
+    from ostrom.engine.runner import Options
+    from ostrom.ground.errors import UsageError
+    from ostrom.people.piloting import pilot as play
+    from ostrom.people.piloting import pilot_agent
+    from ostrom.people.simulated import Crowd
+    from ostrom.studies.load import folder_of, read_study
+    from ostrom.studies.resolve import resolve
+
+    say_allowed(allow_key, [model] if model else None, set_)
+    if not read_study(study)[0].get("people"):
+        raise UsageError(f"{study}: has no section 'people'; `ostrom run` plays it")
+    changes = [*(set_ or ()), *(() if real_time else ("people.time.reveal=null",))]
+    found = resolve(
+        study, preset=preset, changes=changes, budget=budget_of(budget_usd, budget_calls, budget_tokens),
+        prompts=prompts, prices=prices,
+    )  # fmt: skip
+    crowd = Crowd(people, pilot_agent(found.plan, model, strategy), dropout, miss, seed)
+    called = check_name(name or f"{found.plan.name}-pilot")
+    options = Options(max_connections=max_connections, cache=cache, prices=found.prices)
+    through: Through | None = None
+    if browser:
+        from ostrom.people.pilot_server import browse
+
+        through = partial(browse, study=folder_of(study))
+    result, told = play(found.plan, crowd, name=called, runs=runs, options=options, through=through)
+    if json:
+        print_json({"run": str(runs / called), **told, **spent_data(result.tally)})
+        return
+    ends = sorted({end for cell in told["cells"].values() for end in cell})
+    print_table(
+        f"{called}: visits by cell",
+        ["cell", *ends],
+        [[cell, *(counts.get(end, 0) for end in ends)] for cell, counts in told["cells"].items()],
+    )
+    shares = ", ".join(f"{count} {end}" for end, count in sorted(told["ends"].items()))
+    say(f"{told['people']} participants: {shares}; {spent(result.tally)}")
+    say(f"run: {runs / called}")

@@ -1,0 +1,327 @@
+"""The plan of a study with people: units arise as people arrive.
+
+Visit v has the number v * stride; its k-th match follows, and what the players of that match prepare follows the
+match. Who came, which cell they were assigned to and which seat they took is in the journal (reading
+``assigned``), so that every unit can be asked for by its number, now and after years.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from ostrom.agents.config import AgentConfig
+from ostrom.engine.journal import Journal
+from ostrom.engine.plan import Seated, Unit
+from ostrom.engine.rows import Rows
+from ostrom.framing import Library
+from ostrom.ground.errors import StudyError
+from ostrom.ground.registry import parse_spec
+from ostrom.mechanisms import mechanisms
+from ostrom.people.book import Book
+from ostrom.people.questions import Questionnaire
+from ostrom.people.schema import People, Step
+from ostrom.people.tables import PeopleTables
+from ostrom.people.text_files import localised, questionnaire
+from ostrom.people.visit import Visit
+from ostrom.studies.cell import Cell
+from ostrom.studies.checks import check_framing_labels, check_memory, check_spreading, check_strategies
+from ostrom.studies.load import validate
+from ostrom.studies.paths import merge, on_top, put
+from ostrom.studies.places import spelled_out
+from ostrom.studies.plan import StudyPlan, _json, _key
+from ostrom.studies.rehearsal import rehearsed_facts
+from ostrom.studies.schema import StudyFile
+
+VARIABLE = ("matches", "games", "time", "pay")
+"""What of the section ``people`` may differ between cells."""
+MOST_PEOPLE_CELLS = 1000
+
+
+class PeoplePlan(StudyPlan):
+    """A study with people as the engine plays it."""
+
+    def __init__(self, study: StudyFile, library: Library | None = None, file: str | None = None) -> None:
+        assert study.people is not None
+        self.people: People = study.people
+        self.book = Book()
+        self.arrivals: Any = None
+        """Who hosts the visits, while they are under way."""
+        self._variant = lru_cache(maxsize=1024)(self._build_variant)
+        self._people = lru_cache(maxsize=1024)(self._build_people)
+        self._sheet = lru_cache(maxsize=256)(
+            lambda name: questionnaire(self.people.texts[name], name, self.file)
+        )
+        super().__init__(study, library, file)
+        self._check_people()
+        seats = [len(self._variant(0, key).seatings[0]) for key in self.people_of(0).games]
+        self.stride = 1 + len(self.people.order) * (1 + max(seats))
+        self.visit_rules = self._visit()
+
+    # -- cells and games -----------------------------------------------------------------------------
+
+    def cell_name(self, cell: int) -> str:
+        """The levels of a cell in words."""
+        return ", ".join(f"{name}: {level}" for name, level in self._cell(cell).labels.items()) or "all"
+
+    def people_of(self, cell: int) -> People:
+        """The section ``people`` as it is in one cell."""
+        return self._people(cell)
+
+    def _build_people(self, number: int) -> People:
+        data, _ = self._data(number)
+        return validate(StudyFile, {"name": self.study.name, **data}, self.file).people or self.people
+
+    def variant(self, cell: int, key: str) -> Cell:
+        """One game of a visit in one cell."""
+        return self._variant(cell, key)
+
+    def tables(self) -> Iterator[Cell]:
+        """Every game of a visit in every cell."""
+        return (
+            self.variant(number, key) for number in range(self.cells) for key in self.people_of(number).order
+        )
+
+    def _build_variant(self, number: int, key: str) -> Cell:
+        data, labels = self._data(number)
+        people = self.people_of(number)
+        data = merge(data, people.games[key])
+        time = people.time
+        if time.decision is not None:
+            name, _, _ = parse_spec(data["mechanism"], key="mechanism", file=self.file)
+            if "missed" not in mechanisms.parameters(name):
+                raise StudyError(
+                    f"mechanism {name} has no rule for missed decisions: leave the time limit out",
+                    file=self.file, key="people.time.decision", found=time.decision,
+                )  # fmt: skip
+            put(data, "mechanism.missed", time.missed)
+            if time.missed_at_most is not None:
+                put(data, "mechanism.missed_at_most", time.missed_at_most)
+        return self._cell_of(data, labels, self._traits(number))
+
+    def _cell_of(self, data: Mapping[str, Any], labels: Mapping[str, Any], traits: Mapping[str, Any]) -> Cell:
+        """As for any study; a type that only stands in for missing people takes no seat of its own."""
+        lobby, types = self.people.lobby, dict(data["types"] or {})
+        names = {lobby.stand_in, lobby.departed.partition(":")[2]} & set(types)
+        seats = self._game(_json(data["game"])).seats
+        if not names or (data["seating"] == "seats" and len(types) <= seats):
+            return super()._cell_of(data, labels, traits)
+        spare = {str(name): types.pop(str(name)) for name in sorted(map(str, names))}
+        cell = super()._cell_of({**data, "types": types}, labels, traits)
+        agents = {
+            name: self._agent(_json(on_top(data["agent"], spelled_out(spec)))) for name, spec in spare.items()
+        }
+        return replace(cell, types={**cell.types, **agents})
+
+    def _check_people(self) -> None:
+        if self.study.seeds != 1:
+            raise StudyError(
+                "people come once each: leave seeds out", file=self.file, key="seeds", found=self.study.seeds
+            )
+        if self.cells > MOST_PEOPLE_CELLS:
+            raise StudyError(
+                f"makes {self.cells} cells, at most {MOST_PEOPLE_CELLS} with people",
+                file=self.file,
+                key="vary",
+            )
+        for factor in self.factors:
+            for level in factor.levels:
+                for path in level.assigns:
+                    first, _, rest = path.partition(".")
+                    if first == "people" and rest.partition(".")[0] not in VARIABLE:
+                        raise StudyError(
+                            "cannot be varied", file=self.file, key=f"vary.{factor.name}", found=path,
+                            allowed=[f"people.{name}" for name in VARIABLE],
+                        )  # fmt: skip
+        counts = {len(self.people_of(number).order) for number in range(self.cells)}
+        if len(counts) > 1:
+            raise StudyError(
+                "has more matches in some cells than in others", file=self.file, key="people.matches"
+            )
+        for number in range(self.cells):
+            for key in self.people_of(number).order:
+                self._check_variant(self._variant(number, key))
+
+    def _check_variant(self, cell: Cell) -> None:
+        if len(cell.seatings) != 1:
+            raise StudyError(
+                f"with people a cell has one seating (found {len(cell.seatings)}): set seating to seats",
+                file=self.file, key="seating",
+            )  # fmt: skip
+        players = cell.seatings[0]
+        if not any(seated.config.person == "web" for seated in players):
+            raise StudyError(
+                "no seat is taken by people: a type needs 'person: web'", file=self.file, key="types"
+            )
+        if any(seated.config.person is True for seated in players):
+            raise StudyError(
+                "a person at the terminal cannot be served: write 'person: web'", file=self.file, key="types"
+            )
+        for config in {id(seated.config): seated.config for seated in players}.values():
+            check_memory(config, cell.game, self.file)
+            self._check_words(config, cell.game)
+            check_framing_labels(config, cell.game, self.file)
+        check_strategies(cell.game, cell.mechanism, cell.seatings, self.file)
+        check_spreading(cell.mechanism, cell.seatings, self.file)
+        lobby = self.people.lobby
+        for key, name in (("stand_in", lobby.stand_in), ("departed", lobby.departed.partition(":")[2])):
+            if name and (name not in cell.types or cell.types[name].kind == "person"):
+                agents = [other for other, config in cell.types.items() if config.kind != "person"]
+                raise StudyError(
+                    "names no type of agent",
+                    file=self.file,
+                    key=f"people.lobby.{key}",
+                    found=name,
+                    allowed=agents,
+                )
+
+    def persons(self, cell: int, key: str) -> tuple[int, ...]:
+        """The players of a match that are people."""
+        players = self.variant(cell, key).seatings[0]
+        return tuple(i for i, seated in enumerate(players) if seated.config.person == "web")
+
+    def sheet(self, step: Step, language: str) -> Questionnaire | None:
+        """The questions of a step in a language; None where it has none."""
+        if step.ask is not None:
+            return Questionnaire(questions=(step.ask,))
+        if step.kind not in ("quiz", "survey"):
+            return None
+        return self._sheet(localised(step.file or "", language, self.people.languages))
+
+    def _visit(self) -> Visit:
+        people = self.people
+        sheets = {name: self._sheet(name) for name in people.files if name.endswith((".yaml", ".yml"))}
+        orders = tuple(self.people_of(number).order for number in range(self.cells))
+        return Visit(people, sheets, orders)
+
+    # -- units ---------------------------------------------------------------------------------------
+
+    def learn(self, journal: Journal) -> None:
+        """Take in who came and where they were assigned."""
+        for unit, _, _, value in journal.assigned():
+            self.book.learn(unit // self.stride, value)
+
+    def people_tables(self, rows: Rows) -> PeopleTables:
+        """What people add to the tables."""
+        return PeopleTables(self, rows)
+
+    @property
+    def hidden(self) -> _Hidden:
+        """Units of test visits: they are never counted."""
+        return _Hidden(self)
+
+    def __len__(self) -> int:
+        return (self.book.last + 1) * self.stride
+
+    def units(self) -> Iterator[Unit]:
+        """Visits and matches as far as they are known."""
+        for visit in sorted(self.book.visits):
+            yield self.unit(visit * self.stride)
+            for index in sorted({seat.unit for seat in self.book.visits[visit].seats.values()}):
+                if index // self.stride == visit:
+                    yield self.unit(index)
+
+    def unit(self, index: int) -> Unit:
+        """A visit, a match or a preparation by its number."""
+        visit, rest = divmod(index, self.stride)
+        if rest == 0:
+            return self._visit_unit(visit)
+        match, part = divmod(rest - 1, (self.stride - 1) // len(self.people.order))
+        return self._match_unit(index - part, visit, match, part)
+
+    def match_index(self, visit: int, match: int) -> int:
+        """The number of the match that begins with a visit."""
+        return visit * self.stride + 1 + match * ((self.stride - 1) // len(self.people.order))
+
+    def place_of(self, index: int, player: int) -> tuple[int, int]:
+        """The match and the player that a unit is about: a preparation is made by one player of a match."""
+        part = (index % self.stride - 1) % ((self.stride - 1) // len(self.people.order))
+        return (index - part, part - 1) if part else (index, player)
+
+    def agent_type(self, index: int, name: str) -> AgentConfig:
+        """A type of the study, as it is in the cell of a match."""
+        table = self.book.tables[self.place_of(index, 0)[0]]
+        return self.variant(table.cell, self.people_of(table.cell).order[table.match]).types[name]
+
+    def _visit_unit(self, visit: int) -> Unit:
+        known = self.book.visits.get(visit)
+        cell = None if known is None else known.cell
+        at = cell or 0
+        table = self.variant(at, self.people_of(at).order[0])
+        labels = self._cell(at).columns if cell is not None else dict.fromkeys(self._cell(0).columns)
+        name = next(seated for seated in table.seatings[0] if seated.config.person == "web")
+        key = _json(["visit", visit])
+        return Unit(
+            visit * self.stride,
+            key,
+            self.study.seed,
+            labels,
+            table.game,
+            self.visit_rules,
+            (name,),
+            kind="visit",
+        )
+
+    def _match_unit(self, index: int, visit: int, match: int, part: int) -> Unit:
+        table = self.book.tables.get(index)
+        if table is None:
+            raise StudyError(f"match {index} is not known: nobody has taken a seat in it")
+        key = self.people_of(table.cell).order[match]
+        cell = self.variant(table.cell, key)
+        players = list(cell.seatings[0])
+        for seat, name in table.stand_ins.items():
+            players[seat] = Seated(name, cell.types[name])
+        who = [seated.name for seated in players]
+        label = _key(cell.labels, [who, key, "visit", visit])
+        if part:
+            rules = cell.mechanism.preparation(cell.game, part - 1)
+            assert rules is not None
+            return Unit(
+                index + part, f"{label}|{part}", self.study.seed, cell.columns, cell.game, rules,
+                (players[part - 1],), kind="preparation", seat=part - 1,
+            )  # fmt: skip
+        needs: tuple[int, ...] = ()
+        if cell.preparations:
+            needs = tuple(index + 1 + seat for seat in range(cell.game.seats))
+        mechanism = cell.mechanism.sized(len(players))
+        return Unit(index, label, self.study.seed, cell.columns, cell.game, mechanism, tuple(players), needs)
+
+    def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
+        """One match of every game in every cell, and what its players prepare."""
+        for number in range(self.cells):
+            for key in self.people_of(number).order:
+                cell = self.variant(number, key)
+                players = cell.seatings[0]
+                rules, label, facts = cell.mechanism.sized(len(players)), _key(cell.labels, [key]), []
+                for seat in range(cell.game.seats if cell.preparations else 0):
+                    design = rules.preparation(cell.game, seat)
+                    assert design is not None
+                    unit = Unit(
+                        -1, f"{label}|{seat}", 0, cell.columns, cell.game, design, (players[seat],), kind="preparation",
+                        seat=seat,
+                    )  # fmt: skip
+                    facts.append(rehearsed_facts(unit))
+                    yield unit, [players[seat].config]
+                rules = rules.given(facts) if facts else rules
+                unit = Unit(-1, label, 0, cell.columns, cell.game, rules, players)
+                yield unit, [seated.config for seated in players]
+
+
+class _Hidden:
+    """The units of test visits, as a container."""
+
+    def __init__(self, plan: PeoplePlan) -> None:
+        self._plan = plan
+
+    def __contains__(self, index: object) -> bool:
+        if not isinstance(index, int):
+            return False
+        visit = self._plan.book.visits.get(index // self._plan.stride)
+        return visit is not None and visit.test
+
+
+def plan_of(study: StudyFile, library: Library | None = None, file: str | None = None) -> StudyPlan:
+    """The plan of a study, with or without people."""
+    return (StudyPlan if study.people is None else PeoplePlan)(study, library, file)

@@ -1,0 +1,224 @@
+"""What is on record about the people of a run: who came, what is due, what was paid, and whether it all fits."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from ostrom.engine import loop
+from ostrom.engine.folder import Folder
+from ostrom.engine.manifest import identity
+from ostrom.ground.errors import RunError, UsageError
+from ostrom.ground.files import write_whole
+from ostrom.people.ledger import Payment
+from ostrom.people.payment import due, owed
+from ostrom.people.plan import PeoplePlan
+from ostrom.people.register import Participant, Register
+from ostrom.people.retention import Overdue, overdue
+from ostrom.studies.run import Run, find_run, open_run
+
+
+@dataclass(frozen=True, slots=True)
+class Visited:
+    """One visit, as journal and register know it."""
+
+    code: str
+    visit: int
+    test: bool
+    cell: str
+    end: str | None
+    points: float
+    missed: int
+    base: Decimal
+    bonus: Decimal
+    owed: Decimal
+    """What is left for a payment file."""
+    who: Participant | None
+    """None: the person's data was erased, or the register is older than the journal."""
+
+
+class Records:
+    """The people of one run, opened for a command."""
+
+    def __init__(self, run: str | Path, runs: str | Path = "runs") -> None:
+        folder = find_run(run, runs)
+        self.folder: Folder = folder
+        self.run: Run = open_run(folder.path)
+        if not isinstance(self.run.plan, PeoplePlan):
+            self.run.close()
+            raise UsageError(f"{folder.path}: is no run with people")
+        self.plan: PeoplePlan = self.run.plan
+        try:
+            self.register = Register(folder.path, identity(self.run.manifest))
+        except BaseException:
+            self.run.close()
+            raise
+
+    def __enter__(self) -> Records:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.register.close()
+        self.run.close()
+
+    def visits(self) -> Iterator[Visited]:
+        """Every visit, in the order of arrival."""
+        by_code = {who.code: who for who in self.register.participants()}
+        for visit, visitor in sorted(self.plan.book.visits.items()):
+            ended = self.run.journal.ended(visit * self.plan.stride)
+            facts: dict[str, Any] = {} if ended is None else ended[3]
+            end = (
+                None
+                if ended is None
+                else "withdrawn"
+                if ended[0] == "withdrawn"
+                else str(facts.get("end", ended[0]))
+            )
+            points = float(facts.get("points") or 0.0)
+            pay = (self.plan.people if visitor.cell is None else self.plan.people_of(visitor.cell)).pay
+            earned = str(facts.get("earned") or end)
+            base, bonus = due(pay, earned, points) if end is not None else (Decimal(0), Decimal(0))
+            cell = "" if visitor.cell is None else self.plan.cell_name(visitor.cell)
+            left = Decimal(0) if visitor.test else owed(self.plan.people.source.name, base, bonus)
+            yield Visited(
+                visitor.code, visit, visitor.test, cell, end, points, int(facts.get("missed") or 0), base, bonus,
+                left, by_code.get(visitor.code),
+            )  # fmt: skip
+
+    def find(self, code: str) -> Visited:
+        """One visit by its code."""
+        for visited in self.visits():
+            if visited.code == code:
+                return visited
+        raise UsageError(
+            f"{self.folder.path}: nobody has the code {code!r} (ostrom people {self.folder.path} list)"
+        )
+
+    # -- paying --------------------------------------------------------------------------------------
+
+    def pay(self, out: Path) -> tuple[int, Decimal]:
+        """Write a payment file for everybody who is done and not in an earlier one; how many, and how much.
+
+        The ledger is written before the file gets its name: a crash in between leaves nobody paid twice, and the
+        same command then gives the file its name.
+        """
+        if out.exists():
+            raise UsageError(f"{out}: is there already; a payment file is written once")
+        paid, draft = self.register.payments(), out.with_name(f".{out.name}.draft")
+        begun = [one for one in paid.values() if one.file == out.name]
+        if begun and draft.exists():
+            draft.rename(out)
+            return len(begun), sum((Decimal(one.amount) for one in begun), Decimal(0))
+        rows = [
+            visited
+            for visited in self.visits()
+            if visited.owed and visited.who is not None and visited.code not in paid
+        ]
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerows((visited.who.external, f"{visited.owed:.2f}") for visited in rows if visited.who)
+        try:
+            write_whole(draft, text.getvalue().encode(), sync=True)
+            draft.chmod(0o600)
+        except OSError as error:
+            raise RunError(f"{out}: cannot be written ({error.strerror})") from None
+        currency = self.plan.people.pay.currency
+        self.register.pay([Payment(v.code, f"{v.owed:.2f}", currency, out.name) for v in rows])
+        draft.rename(out)
+        return len(rows), sum((visited.owed for visited in rows), Decimal(0))
+
+    # -- forgetting ----------------------------------------------------------------------------------
+
+    def overdue(self, keep: float | None = None) -> Overdue:
+        """Whose personal data is older than so many seconds, or than the study says."""
+        paid = self.register.payments()
+        unpaid = {v.code for v in self.visits() if v.owed and v.code not in paid}
+        longest = self.plan.people.keep.people if keep is None else keep
+        return overdue(self.register, longest, time.time(), unpaid.__contains__)
+
+    # -- taking back ---------------------------------------------------------------------------------
+
+    def withdraw(self, code: str) -> bool:
+        """Take a visit and its matches out of all tables; False: the server that is running was asked to."""
+        visited = self.find(code)
+        try:
+            self.folder.lock()
+        except RunError:
+            self.register.request("withdraw", code)
+            self.register.commit()
+            return False
+        try:
+            loop.run(self._take_out(visited))
+        finally:
+            self.folder.unlock()
+        self.register.ended(code, "withdrawn")
+        self.register.commit()
+        return True
+
+    async def _take_out(self, visited: Visited) -> None:
+        journal = self.folder.open_journal()
+        try:
+            journal.start()
+            known = self.plan.book.visits[visited.visit]
+            for index in (visited.visit * self.plan.stride, *(seat.unit for seat in known.seats.values())):
+                facts = {"end": "withdrawn", "points": visited.points, "earned": visited.end}
+                journal.finish(index, "withdrawn", "taken back by a person", 0, facts=facts)
+            await journal.flush()
+            await asyncio.sleep(0)
+        finally:
+            journal.close()
+
+    # -- checking ------------------------------------------------------------------------------------
+
+    def audit(self) -> list[tuple[str, int, str]]:
+        """What should hold, how often it was looked at, and what was found wrong ('' where nothing is)."""
+        rounds, wrong = self._served()
+        visits = [visited for visited in self.visits() if not visited.test]
+        codes = {visited.code for visited in self.visits()}
+        tombs = self.register.tombstones()
+        strangers = [who.code for who in self.register.participants() if who.code not in codes and who.ended]
+        unknown = [v.code for v in visits if v.who is None and v.code not in tombs]
+        paid = self.register.payments()
+        amounts = {v.code: v.owed for v in self.visits()}
+        more = [c for c, one in paid.items() if c in amounts and Decimal(one.amount) > amounts[c]]
+        lost = [v.code for v in visits if v.end == "done" and not v.cell]
+        done = sum(v.end == "done" for v in visits)
+        return [
+            ("served = assigned, round by round", rounds, "; ".join(wrong[:5])),
+            ("every visit in the journal is in the register or erased", len(visits), ", ".join(unknown[:5])),
+            ("everybody in the register who finished is in the journal", len(codes), ", ".join(strangers[:5])),
+            ("nobody was paid more than is due, or twice", len(paid), ", ".join(more[:5])),
+            ("finished people were assigned to a cell", done, ", ".join(lost[:5])),
+            ("personal data is erased when people.keep is over", len(codes), self._kept_too_long()),
+        ]  # fmt: skip
+
+    def _kept_too_long(self) -> str:
+        old = self.overdue()
+        if not old:
+            return ""
+        told = f"{len(old)} people joined more than {self.plan.people.keep.people / 86400:g} days ago"
+        return f"{told}, {len(old.unpaid)} of them are not paid" if old.unpaid else told
+
+    def _served(self) -> tuple[int, list[str]]:
+        """The agents that people met, as kept with every answer, against those of the cell they belong to."""
+        rounds, wrong = 0, []
+        for index, table in sorted(self.plan.book.tables.items()):
+            unit = self.plan.unit(index)
+            for (step, player, part), (answer, *_) in self.run.journal.answers(index).items():
+                if part or player not in table.people or answer.facts is None or "served" not in answer.facts:
+                    continue
+                assigned = [s.config.identity for i, s in enumerate(unit.players) if i != player]
+                visitor = self.plan.book.visits[table.people[player]]
+                rounds += 1
+                if list(answer.facts["served"]) != assigned or visitor.cell != table.cell:
+                    wrong.append(
+                        f"match {index}, step {step}: {visitor.code} met another agent than assigned"
+                    )
+        return rounds, wrong

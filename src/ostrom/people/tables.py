@@ -1,0 +1,219 @@
+"""What tables say about people: columns of matches and decisions, and the table of visits.
+
+Everything comes from the journal: random codes, offsets in milliseconds since a visit began, and who was served.
+Personal data is in the register alone and never in a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ostrom.engine.plan import Unit
+from ostrom.engine.rows import Row, Rows
+from ostrom.people.ledger import Payment, read_payments
+from ostrom.people.schema import People
+
+if TYPE_CHECKING:
+    from ostrom.people.plan import PeoplePlan
+
+DECISIONS: Mapping[str, type] = {
+    "visit": int, "person": str, "shown": int, "answered": int, "served": str, "assigned": str, "interrupted": bool,
+}  # fmt: skip
+VISITS: Mapping[str, type] = {
+    "run": str, "visit": int, "person": str, "cell": int, "order_of_games": str, "state": str, "end": str,
+    "consented": bool, "quiz_tries": int, "quiz_passed": bool, "accommodation": str, "matches_done": int,
+    "points": float, "missed_rounds": int, "excluded": bool, "extended": int, "interrupted": int, "seconds": float,
+    "paid": float,
+}  # fmt: skip
+
+
+class PeopleTables:
+    """The people of a run, as tables tell of them."""
+
+    def __init__(self, plan: PeoplePlan, rows: Rows) -> None:
+        self.plan, self.rows = plan, rows
+        people = plan.people
+        self.asks, self.after = _asks(people)
+        self.surveys = {
+            f"{step.survey.name}_{name}": (
+                step.survey.name,
+                name,
+                int if question.number is not None else str,
+            )
+            for step in people.visit
+            if step.survey is not None and (sheet := plan.sheet(step, people.languages[0])) is not None
+            for name, question in sheet.named()
+            if not question.kept_apart
+        }
+
+    @cached_property
+    def columns(self) -> dict[str, dict[str, type]]:
+        """The columns that people add to each table, with their types."""
+        asked: dict[str, type] = dict.fromkeys(dict.fromkeys(self.asks), str)
+        factors = dict.fromkeys((name for f in self.plan.factors for name in (f.name, *f.traits)), str)
+        numbered = dict.fromkeys(self._numbered(), str)
+        surveys = {column: kind for column, (_, _, kind) in self.surveys.items()}
+        return {
+            "matches": {"visit": int, "person": str, "excluded": bool, **asked},
+            "decisions": dict(DECISIONS),
+            "visits": {**factors, **VISITS, **numbered, **surveys},
+        }
+
+    def of_match(self, unit: Unit, player: int) -> Row:
+        """Whose match it is: the player's own visit, or that of the one person at the table."""
+        row: Row = dict.fromkeys(self.columns["matches"])
+        visit = self._visit_of(unit, player)
+        if visit is None:
+            return row
+        known = self._visits[visit]
+        row |= {"visit": visit, "person": known["person"], "excluded": known["excluded"]}
+        if unit.kind == "match":
+            table = self.plan.book.tables[unit.index]
+            for place, (name, match) in enumerate(zip(self.asks, self.after, strict=True)):
+                if match == table.match:
+                    row[name] = known["answers"].get(place)
+        return row
+
+    def of_decision(self, unit: Unit, player: int, facts: Mapping[str, Any]) -> Row:
+        """Whose decision it is, when it was shown and answered, and who was served."""
+        visit = self._visit_of(unit, player)
+        row: Row = {
+            "visit": visit,
+            "person": None if visit is None else self.plan.book.visits[visit].code,
+            "shown": facts.get("shown"),
+            "answered": facts.get("answered"),
+            "served": None,
+            "assigned": None,
+            "interrupted": bool(facts.get("interrupted")),
+        }
+        if facts.get("served") is not None:
+            row["served"], row["assigned"] = " + ".join(facts["served"]), self._assigned(unit, player, visit)
+        return row
+
+    def _assigned(self, unit: Unit, player: int, visit: int | None) -> str | None:
+        """The agents that the person's own cell says, whatever the table is that they sat at."""
+        cell = None if visit is None else self.plan.book.visits[visit].cell
+        if cell is None:
+            return None
+        table = self.plan.book.tables[self.plan.place_of(unit.index, player)[0]]
+        variant = self.plan.variant(cell, self.plan.people_of(cell).order[table.match])
+        configs = [seated.config for seated in variant.seatings[0]]
+        for seat, name in table.stand_ins.items():
+            configs[seat] = variant.types[name]
+        return " + ".join(config.identity for i, config in enumerate(configs) if i != player)
+
+    def visits(self) -> Iterator[Row]:
+        """One row per person."""
+        for known in self._visits.values():
+            yield {name: known.get(name) for name in self.columns["visits"]}
+
+    @cached_property
+    def _visits(self) -> dict[int, Row]:
+        made: dict[int, Row] = {}
+        for unit, state, _ in self.rows.played():
+            if unit.kind == "visit":
+                visit = unit.index // self.plan.stride
+                made[visit] = self._visit(visit, unit, state)
+        return made
+
+    @cached_property
+    def _payments(self) -> dict[str, Payment]:
+        return read_payments(self.rows.journal.path.parent)
+
+    def _visit(self, visit: int, unit: Unit, state: str) -> Row:
+        steps, outcome, answers = self.rows.replayed(unit)
+        book = self.plan.book.visits[visit]
+        facts = dict(outcome.facts) if outcome is not None else {}
+        given = [
+            (decision, answers[step, decision.player, ""][0])
+            for step, decisions in enumerate(steps)
+            for decision in decisions
+            if (step, decision.player, "") in answers
+        ]
+        matches = [
+            a.value
+            for d, a in given
+            if d.kind == "match" and isinstance(a.value, Mapping) and "points" in a.value
+        ]
+        kept = [a.facts or {} for _, a in given] + self._kept_in_matches(visit)
+        quizzes = [a.value for d, a in given if d.kind == "quiz" and a.reading == "person"]
+        missed = sum(int(m["missed"]) for m in matches)
+        most = self.plan.people.exclude.missed
+        row: Row = {
+            "run": self.rows.run,
+            "visit": visit,
+            "person": book.code,
+            "cell": book.cell,
+            **({} if book.cell is None else unit.cell),
+            "order_of_games": None if book.cell is None else ", ".join(self.plan.people_of(book.cell).order),
+            "state": state,
+            "end": facts.get("end", "open"),
+            "consented": next((a.value == "agree" for d, a in given if d.kind == "consent"), None),
+            "quiz_tries": len(quizzes),
+            "quiz_passed": facts.get(
+                "quiz_passed", None if not quizzes else any(d.kind == "seat" for d, _ in given)
+            ),
+            "accommodation": next((str(a.value) for d, a in given if d.kind == "accommodation"), None),
+            "matches_done": sum(m["ended"] == "done" for m in matches),
+            "points": sum(float(m["points"]) for m in matches),
+            "missed_rounds": missed,
+            "excluded": most is not None and missed >= most,
+            "extended": sum(int(k.get("extended", 0)) for k in kept),
+            "interrupted": sum(bool(k.get("interrupted")) for k in kept),
+            "seconds": max((int(k["answered"]) for k in kept if k.get("answered") is not None), default=0)
+            / 1000,
+            "paid": float(self._payments[book.code].amount) if book.code in self._payments else None,
+        }
+        asked = [a.value for d, a in given if d.kind == "ask" and a.reading == "person"]
+        row["answers"] = {
+            i: value.get(name) for i, (name, value) in enumerate(zip(self.asks, asked, strict=False))
+        }
+        row |= {column: row["answers"].get(i) for i, column in enumerate(self._numbered())}
+        surveys = [a.value for d, a in given if d.kind == "survey" and a.reading == "person"]
+        named = [step.survey.name for step in self.plan.people.visit if step.survey is not None]
+        told = dict(zip(named, surveys, strict=False))
+        row |= {column: told.get(survey, {}).get(name) for column, (survey, name, _) in self.surveys.items()}
+        return row
+
+    def _kept_in_matches(self, visit: int) -> list[Mapping[str, Any]]:
+        """What was kept with the person's answers in matches."""
+        found: list[Mapping[str, Any]] = []
+        for seat in self.plan.book.visits[visit].seats.values():
+            answers = self.rows.journal.answers(seat.unit)
+            found += [
+                a.facts or {}
+                for (_, player, part), (a, *_) in answers.items()
+                if player == seat.player and not part
+            ]
+        return found
+
+    def _visit_of(self, unit: Unit, player: int) -> int | None:
+        if unit.kind == "visit":
+            return unit.index // self.plan.stride
+        table, place = self.plan.place_of(unit.index, player)
+        people = self.plan.book.tables[table].people
+        if place in people:
+            return people[place]
+        return next(iter(people.values())) if len(people) == 1 else None
+
+    def _numbered(self) -> list[str]:
+        """Columns of the questions in the table of visits: numbered where one is asked several times."""
+        return [
+            name if self.asks.count(name) == 1 else f"{name}_{self.asks[: i + 1].count(name)}"
+            for i, name in enumerate(self.asks)
+        ]
+
+
+def _asks(people: People) -> tuple[Sequence[str], Sequence[int | None]]:
+    """The questions of a visit in order, and the number (from 0) of the match that each follows."""
+    names: list[str] = []
+    after: list[int | None] = []
+    match: int | None = None
+    for step in people.visit:
+        match = step.match - 1 if step.match is not None else match
+        if step.ask is not None:
+            names.append(step.ask.name)
+            after.append(match)
+    return names, after

@@ -1,0 +1,114 @@
+"""The text files of a study with people: read once, kept in the run, so that a changed one is noticed."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
+
+from pydantic import ValidationError
+
+from ostrom.ground.errors import StudyError
+from ostrom.ground.yaml import read_yaml
+from ostrom.people.questions import Questionnaire
+from ostrom.people.schema import People
+
+LONGEST = 200_000
+SHIPPED = "ostrom/"
+"""Names that begin like this are texts of the package: ``ostrom/consent.md``."""
+
+
+def read_texts(people: People, folder: Path, file: str) -> dict[str, str]:
+    """Every text file of the visit in every language, by its name; those given in the study stay."""
+    texts: dict[str, str] = {}
+    for name in people.files:
+        originals = None
+        for language in people.languages:
+            local = localised(name, language, people.languages)
+            text = people.texts.get(local)
+            texts[local] = text if text is not None else _read(folder, local, file)
+            if name.endswith((".yaml", ".yml")):
+                found = questionnaire(texts[local], local, file)
+                originals = originals or found
+                _same_shape(originals, found, local, file)
+    return texts
+
+
+def localised(name: str, language: str, languages: tuple[str, ...]) -> str:
+    """The file of a text in one language: the first language has the plain name.
+
+    >>> localised("texts/consent.md", "de", ("en", "de")), localised("texts/consent.md", "en", ("en", "de"))
+    ('texts/consent.de.md', 'texts/consent.md')
+    """
+    if language == languages[0]:
+        return name
+    path = PurePosixPath(name)
+    return str(path.with_name(f"{path.stem}.{language}{path.suffix}"))
+
+
+def questionnaire(text: str, name: str, file: str | None = None) -> Questionnaire:
+    """The questions in a text."""
+    where = name if file is None else f"{file}: {name}"
+    data = read_yaml(text, where)
+    try:
+        return Questionnaire.model_validate({"questions": data} if isinstance(data, list) else data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        key = ".".join(str(part) for part in first["loc"])
+        said = first["msg"].removeprefix("Value error, ")
+        found = first.get("input")
+        shown = found if isinstance(found, str | int | float) else None
+        raise StudyError(said, file=where, key=key or None, found=shown) from None
+
+
+def _read(folder: Path, name: str, file: str) -> str:
+    if ".." in PurePosixPath(name).parts:
+        raise StudyError(
+            "a text lies in or below the folder of the study", file=file, key="people.visit", found=name
+        )
+    if name.startswith(SHIPPED):
+        path = Path(str(files("ostrom.people").joinpath("texts", name.removeprefix(SHIPPED))))
+    else:
+        path = folder / name
+        if path.exists() and not path.resolve().is_relative_to(folder.resolve()):
+            raise StudyError(
+                "a link leads out of the folder of the study", file=file, key="people.visit", found=name
+            )
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise StudyError(
+            f"there is no such text beside the study ({path})", file=file, key="people.visit", found=name
+        ) from None
+    except OSError as error:
+        raise StudyError(
+            f"cannot be read: {error.strerror}", file=file, key="people.visit", found=name
+        ) from None
+    if len(raw) > LONGEST:
+        raise StudyError(f"has more than {LONGEST} bytes", file=file, key="people.visit", found=name)
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise StudyError("is not a text file in UTF-8", file=file, key="people.visit", found=name) from None
+
+
+def _same_shape(one: Questionnaire, other: Questionnaire, name: str, file: str) -> None:
+    """Answers in all languages must go into the same columns."""
+    for (key, a), (found, b) in zip(one.named(), other.named(), strict=False):
+        same = (len(a.options), a.number, a.free, a.optional, a.kept_apart) == (
+            len(b.options), b.number, b.free, b.optional, b.kept_apart,
+        )  # fmt: skip
+        right = a.answer is None or (
+            b.answer is not None and a.options.index(a.answer) == b.options.index(b.answer)
+        )
+        if key != found or not same or not right:
+            raise StudyError(
+                f"question {found} differs from the first language in more than its words",
+                file=file,
+                key=name,
+            )
+    if len(one.questions) != len(other.questions):
+        raise StudyError(
+            f"has {len(other.questions)} questions, the first language has {len(one.questions)}",
+            file=file,
+            key=name,
+        )

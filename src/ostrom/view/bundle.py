@@ -1,0 +1,306 @@
+"""A run as a folder of static files: a copy for a paper's appendix that needs no server.
+
+Pages read their data from small scripts (a browser lets a page on disk load scripts, and nothing else): matches by the
+hundred, decisions in chunks, the words for search in shards. Everything that is written passes ``Cleaner``: keys and
+passwords are masked. Of people nothing is copied but what they chose: no visits, and no words of a match in which a
+person wrote any.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ostrom import __version__
+from ostrom.answers import Choice, Mixture
+from ostrom.features.transcript.transcript import transcript
+from ostrom.ground.errors import UsageError
+from ostrom.ground.terminal import escaped, without_passwords
+from ostrom.models.redaction import redact
+from ostrom.studies.run import Run, open_run
+from ostrom.view.bundle_search import WordShards
+from ostrom.view.index import RunIndex
+from ostrom.view.indexing import update
+from ostrom.view.render import draw
+from ostrom.view.spoken import text_of
+
+CHUNK = 400_000
+"""Bytes after which a new chunk of decisions is begun."""
+TOGETHER = 500
+"""Matches in one file of the list."""
+LONGEST = 200_000
+"""Characters of one text that are copied; the rest is counted."""
+MARK = "ostrom-bundle.json"
+STATIC = ("style.css", "view.css", "bundle.js", "icon.svg")
+PARTS = frozenset({"index.html", "run.js", MARK, "matches", "decisions", "words", *STATIC})
+"""What a bundle consists of: a folder that holds anything else is not replaced."""
+SECRET_NAMES = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
+ROW = (
+    "match state reason cell seed game mechanism agents rounds scores cooperation outcome first_defection strips "
+    "complaints policies calls errors tokens_in tokens_out"
+).split()
+ANSWER = "kind stage answer said action label payoff reading complaints".split()
+CALL = "part try model source finish error status tokens_in tokens_out latency".split()
+
+
+@dataclass(frozen=True)
+class BundleResult:
+    """What was written."""
+
+    folder: Path
+    matches: int
+    decisions: int
+    calls: int
+    files: int
+    bytes: int
+    without_words: int
+    """Matches whose words were left out, because a person wrote some of them."""
+    masked: int
+    """Texts in which something was masked."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**asdict(self), "folder": str(self.folder)}
+
+
+class Cleaner:
+    """Masks keys and passwords in all texts of plain data, and cuts what is too long."""
+
+    def __init__(self, secrets: tuple[str, ...]) -> None:
+        self.secrets, self.masked = secrets, 0
+
+    def text(self, text: str) -> str:
+        """One text."""
+        clean = without_passwords(redact(text, self.secrets))
+        self.masked += clean != text
+        if len(clean) > LONGEST:
+            clean = f"{clean[:LONGEST]}\n[{len(clean) - LONGEST:,} more characters are left out of this copy]"
+        return escaped(clean)
+
+    def data(self, data: Any) -> Any:
+        """All texts in plain data."""
+        if isinstance(data, str):
+            return self.text(data)
+        if isinstance(data, Mapping):
+            return {self.text(str(key)): self.data(value) for key, value in data.items()}
+        return [self.data(value) for value in data] if isinstance(data, list | tuple) else data
+
+
+def secrets_here() -> tuple[str, ...]:
+    """The values of environment variables that hold keys and passwords."""
+    return tuple(value for name, value in sorted(os.environ.items()) if name.endswith(SECRET_NAMES) and value)
+
+
+def write_bundle(
+    run: Run,
+    out: Path,
+    *,
+    per_cell: int | None = None,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> BundleResult:
+    """Write a static copy of a run; ``per_cell``: only the first so many matches of every cell."""
+    place = out.resolve()
+    if place.exists() and (not place.is_dir() or any(place.iterdir())) and not (place / MARK).is_file():
+        raise UsageError(f"-o {out}: exists and is no bundle (name another folder)")
+    if (
+        foreign := sorted(path.name for path in place.iterdir() if path.name not in PARTS)
+        if place.exists()
+        else []
+    ):
+        raise UsageError(
+            f"-o {out}: holds {foreign[0]}, which is no part of a bundle (move it, or name another folder)"
+        )
+    holder: Path | None = None
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        holder = Path(tempfile.mkdtemp(prefix=".ostrom-bundle-", dir=place.parent))
+        draft = holder / "bundle"
+        draft.mkdir()
+        with tempfile.TemporaryDirectory() as spare, _indexed(run, Path(spare)) as index:
+            made = _Bundle(run, index, draft, per_cell, progress).write(Path(spare))
+        if place.exists():
+            shutil.rmtree(place)
+        draft.replace(place)
+    except OSError as error:
+        raise UsageError(f"-o {out}: cannot be written ({error.strerror or error})") from None
+    finally:
+        if holder is not None:
+            shutil.rmtree(holder, ignore_errors=True)
+    there = [path for path in out.rglob("*") if path.is_file()]
+    return BundleResult(out, *made[:3], len(there), sum(path.stat().st_size for path in there), *made[3:])
+
+
+def _indexed(run: Run, spare: Path) -> RunIndex:
+    where = spare / "view.db"
+    update(run.folder.path, path=where)
+    return RunIndex(where)
+
+
+class _Bundle:
+    def __init__(
+        self, run: Run, index: RunIndex, out: Path, per_cell: int | None, progress: Callable[[int, int], None]
+    ) -> None:
+        self.run, self.index, self.out, self.per_cell, self.progress = run, index, out, per_cell, progress
+        self.clean = Cleaner(secrets_here())
+        self.chunks: list[int] = []
+        """The number of the first call in every chunk."""
+        self._chunk: list[Any] = []
+        self._size = self._first = self.calls = self.decisions = self.without_words = 0
+
+    def write(self, spare: Path) -> tuple[int, int, int, int, int]:
+        for folder in ("matches", "decisions", "words"):
+            (self.out / folder).mkdir()
+        shards = WordShards(spare / "words.db")
+        rows: list[dict[str, Any]] = []
+        starts: list[list[int]] = []
+        pages, total = 0, self.index.count()
+        for done, row in enumerate(self._rows()):
+            self.progress(done, total)
+            first, chunk = self.calls, len(self.chunks)
+            self._match(row, shards)
+            told = self.clean.data({name: row[name] for name in ROW})
+            rows.append({**told, "chunks": [chunk, len(self.chunks)]})
+            starts.append([row["match"], row["cell"] or 0, first])
+            if len(rows) == TOGETHER:
+                self._put(f"matches/{pages}.js", f"matches{pages}", rows)
+                pages, rows = pages + 1, []
+        if rows:
+            self._put(f"matches/{pages}.js", f"matches{pages}", rows)
+        self._flush()
+        self._put("words/matches.js", "starts", starts)
+        firsts = shards.write(self.out / "words", self._put)
+        self._pages(starts, firsts)
+        return len(starts), self.decisions, self.calls, self.without_words, self.clean.masked
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        """The matches that are copied, in order."""
+        seen: Counter[int] = Counter()
+        after: str | None = None
+        while True:
+            page = self.index.matches(after=after)
+            for row in page.rows:
+                seen[row["cell"]] += row["kind"] == "match"
+                if row["kind"] == "match" and (self.per_cell is None or seen[row["cell"]] <= self.per_cell):
+                    yield row
+            if (after := page.after) is None:
+                return
+
+    # -- decisions -----------------------------------------------------------------------------------
+
+    def _match(self, row: dict[str, Any], shards: WordShards) -> None:
+        number = row["match"]
+        if row["state"] == "damaged":
+            return
+        written = self._persons_words(number)
+        self.without_words += written
+        players = self.run.plan.unit(number).players
+        for decision in transcript(self.run, number):
+            person = bool(players[decision["player"] - 1].config.person)
+            told = self.clean.data({name: decision[name] for name in ANSWER})
+            if written or person:
+                told |= {"answer": told["action"], "said": told["action"], "label": None}
+            calls = [] if written else [self._call(call, shards) for call in decision["calls"]]
+            self._keep([number, decision["step"], decision["round"], decision["player"], told, calls])
+            self.decisions += 1
+
+    def _persons_words(self, number: int) -> bool:
+        """Whether a person wrote text of their own in a match: then models may have repeated it."""
+        unit = self.run.plan.unit(number)
+        if not any(seated.config.person for seated in unit.players):
+            return False
+        steps, _, _ = self.run.rows.replayed(unit)
+        asked = [
+            decision for step in steps for decision in step if unit.players[decision.player].config.person
+        ]
+        return not all(isinstance(decision.form, Choice | Mixture) for decision in asked)
+
+    def _call(self, call: dict[str, Any], shards: WordShards) -> dict[str, Any]:
+        messages = [[str(m["role"]), self.clean.text(str(m["content"]))] for m in call["messages"]]
+        told: dict[str, Any] = self.clean.data({name: call[name] for name in CALL})
+        told |= {
+            name: self.clean.text(call[name]) for name in ("reply", "reasoning") if call[name] is not None
+        }
+        shards.add(self.calls, text_of(messages), told.get("reply"), told.get("reasoning"))
+        self.calls += 1
+        return {**{k: v for k, v in told.items() if v is not None}, "messages": messages}
+
+    def _keep(self, decision: list[Any]) -> None:
+        """Put a decision into the chunk; of messages that repeat those before, only what is new."""
+        if not self._chunk:
+            self._before: dict[tuple[int, int], list[list[str]]] = {}
+        for call in decision[5]:
+            key = decision[0], decision[3]
+            before, messages = self._before.get(key, []), call["messages"]
+            self._before[key] = messages
+            call["messages"] = [
+                _packed(m, before[i] if i < len(before) else None) for i, m in enumerate(messages)
+            ]
+        self._chunk.append(decision)
+        self._size += len(orjson.dumps(decision))
+        if self._size > CHUNK:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._chunk:
+            self._put(f"decisions/{len(self.chunks)}.js", f"decisions{len(self.chunks)}", self._chunk)
+            self.chunks.append(self._first)
+        self._chunk, self._size, self._first = [], 0, self.calls
+
+    # -- files ---------------------------------------------------------------------------------------
+
+    def _put(self, path: str, name: str, data: Any) -> None:
+        body = orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
+        (self.out / path).write_bytes(b"bundle(" + orjson.dumps(name) + b"," + body + b");\n")
+
+    def _pages(self, starts: list[list[int]], firsts: list[str]) -> None:
+        study = self.run.manifest["study"]
+        title = self.clean.text(str(study.get("title") or study["name"]))
+        cells = {str(number): self.clean.data(levels) for number, levels in self.index.cells().items()}
+        counted = Counter(str(cell) for _, cell, _ in starts)
+        facts = {
+            "run": self.clean.text(self.run.name), "title": title, "cells": cells, "matches": len(starts),
+            "decisions": self.decisions, "calls": self.calls, "chunks": self.chunks, "shards": firsts,
+            "together": TOGETHER, "counted": counted, "version": __version__, "without_words": self.without_words,
+            "per_cell": self.per_cell,
+        }  # fmt: skip
+        self._put("run.js", "run", facts)
+        shown = {k: v for k, v in self.clean.data(study).items() if k != "people"}
+        page = draw("bundle", title=title, facts=facts, study=shown)
+        (self.out / "index.html").write_text(page, encoding="utf-8")
+        for name in STATIC:
+            (self.out / name).write_bytes(files("ostrom.web").joinpath("static", name).read_bytes())
+        (self.out / MARK).write_bytes(orjson.dumps({"run": facts["run"], "ostrom": __version__}) + b"\n")
+
+
+def _packed(message: list[str], before: list[str] | None) -> list[Any]:
+    """A message as [role, lines kept at the start, lines kept at the end, what is between], or [role, text].
+
+    >>> _packed(["user", "rules\\nround 1\\nchoose\\nnow"], ["user", "rules\\nchoose\\nnow"])
+    ['user', 1, 2, 'round 1']
+    """
+    if before is None or before[0] != message[0]:
+        return message
+    old, new = before[1].split("\n"), message[1].split("\n")
+    most = min(len(old), len(new))
+    start = next((i for i in range(most) if old[i] != new[i]), most)
+    end = next((i for i in range(most - start) if old[-1 - i] != new[-1 - i]), most - start)
+    if start + end < 3:
+        return message
+    return [message[0], start, end, "\n".join(new[start : len(new) - end])] if start + end < len(new) else [
+        message[0], start, end
+    ]  # fmt: skip
+
+
+def bundle(name: str, runs: Path, out: Path, **options: Any) -> BundleResult:
+    """Write a static copy of a run, given by its name or folder, after the check of its integrity."""
+    with open_run(name, runs) as run:
+        return write_bundle(run, out, **options)

@@ -1,0 +1,180 @@
+"""What a run found: estimates of any measure, in a process of its own: `python -m ostrom.view.figures`.
+
+It reads one JSON request a line and writes one JSON reply a line. A process, because the tables of a run are made from
+its whole journal and the libraries that read them take more memory than the server may; it ends when it is not needed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ostrom.analysis.estimate import estimate
+from ostrom.analysis.measure import Measure, measures
+from ostrom.data.rundata import RunData, run_data
+from ostrom.ground.errors import OstromError, UnknownName, UsageError
+from ostrom.ground.registry import refresh
+from ostrom.ground.terminal import one_line
+from ostrom.reports.card import card, headline, warnings
+from ostrom.reports.cells import levels, levels_met
+from ostrom.reports.findings import findings, first_chart, headline_measure
+from ostrom.reports.page import shown_table
+from ostrom.studies.run import open_run
+
+MEMORY = "200MB"
+"""What the database may take for a question."""
+PATIENT = 30
+"""The tables of a run that is being played are made again after so many times as long as that takes."""
+MOST_LEVELS = 60
+"""Rows or columns of a heat table."""
+
+_made: dict[Path, tuple[float, float]] = {}
+"""When the tables of a run were made last, and how long that took."""
+
+
+def answered(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer to one request."""
+    asked, folder = request["asked"], Path(request["folder"])
+    with open_run(folder, checked=False) as run:
+        stale = run.folder.being_played and _recently(folder)
+        began = time.monotonic()
+        with run_data(run.rows, folder, run.manifest, stale=stale) as data:
+            if not stale:
+                _made[folder] = (time.monotonic(), time.monotonic() - began)
+            data.connection.execute(f"SET memory_limit='{MEMORY}'").fetchall()
+            behind = run.journal.entries - data.entries
+            return {"behind": max(behind, 0), **ANSWERS[asked](data, request)}
+
+
+def _recently(folder: Path) -> bool:
+    when, took = _made.get(folder, (-1e9, 0.0))
+    return time.monotonic() - when < PATIENT * took
+
+
+def first(data: RunData, _: Mapping[str, Any]) -> dict[str, Any]:
+    """The first screen of the report: warnings, findings, the card, the numbers."""
+    table = headline(data)
+    return {
+        "warnings": warnings(data), "findings": findings(data), "card": card(data),
+        "table": None if table is None else shown_table(table, "", always_open=True),
+        "measures": usable(data), "columns": columns(data), "measure": headline_measure(data),
+    }  # fmt: skip
+
+
+def chart(data: RunData, _: Mapping[str, Any]) -> dict[str, Any]:
+    """The chart of the first screen as SVG that can stand in a page."""
+    from ostrom.reports.figures import for_page, render
+
+    found = first_chart(data)
+    drawn = () if found is None else found.draw(data).figures
+    return {
+        "figures": [
+            {"svg": _plain(for_page(render(f.chart)[0], f"chart{i}")), "alt": f.alt, "caption": f.caption}
+            for i, f in enumerate(drawn[:1])
+        ]
+    }
+
+
+def _plain(svg: str) -> str:
+    """Without style attributes, which the policy of the pages does not allow; the width comes from the page."""
+    return re.sub(r'(<[a-z][^>]*?) style="[^"]*"', r"\1", svg)
+
+
+def usable(data: RunData) -> list[dict[str, str]]:
+    """All registered measures that this run has the columns for."""
+    found = []
+    for name in measures.names():
+        try:
+            part: Any = measures.get(name)
+            measure = part if isinstance(part, Measure) else measures.build(name)
+            measure.check(data)
+        except (OstromError, TypeError, ValueError):
+            continue
+        found.append(
+            {"name": name, "title": measure.title, "scale": measure.scale, "definition": measure.definition}
+        )
+    return found
+
+
+def columns(data: RunData) -> dict[str, list[Any]]:
+    """What cells can be told apart by, each with its levels: factors first."""
+    names = dict.fromkeys([*data.factors, "agent", "game", "mechanism", "model", "role"])
+    known = data.columns("matches")
+    found = {name: levels(data, name) for name in names if name in known}
+    return {
+        name: of
+        for name, of in found.items()
+        if name in data.factors or (1 < len(of) <= MOST_LEVELS and None not in of)
+    }
+
+
+def heat(data: RunData, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Estimates of a measure for every combination of the levels of two columns."""
+    measure = measures.named(str(request["measure"]))
+    by = [name for name in (request.get("rows"), request.get("columns")) if name]
+    data.need("matches", by)
+    if len(set(by)) != len(by):
+        raise UsageError("rows and columns must be different")
+    for name in by:
+        if name not in data.factors and (met := len(levels(data, name))) > MOST_LEVELS:
+            raise UsageError(f"{name}: has {met:,} levels, {MOST_LEVELS} at the most can be rows or columns")
+    where = {}
+    for name, wanted in dict(request.get("where") or {}).items():
+        data.need("matches", [name])
+        fitting = [level for level in levels(data, name) if str(level) in wanted]
+        if not fitting:
+            return {"cells": [], "across": [], "down": [], "factors": [], **_about(measure)}
+        where[name] = fitting
+    found = estimate(data, measure, by, where=where or None)
+    shown = [levels_met(data, name, found)[:MOST_LEVELS] for name in by]
+    return {
+        "cells": [{"key": [e.key[name] for name in by], **e.as_dict()} for e in found],
+        "down": shown[0] if request.get("rows") else [None],
+        "across": shown[-1] if request.get("columns") else [None],
+        "factors": list(data.factors),
+        **_about(measure),
+    }
+
+
+def _about(measure: Measure) -> dict[str, Any]:
+    return {
+        "measure": measure.name, "title": measure.title, "scale": measure.scale, "definition": measure.definition
+    }  # fmt: skip
+
+
+ANSWERS: Mapping[str, Callable[[RunData, Mapping[str, Any]], dict[str, Any]]] = {
+    "first": first,
+    "chart": chart,
+    "heat": heat,
+}
+
+
+def main() -> None:
+    """Answer until nobody asks any more."""
+    os.nice(5)
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints must not stand between replies
+    for line in sys.stdin.buffer:
+        try:
+            try:
+                reply = answered(orjson.loads(line))
+            except UnknownName:  # a measure or a game that was installed since this process began
+                refresh()
+                reply = answered(orjson.loads(line))
+        except OstromError as error:
+            reply = {"problem": one_line(str(error))}
+        except Exception as error:
+            reply = {"problem": one_line(f"{type(error).__name__}: {error}")[:500]}
+        out.write(orjson.dumps(reply, option=orjson.OPT_NON_STR_KEYS, default=str) + b"\n")
+        out.flush()
+
+
+if __name__ == "__main__":
+    main()

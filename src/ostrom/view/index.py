@@ -1,0 +1,327 @@
+"""The index of a run: what its pages need of a journal of any size, in a database beside it (``view.db``).
+
+It is derived: deleted at any time, written by ``indexing`` alone, in the background. A page opens an ``RunIndex``,
+which only reads, and says how far it has come (``progress``); what is not indexed yet is missing, never wrong.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from importlib.resources import files
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import orjson
+
+from ostrom.engine.integrity import DAMAGE
+from ostrom.engine.journal import connect_read_only
+from ostrom.ground.errors import RunError, UnknownName, UsageError
+from ostrom.ground.files import refuse_link
+
+NAME = "view.db"
+VERSION = 3
+"""Goes up when the tables or what is put into them change; an index of another version is made anew."""
+
+SORTS = (
+    "match", "cell", "state", "outcome", "rounds", "score", "cooperation", "first_defection", "complaints", "policies",
+    "calls", "errors", "tokens_out", "usd",
+)  # fmt: skip
+"""The columns that matches can be sorted by."""
+NUMBERS = tuple(name for name in SORTS if name not in ("cell", "state", "outcome"))
+"""The columns of numbers, which can be bounded."""
+PLAYERS = {"agent": "agents", "role": "roles", "model": "models"}
+"""What matches can be filtered by that is said of each player, and the column that lists it."""
+MOST_ROWS = 500
+
+
+@dataclass(frozen=True)
+class IndexProgress:
+    """How far an index has come."""
+
+    matches: int = 0
+    of_matches: int = 0
+    calls: int = 0
+    of_calls: int = 0
+    problem: str | None = None
+    """Why it cannot go on, in one line."""
+    once: bool = False
+    """Whether it has come to its end before: a new one knows of no matches and no calls yet."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that was journaled when it was last updated is in it."""
+        counted = self.matches >= self.of_matches and self.calls >= self.of_calls
+        return self.once and counted and self.problem is None
+
+
+@dataclass(frozen=True)
+class MatchFilters:
+    """Which matches to show; empty: all of them."""
+
+    levels: Mapping[str, str] = field(default_factory=dict)
+    """Factor: level, as text."""
+    cell: int | None = None
+    agent: str | None = None
+    role: str | None = None
+    model: str | None = None
+    """Agent, role and model must be those of one and the same player."""
+    state: str | None = None
+    outcome: str | None = None
+    reading: str | None = None
+    """A reading that occurs in the match."""
+    retries: bool = False
+    """Only matches with replies that could not be read."""
+    errors: bool = False
+    """Only matches with calls that failed."""
+    kind: str | None = None
+    game: str | None = None
+    mechanism: str | None = None
+    least: Mapping[str, float] = field(default_factory=dict)
+    """The least value of columns of numbers."""
+    most: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MatchPage:
+    """Some rows, and where the next ones begin."""
+
+    rows: list[dict[str, Any]]
+    after: str | None
+    """What to hand over to get the next page; None: there are no more."""
+
+
+class RunIndex:
+    """The index of one run, for reading. Open one for each request: opening takes a millisecond."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            refuse_link(path)
+            self.connection = sqlite3.connect(
+                f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False, timeout=5
+            )
+            self.connection.execute("PRAGMA trusted_schema=OFF")
+            self.connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+            self._meta = dict(self.connection.execute("SELECT key, value FROM meta"))
+            if self._meta.get("version") != VERSION or schema_of(self.connection) != own_schema():
+                raise RunError(f"{path}: is an index of another version (delete it: it is made anew)")
+        except DAMAGE as error:
+            raise RunError(f"{path}: the index cannot be read ({' '.join(str(error).split())})") from None
+
+    def __enter__(self) -> RunIndex:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        self.connection.close()
+
+    @property
+    def progress(self) -> IndexProgress:
+        """How far it has come."""
+        problem = self._meta.get("problem")
+        return IndexProgress(
+            self._number("matches"), self._number("of_matches"), self._number("calls"), self._number("of_calls"),
+            None if problem is None else str(problem), self.entries >= 0,
+        )  # fmt: skip
+
+    def _number(self, name: str) -> int:
+        found = self._meta.get(name)
+        return found if type(found) is int else 0
+
+    @property
+    def entries(self) -> int:
+        """How many entries the journal had when it was last brought up to date."""
+        found = self._meta.get("entries")
+        return found if type(found) is int else -1
+
+    def is_of(self, journal: Path) -> bool:
+        """Whether it was made from this journal, and is up to date."""
+        try:
+            connection = connect_read_only(journal)
+            try:
+                found = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
+                last = connection.execute(
+                    "SELECT seal FROM calls WHERE id=?", (self._meta.get("calls"),)
+                ).fetchone()
+            finally:
+                connection.close()
+        except DAMAGE:
+            return False
+        same = not self._number("calls") or (last is not None and last[0] == self._meta.get("seal"))
+        return same and found is not None and found[0] == self.entries
+
+    def cells(self) -> dict[int, dict[str, Any]]:
+        """The cells that have been met, by number: factor: level."""
+        return {number: orjson.loads(levels) for number, levels in self._all("SELECT id, levels FROM cells")}
+
+    def players(self, what: str) -> list[str]:
+        """What players occur: their agents, roles or models."""
+        column = PLAYERS[what]
+        query = f"SELECT DISTINCT p.value FROM matches, json_each({column}) p WHERE {column} IS NOT NULL ORDER BY 1"
+        return [name for (name,) in self._all(query) if name is not None]
+
+    def known(self, column: str) -> list[Any]:
+        """The values of a column of matches that occur: state, outcome, kind."""
+        if column not in ("state", "outcome", "kind"):
+            raise UnknownName("column", column, ["state", "outcome", "kind"])
+        return [v for (v,) in self._all(f"SELECT DISTINCT {column} FROM matches ORDER BY 1") if v is not None]
+
+    def readings(self) -> dict[str, int]:
+        """How often every reading occurs."""
+        query = "SELECT r.key, sum(r.value) FROM matches, json_each(readings) r WHERE readings IS NOT NULL GROUP BY 1"
+        return dict(self._all(query))
+
+    def count(self, filters: MatchFilters | None = None) -> int:
+        """How many matches the filters leave."""
+        where, values = self._where(filters or MatchFilters())
+        return int(self._all(f"SELECT count(*) FROM matches WHERE {where}", values)[0][0])
+
+    def matches(
+        self,
+        filters: MatchFilters | None = None,
+        *,
+        sort: str = "match",
+        descending: bool = False,
+        after: str | None = None,
+        limit: int = 200,
+    ) -> MatchPage:
+        """Matches in order, a page at a time; ``after`` is what the page before gave."""
+        if sort not in SORTS:
+            raise UnknownName("column", sort, SORTS)
+        where, values = self._where(filters or MatchFilters())
+        if after is not None:
+            more, bound = _beyond(sort, descending, after)
+            where, values = f"{where} AND {more}", [*values, *bound]
+        way, limit = "DESC" if descending else "ASC", max(1, min(limit, MOST_ROWS))
+        query = (
+            f"SELECT * FROM matches WHERE {where} ORDER BY {sort} {way}, match {way} LIMIT {limit + 1}"
+            if sort != "match"
+            else f"SELECT * FROM matches WHERE {where} ORDER BY match {way} LIMIT {limit + 1}"
+        )
+        rows = self._matches(query, values)
+        more_rows = len(rows) > limit
+        rows = rows[:limit]
+        last = orjson.dumps([rows[-1][sort], rows[-1]["match"]]).decode() if more_rows else None
+        return MatchPage(rows, last)
+
+    def match(self, number: int) -> dict[str, Any] | None:
+        """One match."""
+        return next(iter(self._matches("SELECT * FROM matches WHERE match=?", [number])), None)
+
+    def beside(self, number: int) -> tuple[int | None, int | None]:
+        """The matches before and after one."""
+        query = "SELECT (SELECT max(match) FROM matches WHERE match<?), (SELECT min(match) FROM matches WHERE match>?)"
+        before, then = self._all(query, [number, number])[0]
+        return before, then
+
+    def _matches(self, query: str, values: Sequence[Any]) -> list[dict[str, Any]]:
+        cells = self.cells()
+        cursor = self._execute(query, values)
+        names = [column[0] for column in cursor.description]
+        rows = [dict(zip(names, row, strict=True)) for row in cursor]
+        for row in rows:
+            for name in ("agents", "scores", "strips", "readings"):
+                row[name] = None if row[name] is None else orjson.loads(row[name])
+            row["levels"] = cells.get(row["cell"], {})
+        return rows
+
+    def _where(self, filters: MatchFilters) -> tuple[str, list[Any]]:
+        parts, values = ["state IS NOT NULL"], []
+        for column in ("cell", "state", "outcome", "kind", "game", "mechanism"):
+            if (wanted := getattr(filters, column)) is not None:
+                parts.append(f"{column}=?")
+                values.append(wanted)
+        if filters.levels:
+            fitting = self.cells_with(filters.levels)
+            parts.append(f"cell IN ({', '.join(map(str, fitting))})")
+        wanted_player = [(column, getattr(filters, name)) for name, column in PLAYERS.items()]
+        if given := [(column, value) for column, value in wanted_player if value is not None]:
+            fits = " AND ".join(f"json_extract({column}, p.fullkey)=?" for column, _ in given)
+            parts.append(f"EXISTS (SELECT 1 FROM json_each(agents) p WHERE {fits})")
+            values += [value for _, value in given]
+        if filters.reading is not None:
+            parts.append("EXISTS (SELECT 1 FROM json_each(readings) r WHERE r.key=?)")
+            values.append(filters.reading)
+        if filters.retries:
+            parts.append("complaints > 0")
+        if filters.errors:
+            parts.append("errors > 0")
+        for sign, bounds in ((">=", filters.least), ("<=", filters.most)):
+            for column, bound in bounds.items():
+                if column not in NUMBERS:
+                    raise UnknownName("column of numbers", column, NUMBERS)
+                parts.append(f"{column} {sign} ?")
+                values.append(bound)
+        return " AND ".join(parts), values
+
+    def cells_with(self, levels: Mapping[str, str]) -> list[int]:
+        """The cells in which every factor has the level that is named."""
+        return [
+            number
+            for number, cell in self.cells().items()
+            if all(name in cell and str(cell[name]) == level for name, level in levels.items())
+        ]
+
+    def _execute(self, query: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        try:
+            return self.connection.execute(query, values)
+        except DAMAGE as error:
+            raise RunError(
+                f"{self.path}: the index cannot be read ({' '.join(str(error).split())}); delete it: it is made anew"
+            ) from None
+
+    def _all(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self._execute(query, values).fetchall()
+
+
+def _beyond(sort: str, descending: bool, after: str) -> tuple[str, list[Any]]:
+    """The condition for what comes after a row; empty values come first, or last in descending order."""
+    try:
+        value, match = orjson.loads(after)
+        if type(match) is not int or not isinstance(value, int | float | str | None):
+            raise ValueError
+        if any(isinstance(number, int) and abs(number) >= 2**63 for number in (value, match)):
+            raise ValueError
+    except (ValueError, TypeError):  # also what orjson raises
+        raise UsageError(f"page {after[:60]!r}: is no place in this list") from None
+    sign = "<" if descending else ">"
+    if sort == "match":
+        return f"match {sign} ?", [match]
+    if value is None:
+        rest = f"({sort} IS NULL AND match {sign} ?)"
+        return (rest if descending else f"({rest} OR {sort} IS NOT NULL)"), [match]
+    inside = f"({sort} {sign}= ? AND ({sort} {sign} ? OR match {sign} ?))"
+    return (f"({inside} OR {sort} IS NULL)" if descending else inside), [value, value, match]
+
+
+def index_path(folder: Path) -> Path:
+    """Where the index of a run lies."""
+    return folder / NAME
+
+
+def schema_of(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    """The tables of an index as they were made; what SQLite adds to a full-text index is left out."""
+    query = (
+        "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT GLOB 'words_*' "
+        "AND name NOT GLOB 'sqlite_*' ORDER BY name"
+    )
+    return [(str(name), str(sql)) for name, sql in connection.execute(query)]
+
+
+def schema_text() -> str:
+    """The tables of an index, in SQL."""
+    return files("ostrom.view").joinpath("index.sql").read_text(encoding="utf-8")
+
+
+@lru_cache(maxsize=1)
+def own_schema() -> list[tuple[str, str]]:
+    """The tables that an index of this version has; a file that has others did not come from here."""
+    made = sqlite3.connect(":memory:")
+    try:
+        made.executescript(schema_text())
+        return schema_of(made)
+    finally:
+        made.close()

@@ -1,0 +1,399 @@
+"""Brings the index of a run up to date: its matches by replaying them, its words call by call.
+
+Work goes on in small transactions, so it can be stopped at any moment and goes on from there. The journal is only
+read. An index that does not belong to the journal (another study, fewer entries, a match that was withdrawn since)
+is thrown away and made anew.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ostrom.engine.folder import Folder
+from ostrom.engine.integrity import DAMAGE, explain
+from ostrom.engine.manifest import identity
+from ostrom.engine.plan import Unit
+from ostrom.features.transcript.transcript import ended_early
+from ostrom.games.amounts import IDLE, Amounts
+from ostrom.ground.errors import OstromError, RunError
+from ostrom.ground.files import refuse_link
+from ostrom.ground.terminal import one_line, say
+from ostrom.studies.run import Run, open_run
+from ostrom.view.index import PLAYERS, VERSION, index_path, own_schema, schema_of, schema_text
+from ostrom.view.spoken import CallTotals, Speech
+
+SOME = 100
+"""Matches in one transaction."""
+MOST_OPEN = 200
+"""Open matches that are looked at in one update."""
+FOLLOWED = 1800
+"""Seconds for which a run that is being played is followed; whoever looks again asks again."""
+PAUSE = 3
+"""Seconds between updates of a run that is being played."""
+LONGEST_STRIP = 2000
+MOST_STRIPS = 64
+
+TOTAL = (
+    "INSERT INTO matches (match, calls, errors, tokens_in, tokens_out, usd, unpriced) VALUES (?,?,?,?,?,?,?) "
+    "ON CONFLICT (match) DO UPDATE SET calls=calls+excluded.calls, errors=errors+excluded.errors, "
+    "tokens_in=tokens_in+excluded.tokens_in, tokens_out=tokens_out+excluded.tokens_out, usd=usd+excluded.usd, "
+    "unpriced=unpriced+excluded.unpriced"
+)
+
+
+class _Stale(Exception):
+    """The index does not belong to the journal any more."""
+
+
+def update(folder: Path, *, stop: Callable[[], bool] = lambda: False, path: Path | None = None) -> bool:
+    """Bring the index of a run up to date; whether it is, or somebody else is at it or it was stopped.
+
+    ``path`` is where the index lies, if not beside the journal.
+    """
+    where = path or index_path(folder)
+    with _locked(where) as mine:
+        if not mine:
+            return False
+        for _ in range(2):
+            try:
+                return _update(folder, where, stop)
+            except _Stale:
+                _remove(where)
+            except DAMAGE:
+                if not _journal_reads(folder):
+                    raise
+                _remove(where)  # the index itself is damaged: it is derived
+        raise RunError(f"{where}: the index cannot be written")
+
+
+def _update(folder: Path, where: Path, stop: Callable[[], bool]) -> bool:
+    with open_run(folder, checked=False) as run:
+        connection = _opened(where, run)
+        try:
+            writer = _Indexer(run, connection, stop)
+            try:
+                return writer.update()
+            except OstromError as error:
+                writer.tell(problem=str(error))
+                raise
+        finally:
+            connection.close()
+
+
+class _Indexer:
+    """One update of one index."""
+
+    def __init__(self, run: Run, connection: sqlite3.Connection, stop: Callable[[], bool]) -> None:
+        self.run, self.connection, self.stop = run, connection, stop
+        self.rows = run.rows
+        self.hidden = getattr(run.plan, "hidden", ())
+        self._cells = {
+            str(levels): int(n) for n, levels in connection.execute("SELECT id, levels FROM cells")
+        }
+
+    def update(self) -> bool:
+        """Do everything there is to do; False if it was stopped before."""
+        entries = self.run.journal.entries
+        (planned,) = self.connection.execute("SELECT count(*) FROM journal.units").fetchone()
+        (last,) = self.connection.execute("SELECT coalesce(max(id), 0) FROM journal.calls").fetchone()
+        self.tell(of_matches=planned, of_calls=last, problem=None)
+        if not (self._ended() and self._open() and self._calls(last)):
+            return False
+        self.tell(entries=entries, at=time.time())
+        return True
+
+    def tell(self, **facts: Any) -> None:
+        """Keep facts about the index."""
+        with self.connection:
+            self._tell(**facts)
+
+    def _tell(self, **facts: Any) -> None:
+        self.connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(facts.items()))
+
+    # -- matches -------------------------------------------------------------------------------------
+
+    def _ended(self) -> bool:
+        """The matches that have come to an end since."""
+        after = -1
+        while not self.stop():
+            due = self.connection.execute(
+                "SELECT u.unit, u.state, u.reason, u.times FROM journal.units u LEFT JOIN matches m ON m.match=u.unit "
+                "WHERE u.unit > ? AND m.times IS NOT u.times ORDER BY u.unit LIMIT ?",
+                (after, SOME),
+            ).fetchall()
+            with self.connection:
+                for unit, state, reason, times in due:
+                    self._match(unit, state, reason, times)
+                (done,) = self.connection.execute("SELECT count(*) FROM matches WHERE times > 0").fetchone()
+                self._tell(matches=done)
+            if not due:
+                return True
+            after = due[-1][0]
+        return False
+
+    def _open(self) -> bool:
+        """The matches that are under way, as far as they have come."""
+        query = (
+            "WITH RECURSIVE begun(unit) AS (SELECT min(unit) FROM journal.answers UNION ALL "
+            "SELECT (SELECT min(unit) FROM journal.answers WHERE unit > begun.unit) FROM begun WHERE unit IS NOT NULL) "
+            "SELECT b.unit, (SELECT max(step) FROM journal.answers a WHERE a.unit=b.unit) AS step FROM begun b "
+            "LEFT JOIN journal.units u ON u.unit=b.unit LEFT JOIN matches m ON m.match=b.unit "
+            "WHERE b.unit IS NOT NULL AND u.unit IS NULL AND (m.steps IS NULL OR m.steps <= step) LIMIT ?"
+        )
+        for unit, _ in self.connection.execute(query, (MOST_OPEN,)).fetchall():
+            if self.stop():
+                return False
+            with self.connection:
+                self._match(unit, "open", None, 0)
+        return True
+
+    def _match(self, number: int, state: str, reason: str | None, times: int) -> None:
+        if state == "withdrawn" or number in self.hidden:
+            known = self.connection.execute(
+                "SELECT calls FROM matches WHERE match=? AND state IS NOT NULL", (number,)
+            )
+            if known.fetchone() is not None:
+                raise _Stale  # its words are in the index, and must not stay there
+            self._put(number, {"times": times})
+            return
+        found: dict[str, Any] = {"state": state, "reason": reason, "times": times}
+        try:
+            if number >= len(self.run.plan):
+                raise RunError(f"holds match {number}, the study has only {len(self.run.plan)}")
+            unit = self.run.plan.unit(number)
+            found |= self._head(unit)
+            found |= self._played(unit)
+        except OstromError as error:
+            found |= {"state": "damaged", "reason": str(error)}
+        except (*DAMAGE, ValueError, KeyError, IndexError, TypeError) as error:
+            why = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            found |= {"state": "damaged", "reason": f"match {number} cannot be read ({why})"}
+        self._put(number, found)
+
+    def _put(self, number: int, columns: dict[str, Any]) -> None:
+        names = ", ".join(columns)
+        news = ", ".join(f"{name}=excluded.{name}" for name in columns)
+        self.connection.execute(
+            f"INSERT INTO matches (match, {names}) VALUES (?{', ?' * len(columns)}) "
+            f"ON CONFLICT (match) DO UPDATE SET {news}",
+            (number, *columns.values()),
+        )
+
+    def _head(self, unit: Unit) -> dict[str, Any]:
+        players = list(self.rows.planned(unit))
+        return {
+            "kind": unit.kind,
+            "cell": self.cell_of(unit),
+            "seed": unit.seed,
+            "game": unit.game.name,
+            "mechanism": unit.mechanism.name,
+            "agents": _json([seated.name for seated in unit.players]),
+            **{
+                column: _json([row[name] for row in players])
+                for name, column in PLAYERS.items()
+                if name != "agent"
+            },
+        }
+
+    def _played(self, unit: Unit) -> dict[str, Any]:
+        steps, outcome, answers = self.rows.replayed(unit)
+        rounds: Any = outcome.rounds if outcome is not None else steps[-1][0].view.history if steps else ()
+        readings = Counter(answer.reading for answer, _, _ in answers.values())
+        scores = None if outcome is None else [float(score) for score in outcome.scores]
+        return {
+            "steps": max((step for step, _, _ in answers), default=-1) + 1,
+            "rounds": len({r.number for r in rounds}),
+            **({"reason": early} if outcome is not None and (early := ended_early(outcome.facts)) else {}),
+            "scores": None if scores is None else _json(scores),
+            "score": sum(scores) / len(scores) if scores else None,
+            **strips_of(unit, rounds),
+            "readings": _json(dict(sorted(readings.items()))),
+            "complaints": sum(complaints for _, complaints, _ in answers.values()),
+            "policies": readings["policy"] + readings["refused"],
+        }
+
+    def cell_of(self, unit: Unit) -> int:
+        """The number of a unit's cell."""
+        levels = _json(dict(unit.cell))
+        if levels not in self._cells:
+            self._cells[levels] = len(self._cells) + 1
+            self.connection.execute("INSERT INTO cells VALUES (?, ?)", (self._cells[levels], levels))
+        return self._cells[levels]
+
+    # -- words ---------------------------------------------------------------------------------------
+
+    def _calls(self, last: int) -> bool:
+        (through,) = self.connection.execute("SELECT coalesce(max(call), 0) FROM spoken").fetchone()
+        known = self.connection.execute("SELECT value FROM meta WHERE key='calls'").fetchone()
+        through = max(int(through), known[0] if known is not None and type(known[0]) is int else 0)
+        speech = Speech(self.run, self.connection, self.cell_of, self.hidden)
+        while through < last:
+            if self.stop():
+                return False
+            with self.connection:
+                totals: dict[int, CallTotals] = {}
+                through = speech.some(through, totals)
+                self.connection.executemany(
+                    TOTAL, [(match, *total.columns()) for match, total in totals.items()]
+                )
+                self._tell(calls=through, seal=speech.seal)
+        return True
+
+
+def strips_of(unit: Unit, rounds: Any) -> dict[str, Any]:
+    """What every player did, one sign per round: C or D where the game says what cooperating is, of an amount its
+    share of what may be named (0 to 9), else the letter of the action (a, b, ...), a dot where the round is void or the
+    player had nothing to decide."""
+    strips: dict[int, list[str]] = {}
+    first: int | None = None
+    for played in rounds:
+        seats = played.players or range(len(played.payoffs))
+        for seat, player in enumerate(seats):
+            sign = "·" if played.void else sign_of(unit, seat, played.actions[seat])
+            if sign == "D" and (first is None or played.number < first):
+                first = played.number
+            strips.setdefault(player, []).append(sign)
+    acts = Counter(sign for strip in strips.values() for sign in strip)
+    known = acts["C"] + acts["D"]
+    shown = [strips.get(player, []) for player in range(min(len(unit.players), MOST_STRIPS))]
+    return {
+        "strips": _json(["".join(strip[:LONGEST_STRIP]) for strip in shown]),
+        "outcome": "".join(strip[-1] for strip in shown[:8] if strip) or None,
+        "first_defection": first,
+        "cooperation": acts["C"] / known if known else None,
+    }
+
+
+def sign_of(unit: Unit, seat: int, action: Any) -> str:
+    """One sign for an action."""
+    options = unit.game.actions[seat]
+    if isinstance(options, Amounts) and action < options.levels:
+        return str(round(9 * action / max(1, options.levels - 1)))
+    if options[action] == IDLE:
+        return "·"
+    cooperates = unit.game.cooperates(seat, action)
+    if cooperates is not None:
+        return "C" if cooperates else "D"
+    return chr(ord("a") + action) if type(action) is int and 0 <= action < 26 else "#"
+
+
+def _json(data: Any) -> str:
+    return orjson.dumps(
+        data, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS, default=str
+    ).decode()
+
+
+# -- the file ------------------------------------------------------------------------------------------
+
+
+def _opened(where: Path, run: Run) -> sqlite3.Connection:
+    """The index for writing, with the journal beside it for reading; one that is not ours is refused as stale."""
+    new = not refuse_link(where).exists()
+    connection = sqlite3.connect(where.resolve().as_uri(), uri=True, timeout=10)
+    try:
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        for statement in (
+            "journal_mode=WAL",
+            "synchronous=NORMAL",
+            "trusted_schema=OFF",
+            "cache_size=-16000",
+        ):
+            connection.execute(f"PRAGMA {statement}").fetchone()
+        if new:
+            connection.executescript(f"BEGIN;\n{schema_text()}\nCOMMIT;")
+            with connection:
+                facts = {"version": VERSION, "study": identity(run.manifest), "matches": 0, "calls": 0}
+                connection.executemany("INSERT INTO meta VALUES (?, ?)", list(facts.items()))
+        connection.execute("ATTACH ? AS journal", (f"{run.journal.path.resolve().as_uri()}?mode=ro",))
+        if schema_of(connection) != own_schema():
+            raise _Stale
+        _check_belongs(connection, run)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _check_belongs(connection: sqlite3.Connection, run: Run) -> None:
+    meta = dict(connection.execute("SELECT key, value FROM main.meta"))
+    if meta.get("version") != VERSION or meta.get("study") != identity(run.manifest):
+        raise _Stale
+    known = meta.get("entries")
+    if type(known) is int and known > run.journal.entries:
+        raise _Stale
+    if meta.get("calls"):
+        row = connection.execute("SELECT seal FROM journal.calls WHERE id=?", (meta["calls"],)).fetchone()
+        if row is None or row[0] != meta.get("seal"):
+            raise _Stale
+
+
+def _journal_reads(folder: Path) -> bool:
+    """Whether the journal can be read at all; where it cannot, that is what is said."""
+    with open_run(folder, checked=False) as run:
+        try:
+            for table in ("units", "answers", "calls", "prompts"):
+                run.journal._read.execute(f"SELECT count(*) FROM {table}").fetchone()
+        except DAMAGE as error:
+            raise RunError(explain(run.journal.path, error)) from None
+    return True
+
+
+def _remove(where: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            where.with_name(where.name + suffix).unlink()
+
+
+@contextmanager
+def _locked(where: Path) -> Iterator[bool]:
+    """Keep a second indexer out; whether this is the only one."""
+    handle = os.open(
+        refuse_link(where.with_name(where.name + ".lock")), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644
+    )
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+            return
+        yield True
+    finally:
+        os.close(handle)
+
+
+def follow(folder: Path, path: Path | None, stop: Callable[[], bool]) -> None:
+    """Bring an index up to date, and again while the run is being played."""
+    until = time.monotonic() + FOLLOWED
+    while not stop():
+        done = update(folder, stop=stop, path=path)
+        if not done or not Folder(folder).being_played or time.monotonic() > until:
+            return
+        for _ in range(PAUSE):
+            time.sleep(0 if stop() else 1)
+
+
+def main(arguments: list[str]) -> None:
+    """Index FOLDER into PATH, as long as the process that asked for it lives."""
+    os.nice(10)
+    parent = os.getppid()
+    folder, path = Path(arguments[0]), Path(arguments[1])
+    try:
+        follow(folder, path, lambda: os.getppid() != parent)
+    except OstromError as error:
+        say(one_line(str(error)))
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

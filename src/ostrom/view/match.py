@@ -1,0 +1,253 @@
+"""One match: its rounds on the left, and what was said for the chosen decision on the right."""
+
+from __future__ import annotations
+
+import shlex
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from typing import Any, NamedTuple
+
+from markupsafe import Markup, escape
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from ostrom.engine.journal import connect_read_only
+from ostrom.features.transcript.transcript import ended_early, words_of
+from ostrom.ground.errors import UsageError
+from ostrom.ground.terminal import escaped
+from ostrom.reports.words import pretty, shortened
+from ostrom.studies.run import Run
+from ostrom.view.copying import as_json, as_text, whole_of
+from ostrom.view.lexicon import marked
+from ostrom.view.render import payment
+from ostrom.view.said import CallTry, called, piece_of, tries_of
+from ostrom.view.viewer import Routes, Viewer
+
+SHOWN = (
+    "step round player seat agent kind stage target answer action label cooperative payoff probabilities reading "
+    "invalid missed complaints note rationale copied"
+).split()
+"""What a page tells of an answer."""
+PLAIN = "text/plain; charset=utf-8"
+LONGEST_MOVE = 18
+"""Characters of a move in the list of rounds."""
+
+
+class ListedMove(NamedTuple):
+    """One move in the list of rounds."""
+
+    style: str
+    step: int
+    player: int
+    text: Markup
+    paid: str | None
+    current: bool
+
+
+def match_of(run: Run, number: int) -> dict[str, Any]:
+    """What a page says of a match: what it is, who plays, and its decisions step by step."""
+    if not 0 <= number < len(run.plan):
+        raise UsageError(f"match {number}: {run.name} has the matches 0 to {len(run.plan) - 1}")
+    unit = run.plan.unit(number)
+    state, reason, scores, facts = run.journal.ended(number) or ("open", None, None, {})
+    if state == "withdrawn" or number in getattr(run.plan, "hidden", ()):
+        raise UsageError(f"match {number}: is not shown: it was withdrawn, or was a test")
+    steps: dict[int, dict[str, Any]] = {}
+    for row in run.rows.decisions(number):
+        told = {name: row.get(name) for name in SHOWN}
+        told["said"] = words_of(row["kind"], row["answer"])
+        step = steps.setdefault(row["step"], {"step": row["step"], "round": row["round"], "players": {}})
+        step["players"].setdefault(row["player"], []).append(told)
+    with closing(connect_read_only(run.folder.journal)) as connection:
+        for at, player in called(connection, number):
+            step = steps.setdefault(at, {"step": at, "round": None, "players": {}})
+            step["players"].setdefault(player, [])
+    return {
+        "number": number, "kind": unit.kind, "game": unit.game.name, "mechanism": unit.mechanism.name,
+        "seed": unit.seed, "cell": dict(unit.cell), "state": state, "reason": reason or ended_early(facts),
+        "scores": scores, "facts": facts,
+        "players": [
+            {"player": i + 1, "agent": one.name, "observes": one.observes, "model": one.config.model or "no model"}
+            for i, one in enumerate(unit.players)
+        ],
+        "steps": [steps[step] for step in sorted(steps)],
+    }  # fmt: skip
+
+
+def chosen_of(match: dict[str, Any], step: str | None, player: str | None) -> tuple[int, int] | None:
+    """The decision that an address names, or the first one."""
+    known = [(s["step"], p) for s in match["steps"] for p in sorted(s["players"])]
+    if step is None and player is None:
+        return known[0] if known else None
+    try:
+        wanted = (int(step or 0), int(player or 1))
+    except ValueError:
+        raise UsageError(f"step {step!r:.20}, player {player!r:.20}: must be numbers") from None
+    if wanted not in known:
+        raise UsageError(
+            f"match {match['number']}: has no decision of player {wanted[1]} in step {wanted[0]}"
+        )
+    return wanted
+
+
+def rounds_of(
+    match: dict[str, Any], chosen: tuple[int, int] | None
+) -> Iterator[tuple[str, list[ListedMove | None]]]:
+    """The list of rounds: what each row is called, and the move of every player in it."""
+    shown: dict[Any, Markup] = {}
+
+    def text(words: Any) -> Markup:
+        # A match of a thousand moves has few different ones: escape each once.
+        if words not in shown:
+            shown[words] = escape(escaped(pretty(shortened(str(words), LONGEST_MOVE))))
+        return shown[words]
+
+    stages = {a["stage"] for step in match["steps"] for given in step["players"].values() for a in given}
+    several = len(stages - {None}) > 1
+    for step in match["steps"]:
+        row: list[ListedMove | None] = []
+        for one in match["players"]:
+            player, answers = one["player"], step["players"].get(one["player"])
+            if answers is None:
+                row.append(None)
+                continue
+            act = next((a for a in answers if a["cooperative"] is not None), answers[0] if answers else None)
+            here = (step["step"], player)
+            if act is None:
+                row.append(ListedMove("o", *here, text("no answer"), None, here == chosen))
+                continue
+            style = "o" if act["cooperative"] is None else "c" if act["cooperative"] else "d"
+            said, paid = act["action"] or act["said"] or act["kind"], act["payoff"]
+            said = f"{act['stage']} {said}" if several and act["stage"] else said
+            style += " policy" if act["invalid"] else ""
+            row.append(
+                ListedMove(style, *here, text(said), None if paid is None else payment(paid), here == chosen)
+            )
+        kinds = {a["kind"] for given in step["players"].values() for a in given}
+        talk = " talk" if kinds == {"message"} else ""
+        yield f"{step['round']}{talk}" if step["round"] is not None else f"step {step['step']}", row
+
+
+def decision_of(run: Run, match: dict[str, Any], step: int, player: int) -> dict[str, Any]:
+    """Everything about one decision."""
+    here = next(s for s in match["steps"] if s["step"] == step)
+    with closing(connect_read_only(run.folder.journal)) as connection:
+        tries = tries_of(connection, match["number"], step, player)
+    return {
+        "step": step, "player": player, "round": here["round"], "answers": here["players"][player], "tries": tries,
+        "others": sorted(here["players"]),
+        "agent": match["players"][player - 1]["agent"],
+        "changed": any(kind == "new" for t in tries for m in t.messages for _, kind in m.marks),
+        "groups": sorted(_groups(tries)),
+    }  # fmt: skip
+
+
+def _groups(tries: list[CallTry]) -> set[str]:
+    """The groups of words that occur in what was said."""
+    texts = [one.texts[name].text for one in tries for name in ("reply", "reasoning") if name in one.texts]
+    return {group for text in texts for _, group in marked(text) if group}
+
+
+def command_of(viewer: Viewer, name: str, number: int, decision: dict[str, Any] | None) -> str:
+    """The command that shows the same."""
+    parts = ["ostrom", "transcript", str(viewer.shelf.folder(name).path), "--match", str(number)]
+    if decision is not None:
+        parts += [] if decision["round"] is None else ["--round", str(decision["round"])]
+        parts += ["--player", str(decision["player"])]
+    return shlex.join(parts)
+
+
+def page(viewer: Viewer, request: Request) -> Response:
+    """A match, or only one of its decisions."""
+    name, number = str(request.path_params["run"]), _number(request)
+    asked = request.query_params
+    with viewer.shelf.opened(name) as run:
+        match = match_of(run, number)
+        chosen = chosen_of(match, asked.get("step"), asked.get("player"))
+        decision = None if chosen is None else decision_of(run, match, *chosen)
+        total = len(run.plan)
+    context: dict[str, Any] = {
+        "match": match, "decision": decision, "marked": marked, "command": command_of(viewer, name, number, decision),
+        "total": total, "here": "matches", "rounds": list(rounds_of(match, chosen)),
+    }  # fmt: skip
+    part = "_decision" if request.headers.get("hx-target") == "decision" else "match"
+    return viewer.page(request, part, title=f"Match {number} of {name}", **viewer.about(name), **context)
+
+
+def text(viewer: Viewer, request: Request) -> Response:
+    """More of a long text: the next part of it, or all that is left in a plain file."""
+    name, call = str(request.path_params["run"]), _number(request)
+    which, start = str(request.path_params["name"]), request.query_params.get("from", "0")
+    if not start.isdecimal() or len(start) > 12:
+        raise UsageError(f"from={start[:20]}: must be a number")
+    with closing(connect_read_only(viewer.shelf.folder(name).journal)) as connection:
+        piece = piece_of(connection, call, which, int(start))
+    if request.query_params.get("whole"):
+        return StreamingResponse(_reading(viewer, name, lambda c: whole_of(c, call, which)), media_type=PLAIN)
+    return viewer.page(request, "_more", run=name, call=call, name=which, piece=piece)
+
+
+def _reading(
+    viewer: Viewer, name: str, parts: Callable[[sqlite3.Connection], Iterator[str]]
+) -> Iterator[bytes]:
+    """Text that is read from a journal while it is sent: it may be larger than the memory that a server may take."""
+    with closing(connect_read_only(viewer.shelf.folder(name).journal)) as connection:
+        for part in parts(connection):
+            yield part.encode("utf-8", "replace")
+
+
+def copy(viewer: Viewer, request: Request) -> Response:
+    """One decision as JSON or as text, with all words of its prompts and replies."""
+    name, number, form = str(request.path_params["run"]), _number(request), str(request.path_params["form"])
+    if form not in ("json", "txt"):
+        raise UsageError(f"{form[:20]}: allowed are txt and json")
+    with viewer.shelf.opened(name) as run:
+        match = match_of(run, number)
+        chosen = chosen_of(match, request.query_params.get("step"), request.query_params.get("player"))
+        if chosen is None:
+            raise UsageError(f"match {number}: has no decision yet")
+    head = _about(name, match, *chosen)
+    write = as_json if form == "json" else as_text
+    kind = "application/json" if form == "json" else PLAIN
+    parts = _reading(viewer, name, lambda connection: write(connection, head))
+    return StreamingResponse(parts, media_type=kind)
+
+
+def _about(name: str, match: dict[str, Any], step: int, player: int) -> dict[str, Any]:
+    """What a copy says of a decision before its calls."""
+    here = next(s for s in match["steps"] if s["step"] == step)
+    return {
+        "run": name, "match": match["number"], "step": step, "player": player,
+        "agent": match["players"][player - 1]["agent"], "answers": here["players"][player],
+    }  # fmt: skip
+
+
+def transcript(viewer: Viewer, request: Request) -> Response:
+    """All decisions of a match as text, one after the other."""
+    name, number = str(request.path_params["run"]), _number(request)
+    with viewer.shelf.opened(name) as run:
+        match = match_of(run, number)
+
+    def parts(connection: sqlite3.Connection) -> Iterator[str]:
+        for step in match["steps"]:
+            for player in sorted(step["players"]):
+                yield from as_text(connection, _about(name, match, step["step"], player))
+                yield "\n"
+
+    return StreamingResponse(_reading(viewer, name, parts), media_type=PLAIN)
+
+
+def _number(request: Request) -> int:
+    number = str(request.path_params["number"])
+    if not number.isascii() or not number.isdigit() or len(number) > 15:
+        raise UsageError(f"{number[:20]}: must be a number")
+    return int(number)
+
+
+ROUTES: Routes = [
+    ("/run/{run}/match/{number}", page, ["GET"]),
+    ("/run/{run}/match/{number}/decision.{form}", copy, ["GET"]),
+    ("/run/{run}/match/{number}/transcript.txt", transcript, ["GET"]),
+    ("/run/{run}/call/{number}/{name}", text, ["GET"]),
+]

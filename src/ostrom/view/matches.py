@@ -1,0 +1,145 @@
+"""The matches of a run as action strips, hundreds at a time, sorted and filtered by any column."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ostrom.ground.errors import UsageError
+from ostrom.view.index import NUMBERS, PLAYERS, SORTS, MatchFilters, RunIndex
+from ostrom.view.viewer import Routes, Viewer
+
+PAGE = 200
+MOST_VALUES = 100
+"""Values in the query of an address: filters, bounds and the order."""
+COLUMNS = (
+    ("match", "Match", ""), ("cell", "Cell", ""), ("outcome", "Actions", ""), ("state", "State", ""),
+    ("rounds", "Rounds", "n"), ("score", "Score", "n"), ("cooperation", "Cooperation", "n"),
+    ("first_defection", "First defection", "n"), ("complaints", "Unread replies", "n"), ("policies", "By policy", "n"),
+    ("errors", "Failed calls", "n"), ("tokens_out", "Tokens out", "n"), ("usd", "Cost", "n"),
+)  # fmt: skip
+"""What the list shows: column, title, style."""
+LEVEL = "level."
+CHOICES = (*PLAYERS, "state", "outcome", "reading", "kind", "game", "mechanism")
+
+
+def page(viewer: Viewer, request: Request) -> Response:
+    """Matches that fit the filters of the address, from a place in their order on."""
+    name = str(request.path_params["run"])
+    folder = viewer.shelf.folder(name)
+    asked = request.query_params
+    if len(asked.multi_items()) > MOST_VALUES:  # every link of the page repeats them
+        raise UsageError(f"the address has {len(asked.multi_items())} values: {MOST_VALUES} at the most")
+    filters = filters_of(asked)
+    sort, descending = asked.get("sort", "match"), asked.get("desc") == "1"
+    if sort not in SORTS:
+        raise UsageError(f"sort={sort[:40]}: is no column (allowed: {', '.join(SORTS)})")
+    context: dict[str, Any] = {
+        "rows": [],
+        "more": None,
+        "count": 0,
+        "choices": {},
+        "factors": {},
+        "progress": None,
+    }
+    with viewer.indexers.index(folder) as index:
+        if index is not None:
+            found = index.matches(
+                filters, sort=sort, descending=descending, after=asked.get("after"), limit=PAGE
+            )
+            context |= {"rows": found.rows, "more": found.after, "progress": index.progress}
+            if asked.get("after") is None:
+                context |= {
+                    "count": index.count(filters),
+                    "choices": choices_of(index),
+                    "factors": factors_of(index),
+                }
+    more = "hx-request" in request.headers and "hx-target" not in request.headers  # a row has no id
+    part = "_rows" if more and asked.get("after") is not None else "matches"
+    return viewer.page(
+        request, part, title=f"Matches of {name}", **viewer.about(name), **context, here="matches",
+        problem=viewer.indexers.problem(folder), columns=COLUMNS, sort=sort, descending=descending, asked=asked,
+        values=[(key, value) for key, value in asked.multi_items() if value and key != "after"], numbers=NUMBERS,
+        active=active_of(asked),
+    )  # fmt: skip
+
+
+def filters_of(asked: QueryParams) -> MatchFilters:
+    """What the query of an address asks for."""
+    levels = {
+        key.removeprefix(LEVEL): value for key, value in asked.items() if key.startswith(LEVEL) and value
+    }
+    bounds: dict[str, dict[str, float]] = {"min.": {}, "max.": {}}
+    for key, value in asked.items():
+        for start, found in bounds.items():
+            if key.startswith(start) and value:
+                found[key.removeprefix(start)] = _number(key, value)
+    chosen: dict[str, Any] = {name: asked.get(name) or None for name in CHOICES}
+    # The form names the bounded column and its bounds apart.
+    if (column := asked.get("bound")) and (asked.get("low") or asked.get("high")):
+        for start, given in (("min.", asked.get("low")), ("max.", asked.get("high"))):
+            if given:
+                bounds[start][column] = _number(column, given)
+    return MatchFilters(
+        levels, least=bounds["min."], most=bounds["max."], retries=asked.get("retries") == "1",
+        errors=asked.get("errors") == "1", **chosen,
+    )  # fmt: skip
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise UsageError(f"{name[:40]}={text[:20]}: must be a number")
+    return found
+
+
+def active_of(asked: QueryParams) -> list[tuple[str, str, list[str]]]:
+    """The filters that are on: what each says, and the names to leave out of the address to undo it."""
+    made = []
+    for key, value in asked.items():
+        if not value or key in ("sort", "desc", "after", "low", "high"):
+            continue
+        if key == "bound":
+            low, high = asked.get("low"), asked.get("high")
+            if low or high:
+                made.append((value, f"{low or '…'} to {high or '…'}", ["bound", "low", "high"]))
+        elif key in ("retries", "errors"):
+            made.append(({"retries": "unread replies", "errors": "failed calls"}[key], "some", [key]))
+        else:
+            sign = {"min.": "at least ", "max.": "at most "}.get(key[:4], "")
+            made.append(
+                (key.removeprefix(LEVEL).removeprefix("min.").removeprefix("max."), sign + value, [key])
+            )
+    return made
+
+
+def choices_of(index: RunIndex) -> dict[str, list[Any]]:
+    """The values that the form offers."""
+    found: dict[str, list[Any]] = {
+        **{name: index.players(name) for name in PLAYERS},
+        "state": index.known("state"),
+        "outcome": index.known("outcome"),
+        "reading": list(index.readings()),
+        "kind": index.known("kind"),
+    }
+    return {name: values for name, values in found.items() if len(values) > 1}
+
+
+def factors_of(index: RunIndex) -> dict[str, list[Any]]:
+    """Every factor with the levels that occur, in the order of the cells."""
+    found: dict[str, dict[Any, None]] = {}
+    for _, cell in sorted(index.cells().items()):
+        for name, level in cell.items():
+            found.setdefault(name, {})[level] = None
+    return {name: list(levels) for name, levels in found.items() if len(levels) > 1}
+
+
+TAB = ("matches", "Matches", "/matches")
+ROUTES: Routes = [("/run/{run}/matches", page, ["GET"])]

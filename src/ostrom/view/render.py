@@ -1,0 +1,217 @@
+"""From plain data to a page. Everything that is filled in is text: markup, control and direction characters too."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from itertools import groupby
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import jinja2
+import orjson
+
+from ostrom import __version__
+from ostrom.features.transcript.transcript import tried
+from ostrom.ground.terminal import escaped
+from ostrom.reports.words import labels, number, pretty, share, shortened
+
+DIGITS = "0123456789"
+TOPS = (3, 7, 5, 1, 8)
+"""Where the marks of actions begin that are neither cooperative nor the contrary: first, second, third option ..."""
+MOST_ODDS = 6
+"""Options of which a page tells the probabilities."""
+SQUARES = 60
+"""Rounds up to which a strip has a mark for each; a longer one has a mark for each stretch of the same action."""
+
+
+def draw(template: str, **context: Any) -> str:
+    """A page or a part of one, by the name of its template."""
+    return environment().get_template(f"view/{template}.html").render(context)
+
+
+@lru_cache(maxsize=1)
+def environment() -> jinja2.Environment:
+    """The templates of the viewer."""
+    made = jinja2.Environment(
+        loader=jinja2.PackageLoader("ostrom.web"), autoescape=True, undefined=jinja2.StrictUndefined,
+        auto_reload=False, trim_blocks=True, lstrip_blocks=True,
+        finalize=lambda value: escaped(value) if type(value) is str else value,
+    )  # fmt: skip
+    made.filters.update(
+        number=number, pretty=pretty, short=shortened, duration=duration, size=size, money=money, spark=spark,
+        compact=compact, address=address, lanes=lanes, model=model, levels=levels, tried=tried,
+        paid=payment, odds=odds,
+    )  # fmt: skip
+    made.globals.update(version=__version__, query=query, without=without)
+    return made
+
+
+def address(name: str) -> str:
+    """A name as a part of an address.
+
+    >>> address("a/b c")
+    'a%2Fb%20c'
+    """
+    return quote(name, safe="")
+
+
+def levels(cell: Any) -> str:
+    """The levels of a cell in words.
+
+    >>> levels({"history_length": 3, "style": "direct"})
+    'history length 3, style direct'
+    """
+    return ", ".join(f"{pretty(str(name))} {pretty(str(level))}" for name, level in cell.items())
+
+
+def query(values: Any, **changes: Any) -> str:
+    """The query of an address with some values changed; None removes one.
+
+    >>> query([("a", "1"), ("b", "2")], b=None, c=3)
+    '?a=1&c=3'
+    """
+    pairs = [(k, v) for k, v in (values.items() if hasattr(values, "items") else values) if k not in changes]
+    pairs += [(name, str(value)) for name, value in changes.items() if value is not None]
+    return "?" + urlencode(pairs)
+
+
+def without(values: Any, names: Any) -> str:
+    """The query of an address without some of its values.
+
+    >>> without([("a", "1"), ("b", "2")], ["a"])
+    '?b=2'
+    """
+    return query(values, **dict.fromkeys(names))
+
+
+def duration(seconds: float | None) -> str:
+    """Time as people say it.
+
+    >>> duration(75), duration(4000), duration(200_000), duration(0.26), duration(None), duration(2e-5)
+    ('1 min 15 s', '1 h 06 min', '2 d 7 h', '0.26 s', '–', 'under 0.01 s')
+    """
+    if seconds is None:
+        return "–"
+    if seconds < 0.01:
+        return "under 0.01 s"
+    if seconds < 10:
+        return f"{seconds:.2g} s"
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600} h"
+
+
+def size(count: int) -> str:
+    """Bytes as people say them.
+
+    >>> size(900), size(12_345), size(3_400_000_000)
+    ('900 B', '12.3 kB', '3.4 GB')
+    """
+    value = float(count)
+    for unit in ("B", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.0f} B" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"
+
+
+def compact(count: float) -> str:
+    """A large number in few signs.
+
+    >>> compact(950), compact(12_345), compact(3_400_000)
+    ('950', '12.3 k', '3.40 M')
+    """
+    if count < 1000:
+        return f"{count:,.0f}"
+    if count < 1_000_000:
+        return f"{count / 1000:.1f} k"
+    return f"{count / 1e6:.2f} M" if count < 1e9 else f"{count / 1e9:.2f} G"
+
+
+def model(name: Any) -> str:
+    """A model or an agent as pages call it: the address of a server says little.
+
+    >>> model("http://127.0.0.1:8000/v1#llama-8b")
+    'llama-8b'
+    """
+    return labels([name], 44)[name]
+
+
+def money(usd: float | None) -> str:
+    """Dollars; small sums keep two digits that say something.
+
+    >>> money(12.5), money(0.00123), money(0), money(None)
+    ('$12.50', '$0.0012', '$0.00', '–')
+    """
+    if usd is None:
+        return "–"
+    return f"${usd:,.2f}" if usd >= 0.1 or not usd else f"${usd:.2g}"
+
+
+def payment(value: float) -> str:
+    """What was paid: whole numbers as they are, others with two digits.
+
+    >>> payment(3.0), payment(1.94553), payment(-0.004), payment(12000)
+    ('3', '1.95', '-0.004', '12,000')
+    """
+    if math.isfinite(value) and value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:,.2f}" if abs(value) >= 0.1 else f"{value:.2g}"
+
+
+def odds(told: str) -> str:
+    """The probabilities of a decision in words, the likeliest first.
+
+    >>> odds('{"defect": 0.25, "cooperate": 0.75}')
+    'cooperate 75.0 %, defect 25.0 %'
+    """
+    try:
+        found = orjson.loads(told)
+        ranked = sorted(found.items(), key=lambda one: -one[1])
+        shown = [f"{pretty(name)} {share(chance)}" for name, chance in ranked[:MOST_ODDS]]
+    except (ValueError, TypeError, AttributeError):
+        return f"odds {told}"
+    return ", ".join(shown) + (f" and {len(ranked) - MOST_ODDS} more" if len(ranked) > MOST_ODDS else "")
+
+
+def lanes(strip: str) -> list[tuple[str, str]]:
+    """The path of each kind of action in a strip, one unit per round: full height, low, in between, or as an amount is.
+
+    >>> lanes("CDab")
+    [('c', 'M0 0h.9v10h-.9z'), ('d', 'M1 6h.9v4h-.9z'), ('o', 'M2 3h.9v7h-.9zM3 7h.9v3h-.9z')]
+    >>> lanes("09")
+    [('o', 'M0 9h.9v1h-.9zM1 0h.9v10h-.9z')]
+    """
+    paths = {"c": "", "d": "", "o": ""}
+    at = 0
+    for sign, group in groupby(strip):
+        length = len(list(group))
+        kind, top = ("c", 0) if sign == "C" else ("d", 6) if sign == "D" else ("o", 3)
+        if sign in DIGITS:
+            top = 9 - int(sign)
+        elif sign.islower():
+            top = TOPS[(ord(sign) - ord("a")) % len(TOPS)]
+        if sign != "·" and len(strip) <= SQUARES:
+            paths[kind] += "".join(f"M{at + i} {top}h.9v{10 - top}h-.9z" for i in range(length))
+        elif sign != "·":
+            paths[kind] += f"M{at} {top}h{length}v{10 - top}h-{length}z"
+        at += length
+    return [(kind, path) for kind, path in paths.items() if path]
+
+
+def spark(values: Any, width: int = 96, height: int = 24) -> str:
+    """The points of a line through these values, for a polyline of this size.
+
+    >>> spark((0, 2, 1), 20, 10)
+    '0.0,9.0 10.0,1.0 20.0,5.0'
+    """
+    most, step = max([*values, 1]), width / max(len(values) - 1, 1)
+    return " ".join(
+        f"{i * step:.1f},{height - 1 - (height - 2) * v / most:.1f}" for i, v in enumerate(values)
+    )

@@ -1,0 +1,272 @@
+"""What was asked and answered in one match, read piece by piece: a reply may have ten million characters."""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from codecs import getincrementaldecoder
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from difflib import SequenceMatcher
+from typing import Any
+
+import orjson
+
+from ostrom.engine.prompt_chains import whole
+from ostrom.ground.errors import RunError, UsageError
+
+CUT = 20_000
+"""Bytes of a text that a page shows at first."""
+MOST_PACKAGE = 64 << 20
+"""Bytes that a package of prompts may have when it is unpacked."""
+MOST_LINES = 400
+"""Lines that are compared one by one; where more differ, all of them count as changed."""
+AROUND, LEAST_FOLD = 2, 5
+"""Lines that stay visible around a change, and how many must be left to be folded."""
+TEXTS = ("reply", "reasoning", "error", "logprobs")
+FACTS = (
+    "id step player part try at model params reasoning_kind finish tokens_in tokens_out tokens_cached "
+    "tokens_reasoning usd version latency source status"
+).split()
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """A part of a text: what of it is here, where it ends, and how long the whole is, in bytes."""
+
+    text: str
+    end: int
+    length: int
+
+    @property
+    def rest(self) -> int:
+        """How many bytes come after it."""
+        return max(0, self.length - self.end)
+
+
+def piece(raw: bytes, start: int, length: int) -> Excerpt:
+    """The part that begins at a byte; a character that is cut at its end belongs to the next one.
+
+    >>> piece("aé".encode()[:2], 0, 3)
+    Excerpt(text='a', end=1, length=3)
+    """
+    decoder = getincrementaldecoder("utf-8")("replace")
+    text = decoder.decode(raw, final=start + len(raw) >= length)
+    return Excerpt(text, start + len(raw) - len(decoder.getstate()[0]), length)
+
+
+def _column(name: str) -> str:
+    """SQL for a part of a text and its length; as bytes, for a text in SQLite ends at its first NUL."""
+    return f"substr(CAST({name} AS BLOB), ?, ?), length(CAST({name} AS BLOB))"
+
+
+@dataclass(frozen=True)
+class SentMessage:
+    """A message of a prompt; ``marks`` are its parts: new since the last prompt, the same, or folded away."""
+
+    role: str
+    content: Excerpt
+    marks: list[tuple[str, str]] = field(default_factory=list)
+    gone: int = 0
+    """Lines of the last prompt that are no longer there."""
+
+
+@dataclass(frozen=True)
+class CallTry:
+    """One try at a call."""
+
+    facts: dict[str, Any]
+    texts: dict[str, Excerpt]
+    messages: list[SentMessage]
+    before: int = 0
+    """How many messages are those of the try before, and not repeated."""
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What the call was made with, and where its reply came from, in words."""
+        params = orjson.loads(self.facts["params"] or "{}")
+        given = params.items() if isinstance(params, dict) else ()
+        begun = datetime.fromtimestamp(self.facts["at"] or 0, UTC).isoformat(" ", "seconds")
+        told = {
+            "model": self.facts["model"],
+            "version": self.facts["version"],
+            "source": self.facts["source"],
+        }
+        told |= {str(name): value for name, value in given} | {"begun": begun, "call": self.facts["id"]}
+        return {name: value if type(value) is str else orjson.dumps(value).decode() for name, value in told.items()
+                if value is not None}  # fmt: skip
+
+
+def called(connection: sqlite3.Connection, match: int) -> Iterator[tuple[int, int]]:
+    """The steps and players of a match for which a model was called."""
+    query = "SELECT DISTINCT step, player FROM calls WHERE unit=?"
+    yield from ((step, player + 1) for step, player in connection.execute(query, (match,)))
+
+
+def tries_of(connection: sqlite3.Connection, match: int, step: int, player: int) -> list[CallTry]:
+    """All tries at calls for one decision, with what is new in each prompt since the last one of this player."""
+    names = ", ".join([*FACTS, *map(_column, TEXTS)])
+    query = f"SELECT {names} FROM calls WHERE unit=? AND step=? AND player=? ORDER BY id"
+    made: list[CallTry] = []
+    sent: list[list[str]] = []
+    for row in connection.execute(query, (*(1, CUT) * len(TEXTS), match, step, player - 1)).fetchall():
+        facts = dict(zip(FACTS, row, strict=False))
+        facts["player"] += 1
+        rest = row[len(FACTS) :]
+        texts = {
+            name: piece(rest[2 * i], 0, int(rest[2 * i + 1]))
+            for i, name in enumerate(TEXTS)
+            if rest[2 * i] is not None
+        }
+        messages = prompt_of(connection, facts["id"])
+        if sent and messages[: len(sent)] == sent:
+            made.append(CallTry(facts, texts, _marked(messages[len(sent) :], None), len(sent)))
+        else:
+            last = _last_prompt(connection, match, step, player, facts["part"])
+            made.append(CallTry(facts, texts, _marked(messages, last)))
+        sent = messages
+    return made
+
+
+def prompt_of(connection: sqlite3.Connection, call: int) -> list[list[str]]:
+    """The messages of one call as [role, content] pairs."""
+    found = connection.execute("SELECT prompt, nth FROM calls WHERE id=?", (call,)).fetchone()
+    if found is None:
+        raise UsageError(f"call {call}: there is no such call")
+
+    def read(package: int) -> list[Any]:
+        (texts,) = connection.execute("SELECT texts FROM prompts WHERE id=?", (package,)).fetchone()
+        unpacking = zlib.decompressobj()
+        raw = unpacking.decompress(texts, MOST_PACKAGE)
+        if unpacking.unconsumed_tail:
+            raise RunError(f"call {call}: its prompt is too large to be shown")
+        prompts: list[Any] = orjson.loads(raw)
+        return prompts
+
+    try:
+        messages = whole(found[0], found[1], read)
+        return [[str(role), str(content)] for role, content in messages]
+    except (zlib.error, ValueError, LookupError, TypeError):
+        raise RunError(f"call {call}: its prompt cannot be read: the journal is damaged") from None
+
+
+def piece_of(connection: sqlite3.Connection, call: int, name: str, start: int, most: int = CUT) -> Excerpt:
+    """A part of one text of a call: reply, reasoning, error, logprobs, or prompt.N for a message."""
+    if name in TEXTS:
+        query = f"SELECT {_column(name)} FROM calls WHERE id=?"
+        row = connection.execute(query, (start + 1, most, call)).fetchone()
+        if row is None or row[0] is None:
+            raise UsageError(f"call {call}: has no {name}")
+        return piece(row[0], start, int(row[1]))
+    kind, _, nth = name.partition(".")
+    if kind != "prompt" or not nth.isdecimal() or len(nth) > 6:
+        raise UsageError(f"{name}: is no text of a call (allowed: {', '.join(TEXTS)}, prompt.N)")
+    messages = prompt_of(connection, call)
+    if int(nth) >= len(messages):
+        raise UsageError(f"call {call}: its prompt has {len(messages)} messages")
+    content = messages[int(nth)][1].encode("utf-8", "replace")
+    return piece(content[start : start + most], start, len(content))
+
+
+def _last_prompt(
+    connection: sqlite3.Connection, match: int, step: int, player: int, part: str
+) -> list[list[str]] | None:
+    """What this player was asked the last time, for the same part of a decision."""
+    query = (
+        "SELECT id FROM calls WHERE unit=? AND step<? AND player=? AND part=? ORDER BY step DESC, id LIMIT 1"
+    )
+    found = connection.execute(query, (match, step, player - 1, part)).fetchone()
+    return None if found is None else prompt_of(connection, found[0])
+
+
+def _marked(messages: list[list[str]], last: list[list[str]] | None) -> list[SentMessage]:
+    made = []
+    for i, (role, content) in enumerate(messages):
+        raw = content.encode("utf-8", "replace")
+        shown = piece(raw[:CUT], 0, len(raw))
+        old = last[i][1][:CUT] if last is not None and i < len(last) and last[i][0] == role else None
+        if last is None:
+            made.append(SentMessage(role, shown, [(shown.text, "same")]))
+        elif old is None:
+            made.append(SentMessage(role, shown, [(shown.text, "new")]))
+        else:
+            marks = folded(list(changes(old, shown.text)))
+            made.append(SentMessage(role, shown, marks, _gone(old, shown.text)))
+    return made
+
+
+def changes(old: str, new: str) -> Iterator[tuple[str, bool]]:
+    """The new text in parts, each with whether it was not in the old one; lines first, then words.
+
+    >>> list(changes("a b c\\nd\\n", "a x c\\nd\\n"))
+    [('a ', False), ('x', True), (' c\\nd\\n', False)]
+    """
+    joined: list[list[Any]] = []
+    for text, fresh in _line_changes(old.splitlines(keepends=True), new.splitlines(keepends=True)):
+        if joined and joined[-1][1] == fresh:
+            joined[-1][0] += text
+        elif text:
+            joined.append([text, fresh])
+    yield from ((text, fresh) for text, fresh in joined)
+
+
+def folded(parts: list[tuple[str, bool]]) -> list[tuple[str, str]]:
+    """Parts of a prompt, with long stretches that did not change folded but for the lines around what did.
+
+    >>> [kind for _, kind in folded([("a\\n" * 20, False), ("b", True)])]
+    ['fold', 'same', 'new']
+    """
+    made: list[tuple[str, str]] = []
+    for i, (text, fresh) in enumerate(parts):
+        lines = text.splitlines(keepends=True)
+        first, last = (AROUND if i else 0), (AROUND if i + 1 < len(parts) else 0)
+        if fresh or len(lines) < first + last + LEAST_FOLD:
+            made.append((text, "new" if fresh else "same"))
+            continue
+        made.append(("".join(lines[:first]), "same"))
+        made.append(("".join(lines[first : len(lines) - last]), "fold"))
+        made.append(("".join(lines[len(lines) - last :]), "same"))
+    return [part for part in made if part[0]]
+
+
+def _line_changes(old: list[str], new: list[str]) -> Iterator[tuple[str, bool]]:
+    head, tail = _common(old, new)
+    yield "".join(new[:head]), False
+    middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
+    if max(len(middle_old), len(middle_new)) > MOST_LINES:
+        yield "".join(middle_new), True
+    else:
+        for tag, a, b, c, d in SequenceMatcher(None, middle_old, middle_new, autojunk=False).get_opcodes():
+            if tag == "replace" and b - a == d - c:
+                for one, other in zip(middle_old[a:b], middle_new[c:d], strict=True):
+                    yield from _word_changes(one, other)
+            else:
+                yield "".join(middle_new[c:d]), tag != "equal"
+    yield "".join(new[len(new) - tail :]), False
+
+
+def _word_changes(old: str, new: str) -> Iterator[tuple[str, bool]]:
+    one, other = old.split(" "), new.split(" ")
+    head, tail = _common(one, other)
+    if head + tail == 0 or max(len(one), len(other)) > 2000:
+        yield new, True
+        return
+    before, middle, after = other[:head], other[head : len(other) - tail], other[len(other) - tail :]
+    yield " ".join(before) + (" " if before and (middle or after) else ""), False
+    yield " ".join(middle), True
+    yield (" " if middle and after else "") + " ".join(after), False
+
+
+def _common(old: list[str], new: list[str]) -> tuple[int, int]:
+    """How many parts are the same at the beginning and at the end."""
+    most = min(len(old), len(new))
+    head = next((i for i in range(most) if old[i] != new[i]), most)
+    rest = most - head
+    tail = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
+    return head, tail
+
+
+def _gone(old: str, new: str) -> int:
+    left = set(new.splitlines())
+    return sum(line not in left for line in old.splitlines() if line.strip())

@@ -1,0 +1,137 @@
+"""The runs that a viewer shows: found by name, opened read-only, one reader at a time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ostrom.engine.folder import JOURNAL, MANIFEST, Folder
+from ostrom.ground.errors import UnknownName, UsageError
+from ostrom.ground.registry import refresh
+from ostrom.studies.run import Run, open_run
+
+MOST_OPEN = 6
+"""Runs that stay open; each holds its plan in memory."""
+LOOK_AGAIN = 5.0
+"""Seconds between two looks for packages that were installed while the viewer runs."""
+_looked = -LOOK_AGAIN
+
+
+def read_run(path: Path) -> Run:
+    """A run, open for reading without the check of its integrity.
+
+    Where it needs a part (a game, a strategy) that is not known, installed packages are looked for again.
+    """
+    global _looked
+    try:
+        return open_run(path, checked=False)
+    except UnknownName:
+        if time.monotonic() - _looked < LOOK_AGAIN:
+            raise
+        _looked = time.monotonic()
+        refresh()
+        return open_run(path, checked=False)
+
+
+class Shelf:
+    """A folder of runs, or a single run."""
+
+    def __init__(self, root: Path) -> None:
+        if not root.is_dir():
+            raise UsageError(f"{root}: is no folder (give the folder of all runs, or a run)")
+        self.single = _is_run(root)
+        self.root = root.resolve()
+        if not self.single and not any(map(_is_run, self._inside())):
+            raise UsageError(f"{root}: holds no run (a run is a folder with {MANIFEST})")
+        self._open: OrderedDict[str, OpenRun] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def _inside(self) -> list[Path]:
+        return [self.root] if self.single else sorted(p for p in self.root.iterdir() if p.is_dir())
+
+    def names(self) -> list[str]:
+        """The names of all runs that are there now."""
+        return [path.name for path in self._inside() if _is_run(path)]
+
+    def folder(self, name: str) -> Folder:
+        """The folder of a run; only what lies directly in the folder of runs has a name."""
+        path = self.root if self.single and name == self.root.name else self.root / name
+        inside = self.single or path.parent == self.root
+        if not inside or name in ("", ".", "..") or path.name != name or not _is_run(path):
+            raise UsageError(f"{name[:200]}: there is no such run")
+        return Folder(path)
+
+    @contextmanager
+    def opened(self, name: str) -> Iterator[Run]:
+        """A run, open for reading without the check of its integrity; it stays open for the next reader."""
+        folder = self.folder(name)
+        with self._guard:
+            kept = self._open.pop(name, None)
+            if kept is None or kept.mark != _mark(folder, kept.run):
+                self._leave(kept)
+                kept = OpenRun(read_run(folder.path))
+                kept.mark = _mark(folder, kept.run)
+            self._open[name] = kept
+            kept.readers += 1
+            while len(self._open) > MOST_OPEN:
+                self._leave(self._open.popitem(last=False)[1])
+        try:
+            with kept.turn:  # not within the guard: whoever reads another run need not wait
+                yield kept.run
+        finally:
+            with self._guard:
+                kept.readers -= 1
+                if kept.left:
+                    self._leave(kept)
+
+    def _leave(self, kept: OpenRun | None) -> None:
+        """Close a run as soon as nobody reads it."""
+        if kept is not None:
+            kept.left = True
+            if not kept.readers:
+                kept.run.close()
+
+    def close(self) -> None:
+        """Close what is open."""
+        with self._guard:
+            for kept in self._open.values():
+                self._leave(kept)
+            self._open.clear()
+
+
+@dataclass
+class OpenRun:
+    """A run that is open, and who reads it."""
+
+    run: Run
+    mark: object = None
+    turn: threading.Lock = field(default_factory=threading.Lock)
+    readers: int = 0
+    left: bool = False
+
+
+def _is_run(path: Path) -> bool:
+    try:
+        return (path / MANIFEST).is_file() or (path / JOURNAL).is_file()
+    except OSError:  # a name that is too long, say
+        return False
+
+
+def _mark(folder: Folder, run: Run) -> object:
+    """What tells that a run must be opened anew: another manifest, another journal file, or more people."""
+    marks: list[object] = []
+    for path in (folder.path / MANIFEST, folder.journal):
+        try:
+            there = path.stat()
+            marks.append((there.st_ino, there.st_mtime_ns if path.name == MANIFEST else 0))
+        except OSError:
+            marks.append(None)
+    if hasattr(run.plan, "people_tables"):  # its matches arise while it is played
+        with suppress(OSError):
+            marks.append(run.journal.tally_path.read_bytes())
+    return marks

@@ -1,0 +1,228 @@
+"""The words of a run: prompts, replies and reasoning, put into the full-text index in the order of the calls.
+
+Of a prompt, the lines are indexed that the player's prompt before it in the same match did not have: prompts repeat
+the rules and all rounds so far, and a search should find the decision at which the words came up.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable, Container
+from dataclasses import astuple, dataclass
+from typing import Any
+
+import orjson
+
+from ostrom.engine.plan import Unit
+from ostrom.engine.prompt_chains import whole
+from ostrom.ground.errors import OstromError
+from ostrom.studies.run import Run
+
+TOGETHER = 512
+"""Calls in one transaction, and as many bytes as ``MOST_BYTES`` at the most."""
+MOST_BYTES = 16_000_000
+LONGEST = 1_000_000
+"""Characters of one text that are indexed and searched for what to show."""
+MOST_PACKAGE = 64_000_000
+"""Bytes of a package of prompts; a larger one is not indexed."""
+REMEMBERED = 1024
+"""Players whose last prompt is kept in memory."""
+
+# Scripts without spaces between words: every character is a word, so a search finds any of them.
+_UNSPACED = re.compile(r"([\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff])")
+
+
+@dataclass
+class CallTotals:
+    """What the calls of a match add up to."""
+
+    calls: int = 0
+    errors: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    usd: float = 0.0
+    unpriced: int = 0
+
+    def columns(self) -> tuple[Any, ...]:
+        """The numbers in the order of the table."""
+        return astuple(self)
+
+
+class Speech:
+    """Reads calls of a journal and puts their words into the index."""
+
+    def __init__(
+        self,
+        run: Run,
+        connection: sqlite3.Connection,
+        cell_of: Callable[[Unit], int],
+        hidden: Container[int] = (),
+    ) -> None:
+        self.run, self.connection, self.cell_of, self.hidden = run, connection, cell_of, hidden
+        self.seal = 0
+        """The seal of the last call."""
+        self._packages: OrderedDict[int, list[Any]] = OrderedDict()
+        self._before: OrderedDict[tuple[int, int], frozenset[int]] = OrderedDict()
+        self._units: OrderedDict[int, tuple[int, tuple[str, ...]] | None] = OrderedDict()
+        self._voices = {
+            (cell, agent): number
+            for number, cell, agent in connection.execute("SELECT id, cell, agent FROM voices")
+        }
+
+    def some(self, through: int, totals: dict[int, CallTotals]) -> int:
+        """Index the next calls; the last one's number."""
+        query = (
+            f"SELECT id, unit, step, player, prompt, nth, {beginning('reply')}, {beginning('reasoning')}, error, "
+            "finish, tokens_in, tokens_out, usd, seal FROM journal.calls WHERE id > ? ORDER BY id LIMIT ?"
+        )
+        size, places, texts = 0, [], []
+        cursor = self.connection.execute(query, (through, TOGETHER))
+        for row in cursor:
+            (
+                number,
+                unit,
+                step,
+                player,
+                package,
+                nth,
+                reply,
+                reasoning,
+                error,
+                finish,
+                got,
+                gave,
+                usd,
+                self.seal,
+            ) = row
+            through = number
+            who = self._who(unit)
+            if who is None:
+                continue
+            total = totals.setdefault(unit, CallTotals())
+            total.calls += 1
+            total.errors += error is not None and finish is None
+            total.tokens_in += got or 0
+            total.tokens_out += gave or 0
+            total.usd += usd or 0.0
+            total.unpriced += error is None and usd is None
+            prompt = self._news(number, unit, player, package, nth)
+            texts.append((number, spaced(prompt), spaced(decoded(reply)), spaced(decoded(reasoning))))
+            cell, agents = who
+            voice = self._voice(cell, agents[player] if 0 <= player < len(agents) else "")
+            places.append((number, unit, step, player, voice))
+            size += len(prompt) + len(reply or b"") + len(reasoning or b"")
+            if size > MOST_BYTES:
+                break
+        cursor.close()
+        self.connection.executemany("INSERT INTO spoken VALUES (?,?,?,?,?)", places)
+        self.connection.executemany(
+            "INSERT INTO words (rowid, prompt, reply, reasoning) VALUES (?,?,?,?)", texts
+        )
+        return through
+
+    def _who(self, number: int) -> tuple[int, tuple[str, ...]] | None:
+        """The cell of a unit and the names of its players; None for one that is not shown."""
+        if number in self._units:
+            return self._units[number]
+        found: tuple[int, tuple[str, ...]] | None = None
+        withdrawn = self.connection.execute(
+            "SELECT 1 FROM journal.units WHERE unit=? AND state='withdrawn'", (number,)
+        ).fetchone()
+        if withdrawn is None and number not in self.hidden and 0 <= number < len(self.run.plan):
+            try:
+                unit = self.run.plan.unit(number)
+                found = self.cell_of(unit), tuple(seated.name for seated in unit.players)
+            except OstromError:
+                found = None
+        _keep(self._units, number, found)
+        return found
+
+    def _voice(self, cell: int, agent: str) -> int:
+        number = self._voices.get((cell, agent))
+        if number is None:
+            number = self._voices[cell, agent] = len(self._voices) + 1
+            self.connection.execute("INSERT INTO voices VALUES (?, ?, ?)", (number, cell, agent))
+        return number
+
+    def _news(self, call: int, unit: int, player: int, package: int, nth: int) -> str:
+        """The lines of a prompt that the one before it did not have."""
+        lines = self._lines(package, nth)
+        before = self._before.get((unit, player))
+        if before is None:
+            row = self.connection.execute(
+                "SELECT prompt, nth FROM journal.calls WHERE unit=? AND player=? AND id<? ORDER BY id DESC LIMIT 1",
+                (unit, player, call),
+            ).fetchone()
+            before = frozenset() if row is None else _hashes(self._lines(*row))
+        _keep(self._before, (unit, player), _hashes(lines))
+        return "\n".join(line for line in lines if hash(line) not in before)[:LONGEST]
+
+    def _lines(self, package: int, nth: int) -> list[str]:
+        try:
+            return text_of(whole(package, nth, self._prompts)).split("\n")
+        except UNREADABLE:
+            return []
+
+    def _prompts(self, package: int) -> list[Any]:
+        if package not in self._packages:
+            row = self.connection.execute(
+                "SELECT texts FROM journal.prompts WHERE id=?", (package,)
+            ).fetchone()
+            _keep(self._packages, package, [] if row is None else opened(row[0]), most=16)
+        return self._packages[package]
+
+
+def _hashes(lines: list[str]) -> frozenset[int]:
+    return frozenset(map(hash, lines))
+
+
+UNREADABLE = (KeyError, IndexError, TypeError, ValueError)
+"""What a prompt raises that is not written as it should be."""
+
+
+def opened(package: Any) -> list[Any]:
+    """The prompts of a package; nothing where it is damaged or too large."""
+    try:
+        reader = zlib.decompressobj()
+        raw = reader.decompress(package, MOST_PACKAGE)
+        found = [] if reader.unconsumed_tail else orjson.loads(raw)
+    except (zlib.error, TypeError, ValueError):
+        return []
+    return found if isinstance(found, list) else []
+
+
+def text_of(prompt: Any) -> str:
+    """The messages of a prompt as one text."""
+    try:
+        return "\n".join(str(content) for _, content in prompt)
+    except (TypeError, ValueError):
+        return ""
+
+
+def spaced(text: str | None) -> str | None:
+    """A text as it is indexed: with spaces around every character of a script that has none.
+
+    >>> spaced("wir 合作 oft")
+    'wir  合  作  oft'
+    """
+    return text if text is None or text.isascii() else _UNSPACED.sub(r" \1 ", text)
+
+
+def beginning(column: str) -> str:
+    """SQL for the beginning of a text, as bytes: a text in SQLite ends at its first NUL."""
+    return f"substr(CAST({column} AS BLOB), 1, {LONGEST})"
+
+
+def decoded(raw: bytes | None) -> str | None:
+    """Bytes of a text; what is no UTF-8 is replaced."""
+    return None if raw is None else raw.decode("utf-8", "replace").replace("\0", " ")
+
+
+def _keep(store: OrderedDict[Any, Any], key: Any, value: Any, most: int = REMEMBERED) -> None:
+    store[key] = value
+    store.move_to_end(key)
+    if len(store) > most:
+        store.popitem(last=False)

@@ -1,0 +1,239 @@
+"""How a run stands: what is done, how fast it goes, what it has cost. Read from its journal, little by little."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ostrom.engine.folder import MANIFEST, Folder
+from ostrom.engine.integrity import DAMAGE, explain
+from ostrom.engine.journal import connect_read_only
+from ostrom.ground.errors import OstromError, UnknownName
+from ostrom.ground.terminal import one_line
+from ostrom.view.shelf import read_run
+
+RUNNING, FINISHED, INTERRUPTED, DAMAGED, UNKNOWN = "running", "finished", "interrupted", "damaged", "unknown"
+"""``unknown``: it needs a game, a strategy or another part that is not installed here."""
+CHUNK = 5_000
+"""Calls that are counted at a time."""
+PATIENCE = 0.2
+"""Seconds that one look may take to count calls; the rest is counted at the next one."""
+WINDOW = 120.0
+"""Seconds that the line of calls in flight shows."""
+POINTS = 48
+SHARE = 100
+"""A count that takes so long is not repeated before so many times its duration has passed."""
+SAMPLE = 50
+"""Matches from which the number of decisions of a study is taken."""
+ENOUGH = 5
+"""Matches that must have ended lately for their pace to be the pace of the run."""
+RECENT = 600.0
+"""Seconds of progress from which the time left is taken."""
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """How a run stands."""
+
+    name: str
+    state: str = INTERRUPTED
+    line: str | None = None
+    """What a command would print about a damaged run."""
+    study: str = ""
+    title: str = ""
+    created: str = ""
+    planned: int = 0
+    done: int = 0
+    failed: int = 0
+    skipped: int = 0
+    decisions: int = 0
+    rate: float | None = None
+    """Decisions per second, lately."""
+    calls: int = 0
+    failed_tries: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    usd: float = 0.0
+    unpriced: int = 0
+    budget_usd: float | None = None
+    budget_calls: int | None = None
+    budget_tokens: int | None = None
+    most_decisions: float = 0.0
+    """How many decisions the study has at the most, from a sample of its matches."""
+    left: float | None = None
+    """Seconds until it is done, at the pace of the last minutes."""
+    spark: tuple[float, ...] = ()
+    """Calls in flight over the last two minutes of play."""
+    bytes: int = 0
+    counting: bool = True
+    """Whether there is more to count."""
+
+
+class RunGauge:
+    """Looks at one run again and again; what has not changed is not read again."""
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self.status = RunStatus(folder.path.name)
+        self._files: object = None
+        self._manifest: object = None
+        self._last_call = 0
+        self._counted = (-1e9, 0.0)
+        """When decisions were counted last, and how long that took."""
+        self._flights: deque[tuple[float, float]] = deque(maxlen=2000)
+        self._pace: deque[tuple[float, int, int]] = deque(maxlen=1200)
+
+    def look(self) -> RunStatus:
+        """How the run stands now."""
+        playing = self.folder.being_played
+        files = tuple(_seen(self.folder.path / name) for name in _FILES)
+        if (files, playing) == self._files and not self.status.counting and not playing:
+            return self.status
+        try:
+            if files[0] != self._manifest:
+                self.status, self._manifest = self._described(), files[0]
+                self._last_call, self._counted = 0, (-1e9, 0.0)
+            self.status = self._counted_now(playing)
+            self._files = (files, playing)
+        except UnknownName as error:
+            self.status = replace(
+                self._damaged(f"{error}; if it is installed, start `ostrom view` again"), state=UNKNOWN
+            )
+        except OstromError as error:
+            self.status = self._damaged(str(error))
+        except DAMAGE as error:
+            self.status = self._damaged(explain(self.folder.journal, error))
+        return self.status
+
+    def _damaged(self, line: str) -> RunStatus:
+        return replace(self.status, state=DAMAGED, line=one_line(line), counting=False)
+
+    def _described(self) -> RunStatus:
+        with read_run(self.folder.path) as run:
+            study, budget, planned = run.manifest["study"], run.plan.budget, len(run.plan)
+            sample = [run.plan.unit(i) for i in range(0, planned, max(1, planned // SAMPLE))]
+            most = [unit.mechanism.most_decisions(unit.game) for unit in sample]
+            return RunStatus(
+                self.folder.path.name, study=str(study.get("name") or ""), title=str(study.get("title") or ""),
+                created=str(run.manifest.get("created") or ""), planned=planned, budget_usd=budget.usd,
+                budget_calls=budget.calls, budget_tokens=budget.tokens,
+                most_decisions=planned * sum(most) / len(most) if most else 0.0,
+            )  # fmt: skip
+
+    def _counted_now(self, playing: bool) -> RunStatus:
+        before, now = self.status, time.monotonic()
+        connection = connect_read_only(self.folder.journal)
+        try:
+            ended = dict(connection.execute("SELECT state, count(*) FROM units GROUP BY state").fetchall())
+            totals, more = self._calls(connection)
+            decisions, at = before.decisions, self._counted
+            if now - at[0] > SHARE * at[1]:
+                decisions = _decisions(connection)
+                self._counted = (now, time.monotonic() - now)
+            elif not playing:
+                more = True
+        finally:
+            connection.close()
+        done, skipped, failed = (ended.get(state, 0) for state in ("done", "skipped", "failed"))
+        whole = done + skipped >= before.planned
+        self._pace.append((now, done + skipped, decisions))
+        return replace(
+            before, **totals, line=None, counting=more, decisions=decisions, done=done, skipped=skipped, failed=failed,
+            state=RUNNING if playing else FINISHED if whole else INTERRUPTED,
+            rate=self._rate() if playing else None,
+            left=self._left(before.planned - done - skipped - failed) if playing else None,
+            spark=in_flight(self._flights, time.time() if playing else None),
+            bytes=sum(size for size, _ in map(_seen, (self.folder.journal, _wal(self.folder.journal)))),
+        )  # fmt: skip
+
+    def _calls(self, connection: sqlite3.Connection) -> tuple[dict[str, Any], bool]:
+        """Totals over all calls, as far as they have been counted, and whether there are more."""
+        old, until = self.status, time.monotonic() + PATIENCE
+        names = ("calls", "failed_tries", "tokens_in", "tokens_out", "usd", "unpriced")
+        totals = dict.fromkeys(names, 0) if not self._last_call else {n: getattr(old, n) for n in names}
+        newest = connection.execute("SELECT coalesce(max(id), 0) FROM calls").fetchone()[0]
+        while self._last_call < newest and time.monotonic() < until:
+            last = min(self._last_call + CHUNK, newest)
+            found = connection.execute(
+                "SELECT count(*), sum(error IS NOT NULL AND finish IS NULL), sum(tokens_in), sum(tokens_out), "
+                "sum(usd), sum(error IS NULL AND usd IS NULL) FROM calls WHERE id > ? AND id <= ?",
+                (self._last_call, last),
+            ).fetchone()
+            for name, value in zip(names, found, strict=True):
+                totals[name] += value or 0
+            self._flights.extend(
+                connection.execute(
+                    "SELECT at, latency FROM calls WHERE id > ? AND id <= ? AND source='live' ORDER BY id",
+                    (max(self._last_call, newest - 2000), last),
+                )
+            )
+            self._last_call = last
+        return totals, self._last_call < newest
+
+    def _rate(self) -> float | None:
+        """Decisions per second over half a minute."""
+        recent = [one for one in self._pace if one[0] >= self._pace[-1][0] - 30]
+        seconds, more = recent[-1][0] - recent[0][0], recent[-1][2] - recent[0][2]
+        return more / seconds if seconds > 1 else None
+
+    def _left(self, missing: int) -> float | None:
+        """By the matches that ended lately; where few did, by the decisions that a study has at the most."""
+        now, done, decisions = self._pace[-1]
+        first = next(one for one in self._pace if one[0] >= now - RECENT)
+        ended, taken = done - first[1], decisions - first[2]
+        if ended >= ENOUGH:
+            return (now - first[0]) / ended * max(missing, 0)
+        more = self.status.most_decisions - decisions
+        return (now - first[0]) / taken * more if taken > 0 and more > 0 else None
+
+
+_FILES = (MANIFEST, "journal.db", "journal.db-wal", "journal.db.tally")
+
+
+def _wal(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")
+
+
+def _seen(path: Path) -> tuple[int, int]:
+    try:
+        there = path.stat()
+    except OSError:
+        return (0, 0)
+    return there.st_size, there.st_mtime_ns
+
+
+def _decisions(connection: sqlite3.Connection) -> int:
+    """Decisions that were answered; a match that was played as arrays has two a round."""
+    query = (
+        "SELECT (SELECT count(*) FROM answers WHERE part=''), (SELECT coalesce(sum(rounds), 0) FROM plays)"
+    )
+    answered, rounds = connection.execute(query).fetchone()
+    return int(answered + 2 * rounds)
+
+
+def in_flight(calls: Iterable[tuple[float, float | None]], now: float | None) -> tuple[float, ...]:
+    """How many of these calls (begin, seconds) were under way, on average over short spans, up to now or the last end.
+
+    >>> in_flight([(0.0, 60.0), (30.0, 60.0), (30.0, 1.25)], 90.0)[11::12]
+    (0.0, 1.0, 2.0, 1.0)
+    >>> in_flight([(0.0, 60.0), (30.0, 60.0), (30.0, 1.25)], 90.0)[24]
+    2.5
+    """
+    spans = [(begin, begin + (seconds or 0.0)) for begin, seconds in calls]
+    if not spans:
+        return ()
+    end = now if now is not None else max(last for _, last in spans)
+    step, start = WINDOW / POINTS, end - WINDOW
+    busy = [0.0] * POINTS
+    for first, last in spans:
+        low, high = max(first, start), min(last, end)
+        if low >= high:
+            continue
+        for i in range(int((low - start) / step), min(int((high - start) / step), POINTS - 1) + 1):
+            busy[i] += max(0.0, min(high, start + step * (i + 1)) - max(low, start + step * i))
+    return tuple(round(seconds / step, 2) for seconds in busy)

@@ -1,0 +1,182 @@
+"""What analysis reads of a run: views over fresh tables, typed answers, traces in a stream."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from ostrom.data.columns import columns
+from ostrom.data.rundata import RunData, run_data
+from ostrom.data.tables import TABLES
+from ostrom.engine.runner import Options
+from ostrom.ground.errors import RunError, UnknownName, UsageError
+from ostrom.models.base import Reply, Request
+from ostrom.models.providers import scripted
+from ostrom.studies.run import open_run, play
+from ostrom.studies.schema import StudyFile
+
+
+def study(**changes: Any) -> StudyFile:
+    return StudyFile.model_validate(
+        {
+            "name": "small",
+            "game": "prisoners_dilemma",
+            "mechanism": {"name": "repetition", "rounds": 4},
+            "types": {"kind": "cooperator", "hard": "defector"},
+            "vary": {"game": ["stag_hunt", "chicken"], "k": {"set": "agent.memory.k", "to": [3, 0]}},
+            "agent": {"memory": {"name": "window", "k": 1}},
+            "seeds": 2,
+            **changes,
+        }
+    )
+
+
+def opened(folder: Path) -> RunData:
+    with open_run(folder) as run:
+        return run_data(run.rows, run.folder.path, run.manifest)
+
+
+def played(tmp_path: Path, limit: int | None = None, **changes: Any) -> RunData:
+    play(study(**changes), runs=tmp_path, options=Options(limit=limit))
+    return opened(tmp_path / "small")
+
+
+def test_the_views_hold_the_whole_run(tmp_path: Path) -> None:
+    with played(tmp_path) as data:
+        assert data.name == "small"
+        assert data.factors == ["game", "k"]
+        assert data.levels == {"game": ["stag_hunt", "chicken"], "k": [3, 0]}
+        assert data.planned == 16
+        assert data.rows == {"matches": 32, "decisions": 128, "calls": 0}
+        frame = data.query("SELECT agent, avg(cooperation) AS c FROM matches GROUP BY agent ORDER BY agent")
+        assert frame.rows() == [("hard", 0.0), ("kind", 1.0)]
+
+
+def test_answers_are_typed_even_when_they_are_empty(tmp_path: Path) -> None:
+    import polars as pl
+
+    with played(tmp_path) as data:
+        frame = data.query(
+            "SELECT match, agent, score, invalid "
+            "FROM matches JOIN decisions USING (match, agent) WHERE match > ?",
+            10_000,
+        )
+    assert frame.schema == {
+        "match": pl.Int64, "agent": pl.String, "score": pl.Float64, "invalid": pl.Boolean,
+    }  # fmt: skip
+
+
+def test_a_table_without_rows_has_its_columns(tmp_path: Path) -> None:
+    with played(tmp_path) as data:
+        assert data.query("SELECT count(*) AS n, sum(tokens_in) AS t FROM calls").rows() == [(0, None)]
+        assert data.columns("calls") == list(columns("calls", {}))
+        assert list(data.traces("agent")) == []
+
+
+def test_the_columns_of_empty_tables_are_those_of_full_ones(tmp_path: Path) -> None:
+    scripted.register("says", "[A0]")
+    try:
+        data = played(tmp_path, types={"m": {"model": "scripted/says"}})
+    finally:
+        scripted.unregister("says")
+    with data:
+        for table in TABLES:
+            assert data.rows[table] > 0
+            assert data.columns(table) == list(columns(table, {"game": str, "k": int})), table
+
+
+def test_tables_are_made_again_when_the_journal_has_grown(tmp_path: Path) -> None:
+    with played(tmp_path, limit=5) as data:
+        assert data.query("SELECT count(DISTINCT match) FROM matches").item() == 5
+    with played(tmp_path) as data:
+        assert data.query("SELECT count(DISTINCT match) FROM matches").item() == 16
+
+
+def test_fresh_tables_are_left_alone(tmp_path: Path) -> None:
+    played(tmp_path).close()
+    before = {p.name: p.stat().st_mtime_ns for p in (tmp_path / "small").glob("*.parquet")}
+    opened(tmp_path / "small").close()
+    assert {p.name: p.stat().st_mtime_ns for p in (tmp_path / "small").glob("*.parquet")} == before
+
+
+@pytest.mark.parametrize("spoil", ["remove", "garble", "older", "record"])
+def test_tables_that_cannot_be_trusted_are_made_again(tmp_path: Path, spoil: str) -> None:
+    played(tmp_path).close()
+    folder = tmp_path / "small"
+    note = folder / "tables.json"
+    if spoil == "remove":
+        (folder / "matches.parquet").unlink()
+    elif spoil == "garble":
+        note.write_text("{")
+    elif spoil == "older":
+        note.write_bytes(orjson.dumps({**orjson.loads(note.read_bytes()), "ostrom": "0.0.1"}))
+    else:
+        note.unlink()
+    with opened(folder) as data:
+        assert data.query("SELECT count(*) FROM matches").item() == 32
+
+
+def test_a_folder_that_cannot_be_written_gives_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played(tmp_path).close()
+    folder = tmp_path / "small"
+    (folder / "tables.json").unlink()
+    (folder / ".tables.json.tmp").mkdir()
+    with pytest.raises(RunError, match=r"tables\.json: cannot be written"):
+        opened(folder)
+
+
+def test_a_run_without_matches_is_empty_and_not_an_error(tmp_path: Path) -> None:
+    with played(tmp_path, limit=0) as data:
+        assert data.rows == dict.fromkeys(TABLES, 0)
+        assert data.query("SELECT game, k, avg(cooperation) FROM matches GROUP BY ALL").height == 0
+
+
+def test_traces_stream_with_the_columns_of_their_match(tmp_path: Path) -> None:
+    def answer(request: Request) -> Reply:
+        return Reply("[A0]", reasoning="they were kind", reasoning_kind="raw")
+
+    scripted.register("thinks", answer)
+    try:
+        data = played(tmp_path, types={"m": {"model": "scripted/thinks"}}, seeds=1)
+    finally:
+        scripted.unregister("thinks")
+    with data:
+        traces = list(data.traces("match", "agent", "game", "k", "step", "player"))
+        assert len(traces) == 4 * 4 * 2
+        assert traces[0] == ((0, "m", "stag_hunt", 3, 0, 1), "they were kind\n\n[A0]")
+        assert [key for key, _ in traces] == sorted(
+            (key for key, _ in traces), key=lambda k: (k[0], k[4], k[5])
+        )
+        one = list(
+            data.traces(
+                "player", where="k = ? AND step = 0 AND game = 'chicken'", params=[0], text="reasoning"
+            )
+        )
+        assert one == [((1,), "they were kind"), ((2,), "they were kind")]
+        assert all(isinstance(key[0], int) for key, _ in data.traces())
+
+
+def test_a_forced_ending_is_no_trace_of_its_own(tmp_path: Path) -> None:
+    scripted.register("vague", lambda request: "[A0]" if request.constraint else "Hard to say.")
+    try:
+        data = played(
+            tmp_path, types={"m": {"model": "scripted/vague", "constrain": "auto"}}, seeds=1, vary={}
+        )
+    finally:
+        scripted.unregister("vague")
+    with data:
+        assert data.query("SELECT count(*) FROM calls WHERE reply = '[A0]'").item() == 8
+        assert [text for _, text in data.traces()] == ["Hard to say."] * 8
+
+
+def test_wrong_columns_and_texts_are_refused_by_name(tmp_path: Path) -> None:
+    with played(tmp_path) as data:
+        with pytest.raises(UnknownName, match=r"gme.*did you mean game"):
+            list(data.traces("gme"))
+        with pytest.raises(UsageError, match="allowed: trace, reply, reasoning"):
+            list(data.traces(text="prompt"))

@@ -1,0 +1,231 @@
+"""Branches: the parent's answers up to a round, then live, as a run that says where it comes from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostrom.engine.plan import Budget
+from ostrom.engine.rows import Row
+from ostrom.features.branching.branch import BranchResult, branch
+from ostrom.features.branching.continuation import continuations
+from ostrom.ground.errors import OstromError, StudyError, UsageError
+from ostrom.models.base import Request
+from ostrom.models.providers.scripted import register, unregister
+from ostrom.studies.load import load_study
+from ostrom.studies.run import open_run, play
+
+DUEL: dict[str, Any] = {
+    "name": "duel",
+    "game": "prisoners_dilemma",
+    "mechanism": {"name": "repetition", "rounds": 12, "noise": 0.15},
+    "types": {"a": "tit_for_tat", "b": "win_stay_lose_shift"},
+    "seating": "seats",
+    "seeds": 3,
+}
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    play(load_study(DUEL), runs=tmp_path)
+    return tmp_path
+
+
+def fork(
+    runs: Path, *changes: str, match: int = 1, at: int = 5, run: str = "duel", **more: Any
+) -> BranchResult:
+    with open_run(run, runs) as parent:
+        return branch(parent, match, at, changes, runs=runs, **more)
+
+
+def decisions(runs: Path, run: str | Path, match: int) -> list[Row]:
+    with open_run(run, runs) as opened:
+        return [row for row in opened.rows.decisions() if row["match"] == match]
+
+
+def moves(rows: list[Row]) -> list[tuple[Any, ...]]:
+    return [(r["step"], r["player"], r["answer"], r["action"], r["payoff"]) for r in rows]
+
+
+@pytest.mark.parametrize("at", [1, 2, 7, 12])
+@pytest.mark.parametrize("other", ["win_stay_lose_shift", "random:0.5"])
+def test_with_no_change_the_match_goes_on_as_it_did(tmp_path: Path, at: int, other: str) -> None:
+    play(load_study({**DUEL, "types": {"a": "tit_for_tat", "b": other}}), runs=tmp_path)
+    done = fork(tmp_path, at=at)
+    assert done.result.complete
+    assert moves(decisions(tmp_path, done.folder, 0)) == moves(decisions(tmp_path, "duel", 1))
+
+
+def test_the_new_run_names_its_parent_and_marks_what_it_took_over(runs: Path) -> None:
+    done = fork(runs, "strategy=defector")
+    with open_run(done.folder) as made:
+        parent = made.manifest["parent"]
+        rows = list(made.rows.decisions())
+    assert (parent["run"], parent["match"], parent["round"]) == ("duel", 1, 5)
+    assert [r["copied"] for r in rows] == [r["round"] < 5 for r in rows]
+    assert {r["action"] for r in rows if not r["copied"]} >= {"defect"}
+    assert {r["answer"] for r in rows if not r["copied"]} == {"defect"}
+    assert moves(rows[:8]) == moves(decisions(runs, "duel", 1)[:8])
+
+
+def test_a_change_at_one_seat_leaves_the_others_alone(runs: Path) -> None:
+    done = fork(runs, "strategy=defector", seat=2)
+    rows = decisions(runs, done.folder, 0)
+    assert {r["strategy"] for r in rows if r["seat"] == 1} == {"tit_for_tat"}
+    assert {r["answer"] for r in rows if r["seat"] == 2 and not r["copied"]} == {"defect"}
+
+
+def test_a_changed_player_is_not_taken_for_an_unchanged_one_of_its_type(tmp_path: Path) -> None:
+    data = {"name": "alike", "game": "prisoners_dilemma", "types": {"tft": "tit_for_tat"},
+            "mechanism": {"name": "repetition", "rounds": 4}}  # fmt: skip
+    play(load_study(data), runs=tmp_path)
+    with open_run(tmp_path / "alike") as run:
+        one = branch(run, 0, 2, ["strategy=defector"], seat=2, name="one", runs=tmp_path)
+        both = branch(run, 0, 2, ["strategy=defector"], name="both", runs=tmp_path)
+    assert [r["agent"] for r in decisions(tmp_path, one.folder, 0)[:2]] == ["tft", "tft (branched)"]
+    assert {r["agent"] for r in decisions(tmp_path, both.folder, 0)} == {"tft"}
+
+
+def test_replicates_share_the_past_and_differ_afterwards(runs: Path) -> None:
+    done = fork(runs, "strategy=random:0.5", seeds=6)
+    each = [decisions(runs, done.folder, k) for k in range(6)]
+    assert len({tuple(moves([r for r in rows if r["copied"]])) for rows in each}) == 1
+    assert len({tuple(moves(rows)) for rows in each}) == 6
+    # The trembling hand of the past is the parent's in every replicate.
+    past = {tuple(r["action"] for r in rows if r["copied"]) for rows in each}
+    assert past == {tuple(r["action"] for r in decisions(runs, "duel", 1) if r["round"] < 5)}
+
+
+def test_more_replicates_only_append(runs: Path) -> None:
+    first = fork(runs, "strategy=random:0.5", seeds=2, name="more")
+    before = [moves(decisions(runs, first.folder, k)) for k in range(2)]
+    again = fork(runs, "strategy=random:0.5", seeds=4, name="more")
+    assert again.result.tally.matches == 4
+    assert [moves(decisions(runs, again.folder, k)) for k in range(2)] == before
+
+
+def test_rounds_can_be_added_after_the_last_one(runs: Path) -> None:
+    done = fork(runs, "rounds=20", at=13)
+    rows = decisions(runs, done.folder, 0)
+    assert max(r["round"] for r in rows) == 20
+    assert moves(rows[:24]) == moves(decisions(runs, "duel", 1))
+
+
+def test_a_branch_of_a_branch_knows_its_whole_descent(runs: Path) -> None:
+    first = fork(runs, "strategy=random:0.5", name="one", seeds=2)
+    second = fork(runs, run="one", match=1, at=9, name="two")
+    assert moves(decisions(runs, second.folder, 0)) == moves(decisions(runs, first.folder, 1))
+    with open_run("two", runs) as made:
+        assert made.manifest["parent"]["of"]["run"] == "duel"
+
+
+def test_a_factor_that_is_overridden_no_longer_claims_its_level(tmp_path: Path) -> None:
+    study = {
+        **DUEL,
+        "agent": {"memory": {"name": "window", "k": 1}},
+        "vary": {"history_length": {"set": "agent.memory.k", "to": [1, 6]}},
+    }
+    play(load_study(study), runs=tmp_path)
+    for change, seat, label in [
+        ("memory.k=3", None, 3), ("memory.k=3", 1, None), ("memory=full", None, None), ("rounds=12", None, 6),
+    ]:  # fmt: skip
+        done = fork(tmp_path, change, seat=seat)
+        assert {r["history_length"] for r in decisions(tmp_path, done.folder, 0)} == {label}
+
+
+def test_what_the_branch_changed_is_compared_with_the_parent(runs: Path) -> None:
+    done = fork(runs, "strategy=cooperator", at=4)
+    with open_run("duel", runs) as parent, open_run(done.folder) as made:
+        rows = continuations(parent, made, done.origin)
+        acts = [r for r in parent.rows.decisions() if r["match"] == 1 and r["player"] == 1]
+    after = [r["cooperative"] for r in acts if r["round"] >= 4]
+    assert rows[0].parent == pytest.approx(sum(after) / len(after))
+    assert rows[0].before == pytest.approx(sum(r["cooperative"] for r in acts if r["round"] < 4) / 3)
+
+
+class TestModels:
+    @pytest.fixture(autouse=True)
+    def model(self) -> Iterator[None]:
+        self.prompts: list[str] = []
+
+        def answer(request: Request) -> str:
+            text = request.messages[0].content
+            self.prompts.append(text)
+            return "[A1]" if re.search(r"^R\d+:.*P\d=A1", text, re.M) else "[A0]"
+
+        register("wary", answer)
+        yield
+        unregister("wary")
+
+    def study(self) -> dict[str, Any]:
+        agent = {"model": "scripted/wary", "style": "direct", "constrain": "never", "memory": "window:80"}
+        return {**DUEL, "types": {"wary": agent, "probe": "defect_once"}, "seeds": 1}
+
+    def test_only_the_rounds_after_the_branch_are_paid_for(self, tmp_path: Path) -> None:
+        play(load_study(self.study()), runs=tmp_path)
+        self.prompts.clear()
+        done = fork(tmp_path, "memory=window:1", match=0, at=8, seat=1)
+        assert done.result.tally.calls == 5 == len(self.prompts)
+        assert all(len(re.findall(r"^R\d+:", p, re.M)) == 1 for p in self.prompts)
+
+    def test_a_budget_stops_it_and_the_same_call_goes_on(self, tmp_path: Path) -> None:
+        play(load_study(self.study()), runs=tmp_path)
+        stopped = fork(tmp_path, match=0, at=8, budget=Budget(calls=2))
+        assert not stopped.result.complete and "2 calls" in (stopped.result.why or "")
+        again = fork(tmp_path, match=0, at=8)
+        assert again.result.complete and again.result.tally.calls == 5
+
+    def test_another_model_replaces_a_strategy(self, tmp_path: Path) -> None:
+        play(load_study({**DUEL, "seeds": 1}), runs=tmp_path)
+        done = fork(tmp_path, "agent.model=scripted/wary", "style=direct", match=0, at=10, seat=2)
+        rows = decisions(tmp_path, done.folder, 0)
+        assert {r["model"] for r in rows if r["seat"] == 2} == {"scripted/wary"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "more", "text"),
+    [
+        ((), {"at": 14}, "--at 14: match 1 of duel has rounds 1 to 12"),
+        ((), {"at": 13}, "has rounds 1 to 12"),
+        (("rounds=3",), {"at": 5}, "the match ends before round 5"),
+        (("memry=window:2",), {}, "memry"),
+        (("game=chicken",), {}, "cannot be changed in a branch"),
+        (("memory",), {}, "write it as key=value"),
+        (("memory=windw:2",), {}, "did you mean window"),
+        (("strategy=grim",), {"seat": 3}, "players 1 to 2"),
+        ((), {"seat": 1}, "no agent is changed"),
+        ((), {"match": 3}, "there are 3 matches"),
+    ],
+)
+def test_wrong_use_is_one_clear_line(
+    runs: Path, changes: tuple[str, ...], more: dict[str, Any], text: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        fork(runs, *changes, **more)
+    assert text in str(caught.value) and "\n" not in str(caught.value)
+    assert [p.name for p in runs.iterdir()] == ["duel"]
+
+
+def test_an_unfinished_match_cannot_be_branched(tmp_path: Path) -> None:
+    register("mute", "I would rather not say.")
+    agent = {"model": "scripted/mute", "style": "direct", "constrain": "never"}
+    study = {**DUEL, "types": {"mute": agent, "b": "grim"}, "invalid": {"retries": 0, "policy": "fail"}}
+    play(load_study(study), runs=tmp_path)
+    with pytest.raises(UsageError, match=r"match 0 failed: .*; only finished matches can be forked"):
+        fork(tmp_path, match=0)
+    unregister("mute")
+
+
+def test_another_branch_of_the_same_name_is_refused(runs: Path) -> None:
+    fork(runs, "strategy=grim", name="mine")
+    with pytest.raises(OstromError, match="holds another study"):
+        fork(runs, "strategy=defector", name="mine")
+
+
+def test_a_parameter_of_the_wrong_kind_is_named(runs: Path) -> None:
+    with pytest.raises(StudyError, match=r"--set: agent\.style"):
+        fork(runs, "model=scripted/x", "style=3")

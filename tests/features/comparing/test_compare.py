@@ -1,0 +1,466 @@
+"""Own figures beside published ones: only where both exist, every doubt in view, nothing used in silence."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+import pytest
+
+from ostrom.analysis.published import published_rows
+from ostrom.cli import main
+from ostrom.data.rundata import run_data
+from ostrom.features.comparing import Comparison, Line, Own, Published, compare_run, references
+from ostrom.features.comparing.lines import _beside, _by_cell
+from ostrom.ground.errors import UnknownName, UsageError
+from ostrom.ground.registry import replications
+from ostrom.models.base import Request
+from ostrom.models.providers import scripted
+from ostrom.studies.load import load_study
+from ostrom.studies.run import open_run, play
+
+GAMES = "vary.game=[{name: prisoners_dilemma, preset: memory_curse}, public_goods]"
+CELL = ("public_goods", "reasoning", "2", "", "", "cooperation_rate")
+
+
+def compared(folder: Path, chosen: tuple[str, ...] = (), reference: str | None = None) -> Comparison:
+    with open_run(folder) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        return compare_run(run, data, chosen, reference)
+
+
+@dataclass(frozen=True)
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def ostrom(*words: str | Path) -> Done:
+    """A command as typed, in this process: importing everything anew for each would take most of the time."""
+    out, err = io.StringIO(), io.StringIO()
+    before = sys.argv
+    sys.argv = ["ostrom", *map(str, words)]
+    try:
+        with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
+            main()
+    finally:
+        sys.argv = before
+    return Done(int(ended.value.code or 0), out.getvalue(), err.getvalue())
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A memory run of strategies: one that always cooperates, one at random."""
+    folder = tmp_path_factory.mktemp("sweep")
+    study = load_study(
+        "memory",
+        preset="smoke",
+        changes=[
+            "types={kind: cooperator, r: 'random:0.5'}",
+            GAMES,
+            "vary.history_length.to=[2, 7, 80]",
+            "mechanism.rounds=6",
+        ],
+        seeds=3,
+    )
+    play(study, runs=folder)
+    yield folder / "memory"
+
+
+def line(made: Comparison, agent: str | None, *cell: str) -> list[Line]:
+    return [one for one in made.lines if one.own.agent == agent and one.cell == cell]
+
+
+def test_every_table_is_shipped_and_every_reference_reads_its_own() -> None:
+    assert list(replications()) == [
+        "commons",
+        "coopeval",
+        "memory_curse",
+        "personas",
+        "repeated_games",
+        "sharing",
+    ]
+    assert len(published_rows("memory_curse")) == 1737
+    assert references.names() == [
+        "commons",
+        "coopeval",
+        "memory_curse",
+        "personas",
+        "repeated_games",
+        "sharing",
+    ]
+    for name in references:
+        made = references.build(name)
+        figures = made.published()
+        assert figures and all(len(figure.cell) == len(made.columns) for figure in figures)
+
+
+def test_the_doubts_of_the_tables_are_all_carried_over() -> None:
+    figures = references.build("memory_curse").published()
+    doubted = [f for f in figures if f.doubts]
+    noted = [
+        row
+        for row in published_rows("memory_curse")
+        if "CONFLICT:" in row["note"] or "SUSPICIOUS:" in row["note"]
+    ]
+    assert len([f for f in doubted if f.cell[-1] != "paranoia_ratio"]) == len(noted)
+    assert all(f.doubts for f in figures if f.cell[-1] == "paranoia_ratio")
+    assert [f.value for f in figures if f.status == "uncertain"]
+
+
+def test_without_a_choice_the_range_of_all_models_is_shown(sweep: Path) -> None:
+    made = compared(sweep)
+    (one,) = line(made, "kind", "prisoners_dilemma", "reasoning", "2", "", "", "cooperation_rate")
+    assert one.own.value == 100.0 and one.model is None and one.value is None
+    assert (one.low, one.high, one.models) == (92.1, 100.0, 6)
+    assert one.difference == 0.0 and one.agrees is True
+    assert {f.model for f in one.figures} >= {"Mistral-7B", "Gemma-3-12B"}
+
+
+def test_models_in_doubt_are_left_out_of_the_range_and_named(sweep: Path) -> None:
+    (one,) = line(compared(sweep), "r", *CELL)
+    assert one.doubted == 3
+    doubted = {"Gemma-3-12B", "GPT-OSS-20B", "Mistral-7B"}
+    assert {doubt.split(":")[0] for doubt in one.doubts} == doubted
+    good = [f.value for f in one.figures if f.model not in doubted]
+    assert (one.low, one.high) == (min(good), max(good))
+
+
+def test_a_chosen_model_is_shown_with_every_printing_of_a_disputed_figure(sweep: Path) -> None:
+    made = compared(sweep, ("kind=Gemma-3-12B", "r=Llama-3.3-70B"))
+    first, second = line(made, "kind", *CELL)
+    assert {(x.value, x.spread) for x in (first, second)} == {(74.0, 3.3), (64.5, 10.2)}
+    assert all("CONFLICT" in x.doubts[0] for x in (first, second))
+    assert first.difference == pytest.approx(100 - (first.value or 0))
+    (other,) = line(made, "r", *CELL)
+    # The same number in two tables is one line that names both.
+    assert other.value == 99.8 and other.source == "Appendix Table 1, Appendix Table 10" and not other.doubts
+
+
+def test_cells_that_only_one_side_has_are_not_compared(sweep: Path) -> None:
+    made = compared(sweep)
+    assert {one.cell[2] for one in made.lines} <= {"2", "80", ""}
+    assert made.unmatched > 0
+    assert not any(one.cell[0] == "travelers_dilemma" for one in made.lines)
+
+
+def test_differences_in_protocol_are_said(sweep: Path) -> None:
+    remarks = " ".join(compared(sweep).remarks)
+    assert "mechanism.rounds = 6, the paper 500" in remarks
+
+
+def test_other_payoffs_are_not_compared_as_rewards(tmp_path: Path) -> None:
+    study = load_study(
+        "memory",
+        preset="smoke",
+        changes=["types={kind: cooperator}", "vary.game=[prisoners_dilemma, trust]", "mechanism.rounds=2"],
+    )
+    play(study, runs=tmp_path)
+    made = compared(tmp_path / "memory")
+    assert {one.cell[-1] for one in made.lines} == {"cooperation_rate", "regime"}
+    assert any("other payoffs" in remark for remark in made.remarks)
+    assert any("trust_symmetric" in remark for remark in made.remarks)
+
+
+def test_a_game_is_compared_by_its_payoffs_whatever_it_is_called(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(
+        "name: two_suspects\nactions: [talk, keep_still]\ncooperative: keep_still\npayoffs:\n"
+        "  talk, talk: [100, 100]\n  talk, keep_still: [300, -100]\n"
+        "  keep_still, talk: [-100, 300]\n  keep_still, keep_still: [200, 200]\n"
+    )
+    study = load_study(
+        "memory",
+        preset="smoke",
+        changes=["types={kind: cooperator}", f"vary.game=['{tmp_path / 'mine.yaml'}']", "mechanism.rounds=2"],
+    )
+    play(study, runs=tmp_path)
+    made = compared(tmp_path / "memory")
+    (reward,) = line(made, "kind", "prisoners_dilemma", "reasoning", "2", "", "", "mean_reward")
+    assert reward.own.value == 200.0 and reward.high == 200.0
+    said = "pays as the paper's prisoners dilemma and is compared with it."
+    assert any(remark.endswith(said) for remark in made.remarks)
+
+
+def test_mixed_tables_and_cleaned_pasts_meet_their_published_cells(tmp_path: Path) -> None:
+    for name in ("memory-asymmetric", "memory-sanitized"):
+        changes = ["types={kind: cooperator}", "mechanism.rounds=3"]
+        if name == "memory-sanitized":
+            changes += ["agent.memory.window=80", "vary.real_rounds.to=[2, 80]"]
+        play(load_study(name, preset="smoke", changes=changes), runs=tmp_path)
+    with open_run(tmp_path / "memory-asymmetric") as run:
+        assert run.plan.study.report.reference == "memory_curse"
+    # A strategy has no style of its own and these studies do not vary it, so nothing is taken for reasoning.
+    assert compared(tmp_path / "memory-asymmetric").lines == ()
+
+
+def test_a_reasoning_model_is_compared_in_every_design(tmp_path: Path) -> None:
+    def says(request: Request) -> str:
+        return "Trust and the long-term future matter more than the risk.\n[A0]"
+
+    scripted.register("says", says)
+    made = {}
+    try:
+        for name in ("memory", "memory-asymmetric", "memory-sanitized"):
+            changes = [
+                "types={m: {model: scripted/says}}",
+                "mechanism.rounds=2",
+                "agent.framing.counterbalance=false",
+            ]
+            if name == "memory-sanitized":
+                changes += ["agent.memory.window=80", "vary.real_rounds.to=[2, 80]"]
+            if name == "memory":
+                changes.append(
+                    "vary.game=[{name: prisoners_dilemma, preset: memory_curse}, travelers_dilemma, "
+                    "public_goods, trust_symmetric]"
+                )
+            play(load_study(name, preset="smoke", changes=changes), runs=tmp_path)
+            made[name] = compared(tmp_path / name, ("Gemma-3-12B",))
+    finally:
+        scripted.unregister("says")
+    sweep, mixed, cleaned = made.values()
+    assert {one.cell[-1] for one in sweep.lines} >= {
+        "cooperation_rate", "mean_reward", "discounted_reward", "paranoia_per_1k", "paranoia_ratio", "forward_ratio",
+        "deliberation_penalty_pp",
+    }  # fmt: skip
+    (ratio,) = [one for one in sweep.lines if one.cell[-1] == "paranoia_ratio" and one.cell[2] == "80"]
+    assert ratio.own.value == pytest.approx(1 / 3) and ratio.doubts
+    (forward,) = [one for one in sweep.lines if one.cell[-2:] == ("immune settings", "forward_ratio")]
+    assert forward.own.agent is None and forward.value == 0.504
+    gap = line(mixed, "m", "trust_game", "asymmetric_1xHL2_1xHL80", "", "", "", "cooperation_gap_pp")
+    assert [one.value for one in gap] == [20.3]
+    roles = {one.cell[4] for one in mixed.lines if one.cell[1] == "asymmetric_1xHL2_2xHL80"}
+    assert roles == {"", "forgiver", "grudge_holder"}
+    polar = line(cleaned, "m", "travelers_dilemma", "sanitized_polar", "80", "2", "", "cooperation_rate")
+    assert [one.value for one in polar] == [94.47]
+    whole = line(cleaned, "m", "trust_game", "reasoning", "80", "", "", "cooperation_rate")
+    assert {one.value for one in whole} == {9.5}
+
+
+def test_answers_by_the_policy_are_a_doubt_about_the_own_figure(tmp_path: Path) -> None:
+    answers = iter(range(10**9))
+    scripted.register("mumbles", lambda _: "[A0]" if next(answers) % 3 else "Hm.")
+    try:
+        study = load_study(
+            "memory",
+            preset="smoke",
+            changes=["types={m: {model: scripted/mumbles}}", GAMES, "mechanism.rounds=4", "invalid.retries=0",
+                     "agent.constrain=never"],
+        )  # fmt: skip
+        play(study, runs=tmp_path)
+    finally:
+        scripted.unregister("mumbles")
+    made = compared(tmp_path / "memory")
+    assert any("given by the policy" in doubt for one in made.lines for doubt in one.own.doubts)
+    assert any(
+        re.fullmatch(r"m: 3\d % of the actions were given by the policy\.", text) for text in made.remarks
+    )
+
+
+def test_players_who_never_answered_are_left_out_and_counted(tmp_path: Path) -> None:
+    scripted.register("mute", "Hm.")
+    try:
+        changes = ["types={m: {model: scripted/mute}}", GAMES, "mechanism.rounds=2", "invalid.retries=0",
+                   "agent.constrain=never"]  # fmt: skip
+        play(load_study("memory", preset="smoke", changes=changes), runs=tmp_path)
+    finally:
+        scripted.unregister("mute")
+    made = compared(tmp_path / "memory")
+    assert not any(one.cell[-1] == "cooperation_rate" for one in made.lines)
+    assert any("20 players never gave a readable action" in remark for remark in made.remarks)
+
+
+def own(value: float, low: float | None = None, high: float | None = None) -> Own:
+    return Own(("x",), "a", value, low, high, None, 3)
+
+
+def test_an_uncertain_label_is_a_doubt() -> None:
+    figures = _by_cell(
+        [
+            Published(("x",), "sure", 1.0, None, "T1", "verified"),
+            Published(("x",), "unsure", 9.0, None, "T1", "uncertain"),
+        ]
+    )[("x",)]
+    (one,) = _beside(own(2.0, 0.5, 3.0), figures, {})
+    assert (one.low, one.high, one.doubted, one.difference) == (1.0, 1.0, 1, 1.0)
+    assert one.doubts == ("unsure: the label is uncertain",)
+    (alone,) = _beside(own(2.0), figures[1:], {})
+    assert alone.low is None and alone.difference is None and alone.models == 0 and alone.agrees is None
+
+
+def test_two_printings_with_other_spreads_stay_apart() -> None:
+    figures = _by_cell(
+        [
+            Published(("x",), "m", 1.0, 0.1, "T1", "verified"),
+            Published(("x",), "m", 1.0, None, "T2", "verified"),
+            Published(("x",), "m", 1.0, 0.2, "T3", "verified", ("CONFLICT: other spread",)),
+        ]
+    )[("x",)]
+    assert [(f.spread, f.source) for f in figures] == [(0.1, "T1, T2"), (0.2, "T3")]
+
+
+def test_unknown_names_are_refused(sweep: Path) -> None:
+    with pytest.raises(UnknownName, match="published model 'Gemma'"):
+        compared(sweep, ("Gemma",))
+    with pytest.raises(UnknownName, match="unknown agent 'knd'"):
+        compared(sweep, ("knd=Gemma-3-12B",))
+    with pytest.raises(UnknownName, match="unknown reference 'memory'"):
+        compared(sweep, (), "memory")
+
+
+def test_a_study_without_a_reference_says_so(tmp_path: Path) -> None:
+    study = load_study({"name": "bare", "game": "chicken", "types": {"k": "cooperator"}})
+    play(study, runs=tmp_path)
+    with pytest.raises(
+        UsageError, match=r"names no published figures.*known: commons, coopeval, memory_curse"
+    ):
+        compared(tmp_path / "bare")
+
+
+def test_mechanisms_are_compared_by_mechanism_and_game(tmp_path: Path) -> None:
+    study = load_study(
+        "mechanisms",
+        changes=[
+            "types={c: cooperator, d: defector}",
+            "vary.mechanism={none: {mechanism: none}}",
+            "agent.answer=choice",
+        ],
+        seeds=1,
+    )
+    play(study, runs=tmp_path)
+    made = compared(tmp_path / "mechanisms", ("d=Claude",))
+    (one,) = line(made, "d", "NoMechanism", "prisoners_dilemma", "", "mean_payoff")
+    # A defector meets a cooperator (3 points) in either seat, and itself (1) in both at once.
+    assert one.own.value == pytest.approx(2.0) and one.model == "Claude" and one.value is not None
+    (pooled,) = line(made, None, "NoMechanism", "all_four", "", "mean_payoff_normalised")
+    assert pooled.value == 0.072 and pooled.model is None
+    (rate,) = line(made, "c", "NoMechanism", "public_goods", "", "cooperative_action_rate_pct")
+    assert rate.own.value == 100.0 and rate.models == 6
+
+
+def test_the_144_games_are_compared_by_family(tmp_path: Path) -> None:
+    study = load_study(
+        {
+            "name": "families",
+            "game": "ordinal_2x2:78",
+            "mechanism": {"name": "repetition", "rounds": 2},
+            "types": {"first": "constant:first"},
+            "vary": {"number": {"set": "game", "to": ["ordinal_2x2:78", "ordinal_2x2:67", "ordinal_2x2:1"]}},
+            "report": {"reference": "repeated_games"},
+        }
+    )
+    play(study, runs=tmp_path)
+    made = compared(tmp_path / "families", ("GPT-4",))
+    cells = {one.cell[0]: one for one in made.lines}
+    assert set(cells) <= {"win_win", "pd_family", "second_best", "biased", "cyclic", "unfair"}
+    assert "win_win" in cells and "pd_family" in cells
+    # A constant player has no sampling error.
+    assert all((one.own.matches, one.own.low) == (1, one.own.value) for one in cells.values())
+    assert cells["win_win"].doubts and "released data" in cells["win_win"].doubts[0]
+
+
+def test_personas_are_compared_by_their_rates(tmp_path: Path) -> None:
+    study = load_study(
+        "personas",
+        changes=[
+            "types={c: cooperator}",
+            "vary.scenario.to={from: scenarios, family: commons, names: [debt_crisis, water_crisis]}",
+        ],
+        seeds=1,
+    )
+    play(study, runs=tmp_path)
+    made = compared(tmp_path / "personas", ("Llama-8B",))
+    (one,) = line(made, "c", "hidden", "yes", "environmental", "nash_rate")
+    assert one.own.value == 100.0 and one.value is not None
+
+
+class TestCommands:
+    """What a person types."""
+
+    def test_compare_prints_tables_and_json(self, sweep: Path) -> None:
+        shown = ostrom("compare", sweep, "--as", "kind=Gemma-3-12B")
+        assert shown.returncode == 0, shown.stderr
+        assert "cooperation rate: own figures beside those of Liu et al. (2026)" in shown.stdout
+        assert "(1) CONFLICT" in shown.stdout
+        assert "the paper 500" in shown.stderr
+        data = orjson.loads(ostrom("compare", sweep, "--json").stdout)
+        assert data["reference"] == "memory_curse"
+        cell = data["cells"][0]
+        assert {"own", "own_ci", "published_range", "difference", "status", "doubts", "figures"} <= set(cell)
+
+    def test_wrong_names_exit_with_2_and_one_line(self, sweep: Path) -> None:
+        for words in (("--as", "Gemma"), ("--reference", "memroy_curse")):
+            failed = ostrom("compare", sweep, *words)
+            assert failed.returncode == 2
+            assert len(failed.stderr.strip().splitlines()) == 1 and "Traceback" not in failed.stderr
+
+    def test_an_empty_run_has_nothing_to_compare_and_says_so(self, tmp_path: Path, sweep: Path) -> None:
+        empty = emptied(sweep, tmp_path)
+        shown = ostrom("compare", empty)
+        assert shown.returncode == 0 and shown.stdout == ""
+        assert "no finished match" in shown.stderr
+
+    def test_traces_of_strategies_are_an_honest_nothing(self, sweep: Path) -> None:
+        shown = ostrom("traces", sweep)
+        assert shown.returncode == 0 and shown.stdout == ""
+        assert "0 of 0 replies hold reasoning" in shown.stderr
+        assert orjson.loads(ostrom("traces", sweep, "--json").stdout)["groups"] == []
+
+    @pytest.mark.parametrize(
+        ("name", "text", "told"),
+        [
+            ("l.yaml", "lexicons: {hope: [future", "not valid YAML"),
+            ("l.yaml", "words: {hope: [future]}", "unknown key"),
+            ("l.json", '{"lexicons": {"hope": []}}', "at least one term"),
+            ("l.yaml", "lexicons: {hope: {terms: [a], mode: fuzzy}}", "unknown match mode"),
+            ("l.txt", "hope", "unknown kind of lexicon file"),
+            ("l.yaml", "lexicons: {agent: [future]}", "has a column of this name"),
+        ],
+    )
+    def test_wrong_lexicon_files_get_one_clear_line(
+        self, sweep: Path, tmp_path: Path, name: str, text: str, told: str
+    ) -> None:
+        file = tmp_path / name
+        file.write_text(text)
+        failed = ostrom("traces", sweep, "--lexicons", file)
+        assert failed.returncode == 2
+        (only,) = failed.stderr.strip().splitlines()
+        assert told in only and failed.stdout == ""
+
+    def test_a_missing_lexicon_file_is_named(self, sweep: Path, tmp_path: Path) -> None:
+        failed = ostrom("traces", sweep, "--lexicons", tmp_path / "none.yaml")
+        assert failed.returncode == 2 and "none.yaml: cannot be read" in failed.stderr
+
+    def test_repeated_terms_are_a_warning_not_an_error(self, sweep: Path, tmp_path: Path) -> None:
+        file = tmp_path / "l.yaml"
+        file.write_text("lexicons: {hope: [future, Future]}")
+        shown = ostrom("traces", sweep, "--lexicons", file, "--json")
+        assert shown.returncode == 0 and "counted once" in shown.stderr
+        assert "hope" in orjson.loads(shown.stdout)["lexicons"]
+
+    def test_wrong_columns_are_refused(self, sweep: Path) -> None:
+        failed = ostrom("traces", sweep, "--by", "modle")
+        assert failed.returncode == 2 and "did you mean model" in failed.stderr
+
+
+def emptied(run: Path, folder: Path) -> Path:
+    """A copy of a run whose journal holds nothing."""
+    import shutil
+    import sqlite3
+
+    copy = folder / "empty"
+    shutil.copytree(run, copy)
+    journal = sqlite3.connect(copy / "journal.db")
+    for table in ("units", "answers", "questions", "calls"):
+        journal.execute(f"DELETE FROM {table}")
+    journal.execute("UPDATE meta SET value=(SELECT count(*) FROM plays) WHERE key='entries'")
+    journal.commit()
+    journal.close()
+    for name in ("tables.json", "traces.json", "journal.db.tally"):
+        (copy / name).unlink(missing_ok=True)
+    return copy

@@ -1,0 +1,270 @@
+"""`ostrom gate`: verdicts by intervals, exit codes, files for other programs, and nothing that passes without data."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+import yaml
+from tests.cli.in_process import Call, Done
+
+import ostrom
+from ostrom.analysis.measure import Measure, Rows
+from ostrom.cli.commands import run as running
+from ostrom.data.rundata import RunData
+from ostrom.models.providers import scripted
+
+STUDY = """\
+name: s
+game: prisoners_dilemma
+mechanism: {name: repetition, rounds: 10}
+types: {coin: "random:0.5", mostly: "random:0.97", defector: defector}
+seating: unordered
+vary: {game: [prisoners_dilemma, stag_hunt]}
+seeds: 6
+"""
+KIND = {"name": "kind", "measure": "cooperation", "where": {"agent": "mostly"}, "at_least": 0.8}
+SAME = {"name": "same", "measure": "cooperation", "where": {"agent": ["mostly"]},
+        "contrast": "game=prisoners_dilemma-stag_hunt", "within": 0.1}  # fmt: skip
+COIN = {"name": "coin | <b>`x`\n@all", "measure": "cooperation", "where": {"agent": "coin"}, "at_most": 0.1}
+NOBODY = {"name": "nobody", "measure": "cooperation", "where": {"agent": "nobody"}, "at_least": 0}
+
+
+def gates(*given: Any, **more: Any) -> str:
+    Path("gates.yaml").write_text(yaml.safe_dump({"gates": list(given), **more}, sort_keys=False))
+    return "gates.yaml"
+
+
+def judged(call: Call, *given: Any, options: tuple[str, ...] = (), **more: Any) -> tuple[int, dict[str, Any]]:
+    done: Done = call("gate", "s", "--gates", gates(*given, **more), "--json", *options)
+    return done.code, json.loads(done.out)
+
+
+def test_the_exit_code_says_pass_fail_or_undecided(call: Call) -> None:
+    code, told = judged(call, KIND, SAME)
+    assert (
+        code == 0 and told["answer"] == "pass" and [one["answer"] for one in told["judged"]] == ["pass"] * 2
+    )
+    code, told = judged(call, KIND, COIN, NOBODY)
+    assert code == 1 and [one["answer"] for one in told["judged"]] == ["pass", "fail", "undecided"]
+    code, told = judged(call, KIND, {**SAME, "within": 0.001})
+    assert code == 3 and told["judged"][1]["reason"] == "the interval lies on both sides"
+    assert ostrom.commands.gate("s", gates=gates(KIND, NOBODY))["answer"] == "undecided"
+
+
+def test_a_gate_has_the_estimate_of_the_command_estimate(call: Call) -> None:
+    _, told = judged(call, KIND, SAME)
+    asked = ("estimate", "s", "cooperation", "--where", "agent=mostly", "--json")
+    level = json.loads(call(*asked).out)["estimates"][0]
+    difference = json.loads(call(*asked, "--contrast", "game=prisoners_dilemma-stag_hunt").out)["estimates"][
+        0
+    ]
+    for own, theirs in zip(told["judged"], (level, difference), strict=True):
+        assert (own["estimate"]["low"], own["estimate"]["high"]) == (theirs["low"], theirs["high"])
+
+
+def test_all_intervals_hold_at_once_where_that_is_asked(call: Call) -> None:
+    _, each = judged(call, {**KIND, "by": ["game"]}, SAME)
+    _, once = judged(call, {**KIND, "by": ["game"]}, SAME, simultaneous=True)
+    assert once["level"] == pytest.approx(1 - 0.05 / 3) and "all 3 intervals" in once["control"]
+    for one, wider in zip(each["judged"], once["judged"], strict=True):
+        assert wider["estimate"]["low"] < one["estimate"]["low"]
+    _, off = judged(call, KIND, SAME, simultaneous=True, options=("--no-simultaneous", "--level", "0.9"))
+    assert off["level"] == 0.9
+    _, on = judged(call, KIND, SAME, options=("--simultaneous",))
+    assert on["level"] == pytest.approx(1 - 0.05 / 2)
+
+
+def test_every_bound_fails_on_either_side_and_what_it_equals_is_allowed(call: Call) -> None:
+    """A deterministic player has no sampling error: 0 cooperation, judged as it is."""
+    sure: dict[str, Any] = {"measure": "cooperation", "where": {"agent": "defector", "opponents": "defector"}}
+    bounds: dict[str, list[dict[str, Any]]] = {
+        "pass": [{"at_least": 0}, {"at_most": 0}, {"between": [0, 0.2]}, {"between": [-1, 0]}],
+        "fail": [{"at_least": 0.1}, {"at_most": -0.1}, {"between": [0.1, 0.2]}, {"between": [-0.2, -0.1]}],
+    }
+    asked = {f"{answer} {n}": one for answer, of in bounds.items() for n, one in enumerate(of)}
+    code, told = judged(call, *({"name": name, **sure, **bound} for name, bound in asked.items()))
+    assert code == 1 and [one["answer"] for one in told["judged"]] == [name.split()[0] for name in asked]
+    assert all(one["estimate"]["low"] == one["estimate"]["high"] == 0 for one in told["judged"])
+
+
+def test_slopes_balanced_means_and_every_level_against_one_are_those_of_estimate(call: Call) -> None:
+    slope = {"name": "slope", "measure": "cooperation", "over": "seed", "log": True, "within": 2,
+             "where": {"seed": [1, 2, 3, 4, 5]}}  # fmt: skip
+    even = {"name": "even", "measure": "cooperation", "balance": ["agent"], "at_least": 0}
+    each = {"name": "each", "measure": "cooperation", "contrast": "agent=*-coin", "between": [-1, 1]}
+    some = {**each, "name": "some", "where": {"agent": ["coin", "mostly"]}}
+    code, told = judged(call, slope, even, each, some)
+    assert code == 0, told
+    found = []
+    for options in (
+        ("--over", "seed", "--log", "--where", "seed=1,2,3,4,5"),
+        ("--balance", "agent"),
+        ("--contrast", "agent=*-coin"),
+    ):
+        done = call("estimate", "s", "cooperation", *options, "--json")
+        found += json.loads(done.out)["estimates"]
+    own = [(one["estimate"]["low"], one["estimate"]["high"]) for one in told["judged"]]
+    assert own[:4] == [(one["low"], one["high"]) for one in found]
+    assert [one["group"].get("agent") for one in told["judged"][2:]] == [
+        "mostly - coin", "defector - coin", "mostly - coin",
+    ]  # fmt: skip
+
+
+def test_a_study_is_played_with_its_options_within_its_budget(call: Call) -> None:
+    scripted.register("first", lambda request: "[A0]")
+    made = gates({**KIND, "where": {}, "at_least": 0})
+    options = ("--model", "scripted/first", "--preset", "smoke", "--seeds", "1", "--name", "built", "--json")
+    done = call("gate", "horizon", "--gates", made, *options, "--budget-calls", "1")
+    assert done.code == 3 and "not finished" in json.loads(done.out)["judged"][0]["reason"], done
+    study = json.loads(Path("runs/built/run.json").read_bytes())["study"]
+    assert study["seeds"] == 1 and study["budget"]["calls"] == 1
+
+
+def test_an_interrupted_study_says_so_by_its_code(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run is complete here and its gate passes; only that somebody interrupted it decides the code."""
+    play = running.play_found
+    monkeypatch.setattr(running, "play_found", lambda *of, **how: replace(play(*of, **how), interrupted=True))
+    done = call("gate", "s.yaml", "--gates", gates(KIND), "--json")
+    assert done.code == 130 and json.loads(done.out)["answer"] == "pass", done
+
+
+@pytest.mark.parametrize(
+    ("gate", "reason"),
+    [
+        (NOBODY, "agent has no level 'nobody'"),
+        ({**KIND, "where": "seed > 99"}, "no finished match that is asked for has a value"),
+        ({**KIND, "where": {"agent": "mostly", "opponents": "mostly", "seed": 0, "game": "stag_hunt"}},
+         "too few matches"),
+        ({**SAME, "where": {"agent": "mostly", "game": "stag_hunt"}}, "must be two of its levels"),
+        ({**SAME, "by": ["agent"], "where": "agent = 'coin' OR (agent = 'mostly' AND game = 'stag_hunt')"},
+         "only one of the levels"),
+        ({**KIND, "by": ["game"], "where": "agent = 'mostly' AND game = 'stag_hunt'"}, "at this level"),
+        ({**SAME, "contrast": "agent=*-coin", "by": ["game"], "where": "game = 'stag_hunt' OR agent <> 'mostly'",
+          "within": 1}, "only one of the levels"),
+    ],
+)  # fmt: skip
+def test_without_data_nothing_passes(call: Call, gate: dict[str, Any], reason: str) -> None:
+    code, told = judged(call, gate)
+    assert code in (2, 3) and told["answer"] == "undecided"
+    assert any(reason in one["reason"] for one in told["judged"]), told
+
+
+def test_a_combination_without_a_value_leaves_a_gate_undecided(call: Call) -> None:
+    """Nothing is to be repaired where both cooperate, although each level has values elsewhere."""
+    players = {"kind": "cooperator", "coin": "random:0.5"}
+    vary = {side: {name: {f"types.{side}": who} for name, who in players.items()} for side in ("one", "two")}
+    study: dict[str, Any] = {
+        "name": "cells", "game": "prisoners_dilemma", "mechanism": {"name": "repetition", "rounds": 6}, "vary": vary,
+        "types": dict.fromkeys(vary, "cooperator"), "seating": "seats", "seeds": 3,
+    }  # fmt: skip
+    Path("cells.yaml").write_text(yaml.safe_dump(study))
+    assert call("run", "cells.yaml").code == 0
+    made = gates({"name": "any", "measure": "repair_rate", "by": ["one", "two"], "between": [0, 1]})
+    done = call("gate", "cells", "--gates", made, "--json")
+    told = [
+        (one["group"], one["reason"]) for one in json.loads(done.out)["judged"] if one["estimate"] is None
+    ]
+    assert done.code == 3, done
+    assert told == [({"one": "kind", "two": "kind"}, "no finished match has a value at these levels")], told
+
+
+def test_a_measure_is_read_once_however_many_gates_ask(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    true = Measure.rows
+    read: list[str] = []
+
+    def counted(self: Measure, data: RunData) -> Rows:
+        read.append(self.name)
+        return true(self, data)
+
+    monkeypatch.setattr(Measure, "rows", counted)
+    asked = [
+        {**KIND, "name": "a"}, {**KIND, "name": "b", "measure": "payoff", "at_least": 0}, {**SAME, "name": "c"},
+        {**KIND, "name": "d", "where": {"agent": "coin"}}, {**SAME, "name": "e", "measure": "payoff"},
+        {**KIND, "name": "f", "where": "agent = 'coin'"},
+    ]  # fmt: skip
+    _, told = judged(call, *asked)
+    assert [one["gate"] for one in told["judged"]] == list("abcdef")
+    # What SQL picks is read by itself.
+    assert sorted(read) == ["cooperation", "cooperation", "payoff"]
+    assert told["judged"][3]["estimate"] == told["judged"][5]["estimate"]
+
+
+def test_unfinished_matches_leave_a_gate_undecided_unless_they_are_allowed(call: Call) -> None:
+    gates({**KIND, "where": {"agent": "coin"}, "at_least": 0.1})
+    assert call("run", "s.yaml", "--name", "part", "--limit", "60").code == 1
+    done = call("gate", "part", "--gates", "gates.yaml", "--json")
+    told = json.loads(done.out)
+    assert done.code == 3 and told["judged"][0]["reason"] == "12 of 42 matches are not finished", told
+    gates({**KIND, "where": {"agent": "coin"}, "at_least": 0.1, "missing": 0.4})
+    assert call("gate", "part", "--gates", "gates.yaml").code == 0
+    # The same command with the study goes on with the run, so that nothing is missing any more.
+    gates({**KIND, "where": {"agent": "coin"}, "at_least": 0.1})
+    assert call("gate", "s.yaml", "--gates", "gates.yaml", "--name", "part").code == 0
+
+
+def test_junit_and_markdown_say_the_same_and_no_text_breaks_them(call: Call) -> None:
+    done = call("gate", "s", "--gates", gates(KIND, COIN, NOBODY), "--junit", "j.xml", "--markdown", "m.md")
+    assert done.code == 1 and "fail: 1 of 3 passed, 1 failed, 1 undecided" in done.out
+    suites = ET.parse("j.xml").getroot()
+    (suite,) = suites
+    assert (suites.tag, suite.tag, {case.tag for case in suite}) == ("testsuites", "testsuite", {"testcase"})
+    assert [[part.tag for part in case] for case in suite] == [["system-out"], ["failure"], ["error"]]
+    for counted in (suites, suite):
+        told = {key: int(counted.attrib[key]) for key in ("tests", "failures", "errors")}
+        found = [len(list(counted.iter(tag))) for tag in ("testcase", "failure", "error")]
+        assert list(told.values()) == found == [3, 1, 1] and counted.get("name") == "ostrom gate s"
+    assert all(case.get("name") and case.get("classname") == "ostrom.gate" for case in suite)
+    assert all(part.get("message") == part.text and part.text for part in suite.iterfind("testcase/*[@type]"))
+    assert [part.get("type") for part in suite.iterfind("testcase/*[@type]")] == ["fail", "undecided"]
+    text = Path("m.md").read_text()
+    assert (
+        text.startswith("### `s`: fail") and r"| `coin \| <b>'x' @all` |" in text and "| undecided |" in text
+    )
+    assert all(
+        line.count("`") % 2 == 0 and line.replace("\\|", "").count("|") == 7
+        for line in text.splitlines()[2:6]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("gates: []", "gates: "),
+        ("gates: 5", "gates.yaml: gates: must be a list"),
+        ("- a", "must be a mapping with the key gates"),
+        ("gates: [{name: a, measure: cooperation}]", "exactly one of at_least"),
+        ("gates: [{name: a, measure: cooperation, at_least: 0, at_most: 1}]", "found at_least and at_most"),
+        ("gates: [{name: a, measure: cooperation, within: 1}]", "give contrast or over"),
+        ("gates: [{name: a, measure: cooperation, between: [2, 1]}]", "in order"),
+        ("gates: [{name: a, measure: cooperation, atleast: 0.1}]", "did you mean 'at_least'?"),
+        ("gates: [{name: a, measure: cooperatoin, at_least: 0.1}]", "gate 'a': "),
+        ("gates: [{name: a, measure: cooperation, at_least: 0, where: {agnt: x}}]", "did you mean agent"),
+        ("gates: [{name: a, measure: cooperation, at_least: .nan}]", "gates"),
+        ("gates: [{name: a, measure: cooperation, at_least: 0, contrast: game}]", "must be FACTOR=A-B"),
+        ("gates: [{name: a, measure: score, at_least: 0}, {name: a, measure: payoff, at_least: 0}]", "two gates"),
+        ("level: 95\ngates: [{name: a, measure: cooperation, at_least: 0}]", "level: must be less than 1"),
+    ],
+)  # fmt: skip
+def test_a_wrong_file_is_one_line(call: Call, text: str, words: str) -> None:
+    Path("gates.yaml").write_text(text)
+    done = call("gate", "s", "--gates", "gates.yaml", "--json")
+    assert done.code == 2 and not done.out and done.err.count("\n") == 1, done
+    assert words in done.err, done.err
+
+
+def test_wrong_use_is_one_line(call: Call) -> None:
+    made = gates(KIND)
+    for arguments, words in (
+        (("nothing", "--gates", made), "there is no such run"),
+        (("s", "--gates", "none.yaml"), "cannot be read"),
+        (("s", "--gates", made, "--model", "a/b"), "is a run, which --model cannot change"),
+        (("s", "--gates", made, "--junit", "no/x.xml"), "there is no folder"),
+        (("s", "--gates", made, "--level", "2"), "--level must lie between"),
+    ):
+        done = call("gate", *arguments)
+        assert done.code == 2 and words in done.err and done.err.count("\n") == 1, done

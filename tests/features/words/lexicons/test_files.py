@@ -1,0 +1,156 @@
+"""Published lists arrive complete; files that people write are read or refused with the file and the key."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ostrom.features.words.lexicons import (
+    Lexicon,
+    LexiconWarning,
+    defection,
+    load_lexicons,
+    memory_curse,
+    persona_keywords,
+)
+from ostrom.ground.errors import StudyError
+
+
+def test_the_published_lists_are_complete_and_repeated_terms_count_once() -> None:
+    lists = {lexicon.name: lexicon for lexicon in memory_curse()}
+    sizes = {name: len(lexicon.terms) for name, lexicon in lists.items()}
+    # 32 printed cooperation terms: reciprocal stands twice, and two terms stand with and without hyphens.
+    assert sizes == {"forward_looking": 15, "history_following": 16, "paranoia": 51, "cooperation": 32 - 3}
+    assert [lexicon.mode for lexicon in lists.values()] == ["prefix", "prefix", "word", "word"]
+    assert "Appendix E.1" in lists["paranoia"].source and "Liu et al. 2026" in lists["paranoia"].source
+
+
+def test_the_nine_keyword_categories_match_whole_words() -> None:
+    lists = persona_keywords()
+    sizes = {"game_theoretic": 6, "payoff_focused": 7, "identity_based": 4, "strategic": 6, "social_moral": 9}
+    sizes |= {"long_term": 5, "short_term": 5, "inferential": 7, "explicit_info": 7}
+    assert {lexicon.name: len(lexicon.terms) for lexicon in lists} == sizes
+    assert {lexicon.mode for lexicon in lists} == {"word"}
+    assert {lexicon.mode for lexicon in persona_keywords(mode="prefix")} == {"prefix"}
+
+
+def test_one_label_may_be_given_as_plain_text() -> None:
+    assert defection("A1") == defection(["A1"])
+
+
+def write(folder: Path, text: str, name: str = "own.yaml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_short_and_long_forms_in_yaml_and_json_mean_the_same(tmp_path: Path) -> None:
+    expected = (
+        Lexicon("hope", ("future",), "word", "S"),
+        Lexicon("doubt", ("un sure",), "prefix", "S, T", ("A1",)),
+    )
+    body = {
+        "source": "S",
+        "mode": "word",
+        "lexicons": {
+            "hope": ["future"],
+            "doubt": {"mode": "prefix", "terms": ["un sure"], "labels": ["A1"], "source": "T"},
+        },
+    }
+    assert load_lexicons(write(tmp_path, json.dumps(body), "own.json")) == expected
+    doubt = "doubt: {mode: prefix, terms: [un sure], labels: [A1], source: T}"
+    yaml = f"source: S\nmode: word\nlexicons:\n  hope: [future]\n  {doubt}\n"
+    assert load_lexicons(write(tmp_path, yaml)) == expected
+
+
+def test_repeated_terms_are_told_and_counted_once(tmp_path: Path) -> None:
+    path = write(tmp_path, "lexicons: {hope: [Long-term, fair, long term]}")
+    with pytest.warns(
+        LexiconWarning, match=r"own.yaml: lexicons.hope.terms: repeats 'long term'; counted once"
+    ):
+        (lexicon,) = load_lexicons(path)
+    assert lexicon.terms == ("Long-term", "fair")
+
+
+def test_role_templates_need_role_names(tmp_path: Path) -> None:
+    path = write(tmp_path, 'lexicons: {identity: ["as an [X]", "my [X] side"]}')
+    with pytest.raises(StudyError, match=r"lexicons.identity.terms\[0\]: needs role names"):
+        load_lexicons(path)
+    (lexicon,) = load_lexicons(path, roles=["Citizen"])
+    assert lexicon.terms == ("as a Citizen", "as an Citizen", "my Citizen side")
+
+
+ONE_LIST = "must be a list of terms or a mapping with the key 'terms'"
+MODES = "allowed: word, inflected, prefix, substring"
+TEXT = "a term must be text; put it in quotes"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "must be a mapping with the key 'lexicons' (found 'nothing')"),
+        ("- a\n- b", "must be a mapping with the key 'lexicons' (found ['a', 'b'])"),
+        ("hope: [a]", "unknown key (found 'hope'; allowed: lexicons, mode, source)"),
+        ("mode: word", "lexicons: is missing (found ['mode']; allowed: lexicons, mode, source)"),
+        ("lexicons: [a]", "lexicons: must map names to lists of terms (found ['a'])"),
+        ("lexicons: {}", "lexicons: needs at least one list of terms (found {})"),
+        ("lexicons: {hope: []}", "lexicons.hope.terms: needs at least one term (found [])"),
+        ("lexicons: {hope: {mode: word}}", "lexicons.hope.terms: needs at least one term (found [])"),
+        ("lexicons: {hope: }", f"lexicons.hope: {ONE_LIST} (found 'nothing')"),
+        ("lexicons: {hope: fair}", f"lexicons.hope: {ONE_LIST} (found 'fair')"),
+        ("lexicons: {hope: {terms: fair}}", "lexicons.hope.terms: must be a list of terms (found 'fair')"),
+        ("lexicons: {hope: [a, no]}", f"lexicons.hope.terms[1]: {TEXT} (found False)"),
+        ("lexicons: {hope: [7]}", f"lexicons.hope.terms[0]: {TEXT} (found 7)"),
+        ("lexicons: {hope: [null]}", f"lexicons.hope.terms[0]: {TEXT} (found 'nothing')"),
+        (
+            "lexicons: {hope: [a, '--']}",
+            "lexicons.hope.terms[1]: a term needs at least one letter or digit (found '--')",
+        ),
+        (
+            "lexicons: {hope: {terms: [a], mode: fuzzy}}",
+            f"lexicons.hope.mode: unknown match mode (found 'fuzzy'; {MODES})",
+        ),
+        ("mode: 3\nlexicons: {hope: [a]}", f"mode: unknown match mode (found 3; {MODES})"),
+        (
+            "lexicons: {hope: {terms: [a], moed: word}}",
+            "lexicons.hope: unknown key (found 'moed'; allowed: terms, labels, mode, source)",
+        ),
+        (
+            "lexicons: {hope: [a], hope: [b]}",
+            "line 1, column 23: is not valid YAML: the key 'hope' is given twice",
+        ),
+        ("lexicons: {1: [a]}", "lexicons: a name must be text; put it in quotes (found 1)"),
+        (
+            "lexicons: {hope: [a",
+            "line 1, column 20: is not valid YAML: expected ',' or ']', but got '<stream end>'",
+        ),
+        (
+            "lexicons: !!python/name:os.system x",
+            "line 1, column 11: is not valid YAML: could not determine a constructor for the tag",
+        ),
+    ],
+)
+def test_wrong_files_are_refused_with_file_key_and_reason(tmp_path: Path, text: str, message: str) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(StudyError) as caught:
+        load_lexicons(path)
+    assert str(caught.value).startswith(f"{path}: {message}")
+    assert "\n" not in str(caught.value)
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match=r"none\.yaml: cannot be read: No such file"):
+        load_lexicons(tmp_path / "none.yaml")
+    with pytest.raises(
+        StudyError, match=r"list\.txt: unknown kind of lexicon file \(found '.txt'; allowed: .json"
+    ):
+        load_lexicons(write(tmp_path, "a", "list.txt"))
+    with pytest.raises(StudyError, match=r"bad\.json: line 1: is not JSON"):
+        load_lexicons(write(tmp_path, "{", "bad.json"))
+    with pytest.raises(StudyError, match=r"twice\.json: hope: the key stands twice"):
+        load_lexicons(write(tmp_path, '{"lexicons": {"hope": ["a"], "hope": ["b"]}}', "twice.json"))
+    (tmp_path / "latin.yaml").write_bytes(b"lexicons: {hope: [caf\xe9]}")
+    with pytest.raises(StudyError, match=r"latin\.yaml: is not UTF-8 text"):
+        load_lexicons(tmp_path / "latin.yaml")

@@ -1,0 +1,128 @@
+"""Files that people write hold plain data: whatever else YAML can say is one line with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ostrom.features.importing.mapping import load_mapping
+from ostrom.features.judging.motive import load_motives
+from ostrom.features.words.lexicons.files import load_lexicons
+from ostrom.framing import Library
+from ostrom.games.scenarios import load_scenario
+from ostrom.games.yaml_file import load_yaml
+from ostrom.ground.errors import StudyError
+from ostrom.ground.yaml import read_yaml
+from ostrom.models.prices import load_prices
+from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
+
+
+def story(path: Path) -> object:
+    folder = path.parent / "prompts"
+    (folder / "stories").mkdir(parents=True, exist_ok=True)
+    (folder / "stories" / "s.txt").write_bytes(b"---\n" + path.read_bytes() + b"\n---\nText.\n")
+    return Library(folder).story("stories/s.txt")
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "study": load_study,
+    "mapping": load_mapping,
+    "game": load_yaml,
+    "scenario": load_scenario,
+    "lexicon": load_lexicons,
+    "motives": load_motives,
+    "prices": load_prices,
+    "story": story,
+}
+UNFOLDING = "\n".join(
+    ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 60)), "name: *a59"]
+)
+BROKEN: dict[str, str | bytes] = {
+    "tag that does not fit": "name: !!bool perhaps",
+    "date that is none": "name: 2001-99-99",
+    "number that is none": "{a: {!!int output: 2}}",
+    "control character": "name: \x01",
+    "deep": "a: " + "[" * 3000,
+    "very deep": "[" * 100_000,
+    "contains itself": "name: &x [*x]",
+    "unfolds without end": UNFOLDING,
+    "half a surrogate pair": 'name: "\\ud800"',
+    "not UTF-8": b"name: \xff\xfe",
+    "several lines wrong": "name: [\n  a: b\n  c",
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("broken", BROKEN)
+def test_no_text_gets_more_than_one_line_of_complaint(reader: str, broken: str, tmp_path: Path) -> None:
+    path, content = tmp_path / "file.yaml", BROKEN[broken]
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(StudyError) as caught:
+        READERS[reader](path)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: 2001-01-01", "f: a: must be text, a number, .* put text in quotes"),
+        ("a: {b: [99999999999999999999]}", r"f: a\.b\[0\]: must be a number of at most 64 bits"),
+        ("a: .nan", "f: a: must be a finite number"),
+        ("a: 1\nb: {c: 1, c: 2}", "line 2, column 11: .*the key 'c' is given twice"),
+        (UNFOLDING, "aliases of aliases"),
+    ],
+)
+def test_what_is_not_plain_is_named(text: str, said: str) -> None:
+    with pytest.raises(StudyError, match=said):
+        read_yaml(text, "f")
+
+
+def test_an_alias_may_be_used_often() -> None:
+    found = read_yaml("a: &a {x: 1}\nb: [*a, *a, *a]", "f")
+    assert found == {"a": {"x": 1}, "b": [{"x": 1}] * 3}
+
+
+@pytest.mark.parametrize("change", [{"presets": {"p": 3}}, {"vary": 3}, {"presets": {"p": {"vary": [1]}}}])
+def test_a_preset_over_a_broken_study_is_one_line(change: dict[str, object]) -> None:
+    study = {"name": "x", "game": "chicken", "types": {"c": "cooperator"}, "presets": {"p": {"seeds": 2}}}
+    with pytest.raises(StudyError, match="must map names to changes"):
+        load_study({**study, **change}, preset="p")
+
+
+def test_a_prompt_that_computes_nonsense_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "stories").mkdir()
+    (tmp_path / "stories" / "s.txt").write_text("{{ 1 / 0 }}")
+    with pytest.raises(StudyError, match="could not be filled in: division by zero"):
+        Library(tmp_path).open_story("stories/s.txt", {})
+
+
+def test_a_study_given_as_data_is_left_as_it_was() -> None:
+    study = {
+        "name": "x",
+        "game": "chicken",
+        "mechanism": {"name": "repetition", "rounds": 3},
+        "types": {"c": "grim"},
+    }
+    assert load_study(study, changes=["mechanism.rounds=9"]).mechanism == {"name": "repetition", "rounds": 9}
+    assert study["mechanism"] == {"name": "repetition", "rounds": 3}
+
+
+@pytest.mark.parametrize(
+    ("vary", "said"),
+    [
+        ({"types": ["cooperator"]}, "types: "),
+        ({"who": {"a": {1: "x"}}}, "vary.who.a: must name a field"),
+        ({"seats": [{"x": {}}]}, "seats"),
+        ({"which": {"set": "agent.facts", "to": [{1: 2}, {3: 4}]}}, None),
+    ],
+)
+def test_a_level_cannot_say_what_no_study_could(vary: dict[str, object], said: str | None) -> None:
+    study = {"name": "x", "game": "chicken", "types": {"c": "cooperator"}, "vary": vary}
+    if said is None:
+        StudyPlan(load_study(study))
+        return
+    with pytest.raises(StudyError, match=said):
+        StudyPlan(load_study(study))
