@@ -13,7 +13,9 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from ostrom.ground.moved import find_moved_modules
+from ostrom.ground.version import NO_WINDOWS, __version__
+
 __all__ = [
     "Game",
     "Measure",
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     )
 
 
-NO_WINDOWS = "ostrom does not run on Windows (locks and signals of runs need POSIX): use it inside WSL 2"
+find_moved_modules()
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The house: lower rooms never import higher ones, and the command line starts lightly."""
+"""The house: lower rooms never import higher ones, features stay apart, and the command line starts lightly."""
 
 from __future__ import annotations
 
@@ -6,29 +6,35 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src" / "ostrom"
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"errors", "plain_yaml", "registry", "streams", "terminal", "values", "whole_files"}),
+    frozenset({"ground"}),
     frozenset({"games"}),
     frozenset({"answers"}),
-    frozenset({"mechanisms", "memory"}),
+    frozenset({"mechanisms"}),
+    frozenset({"memory"}),
     frozenset({"framing"}),
     frozenset({"models"}),
     frozenset({"agents"}),
     frozenset({"engine"}),
+    frozenset({"data"}),
     frozenset({"analysis"}),
     frozenset({"reports"}),
-    frozenset({"people", "probe"}),
     frozenset({"studies"}),
+    frozenset({"api"}),
+    frozenset({"cli"}),
+    frozenset({"web"}),
+    frozenset({"features"}),
+    frozenset({"people", "probe", "view"}),
     frozenset({"replications"}),
     frozenset({"testing"}),
-    frozenset({"web"}),
-    frozenset({"cli", "__main__"}),
-    frozenset({"lab", "__init__"}),
+    frozenset({"ostrom", "__main__"}),
 )
 FLOOR = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 HEAVY = (
@@ -45,30 +51,128 @@ HEAVY = (
 )
 
 
-def rooms_imported(path: Path) -> set[str]:
-    """The rooms that a file imports, wherever in the file the import stands."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names: list[str] = []
+@cache
+def modules() -> dict[str, Path]:
+    """Every module of the package by its dotted name."""
+    names = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+        names[".".join(parts).removesuffix(".__init__")] = path
+    return names
+
+
+def imports_in(tree: ast.AST) -> Iterator[str]:
+    """The modules that a file imports, wherever in it the import stands.
+
+    ``from ostrom import x`` imports the package itself where x is no module: that is the room at the very top.
+    """
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module] if node.module != "ostrom" else [f"ostrom.{a.name}" for a in node.names]
-        found |= {name.split(".")[1] for name in names if name.startswith("ostrom.")}
-    return found
+            yield from (alias.name for alias in node.names if alias.name in modules())
+        elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "ostrom":
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                yield name if name in modules() else node.module
 
 
-@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE)))
-def test_lower_rooms_never_import_higher_ones(path: Path) -> None:
-    room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-    higher = {other for other in rooms_imported(path) if other in FLOOR and FLOOR[other] > FLOOR[room]}
-    # The commands may use the conformance checks (`ostrom models check`); nobody below may.
-    assert not higher, f"{room} imports {', '.join(sorted(higher))}"
+@cache
+def arrows() -> dict[str, frozenset[str]]:
+    """What each module imports of the package."""
+    return {
+        name: frozenset(imports_in(ast.parse(path.read_text(encoding="utf-8")))) - {name}
+        for name, path in modules().items()
+    }
+
+
+def room_of(module: str) -> str:
+    """The room of a module; the package itself is the room `ostrom`."""
+    return (module.split(".") + ["ostrom"])[1] if module != "ostrom" else "ostrom"
 
 
 def test_every_room_has_its_floor() -> None:
-    rooms = {p.name.removesuffix(".py") for p in SOURCE.iterdir() if p.suffix == ".py" or p.is_dir()}
-    assert rooms - {"__pycache__", "py.typed"} <= set(FLOOR)
+    assert {room_of(name) for name in modules()} <= set(FLOOR)
+
+
+def test_lower_rooms_never_import_higher_ones() -> None:
+    upward = [
+        f"{name} -> {other}"
+        for name, others in arrows().items()
+        for other in sorted(others)
+        if FLOOR[room_of(other)] > FLOOR[room_of(name)]
+    ]
+    assert upward == []
+
+
+def test_rooms_of_one_floor_stay_apart() -> None:
+    beside = [
+        f"{name} -> {other}"
+        for name, others in arrows().items()
+        for other in sorted(others)
+        if room_of(other) != room_of(name) and FLOOR[room_of(other)] == FLOOR[room_of(name)]
+    ]
+    assert beside == []
+
+
+def test_a_feature_imports_no_other_feature() -> None:
+    crossing = [
+        f"{name} -> {other}"
+        for name, others in arrows().items()
+        for other in sorted(others)
+        if name.startswith("ostrom.features.")
+        and other.startswith("ostrom.features.")
+        and name.split(".")[2] != other.split(".")[2]
+    ]
+    assert crossing == []
+
+
+def test_only_commands_import_the_frame_of_the_command_line() -> None:
+    others = [
+        name
+        for name, imported in arrows().items()
+        if any(room_of(other) == "cli" for other in imported)
+        and room_of(name) not in ("cli", "__main__", "testing")
+        and "command" not in name.rpartition(".")[2]
+    ]
+    assert others == []
+
+
+def test_no_circle_of_imports() -> None:
+    """Peel off modules whose imports are all peeled off; what remains stands in a circle or above one."""
+    left = {name: set(others) for name, others in arrows().items()}
+    while free := [name for name, others in left.items() if not others & left.keys()]:
+        for name in free:
+            del left[name]
+    users = {name: [user for user, others in left.items() if name in others] for name in left}
+    while idle := [name for name in left if not any(user in left for user in users[name])]:
+        for name in idle:  # above a circle, not in one
+            del left[name]
+    assert sorted(left) == []
+
+
+def test_every_feature_says_what_it_answers() -> None:
+    for folder in sorted((SOURCE / "features").iterdir()):
+        if folder.is_dir() and folder.name != "__pycache__":
+            lines = (folder / "README.md").read_text(encoding="utf-8").splitlines()
+            assert 4 <= len(lines) <= 25, f"{folder.name}/README.md has {len(lines)} lines"
+            assert lines[0].startswith("# "), folder.name
+
+
+def test_printed_imports_of_0_1_still_work() -> None:
+    """A module that moved is the same module under both names."""
+    code = (
+        "from importlib import import_module\n"
+        "from ostrom.ground.moved import MOVED\n"
+        "for old, new in MOVED.items():\n"
+        "    assert import_module(old) is import_module(new), old\n"
+        "from ostrom.studies.compare.figures import Own, Published, Reference\n"
+        "from ostrom.analysis.rundata import RunData, run_data\n"
+        "from ostrom.analysis.inference import infer_strategies\n"
+        "from ostrom.analysis.dynamics.coalescence import critical_ratio\n"
+        "from ostrom.streams import Streams\n"
+        "from ostrom.studies.run import open_run\n"
+    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_help_loads_nothing_heavy() -> None:

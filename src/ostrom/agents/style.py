@@ -41,4 +41,4 @@ class Style(ABC):
         """Ask until there is an answer."""
 
 
-styles: Registry[Style] = Registry("style", "ostrom.agents.styles", "STYLE", "ostrom.styles")
+styles: Registry[Style] = Registry("style", "ostrom.agents.styles", "STYLE", "ostrom.styles", folder="styles")

@@ -13,7 +13,7 @@ __all__ = ["main"]
 def main() -> None:
     """Run a command; a user sees one line about what went wrong, never a traceback."""
     if sys.platform == "win32":
-        from ostrom import NO_WINDOWS
+        from ostrom.ground.version import NO_WINDOWS
 
         _complain(NO_WINDOWS.removeprefix("ostrom "))
         sys.exit(2)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import typer
 
-from ostrom import __version__
 from ostrom.cli.commands import catalog
 from ostrom.cli.commands import completion as completing
 from ostrom.cli.commands import estimate as estimating
@@ -32,6 +31,7 @@ from ostrom.features.robustness import command as robust
 from ostrom.features.transcript import command as transcribing
 from ostrom.features.trees import command as trees
 from ostrom.ground.terminal import write
+from ostrom.ground.version import __version__
 from ostrom.people import commands as peopling
 from ostrom.people import pilot_command as piloting
 from ostrom.people import serve_command as serving

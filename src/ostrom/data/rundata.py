@@ -14,7 +14,6 @@ from typing import Any
 
 import orjson
 
-from ostrom import __version__
 from ostrom.data.columns import columns
 from ostrom.data.tables import TABLES, export_rows, factor_types, import_duckdb, people_columns
 from ostrom.engine.plan import Unit
@@ -22,6 +21,7 @@ from ostrom.engine.rows import RULE_COLUMNS, Rows
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError, UnknownName, UsageError
 from ostrom.ground.files import write_whole
+from ostrom.ground.version import __version__
 
 FRESHNESS = "tables.json"
 SQL_TYPES: Mapping[type, str] = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", str: "VARCHAR"}

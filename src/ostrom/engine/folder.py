@@ -16,12 +16,12 @@ from typing import Any
 
 import orjson
 
-from ostrom import __version__
 from ostrom.engine.integrity import check_format
 from ostrom.engine.journal import Journal
 from ostrom.engine.manifest import identity, read, written
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import refuse_link, write_whole
+from ostrom.ground.version import __version__
 
 JOURNAL = "journal.db"
 MANIFEST = "run.json"

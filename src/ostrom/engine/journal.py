@@ -14,7 +14,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ostrom import __version__
 from ostrom.answers import Answer
 from ostrom.engine.entries import (
     ANSWER,
@@ -45,6 +44,7 @@ from ostrom.engine.prompt_chains import whole
 from ostrom.engine.writer import Writer
 from ostrom.ground.errors import RunError
 from ostrom.ground.files import refuse_link
+from ostrom.ground.version import __version__
 from ostrom.models.base import Reply, Usage
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ostrom import __version__
 from ostrom.agents.policy import SkipMatch
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.arriving import play_arrivals
@@ -37,6 +36,7 @@ from ostrom.ground.errors import (
     RunError,
     UsageError,
 )
+from ostrom.ground.version import __version__
 from ostrom.models.base import Model
 
 OpenModel = Callable[[str, Mapping[str, Any]], Model]

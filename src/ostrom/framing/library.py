@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.metadata import entry_points
+from importlib.resources import files
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -24,6 +25,7 @@ from ostrom.framing.templates import (
     text_of,
 )
 from ostrom.ground.errors import StudyError, UnknownName
+from ostrom.ground.registry import replications
 
 OWN = Path(__file__).parent / "prompts"
 ENGLISH = "en"
@@ -434,8 +436,9 @@ def _same(path: str, given: Mapping[str, Any]) -> tuple[Any, ...] | None:
 
 @cache
 def _foreign() -> tuple[Path, ...]:
-    """Prompt folders of other packages: entry points ``ostrom.prompts`` that name a module beside them."""
-    folders = []
+    """Prompt folders beside ours: ``prompts`` of replications, and what entry points ``ostrom.prompts`` name."""
+    beside = [files(package).joinpath("prompts") for package in replications().values()]
+    folders = [Path(str(folder)) for folder in beside if folder.is_dir()]
     for point in entry_points(group="ostrom.prompts"):
         location = getattr(point.load(), "__path__", None)
         if location:

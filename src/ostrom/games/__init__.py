@@ -12,7 +12,7 @@ from ostrom.ground.registry import Registry
 
 __all__ = ["Game", "build_game", "games", "load_game"]
 
-games: Registry[Game] = Registry("game", "ostrom.games.catalog", "GAME", "ostrom.games")
+games: Registry[Game] = Registry("game", "ostrom.games.catalog", "GAME", "ostrom.games", folder="games")
 
 FILE_ENDINGS = (".yaml", ".yml", ".nfg")
 

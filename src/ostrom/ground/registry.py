@@ -144,6 +144,21 @@ def _modules(package: str) -> list[str]:
     return [m.name for m in pkgutil.iter_modules(places or []) if not m.name.startswith("_")]
 
 
+@lru_cache(maxsize=1)
+def _own_holders() -> tuple[str, ...]:
+    """Our packages that hold parts of several kinds in folders: every feature, and the rooms beside the features."""
+    features = files("ostrom").joinpath("features").iterdir()
+    names = sorted(folder.name for folder in features if folder.is_dir() and not folder.name.startswith("_"))
+    return ("ostrom.people", "ostrom.probe", *(f"ostrom.features.{name}" for name in names))
+
+
+def _own_modules(holder: str, folder: str) -> list[str]:
+    """The public modules in a folder of one of our packages; read from the folder, so nothing is imported."""
+    held = files("ostrom").joinpath(*holder.split(".")[1:], folder)
+    names = sorted(path.name for path in held.iterdir()) if held.is_dir() else []
+    return [name.removesuffix(".py") for name in names if name.endswith(".py") and not name.startswith("_")]
+
+
 _registries: WeakSet[Any] = WeakSet()
 
 
@@ -158,8 +173,8 @@ def refresh() -> None:
 class Registry(Generic[T]):
     """All parts of one kind, built by name from a string or a mapping.
 
-    ``folder`` names the folder of a replication that holds such parts; ``module`` the module of a replication
-    that holds the only one, which then has the name of the replication.
+    ``folder`` names the folder of a feature or a replication that holds such parts; ``module`` that of a replication
+    whose module holds the only one, which then has the name of the replication.
     """
 
     def __init__(
@@ -189,6 +204,9 @@ class Registry(Generic[T]):
     def _files(self) -> dict[str, str]:
         """The module of every part that is found by the name of its file."""
         found = {name: f"{self.package}.{name}" for name in _modules(self.package)} if self.package else {}
+        for holder in _own_holders() if self.folder else ():
+            for name in _own_modules(holder, str(self.folder)):
+                found.setdefault(name, f"{holder}.{self.folder}.{name}")
         for replication, package in replications().items() if self.folder or self.module else ():
             if self.module and self.module in _modules(package):
                 found[replication] = f"{package}.{self.module}"

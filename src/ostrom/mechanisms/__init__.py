@@ -4,6 +4,8 @@ from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.named import NamedMechanisms
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
 
-mechanisms = NamedMechanisms("mechanism", "ostrom.mechanisms.catalog", "MECHANISM", "ostrom.mechanisms")
+mechanisms = NamedMechanisms(
+    "mechanism", "ostrom.mechanisms.catalog", "MECHANISM", "ostrom.mechanisms", folder="mechanisms"
+)
 
 __all__ = ["Decision", "History", "Mechanism", "Outcome", "Play", "Round", "View", "mechanisms"]

@@ -3,6 +3,8 @@
 from ostrom.ground.registry import Registry
 from ostrom.memory.base import Count, Memory, Note, NoteDue, Shown
 
-memories: Registry[Memory] = Registry("memory", "ostrom.memory.catalog", "MEMORY", "ostrom.memories")
+memories: Registry[Memory] = Registry(
+    "memory", "ostrom.memory.catalog", "MEMORY", "ostrom.memories", folder="memories"
+)
 
 __all__ = ["Count", "Memory", "Note", "NoteDue", "Shown", "memories"]

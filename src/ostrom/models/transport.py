@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Protocol
 
-from ostrom import __version__
 from ostrom.ground.errors import CertificateRefused, ConnectionFailed, MalformedReply, ModelError, TimedOut
+from ostrom.ground.version import __version__
 from ostrom.models.base import Reply, Request
 from ostrom.models.connection import Address, Connection, ResponseCut, Route, ServerClosed
 from ostrom.models.failures import from_status, one_line

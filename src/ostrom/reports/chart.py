@@ -226,7 +226,9 @@ def _upper(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-charts: Registry[Panel] = Registry("chart", "ostrom.reports.charts", "CHART", "ostrom.charts")
+charts: Registry[Panel] = Registry(
+    "chart", "ostrom.reports.charts", "CHART", "ostrom.charts", folder="charts"
+)
 
 
 def panel_of(spec: Spec, *, key: str = "report.panels", file: str | None = None) -> Panel:

@@ -12,7 +12,6 @@ from pydantic import BaseModel, ValidationError
 from ostrom.ground.errors import StudyError, UnknownName, nearest
 from ostrom.ground.registry import NamedFiles, replication_files
 from ostrom.ground.yaml import check_plain, in_words, read_yaml
-from ostrom.people.text_files import read_texts
 from ostrom.studies.baselines import with_baselines
 from ostrom.studies.paths import merge, put
 from ostrom.studies.schema import StudyFile
@@ -80,8 +79,7 @@ def load_study(
     study = validate(StudyFile, with_baselines(data, file), file)
     if study.people is None:
         return study
-    people = study.people.model_copy(update={"texts": read_texts(study.people, folder_of(source), file)})
-    return study.model_copy(update={"people": people})
+    return study.model_copy(update={"people": study.people.with_files(folder_of(source), file)})
 
 
 def folder_of(source: str | Path | Mapping[str, Any]) -> Path:

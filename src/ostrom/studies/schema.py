@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ostrom.agents.policy import check_policy
 from ostrom.analysis.stopping import StopRule
 from ostrom.ground.errors import StudyError
-from ostrom.people.schema import People
+from ostrom.studies.sections import sections
+
+if TYPE_CHECKING:
+    People = Any
+else:
+    People = sections.get("people")
 
 MOST_SEEDS = 1_000_000_000
 """More replicates than anybody can play; matches are numbered by 64-bit integers."""

@@ -20,11 +20,11 @@ from typing import Any
 
 import orjson
 
-from ostrom import __version__
 from ostrom.answers import Choice, Mixture
 from ostrom.features.transcript.transcript import transcript
 from ostrom.ground.errors import UsageError
 from ostrom.ground.terminal import escaped, without_passwords
+from ostrom.ground.version import __version__
 from ostrom.models.redaction import redact
 from ostrom.studies.run import Run, open_run
 from ostrom.view.bundle_search import WordShards

@@ -11,9 +11,9 @@ from urllib.parse import quote, urlencode
 import jinja2
 import orjson
 
-from ostrom import __version__
 from ostrom.features.transcript.transcript import tried
 from ostrom.ground.terminal import escaped
+from ostrom.ground.version import __version__
 from ostrom.reports.words import labels, number, pretty, share, shortened
 
 DIGITS = "0123456789"

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ostrom.agents.strategy import Strategy
 
 strategies: Registry[Strategy] = Registry(
-    "strategy", "ostrom.agents.strategies", "STRATEGY", "ostrom.strategies"
+    "strategy", "ostrom.agents.strategies", "STRATEGY", "ostrom.strategies", folder="strategies"
 )
 
 __all__ = ["strategies"]

@@ -15,7 +15,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ostrom import __version__
 from ostrom.engine.entries import CallRecord
 from ostrom.engine.executors.base import (
     Assignment,
@@ -35,6 +34,7 @@ from ostrom.engine.match import Replies
 from ostrom.engine.plan import Plan, Tally
 from ostrom.framing import Library
 from ostrom.ground.errors import OstromError, RunError
+from ostrom.ground.version import __version__
 from ostrom.models.base import Model
 from ostrom.models.grants import said
 

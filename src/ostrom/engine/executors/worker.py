@@ -9,7 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ostrom import __version__
 from ostrom.agents.factory import AgentFactory
 from ostrom.agents.language import Invalidity
 from ostrom.engine.caller import Caller
@@ -21,6 +20,7 @@ from ostrom.engine.plan import Tally
 from ostrom.framing import Library
 from ostrom.framing.fingerprint import difference, hashes
 from ostrom.ground.errors import OstromError, RunError
+from ostrom.ground.version import __version__
 from ostrom.models import open_model
 from ostrom.models.base import Model
 from ostrom.models.grants import restore

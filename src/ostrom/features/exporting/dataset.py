@@ -12,12 +12,12 @@ from typing import Any
 
 import orjson
 
-from ostrom import __version__
 from ostrom.data.tables import TYPES, factor_types, people_columns, write_parquet
 from ostrom.engine.rows import Row
 from ostrom.features.exporting.columns import COLUMNS
 from ostrom.ground.errors import UsageError
 from ostrom.ground.files import draft_of, write_whole
+from ostrom.ground.version import __version__
 from ostrom.studies.run import Run
 
 TEXTS = ("reply", "reasoning", "logprobs")

@@ -16,13 +16,13 @@ from typing import IO, Any
 
 import orjson
 
-from ostrom import __version__
 from ostrom.engine.plan import Unit
 from ostrom.features.exporting.unasked import unasked
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.games.yaml_file import game_to_mapping
 from ostrom.ground.files import draft_of
+from ostrom.ground.version import __version__
 from ostrom.studies.run import Run
 
 FORMAT = 1

@@ -3,6 +3,8 @@
 from ostrom.ground.registry import Registry
 from ostrom.mechanisms.networks._base import Links, Network, pairs_of
 
-networks: Registry[Network] = Registry("network", "ostrom.mechanisms.networks", "NETWORK", "ostrom.networks")
+networks: Registry[Network] = Registry(
+    "network", "ostrom.mechanisms.networks", "NETWORK", "ostrom.networks", folder="networks"
+)
 
 __all__ = ["Links", "Network", "networks", "pairs_of"]

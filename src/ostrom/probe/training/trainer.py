@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ostrom import __version__
 from ostrom.ground.errors import UsageError
 from ostrom.ground.files import write_whole
+from ostrom.ground.version import __version__
 from ostrom.models.embedded.adapters import GGUF, file_hash
 from ostrom.probe.parity import Parity, parity, read_parity
 from ostrom.probe.training import lora

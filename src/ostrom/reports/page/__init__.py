@@ -11,9 +11,9 @@ import orjson
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from ostrom import __version__
 from ostrom.data.rundata import RunData
 from ostrom.ground.terminal import escaped
+from ostrom.ground.version import __version__
 from ostrom.reports.files import is_number
 from ostrom.reports.panel import Table
 from ostrom.reports.words import number, pretty

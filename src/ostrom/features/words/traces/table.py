@@ -18,7 +18,6 @@ from typing import Any
 
 import orjson
 
-from ostrom import __version__
 from ostrom.analysis.span import span_of
 from ostrom.data.rundata import BATCH, FRESHNESS, RunData, literal, quoted
 from ostrom.data.tables import import_polars
@@ -37,6 +36,7 @@ from ostrom.features.words.lexicons import (
 from ostrom.features.words.traces.text import reasoning_of
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import write_whole
+from ostrom.ground.version import __version__
 
 TABLE = "traces"
 PART_ROWS = 50_000

@@ -1,0 +1,85 @@
+"""Modules that outside packages import by the name they had in 0.1, and where each is now.
+
+The list holds what documentation and CONTRIBUTING printed. An import of an old name gives the module of the new
+name itself, so a class has one identity whichever name it was imported by.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+MOVED = {
+    "ostrom.analysis.designs": "ostrom.replications.coopeval.designs",
+    "ostrom.analysis.dynamics": "ostrom.features.evolution",
+    "ostrom.analysis.dynamics.coalescence": "ostrom.features.evolution.coalescence",
+    "ostrom.analysis.inference": "ostrom.features.inference",
+    "ostrom.analysis.lexicons": "ostrom.features.words.lexicons",
+    "ostrom.analysis.rundata": "ostrom.data.rundata",
+    "ostrom.errors": "ostrom.ground.errors",
+    "ostrom.lab": "ostrom.api",
+    "ostrom.plain_yaml": "ostrom.ground.yaml",
+    "ostrom.registry": "ostrom.ground.registry",
+    "ostrom.streams": "ostrom.ground.streams",
+    "ostrom.studies.compare": "ostrom.features.comparing",
+    "ostrom.studies.compare.figures": "ostrom.analysis.references",
+    "ostrom.studies.compare.published": "ostrom.analysis.published",
+    "ostrom.values": "ostrom.ground.values",
+}
+
+
+class _MovedModules:
+    """Finds a module under its old name."""
+
+    def find_spec(
+        self,
+        name: str,
+        path: Sequence[str] | None = None,  # noqa: ARG002
+        target: ModuleType | None = None,  # noqa: ARG002
+    ) -> ModuleSpec | None:
+        """A spec whose loading gives the module of the new name, or None for a name that never moved."""
+        if not name.startswith("ostrom."):
+            return None
+        return ModuleSpec(name, self) if new_name(name) else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module of the new name."""
+        module = import_module(str(new_name(spec.name)))
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing to run: the module was loaded under its new name; give it back its own spec."""
+        if module.__spec__ is not None:
+            module.__spec__ = module.__spec__.loader_state
+
+
+def new_name(name: str) -> str | None:
+    """The name that a module has now, or None where it never moved.
+
+    >>> new_name("ostrom.analysis.inference.runs")
+    'ostrom.features.inference.runs'
+    """
+    head, rest = name, ""
+    while head:
+        if head in MOVED:
+            return MOVED[head] + rest
+        head, dot, last = head.rpartition(".")
+        rest = f"{dot}{last}{rest}"
+    return None
+
+
+def find_moved_modules() -> None:
+    """Let old names be imported, once per process.
+
+    >>> from ostrom.streams import Streams
+    >>> Streams.__module__
+    'ostrom.ground.streams'
+    """
+    if not any(isinstance(finder, _MovedModules) for finder in sys.meta_path):
+        sys.meta_path.insert(
+            0, _MovedModules()
+        )  # before a package's own path, which would load a module twice

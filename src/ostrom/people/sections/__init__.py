@@ -1,0 +1,1 @@
+"""Blocks of a study file that this room reads."""
