@@ -1,6 +1,7 @@
 """The same matching rules as plain regular expressions: slow, and short enough to check by eye.
 
-The tests hold the fast matcher of ostrom.features.words.lexicons to this definition, and the benchmark measures against it.
+The tests hold the fast matcher of ostrom.features.words.lexicons to this definition, and the benchmark measures
+against it.
 """
 
 from __future__ import annotations

@@ -155,9 +155,9 @@ def check_plain(data: Any, file: str | None = None, *, numbers: bool = True) -> 
     Without ``numbers``, numbers are left to a reader that can say better what they are.
 
     >>> check_plain({"at": [1, "x", None, 0.5]})
-    >>> check_plain({"at": [10**30]}, "f.yaml")
+    >>> check_plain({"at": [2**64]}, "f.yaml")
     Traceback (most recent call last):
-    ostrom.ground.errors.StudyError: f.yaml: at[0]: must be a number of at most 64 bits (found 1000000000000000000000000000000)
+    ostrom.ground.errors.StudyError: f.yaml: at[0]: must be a number of at most 64 bits (found 18446744073709551616)
     """
     _Check(file, numbers).value(data, "", 0)
 

@@ -19,6 +19,7 @@ from ostrom.cli.commands.catalog_analysis import (
 from ostrom.cli.output import print_json, print_record, print_table, say, write
 from ostrom.features.exporting.command import RUNS
 from ostrom.ground.errors import OstromError, UnknownName, UsageError, nearest
+from ostrom.studies.file_kinds import file_kind
 
 KINDS = {
     "game": "games",
@@ -98,16 +99,7 @@ def _rows(kind: str) -> list[dict[str, Any]]:
         kinds = ("stories", "layouts", "payoffs", "history", "goals", "hints", "personas", "systems", "names")
         return [{"kind": k, "name": n} for k in kinds for n in library.names(k)]
     if kind == "mappings":
-        from ostrom.features.importing import load_mapping, mapping_names
-        from ostrom.replications.coopeval.released.mapping import load_tournament_mapping, tournament_names
-
-        rules = {name: load_mapping(name)[0] for name in mapping_names()}
-        of_tournaments = {name: load_tournament_mapping(name)[0] for name in tournament_names()}
-        return [
-            {"name": name, "of": kind, "title": rule.title, "after": rule.citation}
-            for kind, known in (("rounds", rules), ("tournaments", of_tournaments))
-            for name, rule in known.items()
-        ]
+        return file_kind("mapping").shipped()
     if kind in ANALYSIS:
         return analysis_rows(kind)
     registry = _registry(kind)
@@ -212,9 +204,7 @@ def _show_file(kind: str, name: str, json: bool) -> None:
 
         data = read_study(name)[0]
     else:
-        from ostrom.features.importing import load_mapping
-
-        data = load_mapping(name)[0].model_dump(mode="json", exclude_unset=True)
+        data = file_kind(kind).as_written(name)
     if json:
         print_json(data)
         return

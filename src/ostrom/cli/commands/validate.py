@@ -126,6 +126,7 @@ def check_file(file: Path) -> dict[str, Any] | None:
     if file.suffix == ".csv":
         return _table_of_games(file)
     from ostrom.games.text_file import read_text
+    from ostrom.studies.file_kinds import file_kind, file_kinds
     from ostrom.studies.load import parse_yaml
 
     data = parse_yaml(read_text(file, what="file"), str(file))
@@ -137,20 +138,10 @@ def check_file(file: Path) -> dict[str, Any] | None:
 
         game = build_game(str(file))
         return {"file": str(file), "kind": "game", "name": game.name, "seats": game.seats}
-    if "game" in keys and {"seats", "players"} & keys and {"actions", "match"} & keys:
-        from ostrom.features.importing import load_mapping
-
-        return {"file": str(file), "kind": "mapping", "columns": ", ".join(load_mapping(file)[0].needed())}
-    if "lexicons" in keys:
-        from ostrom.features.words.lexicons import load_lexicons
-
-        lists = load_lexicons(file)
-        return {"file": str(file), "kind": "lexicons", "lists": ", ".join(x.name for x in lists)}
     if "roles" in keys:
         return _cast(file)
-    if "motives" in keys:
-        return _motives(file)
-    return None
+    kind = next((kind for kind in map(file_kind, file_kinds) if kind.recognises(keys)), None)
+    return None if kind is None else kind.facts(file)
 
 
 def _table_of_games(file: Path) -> dict[str, Any]:
@@ -179,11 +170,3 @@ def _cast(file: Path) -> dict[str, Any]:
     roles = ", ".join(role.key for role in cast.roles)
     taken = f"the scenarios beside it: ostrom validate {file.with_name('SCENARIO.yaml')}"
     return {"file": str(file), "kind": "cast", "family": cast.family, "roles": roles, "taken by": taken}
-
-
-def _motives(file: Path) -> dict[str, Any]:
-    from ostrom.features.judging import load_motives
-
-    names = ", ".join(motive.name for motive in load_motives(file))
-    taken = f"ostrom judge RUN --motives {file}"
-    return {"file": str(file), "kind": "motives", "motives": names, "taken by": taken}

@@ -157,9 +157,9 @@ def _tournaments(
     if all(_is_foreign(item, runs) for item in source):
         if by is not None or expected:
             raise UsageError("--by and --expected are for runs, not for payoff files")
-        from ostrom.replications.coopeval.released.payoff_files import read_payoff_files
+        from ostrom.features.evolution.tournament import read_payoff_files
 
-        read = read_payoff_files([Path(item) for item in source], discount=_discount(discount), seats=seats)  # type: ignore[arg-type]
+        read = read_payoff_files([Path(item) for item in source], discount=_discount(discount), seats=seats)
         return list(read.tournaments), list(read.others), list(read.wrong)
     if len(source) > 1:
         raise UsageError("give one run, or any number of payoff files and folders, not both")

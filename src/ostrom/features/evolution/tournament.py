@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ostrom.engine.plan import Unit
 from ostrom.features.evolution.tensor import PayoffTensor, ScoredMatch, mean_scores, payoff_tensor
 from ostrom.ground.errors import RunError, UnknownName, UsageError
-from ostrom.replications.coopeval.released.tournament_files import ForeignTournament
+from ostrom.ground.registry import Registry
 
 NO_TENSOR = (
     "all types live in one society and meet each other in turn: there are averages, but no payoff against "
@@ -46,6 +47,32 @@ class Tournament:
         if self.society:
             raise UsageError(NO_TENSOR)
         return payoff_tensor(self.matches, self.types)
+
+
+@dataclass(frozen=True)
+class PayoffFiles:
+    """What was read, what is no payoff file, and what is one but cannot be used (with the reason)."""
+
+    tournaments: tuple[Tournament, ...]
+    others: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
+
+
+payoff_readers: Registry[PayoffFiles] = Registry(
+    "reader of payoff files", None, "READER", "ostrom.payoff_readers", folder="payoff_readers"
+)
+"""Readers of payoff files that a published study releases: ``read(paths, discount=, seats=)``."""
+
+
+def read_payoff_files(paths: Sequence[Path], **how: Any) -> PayoffFiles:
+    """Read payoff files by the first reader that takes them; what the last one says where none does."""
+    trouble: UsageError | None = None
+    for name in payoff_readers:
+        try:
+            return payoff_readers.get(name)(paths, **how)
+        except UsageError as error:
+            trouble = error
+    raise trouble or UsageError("no installed replication reads payoff files")
 
 
 def run_tournaments(
@@ -126,22 +153,3 @@ def type_names(players: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], st
     met = list(dict.fromkeys((str(p["agent"]), str(p["agent_id"])) for p in players))
     agents = [agent for agent, _ in met]
     return {(a, i): a if agents.count(a) == 1 else f"{a} #{i}" for a, i in met}
-
-
-def foreign_tournament(read: ForeignTournament, name: str) -> Tournament:
-    """A payoff file of another tournament, under the name of its file."""
-    return Tournament(
-        {"file": name},
-        read.types,
-        read.matches,
-        read.society or _one_society(read),
-        len(read.unplayed),
-        configurations=read.configurations,
-    )
-
-
-def _one_society(read: ForeignTournament) -> bool:
-    """Whether every match seats the same company: all types together, and more players than types."""
-    companies = {tuple(sorted(match.types)) for match in read.matches}
-    company = next(iter(companies))
-    return len(companies) == 1 and 1 < len(read.types) < len(company) and set(company) == set(read.types)

@@ -48,15 +48,15 @@ def import_files(
     Exit code: 0 imported, 1 refused (payoffs contradict the game, a table is wrong), 2 wrong use.
     """
     from ostrom.features.importing import import_rounds, mapping_names
+    from ostrom.features.importing.importers import importer, importers
     from ostrom.features.importing.inspect_log import import_logs, is_log
     from ostrom.ground.errors import UsageError
-    from ostrom.replications.coopeval.released.mapping import tournament_names
 
-    if mapping is not None and is_tournament(files[0], mapping):
-        from ostrom.replications.coopeval.released.importing import import_tournaments
-
+    readers = [importer(reader) for reader in importers]
+    reader = next((one for one in readers if mapping is not None and one.reads(files[0], mapping)), None)
+    if mapping is not None and reader is not None:
         chosen = name or files[0].resolve().stem
-        _end(import_tournaments(files, mapping, name=chosen, runs=runs, bad_rows=bad_rows), json)
+        _end(reader.read(files, mapping, name=chosen, runs=runs, bad_rows=bad_rows), json)
         return
     if mapping is None:
         if is_log(files[0]):
@@ -66,22 +66,11 @@ def import_files(
         if len(files) == 1 and files[0].suffix.lower() != ".json" and _is_table_of_games(files[0]):
             check_games(files[0], json)
             return
-        known = ", ".join((*mapping_names(), *tournament_names()))
+        own = (row["name"] for one in readers for row in one.mappings())
+        known = ", ".join((*mapping_names(), *own))
         raise UsageError(f"say what the columns mean: --mapping FILE, or one of {known}")
     chosen, policy = name or files[0].stem, bad_rows or disagreements
     _end(import_rounds(files, mapping, name=chosen, runs=runs, bad_rows=policy), json)
-
-
-def is_tournament(file: Path, mapping: str) -> bool:
-    """Whether a mapping is one of tournaments: a shipped one, or a file that has their keys."""
-    from ostrom.replications.coopeval.released.mapping import tournament_names
-
-    if mapping in tournament_names() or file.is_dir():
-        return True
-    try:
-        return "\nmechanisms:" in "\n" + Path(mapping).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return False
 
 
 def _end(done: Imported, json: bool) -> None:

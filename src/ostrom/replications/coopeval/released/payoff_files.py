@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ostrom.features.evolution.tournament import Tournament, foreign_tournament
+from ostrom.features.evolution.tournament import PayoffFiles, Tournament
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.replications.coopeval.released.json_files import load_json
 from ostrom.replications.coopeval.released.seats import Seats
-from ostrom.replications.coopeval.released.tournament_files import SHAPES, parse_tournament
+from ostrom.replications.coopeval.released.tournament_files import SHAPES, ForeignTournament, parse_tournament
 
 Discount = float | Literal["file", "none"]
-
-
-@dataclass(frozen=True)
-class PayoffFiles:
-    """What was read, what is no payoff file, and what is one but cannot be used (with the reason)."""
-
-    tournaments: tuple[Tournament, ...]
-    others: tuple[str, ...] = ()
-    wrong: tuple[str, ...] = ()
 
 
 def read_payoff_files(
@@ -77,3 +67,22 @@ def looks_like_payoffs(content: object) -> bool:
         and bool(content)
         and all(isinstance(item, dict) and any(shape <= set(item) for shape in SHAPES) for item in content)
     )
+
+
+def foreign_tournament(read: ForeignTournament, name: str) -> Tournament:
+    """A payoff file of another tournament, under the name of its file."""
+    return Tournament(
+        {"file": name},
+        read.types,
+        read.matches,
+        read.society or _one_society(read),
+        len(read.unplayed),
+        configurations=read.configurations,
+    )
+
+
+def _one_society(read: ForeignTournament) -> bool:
+    """Whether every match seats the same company: all types together, and more players than types."""
+    companies = {tuple(sorted(match.types)) for match in read.matches}
+    company = next(iter(companies))
+    return len(companies) == 1 and 1 < len(read.types) < len(company) and set(company) == set(read.types)

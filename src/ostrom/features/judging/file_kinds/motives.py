@@ -1,0 +1,22 @@
+"""A motives file: what a judge may find in the reasoning of players."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ostrom.features.judging import load_motives
+from ostrom.studies.file_kinds import FileKind
+
+
+def _facts(file: Path) -> dict[str, Any]:
+    names = ", ".join(motive.name for motive in load_motives(file))
+    return {
+        "file": str(file),
+        "kind": "motives",
+        "motives": names,
+        "taken by": f"ostrom judge RUN --motives {file}",
+    }
+
+
+FILE_KIND = FileKind(lambda keys: "motives" in keys, _facts)

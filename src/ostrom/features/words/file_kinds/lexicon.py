@@ -1,0 +1,17 @@
+"""A lexicon file: lists of terms to count in reasoning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ostrom.features.words.lexicons import load_lexicons
+from ostrom.studies.file_kinds import FileKind
+
+
+def _facts(file: Path) -> dict[str, Any]:
+    lists = load_lexicons(file)
+    return {"file": str(file), "kind": "lexicons", "lists": ", ".join(x.name for x in lists)}
+
+
+FILE_KIND = FileKind(lambda keys: "lexicons" in keys, _facts)

@@ -1,0 +1,1 @@
+"""Readers of payoff files, for `ostrom evolve`."""

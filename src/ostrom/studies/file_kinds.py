@@ -1,0 +1,49 @@
+"""Kinds of files that people write beside studies and games; each is declared by the feature that reads it.
+
+A feature keeps a kind in its folder ``file_kinds`` (constant ``FILE_KIND``), so `ostrom validate`, `ostrom list` and
+`ostrom show` know it without importing the feature. The name of the module is the kind in the singular.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ostrom.ground.errors import UsageError
+from ostrom.ground.registry import Registry
+
+
+def _none_ship() -> list[dict[str, Any]]:
+    return []
+
+
+def _unknown(name: str) -> dict[str, Any]:
+    raise UsageError(f"there is no shipped file {name!r} of this kind")
+
+
+@dataclass(frozen=True)
+class FileKind:
+    """One kind of file: how its keys tell it from others, and what can be said of a file of it."""
+
+    recognises: Callable[[Set[str]], bool]
+    """Whether a file with these keys at its top is of this kind."""
+    facts: Callable[[Path], dict[str, Any]]
+    """Read a file from end to end and say what it holds; what is wrong is raised as an OstromError."""
+    shipped: Callable[[], list[dict[str, Any]]] = _none_ship
+    """One row for each file of this kind that comes with the package or a replication."""
+    as_written: Callable[[str], dict[str, Any]] = _unknown
+    """The content of a shipped file by its name."""
+
+
+file_kinds: Registry[FileKind] = Registry(
+    "kind of file", None, "FILE_KIND", "ostrom.file_kinds", folder="file_kinds"
+)
+
+
+def file_kind(name: str) -> FileKind:
+    """The kind of that name."""
+    kind: Any = file_kinds.get(name)
+    assert isinstance(kind, FileKind), name
+    return kind
