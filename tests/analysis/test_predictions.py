@@ -6,7 +6,6 @@ from pathlib import Path
 
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import measures
-from ostrom.analysis.predictions import PREDICTIONS
 from ostrom.data.rundata import run_data
 from ostrom.data.tables import import_duckdb
 from ostrom.models.base import Request
@@ -24,8 +23,9 @@ def test_the_next_decision_of_the_predicted_player_counts_once() -> None:
         "(2, 2, 1, 1, 'predict1', 1, 2, 'b', '3', NULL), (2, 1, 1, 0, 'act', NULL, 1, 'a', '4', '4')"
         ") AS t(match, player, round, step, kind, target, seat, agent, answer, action)"
     ).fetchall()
-    found = database.execute(f"SELECT match, answer, action FROM {PREDICTIONS} ORDER BY ALL").fetchall()
-    assert found == [(1, "5", "5"), (1, "9", "9"), (2, "3", "4")]
+    sql = measures.named("prediction_accuracy").values
+    rows = database.execute(f"SELECT match, player, target_agent, value FROM ({sql}) ORDER BY ALL").fetchall()
+    assert rows == [(1, 1, "b", 1), (1, 1, "b", 1), (2, 2, "a", 0)]
 
 
 def test_predicted_amounts_are_judged_and_best_replies_are_for_payoff_tables(tmp_path: Path) -> None:

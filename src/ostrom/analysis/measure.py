@@ -1,8 +1,9 @@
 """What a measure is: a name, a meaning, and one value per unit. No interval, no grouping, no chart.
 
-A measure is one file in ``ostrom.analysis.measures`` or in the folder ``measures`` of a replication (constant
-``MEASURE``), or an entry point of the group ``ostrom.measures``. Its values are SQL over the tables of a run
-(``matches``, ``decisions``, ``calls``, ``traces``), or a function over the run, that give rows with these columns:
+A measure is declared in a YAML file of ``ostrom.analysis.measures`` or of a replication (``measures.yaml``, or any
+YAML file of its folder ``measures``), or is one Python file there (constant ``MEASURE``), or an entry point of the
+group ``ostrom.measures``. Its values are SQL over the tables of a run (``matches``, ``decisions``, ``calls``,
+``traces``), or a function over the run, that give rows with these columns:
 
 * ``match`` and ``value``; a row without a value is left out, never counted as zero;
 * ``player``, where each player of a match has a value of its own; without it the value is the match's;
@@ -10,19 +11,28 @@ A measure is one file in ``ostrom.analysis.measures`` or in the folder ``measure
 * any further columns, which results can then be grouped by.
 
 Only finished matches enter a result, so a measure need not ask for them.
+
+A declared measure has the fields of ``Measure`` under its name; ``function: module:name`` stands in place of ``values``
+where SQL cannot say them, with ``of`` for its further argument. ``by_round`` holds what is different in the form that
+has a row per round (``NAME_by_round``); a measure that has it and no values of its own is the mean over rounds.
+``measure: module:name`` names a Python object instead, or with ``with`` the function that makes it from these values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property, wraps
+from importlib import import_module
+from importlib.resources.abc import Traversable
 from typing import Any, Literal, TypeAlias, get_args
 
 from ostrom.analysis.intervals import Bounds
 from ostrom.data.rundata import RunData
 from ostrom.data.tables import import_duckdb
-from ostrom.ground.errors import UsageError
-from ostrom.ground.registry import Registry
+from ostrom.ground.errors import StudyError, UnknownName, UsageError, unknown_key
+from ostrom.ground.registry import Registry, package_folder
+from ostrom.ground.yaml import read_yaml
 
 Scale = Literal["share", "points", "seconds", "count", "number"]
 SCALES: tuple[str, ...] = get_args(Scale)
@@ -106,8 +116,142 @@ class Measure:
         return lambda match: fixed  # noqa: ARG005
 
 
+FIELDS = (
+    "title", "scale", "definition", "values", "function", "of", "bounds", "unit", "needs", "source", "columns",
+    "by_round", "measure", "with",
+)  # fmt: skip
+"""What a declaration may say of a measure."""
+FRAGMENTS = "fragments"
+"""The entry of a file with parts of SQL that several of its measures write as ``{name}``."""
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A measure as a YAML file states it; read when it is asked for."""
+
+    name: str
+    file: str
+    entry: Any
+    fragments: Mapping[str, str]
+
+    @cached_property
+    def part(self) -> Any:
+        """The measure, or the function that makes it from parameters."""
+        if not isinstance(self.entry, Mapping):
+            raise StudyError("a measure is a mapping", file=self.file, key=self.name, found=self.entry)
+        entry = dict(self.entry)
+        for key in entry:
+            if key not in FIELDS:
+                text = unknown_key(str(key), FIELDS, f"measure {self.name}")
+                raise StudyError(text, file=self.file, key=self.name, allowed=FIELDS)
+        if "measure" in entry:
+            part = self._imported(entry["measure"], "measure")
+            return part(**entry["with"]) if "with" in entry else part
+        missing = [key for key in ("title", "scale", "definition") if key not in entry]
+        if missing or not {"values", "function"} & set(entry):
+            lacks = missing[0] if missing else "values"
+            raise StudyError(f"a measure needs {lacks!r}", file=self.file, key=self.name)
+        for key in ("needs", "columns", "bounds"):
+            if isinstance(entry.get(key), list):
+                entry[key] = tuple(entry[key])
+        if isinstance(entry.get("bounds"), str):
+            entry["bounds"] = self._imported(entry["bounds"], "bounds")
+        entry["values"] = self._values(entry)
+        return Measure(name=self.name, **entry)
+
+    def _values(self, entry: dict[str, Any]) -> Values:
+        function, of = entry.pop("function", None), entry.pop("of", None)
+        if function is not None:
+            rows: Callable[..., Rows] = self._imported(function, "function")
+            return rows if of is None else wraps(rows)(lambda data: rows(data, of))
+        sql = str(entry["values"])
+        for name, text in self.fragments.items():
+            sql = sql.replace(f"{{{name}}}", text)
+        return sql
+
+    def _imported(self, place: Any, key: str) -> Any:
+        module, _, name = str(place).partition(":")
+        try:
+            return getattr(import_module(module), name)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise StudyError(
+                f"must name a Python object as module:name ({error})",
+                file=self.file, key=f"{self.name}.{key}", found=place,
+            ) from error  # fmt: skip
+
+
+def declarations(path: Traversable, package: str) -> Iterator[Declaration]:
+    """The measures that a YAML file declares, those by round included."""
+    file = f"{package}/{path.name}"
+    entries = read_yaml(path.read_text(encoding="utf-8"), file, compiled=True) or {}
+    if not isinstance(entries, Mapping):
+        raise StudyError("must be a mapping from the names of measures to what they are", file=file)
+    fragments = entries.get(FRAGMENTS, {})
+    for name, entry in entries.items():
+        if name != FRAGMENTS:
+            forms = _forms(entry) if isinstance(entry, Mapping) and "by_round" in entry else {"": entry}
+            yield from (Declaration(f"{name}{end}", file, form, fragments) for end, form in forms.items())
+
+
+def _forms(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A measure and its form by round: each has what the other says, but for the values."""
+    shared = {
+        key: value for key, value in entry.items() if key not in ("values", "function", "of", "by_round")
+    }
+    by_round = {**shared, "unit": "decision", **entry["by_round"]}
+    mean = {
+        "values": f"SELECT * EXCLUDE (round, value), avg(value) AS value FROM ({by_round.get('values')}) "
+        "GROUP BY ALL ORDER BY ALL"
+    }
+    own = {key: value for key, value in entry.items() if key != "by_round"}
+    return {"": own if {"values", "function"} & set(own) else {**own, **mean}, "_by_round": by_round}
+
+
 class Measures(Registry[Measure]):
     """Measures by name. A file may hold the measure itself, or a function that makes it from parameters."""
+
+    def forget(self) -> None:
+        """Forget what was found, the declarations too."""
+        super().forget()
+        self.__dict__.pop("_declared", None)
+
+    @cached_property
+    def _declared(self) -> dict[str, Declaration | StudyError]:
+        """Declared measures by the place where a module of their name would stand; files that cannot be read."""
+        return {}
+
+    def _parts_in(self, package: str) -> list[str]:
+        names = dict.fromkeys(super()._parts_in(package))
+        home, _, folder = package.rpartition(".")
+        for path in (*_yaml_files(home, f"{folder}.yaml"), *_yaml_files(home, folder)):
+            try:
+                for one in declarations(path, home):
+                    if one.name in names:
+                        raise StudyError(
+                            "there is already a measure of that name", file=one.file, key=one.name
+                        )
+                    names[one.name] = None
+                    self._declared[f"{package}.{one.name}"] = one
+            except StudyError as error:
+                self._declared[f"{home}/{path.name}"] = error
+        return list(names)
+
+    def get(self, name: str) -> Callable[..., Measure]:
+        """The factory of a measure, or the measure; an unknown name may stand in a file that cannot be read."""
+        try:
+            return super().get(name)
+        except UnknownName:
+            for one in self._declared.values():
+                if isinstance(one, StudyError):
+                    raise one from None
+            raise
+
+    def _loaded(self, name: str) -> Callable[..., Measure]:
+        one = self._declared.get(self._files.get(name, ""))
+        if isinstance(one, Declaration):
+            part: Callable[..., Measure] = one.part
+            return part
+        return super()._loaded(name)
 
     def named(self, measure: str | Mapping[str, Any] | Measure) -> Measure:
         """A measure by its name or specification; one that is given as an object is taken as it is."""
@@ -118,6 +262,14 @@ class Measures(Registry[Measure]):
             if isinstance(part, Measure):
                 return part
         return self.build(measure)
+
+
+def _yaml_files(package: str, name: str) -> list[Traversable]:
+    """A file of a package, or the YAML files of a folder of it; none where there is no such thing."""
+    held = package_folder(package).joinpath(name)
+    if held.is_dir():
+        return sorted((p for p in held.iterdir() if p.name.endswith(".yaml")), key=lambda p: p.name)
+    return [held] if held.is_file() and name.endswith(".yaml") else []
 
 
 measures = Measures("measure", "ostrom.analysis.measures", "MEASURE", "ostrom.measures", folder="measures")

@@ -8,8 +8,8 @@ Another distribution adds a part with an entry point, for example in its pyproje
     my_game = "my_package.my_game:build"
 
 A replication is a package that holds everything one published study needs: ``studies/*.yaml``, ``mappings/*.yaml``,
-``measures/*.py``, ``panels/*.py`` and ``claims.py``. Ours are the folders of ``ostrom.replications``; another
-distribution names its package in the group ``ostrom.replications``::
+``measures.yaml``, ``measures/*.py``, ``panels/*.py`` and ``claims.py``. Ours are the folders of
+``ostrom.replications``; another distribution names its package in the group ``ostrom.replications``::
 
     [project.entry-points."ostrom.replications"]
     fifth_paper = "my_package.fifth_paper"
@@ -137,8 +137,23 @@ def replication_files(folder: str, suffix: str, kind: str) -> NamedFiles:
     return found
 
 
+def package_folder(package: str) -> Traversable:
+    """The folder of a package; one of ours is found without importing it."""
+    first, *rest = package.split(".")
+    return files("ostrom").joinpath(*rest) if first == "ostrom" else files(package)
+
+
+def _is_package(path: Traversable) -> bool:
+    return path.is_dir() and path.joinpath("__init__.py").is_file()
+
+
 def _modules(package: str) -> list[str]:
     """The public modules of a package; none where there is no such package."""
+    if package.partition(".")[0] == "ostrom":
+        held = package_folder(package)
+        paths = held.iterdir() if held.is_dir() else ()
+        names = {p.name.removesuffix(".py") for p in paths if p.name.endswith(".py") or _is_package(p)}
+        return sorted(name for name in names if not name.startswith("_"))
     spec = find_spec(package)
     places = spec.submodule_search_locations if spec is not None else None
     return [m.name for m in pkgutil.iter_modules(places or []) if not m.name.startswith("_")]
@@ -150,13 +165,6 @@ def _own_holders() -> tuple[str, ...]:
     features = files("ostrom").joinpath("features").iterdir()
     names = sorted(folder.name for folder in features if folder.is_dir() and not folder.name.startswith("_"))
     return ("ostrom.people", "ostrom.probe", *(f"ostrom.features.{name}" for name in names))
-
-
-def _own_modules(holder: str, folder: str) -> list[str]:
-    """The public modules in a folder of one of our packages; read from the folder, so nothing is imported."""
-    held = files("ostrom").joinpath(*holder.split(".")[1:], folder)
-    names = sorted(path.name for path in held.iterdir()) if held.is_dir() else []
-    return [name.removesuffix(".py") for name in names if name.endswith(".py") and not name.startswith("_")]
 
 
 _registries: WeakSet[Any] = WeakSet()
@@ -203,18 +211,24 @@ class Registry(Generic[T]):
     @cached_property
     def _files(self) -> dict[str, str]:
         """The module of every part that is found by the name of its file."""
-        found = {name: f"{self.package}.{name}" for name in _modules(self.package)} if self.package else {}
-        for holder in _own_holders() if self.folder else ():
-            for name in _own_modules(holder, str(self.folder)):
-                found.setdefault(name, f"{holder}.{self.folder}.{name}")
+        packages = [self.package] if self.package else []
+        packages += [f"{holder}.{self.folder}" for holder in _own_holders()] if self.folder else []
+        found: dict[str, str] = {}
+        for package in packages:
+            for name in self._parts_in(package):
+                found.setdefault(name, f"{package}.{name}")
         for replication, package in replications().items() if self.folder or self.module else ():
             if self.module and self.module in _modules(package):
                 found[replication] = f"{package}.{self.module}"
-            for name in _modules(f"{package}.{self.folder}") if self.folder else ():
+            for name in self._parts_in(f"{package}.{self.folder}") if self.folder else ():
                 place = f"{package}.{self.folder}.{name}"
                 if found.setdefault(name, place) != place:
                     self._clashes.setdefault(name, [found[name]]).append(place)
         return found
+
+    def _parts_in(self, package: str) -> list[str]:
+        """The names of the parts that a package holds: its modules; a kind that is declared as data adds those."""
+        return _modules(package)
 
     @cached_property
     def _foreign(self) -> dict[str, EntryPoint]:

@@ -1,1 +1,1 @@
-"""The catalogue of measures, one file each (constant ``MEASURE``); found by name in ``ostrom.analysis.measure``."""
+"""The catalogue of measures, declared in YAML files; found by name in ``ostrom.analysis.measure``."""

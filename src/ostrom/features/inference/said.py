@@ -23,6 +23,7 @@ from ostrom.mechanisms.stating import PLACES, STATES, place_key
 
 LEAST_CHANCE = 0.01
 """A move that a statement rules out counts as this likely in the log-loss, so that one of them is not infinite."""
+LOG_LOSS_BOUNDS = (0.0, -math.log(LEAST_CHANCE))
 STATED = (
     "SELECT match, player, seat, agent, kind, round, step, answer FROM decisions WHERE kind IN ('state', 'code') "
     "AND state = 'done' AND NOT invalid AND NOT missed AND seat IS NOT NULL ORDER BY match, step, player"

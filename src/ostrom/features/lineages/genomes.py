@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from ostrom.data.histories import histories
+from ostrom.analysis.units import histories
 from ostrom.data.rundata import RunData
 
+BINS = ("below 25 %", "25 to 50 %", "50 to 75 %", "75 % and more")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 
 
@@ -115,3 +116,42 @@ def diversity(genomes: Sequence[Sequence[str]]) -> float:
             total += n * m * (1 - (len(a & b) / len(a | b) if a | b else 1.0))
     pairs = len(genomes) * (len(genomes) - 1) / 2
     return total / pairs if pairs else 0.0
+
+
+def diversities(data: RunData) -> Iterable[Mapping[str, Any]]:
+    """The diversity of every generation."""
+    return [{"match": one.match, "value": diversity(one.genomes)} for one in populations(data)]
+
+
+def similarities(data: RunData) -> Iterable[Mapping[str, Any]]:
+    """The mean similarity of members to their founding ancestors, by generation."""
+    return [
+        {"match": one.match, "value": sum(map(one.similarity, range(len(one.genomes)))) / len(one.genomes)}
+        for one in populations(data)
+    ]
+
+
+def lineages(data: RunData) -> Iterable[Mapping[str, Any]]:
+    """How many founders have descendants in every generation."""
+    return [{"match": one.match, "value": len(set(one.founders))} for one in populations(data)]
+
+
+def scores_at_similarity(data: RunData) -> Iterable[Mapping[str, Any]]:
+    """The mean score of members whose instructions have changed equally much, in four bins."""
+    scores: dict[int, dict[int, float]] = {}
+    for row in data.records(
+        "SELECT match, player, score FROM matches WHERE score IS NOT NULL AND seat IS NOT NULL"
+    ):
+        scores.setdefault(row["match"], {})[row["player"] - 1] = row["score"]
+    rows = []
+    for one in populations(data):
+        by_bin: dict[str, list[float]] = {}
+        for member in range(len(one.genomes)):
+            # A share of exactly 1 belongs to the last bin; rounding up keeps 0.75 there too.
+            place = min(3, int(one.similarity(member) * 4 + 1e-9))
+            by_bin.setdefault(BINS[place], []).append(scores[one.match][member])
+        rows += [
+            {"match": one.match, "similarity": name, "value": sum(of) / len(of), "weight": len(of)}
+            for name, of in sorted(by_bin.items(), key=lambda pair: BINS.index(pair[0]))
+        ]
+    return rows

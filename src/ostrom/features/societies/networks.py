@@ -77,17 +77,6 @@ def seen_rounds(data: RunData) -> Iterator[Seen]:
             )
 
 
-def by_round(value: Callable[[Seen], float | None]) -> Callable[[RunData], Iterable[Mapping[str, Any]]]:
-    """A measure's values from a function of one round: a row per match and round."""
-
-    def rows(data: RunData) -> Iterable[Mapping[str, Any]]:
-        return [
-            {"match": seen.match, "round": seen.round, "value": value(seen)} for seen in seen_rounds(data)
-        ]
-
-    return rows
-
-
 def clusters(seen: Seen) -> list[int]:
     """The sizes of the connected groups of cooperators, largest first."""
     around = seen.around()
@@ -117,14 +106,25 @@ def assortment(seen: Seen) -> float | None:
     return sum(shares[True]) / len(shares[True]) - sum(shares[False]) / len(shares[False])
 
 
-def gini(amounts: Iterable[float]) -> float | None:
-    """The Gini coefficient of amounts that are not negative; None where there is nothing to share.
+def mean_cluster(seen: Seen) -> float | None:
+    """The mean size of a cluster; None where nobody cooperates."""
+    sizes = clusters(seen)
+    return sum(sizes) / len(sizes) if sizes else None
 
-    >>> gini([1.0, 1.0]), gini([0.0, 0.0, 0.0, 4.0]), gini([0.0])
-    (0.0, 0.75, None)
-    """
-    ordered = sorted(amounts)
-    total, count = sum(ordered), len(ordered)
-    if total <= 0:
-        return None
-    return sum((2 * place - count + 1) * amount for place, amount in enumerate(ordered)) / (count * total)
+
+def largest_cluster(seen: Seen) -> float:
+    """The size of the largest cluster as a share of those who acted."""
+    return max(clusters(seen), default=0) / len(seen.action)
+
+
+OF_A_ROUND: Mapping[str, Callable[[Seen], float | None]] = {
+    "assortment": assortment,
+    "cluster_size": mean_cluster,
+    "largest_cluster": largest_cluster,
+}
+
+
+def by_round(data: RunData, of: str) -> Iterable[Mapping[str, Any]]:
+    """The values of a measure from what it says of one round: a row per match and round."""
+    value = OF_A_ROUND[of]
+    return [{"match": seen.match, "round": seen.round, "value": value(seen)} for seen in seen_rounds(data)]

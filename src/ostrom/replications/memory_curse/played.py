@@ -6,7 +6,7 @@ Rewards are per round: the plain mean, and the discounted mean sum(d^(t-1) R_t) 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate, deviation
@@ -43,15 +43,16 @@ def silent(data: RunData) -> int:
     return sum(row["by_policy"] == 1.0 for row in _rows(data))
 
 
-def of_player(column: str) -> Callable[[RunData], Rows]:
+def of_player(data: RunData, column: str) -> Rows:
     """The values of a measure: one column of the table above."""
     kept = ("match", "player", *SPLITS)
-    return lambda data: ({**{c: row[c] for c in kept}, "value": row[column]} for row in played(data))
+    return ({**{c: row[c] for c in kept}, "value": row[column]} for row in played(data))
 
 
 BY_POLICY = Measure(
     "memory_by_policy", "Actions given by the policy", "share",
-    "The share of a player's actions that the study's policy gave.", of_player("by_policy"), columns=SPLITS,
+    "The share of a player's actions that the study's policy gave.", lambda data: of_player(data, "by_policy"),
+    columns=SPLITS,
 )  # fmt: skip
 
 

@@ -1,10 +1,12 @@
-"""Counted traces as values of a measure: a share of sums for every player of every match, with its weight."""
+"""The measures of words: counted traces, as a share of sums for every player of every match, with its weight."""
 
 from __future__ import annotations
 
-from ostrom.analysis.measure import Rows
-from ostrom.data.rundata import RunData
-from ostrom.features.words.lexicons import MODES, Mode
+from typing import Literal
+
+from ostrom.analysis.measure import Measure, Rows
+from ostrom.data.rundata import RunData, quoted
+from ostrom.features.words.lexicons import MODES, RATIOS, Mode
 from ostrom.features.words.traces.summary import DONE, source
 from ostrom.features.words.traces.table import trace_lexicons, trace_table
 from ostrom.ground.errors import UnknownName
@@ -35,3 +37,73 @@ def known_words(words: str, match: Mode | None) -> str:
     if match is not None and match not in MODES:
         raise UnknownName("match mode", match, MODES)
     return match or rules[words]
+
+
+def word_rate(words: str = "paranoia", match: Mode | None = None) -> Measure:
+    """``words`` is the name of a list: forward_looking, history_following, paranoia, cooperation, defection.
+
+    ``match`` is word, inflected, prefix or substring; by default the list's own rule.
+    """
+    rule = known_words(words, match)
+    return Measure(
+        name="word_rate",
+        title=f"{words.replace('_', ' ').capitalize()} words per 1,000 words",
+        scale="number",
+        definition=(
+            f"Words of the list {words} (matched as {rule}) per 1,000 words of a player's reasoning, all words counted "
+            "alike."
+        ),
+        bounds=(0.0, None),
+        needs=("matches.agent_memory",),
+        values=lambda data: of_traces(data, quoted(words), "words", 1000.0, match),
+        source="Liu et al. (2026), Appendix E.2",
+        columns=COLUMNS,
+    )
+
+
+def word_mentions(words: str = "defection", match: Mode | None = None) -> Measure:
+    """``words`` is the name of a list and ``match`` its rule, as for ``word_rate``."""
+    rule = known_words(words, match)
+    return Measure(
+        name="word_mentions",
+        title=f"Share of traces with {words.replace('_', ' ')} words",
+        scale="share",
+        definition=f"The share of a player's traces of reasoning with a word of the list {words} (matched as {rule}).",
+        needs=("matches.agent_memory",),
+        values=lambda data: of_traces(data, f"({quoted(words)} > 0)::INTEGER", "1", match=match),
+        columns=COLUMNS,
+    )
+
+
+def word_ratio(
+    ratio: str = RATIOS[0].name, each: Literal["word", "trace"] = "word", match: Mode | None = None
+) -> Measure:
+    """``ratio`` is forward_looking_ratio, paranoia_ratio or cooperation_ratio.
+
+    By default all words count alike; with ``each: trace`` every trace that has a ratio does. ``match`` is the rule for
+    both lists (word, inflected, prefix or substring); by default each has its own.
+    """
+    known = {one.name: one for one in RATIOS}
+    if ratio not in known:
+        raise UnknownName("ratio of words", ratio, known)
+    if each not in ("word", "trace"):
+        raise ValueError(f"each must be word or trace (found {each!r})")
+    rules = [known_words(name, match) for name in known[ratio][1:]]
+    part, other = quoted(known[ratio].part), quoted(known[ratio].other)
+    sums = (
+        (part, f"{part} + {other}") if each == "word" else (quoted(ratio), f"({part} + {other} > 0)::INTEGER")
+    )
+    return Measure(
+        name="word_ratio",
+        title=ratio.replace("_", " ").capitalize(),
+        scale="share",
+        definition=(
+            f"Words of the list {known[ratio].part} as a share of those and the words of the list "
+            f"{known[ratio].other} in a player's reasoning (matched as {' and '.join(dict.fromkeys(rules))}); every "
+            f"{each} counts alike."
+        ),
+        needs=("matches.agent_memory",),
+        values=lambda data: of_traces(data, *sums, match=match),
+        source="Liu et al. (2026), Appendices D.2 and E.2",
+        columns=COLUMNS,
+    )
