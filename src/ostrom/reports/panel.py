@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib.resources import files
 from typing import Any
 
+import yaml
 from markupsafe import Markup
 
 from ostrom.data.rundata import RunData
-from ostrom.ground.registry import Registry
+from ostrom.ground.registry import Registry, replications
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,42 @@ class Panel(ABC):
         """Draw the panel; where there is nothing to draw, say why in a note."""
 
 
-panels: Registry[Panel] = Registry(
+FILE = "panels.yaml"
+"""The file of a package that declares panels (``ostrom.reports.declared``)."""
+
+
+class PanelRegistry(Registry[Panel]):
+    """Panels in Python, one file each, and those that a package declares in its ``panels.yaml``."""
+
+    @cached_property
+    def _files(self) -> dict[str, str]:
+        known = super()._files
+        for package in ("ostrom.reports", *replications().values()):
+            for name in declared_panels(package):
+                place = f"{package}/{FILE}"
+                if name != "use" and known.setdefault(name, place) != place:
+                    self._clashes.setdefault(name, [known[name]]).append(place)
+        return known
+
+    def _loaded(self, name: str) -> Callable[..., Panel]:
+        package, slash, _ = self._files.get(name, "").partition("/")
+        if not slash:
+            return super()._loaded(name)
+        from ostrom.reports.declared import panel_factory
+
+        return panel_factory(name, package, declared_panels(package))
+
+
+@cache
+def declared_panels(package: str) -> dict[str, Any]:
+    """The entries of a package's ``panels.yaml``; none where it has no such file."""
+    file = files(package).joinpath(FILE)
+    if not file.is_file():
+        return {}
+    entries: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
+    return entries
+
+
+panels: Registry[Panel] = PanelRegistry(
     "panel", "ostrom.reports.panels", "PANEL", "ostrom.panels", folder="panels"
 )

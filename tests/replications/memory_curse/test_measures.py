@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 from tests.replications.memory_curse.published_rates import published_penalties, published_regimes
 
 from ostrom.analysis.published import number, published_rows
-from ostrom.replications.memory_curse.forward import forward_link
-from ostrom.replications.memory_curse.penalty import largest
 from ostrom.replications.memory_curse.played import role
 from ostrom.replications.memory_curse.regimes import regime
+from ostrom.replications.memory_curse.results import forward_link, largest
 
 
 def test_all_28_published_verdicts_are_ours() -> None:

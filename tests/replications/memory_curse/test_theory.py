@@ -24,11 +24,9 @@ from ostrom.analysis.estimate import Estimate, estimate, trend
 from ostrom.analysis.verdicts import above
 from ostrom.data.rundata import RunData, run_data
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.replications.memory_curse.penalty import penalties
 from ostrom.replications.memory_curse.played import DISCOUNT, WINDOW, played, sd_over_rounds
-from ostrom.replications.memory_curse.recovery import recoveries
 from ostrom.replications.memory_curse.regimes import regimes
-from ostrom.replications.memory_curse.roles import companies
+from ostrom.replications.memory_curse.results import companies, penalties, recoveries
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 

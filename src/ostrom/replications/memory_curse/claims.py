@@ -12,7 +12,6 @@ from ostrom.analysis.references import POLICY_DOUBT, Cell, Games, Own, Published
 from ostrom.data.rundata import RunData
 from ostrom.games import build_game
 from ostrom.replications.memory_curse.adapted import FORWARD, arms
-from ostrom.replications.memory_curse.penalty import LENGTH, penalties
 from ostrom.replications.memory_curse.played import (
     BY_POLICY,
     WINDOW,
@@ -22,7 +21,7 @@ from ostrom.replications.memory_curse.played import (
     silent,
 )
 from ostrom.replications.memory_curse.regimes import regimes
-from ostrom.replications.memory_curse.roles import COMPANY, companies
+from ostrom.replications.memory_curse.results import COMPANY, LENGTH, companies, penalties
 
 GAMES: Mapping[str, tuple[str, str | dict[str, str]]] = {
     "prisoners_dilemma": ("prisoners_dilemma", {"name": "prisoners_dilemma", "preset": "memory_curse"}),

@@ -13,6 +13,7 @@ from ostrom.analysis.estimate import Estimate, deviation
 from ostrom.analysis.measure import Measure, Rows
 from ostrom.analysis.span import span_of
 from ostrom.data.rundata import RunData
+from ostrom.reports.cells import why_nothing
 
 DISCOUNT = 0.99
 FORGIVER, GRUDGE_HOLDER = "forgiver", "grudge-holder"
@@ -41,6 +42,26 @@ def played(data: RunData) -> list[dict[str, Any]]:
 def silent(data: RunData) -> int:
     """How many players of finished matches never gave a readable action."""
     return sum(row["by_policy"] == 1.0 for row in _rows(data))
+
+
+def why_empty(data: RunData, lacking: str) -> str:
+    """Why a panel has nothing to show: nothing played, nothing chosen, or not the design it is about."""
+    if any(row["cooperation"] is not None for row in played(data)):
+        return lacking
+    if many := silent(data):
+        return (
+            f"No answer could be read: all actions of {many} players in finished matches were given by the "
+            "policy, so there is nothing that agents chose."
+        )
+    return why_nothing(data)
+
+
+def by_policy(data: RunData) -> list[str]:
+    """A word of caution where the policy chose in place of an agent."""
+    worst = max((row["by_policy"] or 0.0 for row in played(data)), default=0.0)
+    if not worst:
+        return []
+    return [f"In some matches up to {100 * worst:.0f} % of a player's actions were given by the policy."]
 
 
 def of_player(data: RunData, column: str) -> Rows:

@@ -1,0 +1,316 @@
+"""The paper's results beyond plain rates: what thinking costs, what a cleaned past gives back, mixed memories, words.
+
+Liu et al. (2026, Appendix Table 12) print the deliberation penalty the other way round (reasoning minus no reasoning)
+at history length 80, for the game in which each model loses most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
+
+from ostrom.analysis.estimate import Estimate, contrast, estimate
+from ostrom.analysis.measure import Measure, Rows, measures
+from ostrom.analysis.statistics import StatisticsError, pearson
+from ostrom.analysis.verdicts import largest as surely_largest
+from ostrom.data.rundata import RunData
+from ostrom.features.words.traces.summary import source
+from ostrom.features.words.traces.table import trace_table
+from ostrom.replications.memory_curse.played import FORGIVER, GRUDGE_HOLDER, WINDOW, keyed
+
+LENGTH = 80
+STYLES = ("direct", "reasoned")
+
+
+@dataclass(frozen=True, slots=True)
+class Penalty:
+    """The deliberation penalty of one agent in one game; positive where reasoning costs cooperation."""
+
+    agent: str
+    game: str
+    length: int
+    """The history length at which it was taken: 80, or the longest that both conditions have."""
+    cost: Estimate
+    matches: int
+
+
+def penalties(data: RunData) -> list[Penalty]:
+    """The penalty of every agent and game that was asked both directly and for reasons."""
+    by = ("game", "agent", "history_length")
+    rates = keyed(estimate(data, "memory_cooperation", (*by, "style"), where=WINDOW), (*by, "style"))
+    if not set(STYLES) <= {key[-1] for key in rates}:
+        return []
+    costs = keyed(contrast(data, "memory_cooperation", "style", STYLES, by, where=WINDOW), by)
+    found = []
+    for game, agent in dict.fromkeys(key[:2] for key in costs):
+        lengths = [n for g, a, n in costs if (g, a) == (game, agent)]
+        key = game, agent, LENGTH if LENGTH in lengths else max(lengths)
+        found.append(Penalty(agent, game, key[2], costs[key], sum(rates[*key, s].n for s in STYLES)))
+    return found
+
+
+class Worst(NamedTuple):
+    """The game in which reasoning costs an agent most, and what is decided about it."""
+
+    agent: str
+    game: str
+    cost: float
+    above: str
+    """Whether it is above 0."""
+    alone: str
+    """Whether it is larger than in every other game, with the error control; empty where there is no other."""
+
+
+DECIDED = {"yes": "decided", "no": "refuted", "undecided": "undecided at this size"}
+
+
+def worst_penalties(penalties: Sequence[Penalty], answers: Sequence[str]) -> list[Worst]:
+    """The largest penalty of every agent that has one above 0; ``answers`` say whether each is above 0 for sure."""
+    made = []
+    for agent in dict.fromkeys(one.agent for one in penalties):
+        of = {
+            one.game: (one.cost, answer)
+            for one, answer in zip(penalties, answers, strict=True)
+            if one.agent == agent
+        }
+        worst = largest({game: cost.value for game, (cost, _) in of.items()})
+        if worst is not None and worst[1] > 0:
+            cost, answer = of[worst[0]]
+            rivals = [other for game, (other, _) in of.items() if game != worst[0]]
+            sure, control = surely_largest(cost, rivals)
+            alone = f"{DECIDED[sure]}: {control}" if rivals else ""
+            made.append(Worst(agent, worst[0], cost.value, DECIDED[answer], alone))
+    return made
+
+
+def largest(penalties_by_game: Mapping[str, float]) -> tuple[str, float] | None:
+    """The game with the largest penalty; of equal ones the first; None where there is none.
+
+    >>> largest({"public_goods": 0.05, "trust": 0.931})
+    ('trust', 0.931)
+    """
+    if not penalties_by_game:
+        return None
+    # Rounded, so that the last digits do not choose between equal ones.
+    game = max(penalties_by_game, key=lambda name: round(penalties_by_game[name], 9))
+    return game, penalties_by_game[game]
+
+
+RATE = "memory_cooperation"
+CURVE = ("game", "memory_mode", "history_length", "agent", "style")
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """One point of the curve of an agent, game, style and mode."""
+
+    agent: str
+    game: str
+    style: str | None
+    mode: str
+    window: int
+    real: int
+    """X: how many rounds of the window are real."""
+    cooperation: Estimate
+    gain: Estimate | None
+    """Cooperation minus that of the baseline, a window of real rounds only; None without a baseline."""
+    recovered: float | None
+    """The gain as a share of what the baseline lacks to full cooperation; None where it lacks nothing."""
+
+
+def recoveries(data: RunData) -> list[Recovery]:
+    """All points of all curves.
+
+    The baseline of a curve is its own point X = window; where that was not played, matches with the plain
+    window of the same length.
+    """
+    by = (*CURVE, "real_rounds")
+    points = keyed(estimate(data, RATE, by, where={"memory_kind": "sanitized", "alike": True}), by)
+    plain = keyed(estimate(data, RATE, CURVE, where=WINDOW), CURVE)
+    baselines: dict[tuple[Any, ...], tuple[Estimate, bool]] = {}
+    for game, mode, window, agent, style, _ in points:
+        curve = game, mode, window, agent, style
+        base = points.get((*curve, window)) or plain.get((game, None, window, agent, style))
+        if base is not None:
+            baselines[curve] = base, (*curve, window) in points
+    gains = {}
+    for mode, window, real in dict.fromkeys((key[1], key[2], key[5]) for key in points if key[2] != key[5]):
+        for own in {kept for curve, (_, kept) in baselines.items() if curve[1:3] == (mode, window)}:
+            where = {
+                "memory_mode": mode if own else [mode, None], "history_length": window, "alike": True,
+            }  # fmt: skip
+            rest = ("game", "agent", "style")
+            for one in contrast(data, RATE, "real_rounds", (real, window), rest, where=where):
+                curve = one.key["game"], mode, window, one.key["agent"], one.key["style"]
+                if curve in baselines and baselines[curve][1] == own:
+                    gains[*curve, real] = one
+    found = []
+    for key, here in points.items():
+        game, mode, window, agent, style, real = key
+        gain, share = gains.get(key), None
+        if gain is not None and (level := baselines[key[:-1]][0].value) < 1:
+            share = gain.value / (1 - level)
+        found.append(Recovery(agent, game, style, mode, window, real, here, gain, share))
+    return found
+
+
+COMPANY = ("game", "company", "agent", "style")
+WHERE = {"memory_kind": "window"}
+
+
+@dataclass(frozen=True, slots=True)
+class RoleGroup:
+    """One agent in one game and composition of memories."""
+
+    agent: str
+    game: str
+    style: str | None
+    name: str
+    """The history lengths around the table as text."""
+    overall: Estimate
+    forgiver: Estimate | None
+    grudge_holder: Estimate | None
+    gap: Estimate | None
+    """Forgiver minus grudge-holder."""
+    seats: dict[int, Estimate]
+    seat_gaps: dict[int, Estimate]
+    """Each seat minus the mean of the other seats."""
+
+    @property
+    def group(self) -> tuple[str, str, str | None]:
+        """Agent, game and style: what its compositions are compared within."""
+        return self.agent, self.game, self.style
+
+    @property
+    def by_role(self) -> list[tuple[RoleGroup, str, Estimate]]:
+        """The roles that the composition has, each with its rate."""
+        roles = {"all players": self.overall, FORGIVER: self.forgiver, GRUDGE_HOLDER: self.grudge_holder}
+        return [(self, role, rate) for role, rate in roles.items() if rate is not None]
+
+    @property
+    def by_seat(self) -> list[tuple[RoleGroup, int, Estimate, Estimate | None]]:
+        """Every seat with its rate, and what sets it apart from the other seats."""
+        return [(self, seat, rate, self.seat_gaps.get(seat)) for seat, rate in self.seats.items()]
+
+
+def companies(data: RunData) -> list[RoleGroup]:
+    """Every agent, game, style and composition of memories; those of equal memories have no roles."""
+    rate = measures.named("memory_cooperation")
+    overall = keyed(estimate(data, rate, COMPANY, where=WHERE), COMPANY)
+    roles = keyed(estimate(data, rate, (*COMPANY, "memory_role"), where=WHERE), (*COMPANY, "memory_role"))
+    seats = keyed(estimate(data, rate, (*COMPANY, "seat"), where=WHERE), (*COMPANY, "seat"))
+    gaps = _gaps(data, rate, "memory_role", (FORGIVER, GRUDGE_HOLDER), (key[-1] for key in roles))
+    numbers = list(dict.fromkeys(key[-1] for key in seats))
+    beside = {
+        seat: _gaps(data, _seat_and_others(rate, seat), "place", ("seat", "others"), ("seat", "others"))
+        for seat in numbers
+        if len(numbers) > 1
+    }
+    return [
+        RoleGroup(
+            agent, game, style, name, found, roles.get((*key, FORGIVER)), roles.get((*key, GRUDGE_HOLDER)),
+            gaps.get(key), {s: seats[*key, s] for s in numbers if (*key, s) in seats},
+            {s: of[key] for s, of in beside.items() if key in of},
+        )
+        for key, found in overall.items()
+        for game, name, agent, style in [key]
+        if name is not None
+    ]  # fmt: skip
+
+
+def _gaps(
+    data: RunData, measure: Measure, factor: str, levels: tuple[str, str], met: Iterable[Any]
+) -> dict[tuple[Any, ...], Estimate]:
+    if not set(levels) <= set(met):
+        return {}
+    return keyed(contrast(data, measure, factor, levels, COMPANY, where=WHERE), COMPANY)
+
+
+def _seat_and_others(measure: Measure, seat: int) -> Measure:
+    """The same values with a column that tells one seat from all others."""
+
+    def values(data: RunData) -> Rows:
+        at = {
+            (row["match"], row["player"]): row["seat"]
+            for row in data.records("SELECT match, player, seat FROM matches")
+        }
+        for row in measure.rows(data):
+            yield {**row, "place": "seat" if at[row["match"], row["player"]] == seat else "others"}
+
+    return replace(measure, values=values, columns=(*measure.columns, "place"))
+
+
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardLink:
+    """A correlation over cells; ``r`` is None where it is undefined, and ``note`` says why."""
+
+    r: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    cells: int
+    note: str = ""
+
+
+def forward_link(ratios: Mapping[Key, float | None], rates: Mapping[Key, float | None]) -> ForwardLink:
+    """Correlate over the cells that have both figures.
+
+    >>> ratios = {80: 0.2, 40: 0.3, 20: 0.5, 2: 0.4, 1: None}
+    >>> link = forward_link(ratios, {80: 0.1, 40: 0.2, 20: 0.9, 2: 0.5, 1: 1.0})
+    >>> round(link.r, 2), link.cells
+    (0.97, 4)
+    """
+    pairs = [
+        (ratio, rate)
+        for key, ratio in ratios.items()
+        if ratio is not None and (rate := rates.get(key)) is not None
+    ]
+    try:
+        found = pearson([a for a, _ in pairs], [b for _, b in pairs], unit="cell")
+    except StatisticsError as error:
+        return ForwardLink(None, None, None, None, len(pairs), str(error))
+    return ForwardLink(found.estimate, found.ci.low, found.ci.high, found.p, found.n)
+
+
+TRACED = ("history_length", "game", "agent_style", "agent")
+
+
+class TracedCell(NamedTuple):
+    """The forward-looking ratio of the traces of a cell, and cooperation in their matches."""
+
+    agent: str
+    style: str | None
+    game: str
+    history_length: int | None
+    ratio: float
+    rate: float
+
+
+class TracedCells(NamedTuple):
+    """All cells that have both, and how the two go together."""
+
+    rows: list[TracedCell]
+    link: ForwardLink
+
+
+def traced_cells(data: RunData) -> TracedCells:
+    """Ratios and rates of every cell; matches that were asked for an answer alone have no trace and are left out."""
+    ratios = keyed(estimate(data, "word_ratio", TRACED), TRACED)
+    counted = {
+        row["match"] for row in data.records(f"SELECT DISTINCT match FROM {source(trace_table(data))}")
+    }
+    rates = keyed(estimate(data, "memory_cooperation", TRACED, where={"match": counted}), TRACED)
+    link = forward_link(
+        {key: one.value for key, one in ratios.items()}, {key: one.value for key, one in rates.items()}
+    )
+    both = [
+        TracedCell(agent, style, game, length, one.value, rates[key].value)
+        for key, one in ratios.items()
+        if key in rates
+        for length, game, style, agent in [key]
+    ]
+    return TracedCells(both, link)

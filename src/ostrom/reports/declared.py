@@ -1,0 +1,361 @@
+"""Panels as data: what is computed, drawn, listed and said, in the file ``panels.yaml`` of a package.
+
+An entry is a chart under a name (``chart: dots, measure: cooperation``), or says what it shows::
+
+    memory_recovery:
+      title: A cleaned past
+      let: {points: recoveries(data)}
+      empty: {if: not points, say: No finished match has a sanitized memory.}
+      figures:
+      - {name: memory_recovery, kind: curve, each: points, x: r.real, series: r.agent, value: r.cooperation, ...}
+      tables:
+      - {name: memory_recovery, each: points, columns: [agent, real_rounds = r.real, "cooperation, low, high = r.cooperation"]}
+      notes: ["{{ points|length }} points."]
+
+``use`` at the top of the file names the functions of Python modules that entries call; a leading dot is the package of
+the file. Values are expressions and texts are templates of Jinja: in both, ``data`` is the run, ``r`` the row of
+``each``, and the names of ``parameters`` and ``let`` mean what they say. A text that comes out empty is left out.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from ostrom.analysis.estimate import Estimate, fixed
+from ostrom.data.rundata import RunData
+from ostrom.reports.cells import agents, levels, varied, why_nothing
+from ostrom.reports.chart import panel_of, rests_on
+from ostrom.reports.drawing import KINDS, Row
+from ostrom.reports.layout import cell_label, named
+from ostrom.reports.panel import Drawn, Figure, Panel, Table
+from ostrom.reports.theme import MOST_COLOURS
+from ostrom.reports.words import Share, labels, listed, pretty, shortened
+
+Scope = Mapping[str, Any]
+Expression = Callable[[Scope], Any]
+
+
+def _share(value: float | None) -> Share | None:
+    return None if value is None else Share(value)
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _short(value: Any, values: Sequence[Any]) -> str:
+    return labels(values)[value]
+
+
+HELPERS: Mapping[str, Callable[..., Any]] = {
+    "agents": agents, "cell_label": cell_label, "fixed": fixed, "join": named, "len": len, "levels": levels,
+    "listed": listed, "pretty": pretty, "rests_on": rests_on, "share": _share, "short": _short,
+    "shortened": shortened, "sorted": sorted, "unique": lambda values: list(dict.fromkeys(values)), "upper": _upper,
+    "varied": varied, "why_nothing": why_nothing, "zip": lambda *parts: list(zip(*parts, strict=True)),
+}  # fmt: skip
+"""What expressions and texts of every file can call."""
+
+PLAIN = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=False)
+PAGE = Environment(undefined=StrictUndefined, autoescape=True)
+
+
+def at(estimate: Estimate, columns: Sequence[str]) -> tuple[Any, ...]:
+    """Where an estimate stands: its values of some columns."""
+    return tuple(estimate.key[name] for name in columns)
+
+
+def keyed(estimates: Iterable[Estimate], columns: Sequence[str]) -> dict[tuple[Any, ...], Estimate]:
+    """Estimates by the values of some columns."""
+    return {at(one, columns): one for one in estimates}
+
+
+for _environment in (PLAIN, PAGE):
+    _environment.filters |= {"at": at, "keyed": keyed}
+
+
+def expression(text: Any) -> Expression:
+    """A value of a declaration: an expression where it is a text, else itself."""
+    if not isinstance(text, str):
+        return lambda _: text
+    compiled = PLAIN.compile_expression(text, undefined_to_none=False)
+    return lambda scope: compiled(dict(scope))
+
+
+def text_of(source: str, page: Environment = PLAIN) -> Expression:
+    """A text of a declaration, filled in."""
+    template = page.from_string(" ".join(source.split()) if page is PLAIN else source)
+    return lambda scope: template.render(dict(scope)).strip()
+
+
+class Column:
+    """One entry of ``columns``: ``name``, ``head = value``, ``value, low, high = estimate`` or ``*heads = values``."""
+
+    def __init__(self, entry: str) -> None:
+        head, _, value = (part.strip() for part in entry.partition(" = "))
+        self.spread = head.startswith("*")
+        self.heads = [head[1:]] if self.spread else [part.strip() for part in head.split(",")]
+        self.listed = expression(head[1:]) if self.spread else None
+        self.value = expression(value or f"r['{head}']")
+
+    def names(self, scope: Scope) -> list[str]:
+        """The heads of the column."""
+        return self.heads if self.listed is None else [str(name) for name in self.listed(scope)]
+
+    def cells(self, scope: Scope) -> list[Any]:
+        """What the column holds for the row of a scope."""
+        value = self.value(scope)
+        if self.spread:
+            return list(value)
+        if len(self.heads) == 1:
+            return [value]
+        return triple(value)
+
+
+def triple(value: Estimate | None) -> list[float | None]:
+    """Value and interval, as columns of a table."""
+    return [None, None, None] if value is None else [value.value, value.low, value.high]
+
+
+class Part:
+    """A figure, a table, a note or a fragment of the page: what it is made for, and whether it is."""
+
+    def __init__(self, spec: Mapping[str, Any]) -> None:
+        self.each = expression(spec.get("each", "[]"))
+        self.wanted = expression(spec.get("if", True))
+        self.repeated = expression(spec.get("repeat", [None]))
+
+    def scopes(self, scope: Scope) -> list[dict[str, Any]]:
+        """A scope for each time that it is shown; ``part`` is the value it is repeated for."""
+        repeated = [{**scope, "part": value} for value in self.repeated(scope)]
+        return [own for own in repeated if self.wanted(own)]
+
+    def rows(self, scope: Scope) -> list[dict[str, Any]]:
+        """A scope for each of its rows."""
+        return [{**scope, "r": row} for row in self.each(scope)]
+
+
+class DeclaredTable(Part):
+    """A table: ``name``, ``each``, ``columns``, ``caption`` and ``shown``."""
+
+    def __init__(self, spec: Mapping[str, Any]) -> None:
+        super().__init__(spec)
+        self.name, self.caption = text_of(spec["name"]), text_of(spec.get("caption", ""))
+        self.columns, self.shown = [Column(entry) for entry in spec["columns"]], spec.get("shown", 400)
+
+    def made(self, scope: Scope) -> list[Table]:
+        """The table, as often as it is shown."""
+        return [
+            Table(
+                self.name(own),
+                [name for column in self.columns for name in column.names(own)],
+                [[cell for column in self.columns for cell in column.cells(row)] for row in self.rows(own)],
+                self.caption(own),
+                self.shown,
+            )
+            for own in self.scopes(scope)
+        ]
+
+
+class DeclaredFigure(Part):
+    """A drawing: its ``kind``, what places a row in it, and how it is drawn (``ostrom.reports.drawing``).
+
+    ``series`` is coloured; with more levels than colours it joins the label, or with ``split`` figures of their own.
+    """
+
+    TEXTS = ("label", "facet", "axis", "x_title", "legend")
+    VALUES = ("x", "y", "series", "value", "low", "high", "part_of")
+
+    def __init__(self, spec: Mapping[str, Any]) -> None:
+        super().__init__(spec)
+        self.kind, self.split = KINDS[spec["kind"]], spec.get("split", False)
+        self.name, self.caption, self.alt = (text_of(spec[key]) for key in ("name", "caption", "alt"))
+        self.texts = {key: text_of(spec[key]) for key in self.TEXTS if key in spec}
+        self.values = {key: expression(spec[key]) for key in self.VALUES if key in spec}
+        self.settings = {key: expression(of) for key, of in (spec.get("draw") or {}).items()}
+        self.order = expression(spec["order"]) if "order" in spec else None
+
+    def made(self, scope: Scope) -> list[Figure]:
+        """The figures that it takes."""
+        return [figure for own in self.scopes(scope) for figure in self._figures(own)]
+
+    def _figures(self, scope: Scope) -> list[Figure]:
+        placed = [(row["r"], self._row(row)) for row in self.rows(scope)]
+        placed = [(r, row) for r, row in placed if row["mean"] is not None]
+        order = self.order(scope) if self.order else []
+        series = [name for name in order if any(row["series"] == name for _, row in placed)]
+        series += [name for name in dict.fromkeys(row["series"] for _, row in placed) if name not in series]
+        groups = (
+            [series[i : i + MOST_COLOURS] for i in range(0, len(series), MOST_COLOURS)]
+            if self.split
+            else [series]
+        )
+        return [
+            self._figure(scope, [(r, row) for r, row in placed if row["series"] in group], group, number)
+            for number, group in enumerate(groups)
+            if group
+        ]
+
+    def _row(self, scope: Scope) -> Row:
+        row: dict[str, Any] = {key: of(scope) for key, of in self.values.items()}
+        value = row.pop("value", None)
+        if isinstance(value, Estimate):
+            row |= {"mean": value.value, "low": value.low, "high": value.high}
+        else:
+            row |= {"mean": value, "low": row.get("low"), "high": row.get("high")}
+        texts = {key: self.texts[key](scope) for key in ("label", "facet") if key in self.texts}
+        return {"series": "", "facet": "", "label": "", **row, **texts}
+
+    def _figure(
+        self, scope: Scope, placed: Sequence[tuple[Any, Row]], series: Sequence[Any], number: int
+    ) -> Figure:
+        scope = {**scope, "drawn": [r for r, _ in placed]}
+        names, rows = labels(series), [row for _, row in placed]
+        crowded = len(series) > MOST_COLOURS and self.kind.joins_label
+        rows = [
+            {
+                **row,
+                "label": f"{row['label']} · {names[row['series']]}" if crowded else row["label"],
+                "series": "all types" if crowded else names[row["series"]],
+            }
+            for row in rows
+        ]
+        titles = {key: of(scope) for key, of in self.texts.items() if key not in ("label", "facet")}
+        settings = {key: of(scope) for key, of in self.settings.items()}
+        chart = self.kind.draw(rows, ["all types"] if crowded else list(names.values()), **titles, **settings)
+        name = self.name(scope) + (f"_{number + 1}" if number else "")
+        return Figure(name, chart, self.caption(scope), self.alt(scope))
+
+
+class Note(Part):
+    """A sentence, one for each row of ``each``, or a list of sentences that a function gives (``all``)."""
+
+    def __init__(self, spec: str | Mapping[str, Any]) -> None:
+        spec = {"say": spec} if isinstance(spec, str) else spec
+        super().__init__(spec)
+        self.single, self.sentences = "each" not in spec, expression(spec.get("all", []))
+        self.text = text_of(spec.get("say", ""))
+
+    def made(self, scope: Scope) -> list[str]:
+        """What is said."""
+        said: list[str] = []
+        for own in self.scopes(scope):
+            said += self.sentences(own)
+            said += [self.text(row) for row in ([own] if self.single else self.rows(own))]
+        return [sentence for sentence in said if sentence]
+
+
+class Fragment(Part):
+    """A fragment of the page for each row: a template whose values are escaped."""
+
+    def __init__(self, spec: Mapping[str, Any]) -> None:
+        super().__init__(spec)
+        self.page = text_of(spec["page"], PAGE)
+
+    def made(self, scope: Scope) -> list[Markup]:
+        """The fragments."""
+        rows = [row for own in self.scopes(scope) for row in self.rows(own)]
+        return [Markup(self.page(row)) for row in rows]
+
+
+class Reason:
+    """Why there is nothing to show: ``say``, under a condition or where it comes out as anything."""
+
+    def __init__(self, spec: Mapping[str, Any]) -> None:
+        self.applies, self.text = expression(spec.get("if", True)), text_of(spec["say"])
+
+    def __call__(self, scope: Scope) -> str:
+        """The reason, or nothing."""
+        return str(self.text(scope)) if self.applies(scope) else ""
+
+
+def reasons(spec: Any) -> list[Reason]:
+    """One reason or several."""
+    return [Reason(of) for of in ([spec] if isinstance(spec, Mapping) else spec or ())]
+
+
+class DeclaredPanel(Panel):
+    """A panel of a file ``panels.yaml`` with its parameters.
+
+    ``refuse`` says which parameters do not fit, ``unless`` and ``empty`` when there is nothing to draw: the first is
+    asked before ``let`` is computed.
+    """
+
+    def __init__(self, spec: Mapping[str, Any], used: Scope, parameters: Scope) -> None:
+        self.scope: Scope = {**HELPERS, **used, **(spec.get("constants") or {}), **parameters}
+        for refusal in reasons(spec.get("refuse")):
+            if why := refusal(self.scope):
+                raise ValueError(why)
+        self.title = text_of(spec["title"])(self.scope)
+        self.let = {name: expression(of) for name, of in (spec.get("let") or {}).items()}
+        self.unless, self.empty = reasons(spec.get("unless")), reasons(spec.get("empty"))
+        self.figures = [DeclaredFigure(of) for of in spec.get("figures") or ()]
+        self.tables = [DeclaredTable(of) for of in spec.get("tables") or ()]
+        self.notes = [Note(of) for of in spec.get("notes") or ()]
+        self.html = [Fragment(of) for of in spec.get("html") or ()]
+
+    def draw(self, data: RunData) -> Drawn:
+        """Compute what is named, then draw, list and say; or say why there is nothing."""
+        scope: dict[str, Any] = {**self.scope, "data": data}
+        if why := next((said for reason in self.unless if (said := reason(scope))), None):
+            return Drawn(notes=[why])
+        for name, of in self.let.items():
+            scope[name] = of(scope)
+        if why := next((said for reason in self.empty if (said := reason(scope))), None):
+            return Drawn(notes=[why])
+        return Drawn(
+            [figure for of in self.figures for figure in of.made(scope)],
+            [table for of in self.tables for table in of.made(scope)],
+            [sentence for of in self.notes for sentence in of.made(scope)],
+            [fragment for of in self.html for fragment in of.made(scope)],
+        )
+
+
+def panel_factory(name: str, package: str, file: Mapping[str, Any]) -> Callable[..., Panel]:
+    """What builds a declared panel from its parameters, with their names and defaults as its signature."""
+    spec = file[name]
+    defaults, needed = spec.get("parameters") or {}, spec.get("needs") or ()
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.Signature(
+        [inspect.Parameter(key, kind) for key in needed]
+        + [inspect.Parameter(key, kind, default=value) for key, value in defaults.items()]
+    )
+
+    def build(*args: Any, **kwargs: Any) -> Panel:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        if "chart" in spec:
+            return _chart(spec, bound.arguments)
+        return DeclaredPanel(spec, _used(spec, package, file), bound.arguments)
+
+    build.__doc__, build.__name__ = spec.get("about"), name
+    build.__signature__ = signature  # type: ignore[attr-defined]
+    return build
+
+
+def _chart(spec: Mapping[str, Any], parameters: Scope) -> Panel:
+    """A chart under a name; ``$x`` stands for the parameter x."""
+    own = {key: value for key, value in spec.items() if key not in ("about", "parameters", "needs")}
+    return panel_of(
+        {
+            key: parameters[value[1:]] if isinstance(value, str) and value.startswith("$") else value
+            for key, value in own.items()
+        }
+    )
+
+
+def _used(spec: Mapping[str, Any], package: str, file: Mapping[str, Any]) -> dict[str, Any]:
+    """The functions that an entry mentions: nothing else is imported."""
+    words = set(re.findall(r"\w+", repr(spec)))
+    return {
+        name: getattr(import_module(module, package), name)
+        for module, names in (file.get("use") or {}).items()
+        for name in names
+        if name in words
+    }

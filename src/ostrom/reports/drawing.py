@@ -1,0 +1,157 @@
+"""The kinds of drawings that a declared panel has, each from rows that say where their values belong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ostrom.reports.layout import lines_by
+from ostrom.reports.maps import side_by_side, tiles
+from ostrom.reports.marks import bars, curves, dots, import_altair, series_colours
+from ostrom.reports.theme import MOST_COLOURS, PALETTE, colours
+from ostrom.reports.words import pretty
+
+Row = Mapping[str, Any]
+"""A value (mean, low, high) and its place: series, facet, label, x, y, and the part of a bar."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How rows are drawn, and whether series that are too many for colours can stand in the labels."""
+
+    draw: Callable[..., Any]
+    joins_label: bool = False
+
+
+def _dots(
+    rows: Sequence[Row],
+    series: Sequence[str],
+    *,
+    axis: str,
+    domain: Sequence[float] | None = None,
+    tones: Mapping[str, str] | None = None,
+    blocks: Sequence[str] = (),
+) -> Any:
+    """Dots with whiskers: a block for each facet, a line for each label."""
+    groups: dict[str, list[Row]] = {name: [] for name in blocks}
+    for row in rows:
+        groups.setdefault(row["facet"], []).append(row)
+    coloured = (
+        {name: tone for name, tone in tones.items() if name in series}
+        if tones
+        else series_colours(series, ordered=len(series) > MOST_COLOURS)
+    )
+    return dots(groups, axis=axis, series=coloured, domain=domain)
+
+
+def _curve(
+    rows: Sequence[Row],
+    series: Sequence[str],
+    *,
+    axis: str,
+    x_title: str,
+    legend: str | None = None,
+    domain: Sequence[float] | None = None,
+    levels: Sequence[Any] | None = None,
+) -> Any:
+    """Curves with bands; ``levels`` says which values of x there are, where they are no numbers."""
+    if levels is None:
+        return lines_by(rows, x=x_title, y=axis, domain=domain, legend=legend or "")
+    facets = list(dict.fromkeys(row["facet"] for row in rows))
+    return curves(
+        rows, x=x_title, y=axis, facets=facets, series=series_colours(series), legend=legend,
+        levels=[str(level) for level in levels],
+    )  # fmt: skip
+
+
+def _tiles(
+    rows: Sequence[Row],
+    series: Sequence[str],  # noqa: ARG001
+    *,
+    legend: str,
+    domain: tuple[float, float] = (0.0, 1.0),
+    down: Sequence[str] | None = None,
+    across: Sequence[str] | None = None,
+    titles: tuple[str | None, str | None] = (None, None),
+    **look: Any,
+) -> Any:
+    """A map for each facet; labels stand in the order of the rows, or as they are given."""
+    across = list(dict.fromkeys(row["x"] for row in rows)) if across is None else across
+    down = list(dict.fromkeys(row["y"] for row in rows)) if down is None else down
+    facets = dict.fromkeys(row["facet"] for row in rows)
+    maps = []
+    for facet in facets:
+        placed = [
+            {"x": row["x"], "y": row["y"], "value": row["mean"]} for row in rows if row["facet"] == facet
+        ]
+        maps.append(
+            tiles(
+                placed, across=across, down=down, legend=legend, domain=domain, titles=titles, title=facet,
+                beside=len(facets), **look,
+            )
+        )  # fmt: skip
+    return side_by_side(maps, across, down)
+
+
+def _bars(
+    rows: Sequence[Row],
+    series: Sequence[str],  # noqa: ARG001
+    *,
+    axis: str,
+    tones: Mapping[str, str] | None = None,
+    shares: bool = True,
+    title: bool = False,
+) -> Any:
+    """Stacked bars, one for each label; blocks one below the other for each facet."""
+    parts = list(dict.fromkeys(row["part_of"] for row in rows)) if tones is None else list(tones)
+    if tones is None:
+        looks = colours(parts, ordered=True) if len(parts) > MOST_COLOURS else PALETTE
+        tones = dict(zip((pretty(part) for part in parts), looks, strict=False))
+    facets = {}
+    for row in rows:
+        place = parts.index(row["part_of"])
+        drawn = {"label": row["label"], "part": list(tones)[place], "value": row["mean"], "place": place}
+        facets.setdefault(row["facet"], []).append(drawn)
+    charts = []
+    for facet, of in facets.items():
+        order = list(dict.fromkeys(row["label"] for row in of))
+        chart = bars(of, x=axis, parts=tones, labels=order, shares=shares)
+        charts.append(chart.properties(title=facet) if facet else chart)
+    return charts[0] if len(charts) == 1 and not title else import_altair().vconcat(*charts)
+
+
+def _points(
+    rows: Sequence[Row], series: Sequence[str], *, axis: str, x_title: str, legend: str, shapes: str = ""
+) -> Any:
+    """Dots of one share against another; ``facet`` is their shape, where there are several."""
+    alt, tones = import_altair(), series_colours(series)
+    values = [{legend: row["series"], shapes: row["facet"], "x": row["x"], "y": row["mean"]} for row in rows]
+    several = len({row["facet"] for row in rows}) > 1
+    share = alt.Scale(domain=[0, 1])
+    return (
+        alt.Chart(alt.Data(values=values))
+        .mark_point(filled=True, size=60, opacity=0.85)
+        .encode(
+            x=alt.X("x:Q", title=x_title, scale=share),
+            y=alt.Y("y:Q", title=axis, scale=share),
+            color=alt.Color(
+                f"{legend}:N",
+                scale=alt.Scale(domain=list(tones), range=list(tones.values())),
+                legend=alt.Legend(title=legend) if len(tones) > 1 else None,
+            ),
+            shape=alt.Shape(f"{shapes}:N", legend=alt.Legend(title=shapes))
+            if several
+            else alt.value("circle"),
+        )
+        .properties(width=420, height=280)
+    )
+
+
+KINDS: Mapping[str, Kind] = {
+    "dots": Kind(_dots, joins_label=True),
+    "curve": Kind(_curve),
+    "tiles": Kind(_tiles),
+    "bars": Kind(_bars),
+    "points": Kind(_points),
+}
