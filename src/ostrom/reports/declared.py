@@ -23,6 +23,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
+from itertools import product
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
@@ -30,6 +31,7 @@ from markupsafe import Markup
 
 from ostrom.analysis.estimate import Estimate, fixed
 from ostrom.data.rundata import RunData
+from ostrom.ground.errors import UnknownName
 from ostrom.reports.cells import agents, levels, varied, why_nothing
 from ostrom.reports.chart import panel_of, rests_on
 from ostrom.reports.drawing import KINDS, Row
@@ -54,10 +56,20 @@ def _short(value: Any, values: Sequence[Any]) -> str:
     return labels(values)[value]
 
 
+def _must_be(kind: str, name: str, known: Iterable[str]) -> str:
+    """Refuse a name that is not known."""
+    if name not in known:
+        raise UnknownName(kind, name, known)
+    return ""
+
+
 HELPERS: Mapping[str, Callable[..., Any]] = {
     "agents": agents, "cell_label": cell_label, "fixed": fixed, "join": named, "len": len, "levels": levels,
-    "listed": listed, "pretty": pretty, "rests_on": rests_on, "share": _share, "short": _short,
-    "shortened": shortened, "sorted": sorted, "unique": lambda values: list(dict.fromkeys(values)), "upper": _upper,
+    "listed": listed, "must_be": _must_be, "pick": lambda of, keys, other=None: [of.get(key, other) for key in keys],
+    "pretty": pretty, "product": lambda *parts: list(product(*parts)), "rests_on": rests_on, "share": _share, "short": _short,
+    "shortened": shortened, "sorted": sorted,
+    "texts": lambda form, values: [form.format(value) for value in values],
+    "unique": lambda values: list(dict.fromkeys(values)), "upper": _upper,
     "varied": varied, "why_nothing": why_nothing, "zip": lambda *parts: list(zip(*parts, strict=True)),
 }  # fmt: skip
 """What expressions and texts of every file can call."""
@@ -175,6 +187,7 @@ class DeclaredFigure(Part):
     def __init__(self, spec: Mapping[str, Any]) -> None:
         super().__init__(spec)
         self.kind, self.split = KINDS[spec["kind"]], spec.get("split", False)
+        self.joins = self.kind.joins_label and spec.get("crowd", True)
         self.name, self.caption, self.alt = (text_of(spec[key]) for key in ("name", "caption", "alt"))
         self.texts = {key: text_of(spec[key]) for key in self.TEXTS if key in spec}
         self.values = {key: expression(spec[key]) for key in self.VALUES if key in spec}
@@ -217,7 +230,7 @@ class DeclaredFigure(Part):
     ) -> Figure:
         scope = {**scope, "drawn": [r for r, _ in placed]}
         names, rows = labels(series), [row for _, row in placed]
-        crowded = len(series) > MOST_COLOURS and self.kind.joins_label
+        crowded = len(series) > MOST_COLOURS and self.joins
         rows = [
             {
                 **row,
@@ -320,6 +333,10 @@ class DeclaredPanel(Panel):
 def panel_factory(name: str, package: str, file: Mapping[str, Any]) -> Callable[..., Panel]:
     """What builds a declared panel from its parameters, with their names and defaults as its signature."""
     spec = file[name]
+    if "python" in spec:
+        module, _, part = spec["python"].partition(":")
+        factory: Callable[..., Panel] = getattr(import_module(module, package), part)
+        return factory
     defaults, needed = spec.get("parameters") or {}, spec.get("needs") or ()
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     signature = inspect.Signature(

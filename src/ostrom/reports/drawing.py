@@ -101,14 +101,14 @@ def _bars(
     axis: str,
     tones: Mapping[str, str] | None = None,
     shares: bool = True,
-    title: bool = False,
+    stacked: bool = False,
 ) -> Any:
     """Stacked bars, one for each label; blocks one below the other for each facet."""
     parts = list(dict.fromkeys(row["part_of"] for row in rows)) if tones is None else list(tones)
     if tones is None:
         looks = colours(parts, ordered=True) if len(parts) > MOST_COLOURS else PALETTE
         tones = dict(zip((pretty(part) for part in parts), looks, strict=False))
-    facets = {}
+    facets: dict[str, list[Row]] = {}
     for row in rows:
         place = parts.index(row["part_of"])
         drawn = {"label": row["label"], "part": list(tones)[place], "value": row["mean"], "place": place}
@@ -118,7 +118,7 @@ def _bars(
         order = list(dict.fromkeys(row["label"] for row in of))
         chart = bars(of, x=axis, parts=tones, labels=order, shares=shares)
         charts.append(chart.properties(title=facet) if facet else chart)
-    return charts[0] if len(charts) == 1 and not title else import_altair().vconcat(*charts)
+    return charts[0] if len(charts) == 1 and not stacked else import_altair().vconcat(*charts)
 
 
 def _points(

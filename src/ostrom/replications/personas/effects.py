@@ -11,11 +11,17 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import Bounds, Exact, Inference, paired_difference_of
-from ostrom.analysis.statistics import FittedRegression, gee_logistic, without_rounding
+from ostrom.analysis.statistics import (
+    Coefficient,
+    FittedRegression,
+    StatisticsError,
+    gee_logistic,
+    without_rounding,
+)
 from ostrom.replications.personas.profiles import Played, of_type, types_in
 from ostrom.replications.personas.rates import measure_of
 
@@ -146,6 +152,29 @@ def logistic(
         interactions=[("persona", "payoffs")],
         reference={"persona": "no", "payoffs": "hidden"},
     )
+
+
+class LogisticModels(NamedTuple):
+    """The coefficients of every model that there is, and why the others are missing."""
+
+    terms: list[tuple[str, str, Coefficient]]
+    """Type of scenario, agent and coefficient."""
+    without: list[str]
+
+
+def logistic_models(profiles: Sequence[Played], measure: str) -> LogisticModels:
+    """A logistic model for every agent and type of scenario."""
+    models = LogisticModels([], [])
+    for agent in dict.fromkeys(p.agent for p in profiles):
+        own = [p for p in profiles if p.agent == agent]
+        for kind in types_in(own):
+            try:
+                model = logistic(own, measure, kind)
+            except StatisticsError as error:
+                models.without.append(f"No logistic model for {agent}, {kind}: {error}.")
+                continue
+            models.terms.extend((kind, agent, term) for term in model.coefficients)
+    return models
 
 
 def _count(rows: Sequence[Row], cell: Cell) -> tuple[int, int]:

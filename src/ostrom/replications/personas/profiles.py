@@ -6,15 +6,17 @@ Manoranjan & Gaikwad 2026 count them). Any one-shot game will do; nothing here k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ostrom.analysis.determinism import Determinism
 from ostrom.data.columns import columns
 from ostrom.data.rundata import RunData
 from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.game import Game, Profile
+from ostrom.reports.words import pretty
 
 GameOf = Callable[[int], Game]
 APART = "mixed"
@@ -159,3 +161,62 @@ def types_in(profiles: Iterable[Played]) -> list[str]:
 
 def _changes(profile: Profile, other: Profile) -> int:
     return sum(a != b for a, b in zip(profile, other, strict=True))
+
+
+def conditions(data: RunData, found: Sequence[Played]) -> list[str]:
+    """The factors that make conditions: all that vary, less what names the game and what follows from the others.
+
+    In the published design persona and payoffs settle the instruction and the names: two factors say it all.
+    """
+    made: list[str] = []
+    for name in data.factors:
+        if not all(p.cell.get(name) == p.scenario for p in found) and not _follows(name, made, found):
+            made.append(name)
+    return made
+
+
+def _follows(name: str, others: Sequence[str], found: Sequence[Played]) -> bool:
+    """Whether the level of a factor is the same wherever those of the others are; so one that never varies."""
+    levels: dict[tuple[Any, ...], set[Any]] = {}
+    for p in found:
+        levels.setdefault(tuple(p.cell.get(other) for other in others), set()).add(p.cell.get(name))
+    return all(len(of) == 1 for of in levels.values())
+
+
+def condition_label(key: Mapping[str, Any], by: Sequence[str]) -> str:
+    """A condition in words.
+
+    >>> condition_label({"persona": "yes", "payoffs": "hidden"}, ["persona", "payoffs"])
+    'persona yes, payoffs hidden'
+    """
+    return ", ".join(f"{pretty(name)} {pretty(key[name])}" for name in by) or "all"
+
+
+class KindCounts(NamedTuple):
+    """How many profiles of a group are of each kind."""
+
+    scenario_type: str
+    key: Mapping[str, Any]
+    counts: Counter[str]
+
+
+def profile_kinds(found: Sequence[Played], by: Sequence[str]) -> list[KindCounts]:
+    """Profiles by kind for every type of scenario and group; groups in the order of their first column."""
+    firsts, made = list(dict.fromkeys(p[by[0]] for p in found)), []
+    for scenario_type in types_in(found):
+        counts: dict[tuple[Any, ...], Counter[str]] = {}
+        for p in of_type(found, scenario_type):
+            counts.setdefault(tuple(p[name] for name in by), Counter())[kind_of(p)] += 1
+        made += [
+            KindCounts(scenario_type, dict(zip(by, key, strict=True)), of)
+            for key, of in sorted(counts.items(), key=lambda item: firsts.index(item[0][0]))
+        ]
+    return made
+
+
+def kind_of(p: Played) -> str:
+    """The kind of a profile: all cooperative, all defective or between; equilibrium or not."""
+    whole = "cooperative" if p.green else "defective" if p.tragedy else "other"
+    if p.nash:
+        return f"{whole} equilibrium"
+    return "other" if whole == "other" else f"{whole}, no equilibrium"

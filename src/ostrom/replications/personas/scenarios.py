@@ -11,8 +11,7 @@ from ostrom.data.rundata import RunData
 from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.game import Game
 from ostrom.games.parameters import shown
-from ostrom.replications.personas.panels._shared import NOTHING, condition_label, conditions
-from ostrom.replications.personas.profiles import Played, profiles_of
+from ostrom.replications.personas.profiles import Played, condition_label, conditions, profiles_of
 from ostrom.reports.panel import Drawn, Panel
 from ostrom.reports.words import labels
 
@@ -29,7 +28,7 @@ class Scenarios(Panel):
         """One block per scenario, closed at first."""
         found = profiles_of(data)
         if not found:
-            return Drawn(notes=[NOTHING])
+            return Drawn(notes=["No one-shot match is finished, so there is no profile to show."])
         by = conditions(data, found)
         names = labels(p.agent for p in found)
         blocks = []
@@ -108,6 +107,3 @@ def _table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) 
         '<p>{}:</p><div class="scroll" tabindex="0"><table>'
         "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
     ).format(escape(caption), head, body)
-
-
-PANEL = Scenarios
