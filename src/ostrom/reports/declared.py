@@ -9,7 +9,7 @@ An entry is a chart under a name (``chart: dots, measure: cooperation``), or say
       figures:
       - {name: memory_recovery, kind: curve, each: points, x: r.real, series: r.agent, value: r.cooperation, ...}
       tables:
-      - {name: memory_recovery, each: points, columns: [agent, real_rounds = r.real, "cooperation, low, high = r.cooperation"]}
+      - {name: memory_recovery, each: points, columns: [agent, game, "cooperation, low, high = r.cooperation"]}
       notes: ["{{ points|length }} points."]
 
 ``use`` at the top of the file names the functions of Python modules that entries call; a leading dot is the package of
@@ -63,30 +63,39 @@ def _must_be(kind: str, name: str, known: Iterable[str]) -> str:
     return ""
 
 
-HELPERS: Mapping[str, Callable[..., Any]] = {
-    "agents": agents, "cell_label": cell_label, "fixed": fixed, "join": named, "len": len, "levels": levels,
-    "listed": listed, "must_be": _must_be, "pick": lambda of, keys, other=None: [of.get(key, other) for key in keys],
-    "pretty": pretty, "product": lambda *parts: list(product(*parts)), "rests_on": rests_on, "share": _share, "short": _short,
-    "shortened": shortened, "sorted": sorted,
-    "texts": lambda form, values: [form.format(value) for value in values],
-    "unique": lambda values: list(dict.fromkeys(values)), "upper": _upper,
-    "varied": varied, "why_nothing": why_nothing, "zip": lambda *parts: list(zip(*parts, strict=True)),
-}  # fmt: skip
-"""What expressions and texts of every file can call."""
-
 PLAIN = Environment(undefined=StrictUndefined, autoescape=False, keep_trailing_newline=False)
 PAGE = Environment(undefined=StrictUndefined, autoescape=True)
 
 
-def at(estimate: Estimate, columns: Sequence[str]) -> tuple[Any, ...]:
-    """Where an estimate stands: its values of some columns."""
-    return tuple(estimate.key[name] for name in columns)
+def at(row: Any, columns: Sequence[str]) -> tuple[Any, ...]:
+    """Where an estimate or a row stands: its values of some columns."""
+    if isinstance(row, Estimate):
+        return tuple(row.key[name] for name in columns)
+    return tuple(getattr(row, name) for name in columns)
+
+
+def ordered(rows: Iterable[Any], **columns: Sequence[Any]) -> list[Any]:
+    """Rows in the order of the levels of some columns; what is no level comes first."""
+    places = {name: {level: i for i, level in enumerate(levels)} for name, levels in columns.items()}
+    return sorted(rows, key=lambda row: [of.get(getattr(row, name), -1) for name, of in places.items()])
 
 
 def keyed(estimates: Iterable[Estimate], columns: Sequence[str]) -> dict[tuple[Any, ...], Estimate]:
     """Estimates by the values of some columns."""
     return {at(one, columns): one for one in estimates}
 
+
+HELPERS: Mapping[str, Callable[..., Any]] = {
+    "agents": agents, "cell_label": cell_label, "fixed": fixed, "join": named, "len": len, "levels": levels,
+    "listed": listed, "must_be": _must_be, "ordered": ordered,
+    "pick": lambda of, keys, other=None: [of.get(key, other) for key in keys],
+    "pretty": pretty, "product": lambda *parts: list(product(*parts)), "rests_on": rests_on, "share": _share,
+    "short": _short, "shortened": shortened, "sorted": sorted,
+    "texts": lambda form, values: [form.format(value) for value in values],
+    "unique": lambda values: list(dict.fromkeys(values)), "upper": _upper, "varied": varied, "why_nothing": why_nothing,
+    "zip": lambda *parts: list(zip(*parts, strict=True)),
+}  # fmt: skip
+"""What expressions and texts of every file can call."""
 
 for _environment in (PLAIN, PAGE):
     _environment.filters |= {"at": at, "keyed": keyed}

@@ -102,9 +102,11 @@ def _bars(
     tones: Mapping[str, str] | None = None,
     shares: bool = True,
     stacked: bool = False,
+    parts: Sequence[str] | None = None,
 ) -> Any:
     """Stacked bars, one for each label; blocks one below the other for each facet."""
-    parts = list(dict.fromkeys(row["part_of"] for row in rows)) if tones is None else list(tones)
+    if parts is None:
+        parts = list(tones or dict.fromkeys(row["part_of"] for row in rows))
     if tones is None:
         looks = colours(parts, ordered=True) if len(parts) > MOST_COLOURS else PALETTE
         tones = dict(zip((pretty(part) for part in parts), looks, strict=False))

@@ -17,7 +17,7 @@ from ostrom.data.tables import export_rows
 from ostrom.ground.errors import UsageError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.replications.coopeval.panels.control_effects import EFFECTS
+from ostrom.replications.coopeval.controls import EFFECTS
 from ostrom.reports.build import build_report
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan

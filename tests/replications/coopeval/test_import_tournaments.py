@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ostrom.replications.coopeval.panels.mechanisms_evolution import PANEL as Evolution
+from ostrom.replications.coopeval.panels.mechanisms_scores import PANEL as Scores
 
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import compare_run
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.scoring import match_score
-from ostrom.replications.coopeval.panels.mechanisms_evolution import PANEL as Evolution
-from ostrom.replications.coopeval.panels.mechanisms_scores import PANEL as Scores
 from ostrom.replications.coopeval.released.importing import import_tournaments
 from ostrom.replications.coopeval.released.mapping import about, load_tournament_mapping
 from ostrom.replications.coopeval.released.tournament_files import parse_tournament

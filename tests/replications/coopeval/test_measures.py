@@ -20,12 +20,13 @@ from ostrom.games.tensor import TensorGame
 from ostrom.replications.coopeval.actions import action_shares
 from ostrom.replications.coopeval.conduct import conduct_rates, tallies
 from ostrom.replications.coopeval.outliers import outliers
-from ostrom.replications.coopeval.scale import Scale, scale_of
 from ostrom.replications.coopeval.scores import (
     Point,
+    Scale,
     design_of,
     normalised_mean,
     normalised_means,
+    scale_of,
     score_points,
 )
 from ostrom.studies.load import validate

@@ -19,7 +19,7 @@ from ostrom.features.judging.plan import JudgePlan, judge_run, judges_of
 from ostrom.features.judging.table import judged_rows, write_judged
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.replications.coopeval.panels._shared import REST, corner_place, type_colours
+from ostrom.replications.coopeval.streams import REST, corner_place, type_colours
 from ostrom.reports import Drawn, Table, build_report
 from ostrom.reports.panel import panels
 from ostrom.studies.run import open_run

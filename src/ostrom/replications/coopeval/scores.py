@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -18,13 +18,52 @@ from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.estimate import Estimate, estimated, partly_exact_mean
 from ostrom.analysis.intervals import Bounds
 from ostrom.analysis.units import bounds_of
+from ostrom.data.rundata import RunData
 from ostrom.engine.plan import Unit
+from ostrom.features.evolution.scores import normalised
 from ostrom.features.evolution.tournament import is_done, seated, type_names
-from ostrom.replications.coopeval.scale import Scale, scale_of
+from ostrom.games.game import Game
+from ostrom.mechanisms.incentives import is_equilibrium
+from ostrom.reports.cells import why_nothing
 
 DESIGN = "design of "
 UNPAID = frozenset({"none", "repetition", "reputation", "mediation"})
 """Mechanisms under which players are paid by the game alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The two benchmarks of every seat: 0 is the all-defect equilibrium, 1 is full cooperation."""
+
+    equilibrium: tuple[float, ...]
+    cooperation: tuple[float, ...]
+
+    def normalised(self, seat: int, score: float) -> float:
+        """A score of a seat (from 0) on the scale."""
+        return normalised(score, equilibrium=self.equilibrium[seat], cooperation=self.cooperation[seat])
+
+
+def scale_of(game: Game) -> Scale | str:
+    """The scale of a game, or why it has none (Tewolde et al. 2026: (x - NE) / (coop - NE)).
+
+    >>> from ostrom.games import build_game
+    >>> scale_of(build_game("prisoners_dilemma:coopeval"))
+    Scale(equilibrium=(1.0, 1.0), cooperation=(2.0, 2.0))
+    >>> scale_of(build_game("matching_pennies"))
+    'game matching_pennies defines no cooperative action'
+    """
+    cooperate = tuple(a for a in game.cooperative if a is not None)
+    defect = tuple(a for a in game.defective if a is not None)
+    if len(cooperate) < game.seats:
+        return f"game {game.name} defines no cooperative action"
+    if len(defect) < game.seats:
+        return f"game {game.name} defines no defective action"
+    if not is_equilibrium(game, defect):
+        return f"in game {game.name} it is no equilibrium that all defect"
+    low, high = game.payoff(defect), game.payoff(cooperate)
+    if any(high[seat] == low[seat] for seat in range(game.seats)):
+        return f"in game {game.name} cooperation pays some seat no more and no less than the equilibrium"
+    return Scale(low, high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +90,15 @@ class Point:
     """The same of its score."""
 
 
+class Benchmark(NamedTuple):
+    """What a seat gets when all defect (0 on the scale) and when all cooperate (1)."""
+
+    game: str
+    seat: int
+    equilibrium: float
+    cooperation: float
+
+
 @dataclass(frozen=True)
 class Points:
     """All points of a run, the scale of every game, and the games that have no scale (with the reason)."""
@@ -60,6 +108,15 @@ class Points:
     unscaled: Mapping[str, str]
     left_out: int = 0
     """Seats without a score of the kind asked for."""
+
+    @property
+    def benchmarks(self) -> list[Benchmark]:
+        """The ends of the scale of every seat."""
+        return [
+            Benchmark(game, seat, *ends)
+            for game, scale in self.scales.items()
+            for seat, ends in enumerate(zip(scale.equilibrium, scale.cooperation, strict=True), 1)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +147,17 @@ class Normalised:
     def high(self) -> float | None:
         """The upper end."""
         return self.estimate.high
+
+
+def match_rows(data: RunData) -> list[dict[str, Any]]:
+    """All rows of the matches table, in the order of matches."""
+    return data.records("SELECT * FROM matches ORDER BY match, player")
+
+
+def nothing_yet(data: RunData) -> str:
+    """Why there is nothing to show at all; empty where there is something."""
+    done = data.records("SELECT count(*) AS n FROM matches WHERE state = 'done' AND unit = 'match'")
+    return "" if done[0]["n"] else why_nothing(data, "score")
 
 
 def score_points(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -11,18 +12,14 @@ from ostrom.data.rundata import RunData
 from ostrom.features.evolution.evolution import EvolutionSettings, Evolved, evolve, replicator_paths
 from ostrom.features.evolution.tournament import Tournament, run_tournaments
 from ostrom.ground.errors import OstromError
-from ostrom.replications.coopeval.panels._shared import (
-    REST,
-    match_rows,
-    nothing_yet,
-    streams,
-    triangles,
-    type_colours,
-)
-from ostrom.reports.marks import MOST_PANELS
+from ostrom.replications.coopeval.scores import match_rows, nothing_yet
+from ostrom.reports.marks import MOST_PANELS, import_altair
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
+from ostrom.reports.theme import INK, MOST_COLOURS, PALETTE, QUIET, RULE
 from ostrom.reports.words import labels, pretty
 
+REST = "others"
+REST_COLOUR = "#b8bfc6"
 POINTS = 80
 """Steps drawn of a path; more would not be seen."""
 STARTS = tuple((i / 6, j / 6, (6 - i - j) / 6) for i in range(1, 5) for j in range(1, 6 - i))
@@ -150,4 +147,104 @@ def _table(evolved: Sequence[tuple[Tournament, Evolved]], by: list[str]) -> Tabl
     return Table("mechanisms_evolution", columns, rows, "Mean scores and populations at the end.")
 
 
-PANEL = MechanismEvolution
+def type_colours(types: Sequence[str]) -> dict[str, str]:
+    """A colour per type; with more types than colours the last ones share grey as "others"."""
+    if len(types) <= MOST_COLOURS:
+        return dict(zip(types, PALETTE, strict=False))
+    kept = dict(zip(types[: MOST_COLOURS - 1], PALETTE, strict=False))
+    return {**kept, REST: REST_COLOUR}
+
+
+def streams(rows: Sequence[Mapping[str, Any]], facets: Sequence[str], colours: Mapping[str, str]) -> Any:
+    """Stacked shares over steps in small multiples: rows need step, type, share, place, facet."""
+    alt = import_altair()
+    columns = min(len(facets), 3)
+    area = (
+        alt.Chart()
+        .mark_area(interpolate="monotone", line=False)
+        .encode(
+            x=alt.X(
+                "step:Q",
+                title="step (square-root scale)",
+                scale=alt.Scale(type="sqrt", nice=False),
+                axis=alt.Axis(grid=False, tickCount=4),
+            ),
+            y=alt.Y(
+                "share:Q",
+                stack="zero",
+                title="share of population",
+                scale=alt.Scale(domain=[0, 1]),
+                axis=alt.Axis(values=[0, 0.5, 1]),
+            ),
+            color=alt.Color(
+                "type:N",
+                scale=alt.Scale(domain=list(colours), range=list(colours.values())),
+                legend=alt.Legend(title=None),
+            ),
+            order=alt.Order("place:Q"),
+        )
+        .properties(width={1: 480, 2: 320}.get(columns, 215), height=150)
+    )
+    data = alt.Data(values=[dict(row) for row in rows])
+    return area.facet(facet=alt.Facet("facet:N", sort=list(facets)), columns=columns, data=data)
+
+
+def corner_place(shares: Sequence[float]) -> tuple[float, float]:
+    """Where a population of three types lies in the triangle: first left, second right, third on top.
+
+    >>> corner_place([0.0, 1.0, 0.0]), corner_place([0.5, 0.5, 0.0])
+    ((1.0, 0.0), (0.5, 0.0))
+    """
+    return shares[1] + shares[2] / 2, shares[2] * sqrt(3) / 2
+
+
+def triangles(
+    paths: Mapping[str, Sequence[Sequence[Sequence[float]]]], types: Sequence[str], colours: Sequence[str]
+) -> Any:
+    """Paths of populations in a triangle per facet; a dot marks where each path ends."""
+    alt = import_altair()
+    corners = [corner_place([float(i == k) for i in range(3)]) for k in range(3)]
+    hidden = {"axis": None, "scale": alt.Scale(domain=[-0.12, 1.12])}
+    upright = {"axis": None, "scale": alt.Scale(domain=[-0.14, 1.0])}
+    frame = alt.Data(values=[{"x": x, "y": y, "order": i} for i, (x, y) in enumerate([*corners, corners[0]])])
+    names = alt.Data(
+        values=[
+            {"x": x, "y": y + (0.06 if i == 2 else -0.07), "name": types[i], "colour": colours[i]}
+            for i, (x, y) in enumerate(corners)
+        ]
+    )
+    charts = []
+    for title, lines in paths.items():
+        drawn = [
+            {"x": place[0], "y": place[1], "path": number, "order": step}
+            for number, line in enumerate(lines)
+            for step, place in enumerate(map(corner_place, line))
+        ]
+        ends = [{"x": x, "y": y} for x, y in (corner_place(line[-1]) for line in lines)]
+        outline = (
+            alt.Chart(frame)
+            .mark_line(color=RULE, strokeWidth=1.5)
+            .encode(x=alt.X("x:Q", **hidden), y=alt.Y("y:Q", **upright), order="order:Q")
+        )
+        flow = (
+            alt.Chart(alt.Data(values=drawn))
+            .mark_line(color=QUIET, strokeWidth=1.1, opacity=0.8)
+            .encode(x=alt.X("x:Q", **hidden), y=alt.Y("y:Q", **upright), detail="path:N", order="order:Q")
+        )
+        dots = (
+            alt.Chart(alt.Data(values=ends))
+            .mark_point(filled=True, color=INK, size=42, opacity=1)
+            .encode(x=alt.X("x:Q", **hidden), y=alt.Y("y:Q", **upright))
+        )
+        words = (
+            alt.Chart(names)
+            .mark_text(fontSize=11, fontWeight="bold")
+            .encode(
+                x=alt.X("x:Q", **hidden),
+                y=alt.Y("y:Q", **upright),
+                text="name:N",
+                color=alt.Color("colour:N", scale=None),
+            )
+        )
+        charts.append(alt.layer(outline, flow, dots, words).properties(width=230, height=205, title=title))
+    return charts[0] if len(charts) == 1 else alt.concat(*charts, columns=3)

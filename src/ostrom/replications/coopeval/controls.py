@@ -127,6 +127,3 @@ class ControlEffects(Panel):
             head = [*self.by, "comparison", self.measure.name, "low", "high", "p"]
             made.append(Table("control_tukey", head, pairs, "All pairs of arms, after Tukey and Kramer."))
         return made
-
-
-PANEL = ControlEffects

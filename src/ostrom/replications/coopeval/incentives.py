@@ -1,0 +1,130 @@
+"""Whether cooperation pays: the designs that players made, and the continuation that it needs without any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import orjson
+
+from ostrom.analysis.intervals import share_of
+from ostrom.data.rundata import RunData
+from ostrom.engine.plan import Unit
+from ostrom.games.equilibria.continuation import least_continuation
+from ostrom.mechanisms.catalog.similarity import compared_game
+from ostrom.mechanisms.designed import Design
+from ostrom.mechanisms.incentives import is_equilibrium
+from ostrom.replications.coopeval.designs import quality
+
+
+class MadeDesign(NamedTuple):
+    """A design of a run; ``design`` is None where it was never made."""
+
+    mechanism: str
+    game: str
+    type: str
+    seat: int
+    seed: int
+    state: str
+    design: str | None
+    equilibrium: bool | None
+    """Whether everybody cooperating is an equilibrium under it."""
+    dominant: bool | None
+    """Whether cooperating (under a mediator: delegating) is weakly dominant."""
+    policy: bool
+    """Whether the study's policy put it in place of an unreadable one."""
+
+
+def made_designs(data: RunData) -> list[MadeDesign]:
+    """Every design of a run, in the order of preparations."""
+    made = []
+    for row in data.records(
+        "SELECT match, mechanism, game, agent, seat, seed, state, facts, policies FROM matches "
+        "WHERE unit = 'preparation' ORDER BY match"
+    ):
+        unit = data.unit(row["match"])
+        if not isinstance(unit.mechanism, Design):
+            continue
+        design = orjson.loads(row["facts"])["design"] if row["state"] == "done" else None
+        judged = None if design is None else quality(unit.mechanism.rules, unit.game, design)
+        made.append(
+            MadeDesign(
+                row["mechanism"], row["game"], row["agent"], row["seat"], row["seed"], row["state"],
+                None if design is None else " ".join(map(str, design)),
+                None if judged is None else judged.equilibrium,
+                None if judged is None else judged.dominant,
+                row["policies"] > 0,
+            )
+        )  # fmt: skip
+    return made
+
+
+class DesignShare(NamedTuple):
+    """How many designs of a type are good, with an interval over designs."""
+
+    mechanism: str
+    game: str
+    type: str
+    quality: str
+    share: Any
+    low: float | None
+    high: float | None
+
+
+def design_shares(designs: Sequence[MadeDesign], qualities: Iterable[str]) -> list[DesignShare]:
+    """The share of designs with each quality, by mechanism, game and designer."""
+    groups: dict[tuple[str, str, str], list[MadeDesign]] = {}
+    for one in designs:
+        if one.design is not None:
+            groups.setdefault((one.mechanism, one.game, one.type), []).append(one)
+    made = []
+    for key, of in groups.items():
+        for name in qualities:
+            share = share_of(sum(getattr(one, name) for one in of), len(of), unit="design").limits()
+            made.append(DesignShare(*key, name, share.value, share.low, share.high))
+    return made
+
+
+class Continuation(NamedTuple):
+    """The least chance of another round with which full cooperation is an equilibrium, and the one that was told."""
+
+    game: str
+    mechanism: str
+    needed: float | None
+    played: float | None
+    answer: str
+    why: str
+
+
+def continuations(data: RunData) -> list[Continuation]:
+    """One line per game and mechanism of the run."""
+    by = ", ".join(f'"{name}"' for name in data.factors)
+    grouped = f" GROUP BY {by}" if by else ""
+    firsts = data.records(f"SELECT min(match) AS first FROM matches WHERE unit = 'match'{grouped} ORDER BY 1")
+    return list(dict.fromkeys(continuation_of(data.unit(row["first"])) for row in firsts))
+
+
+def continuation_of(unit: Unit) -> Continuation:
+    """What a match needs, and what it had."""
+    game, mechanism = unit.game, unit.mechanism
+    made = partial(Continuation, game.name, str(unit.cell.get("mechanism", mechanism.name)))
+    if mechanism.name in ("repetition", "reputation", "punishment"):
+        window = getattr(mechanism, "window", None) if mechanism.name == "reputation" else None
+        needed = least_continuation(game, punished=window)
+        told = getattr(mechanism, "told", {}).get("continuation")
+        had = told if told is not None else getattr(mechanism, "discount", None)
+        if needed is None:
+            return made(None, had, "no", "somebody gains by leaving it, whatever the continuation")
+        if had is None:
+            return made(needed, None, "unknown", "players were told of no chance of another round")
+        return made(needed, had, "yes" if had >= needed - 1e-9 else "no", "by all defecting afterwards")
+    if mechanism.name in ("mediation", "contracting"):
+        return made(0.0, None, "by design", "in one play, under a design that makes it one")
+    if mechanism.name == "similarity":
+        whole = compared_game(game, mechanism.error)  # type: ignore[attr-defined]
+        stable = is_equilibrium(whole, tuple(len(names) for names in game.actions))
+        return made(0.0, None, "yes" if stable else "no", "in one play, if all let the comparison decide")
+    cooperate = tuple(a for a in game.cooperative if a is not None)
+    stable = len(cooperate) == game.seats and is_equilibrium(game, cooperate)
+    return made(None, None, "yes" if stable else "no", "in one play")
