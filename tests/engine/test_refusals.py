@@ -103,12 +103,12 @@ def test_an_unknown_policy_is_refused_with_those_that_exist(small: Small) -> Non
 
 def test_refusals_are_in_the_report(small: Small, runs: Path, quick: Options) -> None:
     from ostrom.data.rundata import run_data
-    from ostrom.reports.panels.readings import Readings
+    from ostrom.reports.panel import panels
 
     with LoopbackServer(refusing(WAYS["status 400"])) as server:
         play(small(**against(server, refused="skip-match")), runs=runs, options=quick)
     with open_run(runs / "small") as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        drawn = Readings().draw(data)
+        drawn = panels.build("readings").draw(data)
     table = next(table for table in drawn.tables if table.name == "refusals")
     assert table.rows[0][1:4] == [4, 3, 3], "both seats of model against model are refused"
     assert "filtered" in table.rows[0][4]

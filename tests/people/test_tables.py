@@ -13,12 +13,11 @@ from ostrom.agents.config import AgentConfig
 from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import RunData, run_data
 from ostrom.engine.journal import Journal
-from ostrom.people.panels.people_flow import PeopleFlow
-from ostrom.people.panels.people_served import PeopleServed
 from ostrom.people.piloting import pilot
 from ostrom.people.plan import plan_of
 from ostrom.people.records import Records
 from ostrom.people.simulated import Crowd
+from ostrom.reports.panel import panels
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run
 
@@ -88,7 +87,7 @@ def test_whom_the_declared_rule_leaves_out_is_in_no_estimate_and_both_counts_are
     )
     (missed,) = estimate(data, "missed", where={"agent": "you"})
     assert missed.value == 0 and missed.n == kept[0]["n"]
-    drawn = PeopleFlow().draw(data)
+    drawn = panels.build("people_flow").draw(data)
     assert f"{len(out)} of {PEOPLE} people missed 1 or more rounds" in drawn.notes[0]
     assert f"{PEOPLE - len(out)} remain" in drawn.notes[0]
     total = dict(zip(drawn.tables[0].columns, drawn.tables[0].rows[-1], strict=True))
@@ -100,7 +99,7 @@ def test_whom_the_declared_rule_leaves_out_is_in_no_estimate_and_both_counts_are
 
 
 def test_the_audit_counts_every_decision_and_finds_one_that_was_served_otherwise(data: RunData) -> None:
-    drawn = PeopleServed().draw(data)
+    drawn = panels.build("people_served").draw(data)
     count = data.records(f"SELECT count(*) AS n FROM decisions WHERE {DECIDED} AND served IS NOT NULL")[0][
         "n"
     ]
@@ -113,7 +112,7 @@ def test_the_audit_counts_every_decision_and_finds_one_that_was_served_otherwise
     data.connection.execute(
         f"CREATE VIEW decisions AS SELECT * REPLACE ({swapped} AS served) FROM kept"
     ).fetchall()
-    wrong = PeopleServed().draw(data)
+    wrong = panels.build("people_served").draw(data)
     assert (
         f"in {count - 1:,} of {count:,}" in wrong.notes[0]
         and "NOT the assigned one, first in: person" in wrong.notes[1]

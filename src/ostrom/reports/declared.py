@@ -24,19 +24,20 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from itertools import product
+from operator import attrgetter
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, TemplateError
 from markupsafe import Markup
 
 from ostrom.analysis.estimate import Estimate, fixed
-from ostrom.data.rundata import RunData
-from ostrom.ground.errors import UnknownName
-from ostrom.reports.cells import agents, levels, varied, why_nothing
+from ostrom.data.rundata import RunData, quoted
+from ostrom.ground.errors import StudyError, UnknownName, UsageError
+from ostrom.reports.cells import agents, levels, varied
 from ostrom.reports.chart import panel_of, rests_on
 from ostrom.reports.drawing import KINDS, Row
 from ostrom.reports.layout import cell_label, named
-from ostrom.reports.panel import Drawn, Figure, Panel, Table
+from ostrom.reports.panel import FILE, Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MOST_COLOURS
 from ostrom.reports.words import Share, labels, listed, pretty, shortened
 
@@ -85,20 +86,33 @@ def keyed(estimates: Iterable[Estimate], columns: Sequence[str]) -> dict[tuple[A
     return {at(one, columns): one for one in estimates}
 
 
+def nested(rows: Iterable[Any], path: str) -> list[tuple[Any, Any]]:
+    """Every row with each part of a list that it holds."""
+    return [(row, part) for row in rows for part in attrgetter(path)(row)]
+
+
+def pick(of: Mapping[str, Any], keys: Iterable[str], other: Any = None, unknown: Any = None) -> list[Any]:
+    """The values of some keys; ``other`` where there is none, ``unknown`` where it is None."""
+    return [unknown if (value := of.get(key, other)) is None else value for key in keys]
+
+
 HELPERS: Mapping[str, Callable[..., Any]] = {
-    "agents": agents, "cell_label": cell_label, "fixed": fixed, "join": named, "len": len, "levels": levels,
-    "listed": listed, "must_be": _must_be, "ordered": ordered,
-    "pick": lambda of, keys, other=None: [of.get(key, other) for key in keys],
-    "pretty": pretty, "product": lambda *parts: list(product(*parts)), "rests_on": rests_on, "share": _share,
-    "short": _short, "shortened": shortened, "sorted": sorted,
+    "agents": agents,
+    "by_key": lambda rows, column: {row[column]: row for row in rows},
+    "cell_label": cell_label, "fixed": fixed, "join": named, "levels": levels, "listed": listed, "must_be": _must_be,
+    "nested": nested, "ordered": ordered, "pick": pick, "pretty": pretty,
+    "product": lambda *parts: list(product(*parts)),
+    "quoted": lambda names: [quoted(name) for name in names],
+    "rests_on": rests_on, "share": _share, "short": _short, "shortened": shortened,
     "texts": lambda form, values: [form.format(value) for value in values],
-    "unique": lambda values: list(dict.fromkeys(values)), "upper": _upper, "varied": varied, "why_nothing": why_nothing,
+    "unique": lambda values: list(dict.fromkeys(values)),
+    "upper": _upper, "varied": varied,
     "zip": lambda *parts: list(zip(*parts, strict=True)),
 }  # fmt: skip
 """What expressions and texts of every file can call."""
 
 for _environment in (PLAIN, PAGE):
-    _environment.filters |= {"at": at, "keyed": keyed}
+    _environment.filters |= {"at": at, "keyed": keyed, "short": _short}
 
 
 def expression(text: Any) -> Expression:
@@ -119,11 +133,13 @@ class Column:
     """One entry of ``columns``: ``name``, ``head = value``, ``value, low, high = estimate`` or ``*heads = values``."""
 
     def __init__(self, entry: str) -> None:
-        head, _, value = (part.strip() for part in entry.partition(" = "))
+        head, equals, value = (part.strip() for part in entry.rpartition(" = "))
+        if not equals:
+            head, value = value, f"r['{value}']"
         self.spread = head.startswith("*")
         self.heads = [head[1:]] if self.spread else [part.strip() for part in head.split(",")]
         self.listed = expression(head[1:]) if self.spread else None
-        self.value = expression(value or f"r['{head}']")
+        self.value = expression(value)
 
     def names(self, scope: Scope) -> list[str]:
         """The heads of the column."""
@@ -306,7 +322,7 @@ class DeclaredPanel(Panel):
     """A panel of a file ``panels.yaml`` with its parameters.
 
     ``refuse`` says which parameters do not fit, ``unless`` and ``empty`` when there is nothing to draw: the first is
-    asked before ``let`` is computed.
+    asked before ``let`` is computed. ``refused`` is said instead where ``let`` asks for what a run cannot give.
     """
 
     def __init__(self, spec: Mapping[str, Any], used: Scope, parameters: Scope) -> None:
@@ -320,6 +336,7 @@ class DeclaredPanel(Panel):
         self.figures = [DeclaredFigure(of) for of in spec.get("figures") or ()]
         self.tables = [DeclaredTable(of) for of in spec.get("tables") or ()]
         self.notes = [Note(of) for of in spec.get("notes") or ()]
+        self.refused = [Note(of) for of in spec.get("refused") or ()]
         self.html = [Fragment(of) for of in spec.get("html") or ()]
 
     def draw(self, data: RunData) -> Drawn:
@@ -327,8 +344,13 @@ class DeclaredPanel(Panel):
         scope: dict[str, Any] = {**self.scope, "data": data}
         if why := next((said for reason in self.unless if (said := reason(scope))), None):
             return Drawn(notes=[why])
-        for name, of in self.let.items():
-            scope[name] = of(scope)
+        try:
+            for name, of in self.let.items():
+                scope[name] = of(scope)
+        except UsageError as error:
+            if not self.refused:
+                raise
+            return Drawn(notes=[said for of in self.refused for said in of.made({**scope, "error": error})])
         if why := next((said for reason in self.empty if (said := reason(scope))), None):
             return Drawn(notes=[why])
         return Drawn(
@@ -358,7 +380,11 @@ def panel_factory(name: str, package: str, file: Mapping[str, Any]) -> Callable[
         bound.apply_defaults()
         if "chart" in spec:
             return _chart(spec, bound.arguments)
-        return DeclaredPanel(spec, _used(spec, package, file), bound.arguments)
+        try:
+            return DeclaredPanel(spec, _used(spec, package, file), bound.arguments)
+        except (TemplateError, ImportError, KeyError) as error:
+            what = f"{type(error).__name__}: {error}"
+            raise StudyError(f"panel {name} cannot be read: {what}", file=f"{package}/{FILE}") from error
 
     build.__doc__, build.__name__ = spec.get("about"), name
     build.__signature__ = signature  # type: ignore[attr-defined]

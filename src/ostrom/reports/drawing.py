@@ -102,9 +102,14 @@ def _bars(
     tones: Mapping[str, str] | None = None,
     shares: bool = True,
     stacked: bool = False,
+    met: bool = False,
     parts: Sequence[str] | None = None,
+    labels: Sequence[str] | None = None,
 ) -> Any:
-    """Stacked bars, one for each label; blocks one below the other for each facet."""
+    """Stacked bars, one for each label; blocks one below the other for each facet.
+
+    ``met`` leaves parts that no bar has out of the legend; ``labels`` is the order of bars.
+    """
     if parts is None:
         parts = list(tones or dict.fromkeys(row["part_of"] for row in rows))
     if tones is None:
@@ -117,8 +122,10 @@ def _bars(
         facets.setdefault(row["facet"], []).append(drawn)
     charts = []
     for facet, of in facets.items():
-        order = list(dict.fromkeys(row["label"] for row in of))
-        chart = bars(of, x=axis, parts=tones, labels=order, shares=shares)
+        order = list(labels or dict.fromkeys(row["label"] for row in of))
+        seen = {row["part"] for row in of}
+        shown = {part: tone for part, tone in tones.items() if part in seen or not met}
+        chart = bars(of, x=axis, parts=shown, labels=order, shares=shares)
         charts.append(chart.properties(title=facet) if facet else chart)
     return charts[0] if len(charts) == 1 and not stacked else import_altair().vconcat(*charts)
 

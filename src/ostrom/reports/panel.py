@@ -13,6 +13,7 @@ import yaml
 from markupsafe import Markup
 
 from ostrom.data.rundata import RunData
+from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import Registry, replications
 
 
@@ -78,6 +79,13 @@ class PanelRegistry(Registry[Panel]):
                     self._clashes.setdefault(name, [known[name]]).append(place)
         return known
 
+    def get(self, name: str) -> Callable[..., Panel]:
+        """The factory of a panel; an unknown name may be that of a file that cannot be read."""
+        if name not in self:
+            for package in replications().values():
+                declared_panels(package, strict=True)
+        return super().get(name)
+
     def _loaded(self, name: str) -> Callable[..., Panel]:
         package, slash, _ = self._files.get(name, "").partition("/")
         if not slash:
@@ -88,15 +96,23 @@ class PanelRegistry(Registry[Panel]):
 
 
 @cache
-def declared_panels(package: str) -> dict[str, Any]:
-    """The entries of a package's ``panels.yaml``; none where it has no such file."""
+def declared_panels(package: str, *, strict: bool = False) -> dict[str, Any]:
+    """The entries of a package's ``panels.yaml``; none where it has no such file, or one that cannot be read.
+
+    ``strict`` says what is wrong with it instead.
+    """
     file = files(package).joinpath(FILE)
     if not file.is_file():
         return {}
-    entries: dict[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
+    try:
+        entries = yaml.safe_load(file.read_text(encoding="utf-8"))
+        if not isinstance(entries, dict) or not all(isinstance(of, dict) for of in entries.values()):
+            raise ValueError("must map the name of each panel to what it shows")
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
+        if strict:
+            raise StudyError(" ".join(str(error).split()), file=f"{package}/{FILE}") from error
+        return {}
     return entries
 
 
-panels: Registry[Panel] = PanelRegistry(
-    "panel", "ostrom.reports.panels", "PANEL", "ostrom.panels", folder="panels"
-)
+panels: Registry[Panel] = PanelRegistry("panel", None, "PANEL", "ostrom.panels", folder="panels")

@@ -10,7 +10,7 @@ import pytest
 
 from ostrom.data.rundata import run_data
 from ostrom.features.importing import Imported, import_rounds
-from ostrom.reports.panels.readings import Readings
+from ostrom.reports.panel import panels
 from ostrom.studies.run import open_run
 
 HUMAN = "id,game,action,score,opponent,guess,coordination"
@@ -92,7 +92,7 @@ def test_the_manifest_and_the_report_say_what_was_done(policy: str, tmp_path: Pa
     with open_run("in", tmp_path / "runs") as run, run_data(
         run.rows, run.folder.path, run.manifest
     ) as data:  # fmt: skip
-        drawn = Readings().draw(data)
+        drawn = panels.build("readings").draw(data)
     (table,) = [t for t in drawn.tables if t.name == "bad_rows"]
     assert table.rows[0][1:5] == [1, "rows", policy, "repgames.csv line 34"]
     assert any("Imported from repgames.csv" in note for note in drawn.notes)

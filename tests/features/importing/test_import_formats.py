@@ -14,7 +14,7 @@ from ostrom.data.rundata import run_data
 from ostrom.features.comparing import compare_run
 from ostrom.features.importing import Imported, import_rounds, load_mapping
 from ostrom.ground.errors import StudyError
-from ostrom.replications.repeated_games.panels.games_robustness import GamesRobustness
+from ostrom.reports.panel import panels
 from ostrom.studies.run import open_run
 
 GAME = (
@@ -160,7 +160,7 @@ class TestFramings:
             run.rows, run.folder.path, run.manifest
         ) as data:  # fmt: skip
             own = {line.cell[2]: line.own.value for line in compare_run(run, data).lines}
-            panel = GamesRobustness().draw(data)
+            panel = panels.build("games_robustness").draw(data)
         assert own["n_variants_above_0.1"] == 2 and own["max_joint_cooperation_in_regular_variants"] == 0
         assert any("hold in every framing" in note for note in panel.notes)
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ostrom.replications.coopeval.panels.mechanisms_evolution import PANEL as Evolution
-from ostrom.replications.coopeval.panels.mechanisms_scores import PANEL as Scores
 
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import compare_run
@@ -19,6 +17,7 @@ from ostrom.mechanisms.scoring import match_score
 from ostrom.replications.coopeval.released.importing import import_tournaments
 from ostrom.replications.coopeval.released.mapping import about, load_tournament_mapping
 from ostrom.replications.coopeval.released.tournament_files import parse_tournament
+from ostrom.reports.panel import panels
 from ostrom.studies.run import open_run
 
 MODELS = (("anthropic/claude-sonnet-4.5", "CoTAgent"), ("google/gemini-3-flash-preview", "IOAgent"))
@@ -163,7 +162,9 @@ def test_it_is_compared_reported_and_evolved_like_any_run(release: Path, tmp_pat
         run.rows, run.folder.path, run.manifest
     ) as data:  # fmt: skip
         found = {(line.cell, line.own.agent): line for line in compare_run(run, data).lines}
-        scores, evolution = Scores().draw(data), Evolution().draw(data)
+        scores, evolution = (
+            panels.build(f"mechanisms_{name}").draw(data) for name in ("scores", "evolution")
+        )
     line = found[("NoMechanism", "prisoners_dilemma", "", "mean_payoff"), "Claude"]
     assert (line.own.value, line.model) == (1.0, "Claude")
     society_line = found[("Reputation-", "prisoners_dilemma", "", "mean_payoff_normalised"), None]

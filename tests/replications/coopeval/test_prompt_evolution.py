@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from ostrom.reports.lineages import populations_by_cell
 from tests.replications.killing import calm_and_killed
 
 from ostrom.analysis.estimate import contrast, estimate, trend
 from ostrom.analysis.measure import measures
 from ostrom.data.rundata import RunData, run_data
-from ostrom.features.lineages.charts import populations_by_cell
 from ostrom.features.lineages.genomes import populations
-from ostrom.features.lineages.panels.spreading_sentences import SpreadingSentences
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.reports.build import build_report
+from ostrom.reports.panel import panels
 from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
@@ -102,7 +102,7 @@ def test_the_page_shows_gains_trees_and_sentences(played: RunData) -> None:
         "The sentences that spread",
     ):
         assert said in page
-    (table,) = SpreadingSentences(most=2).draw(played).tables
+    (table,) = panels.build("spreading_sentences:2").draw(played).tables
     frozen = [row for row in table.rows if "frozen" in row[0]]
     assert frozen[0][1:] == ["Be open.", 0, 1.0, 1.0] and len(frozen) == 2
 

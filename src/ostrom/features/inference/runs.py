@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ostrom.analysis.statistics import NotConverged, StatisticsError
 from ostrom.data.rundata import RunData
 from ostrom.features.inference.choices import UNITS, PlayedMatch
 from ostrom.features.inference.comparison import LeftOut, leave_one_out
-from ostrom.features.inference.frequencies import StrategyFrequencies, Unit, strategy_frequencies
+from ostrom.features.inference.frequencies import (
+    StrategyFrequencies,
+    StrategyWeight,
+    Unit,
+    strategy_frequencies,
+)
 from ostrom.features.inference.prescribed import DEFAULT_CANDIDATES, build_candidates, prescribed_moves
 from ostrom.features.inference.repeated import RepeatedMatch, repeated_matches
 from ostrom.features.inference.responses import PlayedPair, ResponseTable, response_table
@@ -36,6 +41,12 @@ class AgentFrequencies:
     """None where the data do not allow an estimate with its error; a note says why."""
     left_out: tuple[LeftOut, ...]
     notes: tuple[str, ...]
+
+    @property
+    def ranked(self) -> list[StrategyWeight]:
+        """The weights, the largest first; none where there is no estimate."""
+        weights = () if self.frequencies is None else self.frequencies.weights
+        return sorted(weights, key=lambda w: -w.weight)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -100,6 +111,23 @@ class _Seat:
     @property
     def agent(self) -> str:
         return self.match.agents[self.seat]
+
+
+class Unscripted(NamedTuple):
+    """The agents of finished matches that follow no script, and whether scripts were left out beside them."""
+
+    agents: tuple[str, ...]
+    scripts: bool
+
+
+def unscripted(data: RunData) -> Unscripted:
+    """Whom to ask about by default: what a script follows is known."""
+    rows = data.records(
+        "SELECT agent, bool_and(strategy IS NOT NULL) AS script FROM matches "
+        "WHERE state = 'done' AND unit = 'match' AND seat IS NOT NULL GROUP BY agent ORDER BY min(match)"
+    )
+    agents = tuple(row["agent"] for row in rows if not row["script"])
+    return Unscripted(agents, bool(agents) and len(agents) < len(rows))
 
 
 def infer_strategies(

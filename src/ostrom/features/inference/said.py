@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from ostrom.agents.automaton import Automaton
+from ostrom.analysis.statistics.correlation import pearson
+from ostrom.analysis.statistics.errors import StatisticsError
 from ostrom.data.rundata import RunData
 from ostrom.features.inference.prescribed import DEFAULT_CANDIDATES, build_candidates, prescribed_moves
 from ostrom.features.inference.repeated import ACTS, by_actions
@@ -207,3 +209,57 @@ def said_values(data: RunData, of: str) -> Iterator[dict[str, Any]]:
             "same_strategy": lambda s=s: s.same_strategy(),
         }[of]()
         yield {"match": s.match, "player": s.player, "stated": s.when, "value": float(value)}
+
+
+class Situation(NamedTuple):
+    """The chance of the first action in one situation, as stated and as played, averaged over statements."""
+
+    agent: str
+    stated: str
+    situation: str
+    said: float
+    done: float
+    statements: int
+
+
+class SaidCorrelation(NamedTuple):
+    """How both chances go together over statements and situations; ``note`` says why there is no figure."""
+
+    agent: str
+    stated: str
+    r: float | None
+    low: float | None
+    high: float | None
+    n: int
+    note: str
+
+
+class SaidAndDone(NamedTuple):
+    """What was said beside what was done."""
+
+    situations: list[Situation]
+    correlations: list[SaidCorrelation]
+
+
+def said_and_done(data: RunData) -> SaidAndDone:
+    """Stated and revealed chances in every situation, and their correlation by agent and time of stating."""
+    pairs: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
+    grouped: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for statement in statements(data):
+        for key, said, done in statement.situations():
+            pairs.setdefault((statement.agent, statement.when, key), []).append((said, done))
+    for (agent, when, _), met in pairs.items():
+        grouped.setdefault((agent, when), []).extend(met)
+    situations = [
+        Situation(*key, sum(a for a, _ in met) / len(met), sum(b for _, b in met) / len(met), len(met))
+        for key, met in pairs.items()
+    ]
+    correlations = []
+    for group, met in grouped.items():
+        try:
+            r = pearson([a for a, _ in met], [b for _, b in met], unit="situation")
+            line = SaidCorrelation(*group, r.estimate, r.ci.low, r.ci.high, len(met), "")
+        except StatisticsError as problem:
+            line = SaidCorrelation(*group, None, None, None, len(met), str(problem))
+        correlations.append(line)
+    return SaidAndDone(situations, correlations)

@@ -29,6 +29,11 @@ class JudgedCorpus:
     motives: tuple[Motive, ...]
     rows: tuple[Mapping[str, Any], ...]
 
+    @property
+    def titles(self) -> dict[str, str]:
+        """What the motives are called."""
+        return {motive.name: motive.title for motive in self.motives}
+
     def judged(self, judge: str | None = None) -> list[Mapping[str, Any]]:
         """The rows with labels, of one judge or of all."""
         return [
@@ -44,6 +49,21 @@ class JudgedCorpus:
     def self_judged(self) -> int:
         """Judgements by the model that played."""
         return sum(bool(row["self_judged"]) for row in self.judged())
+
+
+def corpus_notes(corpus: JudgedCorpus) -> list[str]:
+    """What has to be known about a corpus before its shares are read."""
+    judged = corpus.judged()
+    notes = [f"{corpus.name}: {len(judged)} judgements by {' and '.join(corpus.judges)}."]
+    if corpus.failed:
+        notes.append(
+            f"{corpus.name}: {corpus.failed} judgements have no labels; judging again asks for them."
+        )
+    if corpus.self_judged:
+        notes.append(
+            f"{corpus.name}: {corpus.self_judged} of {len(judged)} judgements are by the model that played."
+        )
+    return notes
 
 
 def corpus_of(study: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> JudgedCorpus:

@@ -6,9 +6,9 @@ match. The tests take decisions, so they tell how large a dependence is (Cramer'
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import mean_of
@@ -80,6 +80,34 @@ class Dependence:
             "small_expected": test.get("small_expected"),
             "why": self.why,
         }
+
+
+class MotiveMap(NamedTuple):
+    """The shares of motives along one factor of a corpus, with tests of whether they depend on it."""
+
+    factor: str
+    titles: Mapping[str, str]
+    shares: list[MotiveShare]
+    decisions: Mapping[str, int]
+    """By level, how many decisions were judged."""
+    tests: list[dict[str, Any]]
+
+
+def motive_maps(corpora: Iterable[JudgedCorpus], by: str | Sequence[str] = FACTORS) -> list[MotiveMap]:
+    """A map for every corpus and factor with more than one level; with none, one map along the first factor."""
+    factors = (by,) if isinstance(by, str) else tuple(by)
+    maps = []
+    for corpus in corpora:
+        if not corpus.judged(corpus.judges[0]):
+            continue
+        several = [f for f in factors if len({row.get(f) for row in corpus.judged()}) > 1]
+        for factor in several or factors[:1]:
+            shares = motive_shares(corpus, factor)
+            decisions = {share.level: share.decisions for share in shares}
+            tests = [test.as_dict() for test in dependences(corpus, factor)]
+            titles = {**corpus.titles, NONE: "(none of them)"}
+            maps.append(MotiveMap(factor, titles, shares, decisions, tests))
+    return maps
 
 
 def motive_shares(corpus: JudgedCorpus, factor: str, judge: str | None = None) -> list[MotiveShare]:

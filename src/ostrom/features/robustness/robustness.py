@@ -51,6 +51,16 @@ class Conclusion:
     exceptions: tuple[str, ...]
     """Framings in which the observed sign is another one, or zero."""
 
+    @property
+    def size(self) -> float:
+        """How large the difference is, whatever its sign."""
+        return abs(self.difference.value)
+
+    @property
+    def place(self) -> list[str]:
+        """Where it is drawn, in words."""
+        return [f"{str(k).replace('_', ' ')} {str(v).replace('_', ' ')}" for k, v in self.within.items()]
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
         one = self.difference

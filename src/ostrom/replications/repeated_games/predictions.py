@@ -7,8 +7,10 @@ social). Each is held against what the predicted seat then did in that round.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from statistics import median
+from typing import Any, NamedTuple
 
+from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.data.rundata import RunData, quoted
 
 
@@ -27,3 +29,29 @@ def first_right_rounds(data: RunData, by: Sequence[str] = ()) -> list[dict[str, 
         "WHERE starts_with(p.kind, 'predict') AND p.state = 'done' AND p.unit = 'match' "
         "AND a.kind = 'act' AND a.action IS NOT NULL GROUP BY ALL ORDER BY p.match, p.player, p.target"
     )
+
+
+class PredictionLine(NamedTuple):
+    """How well one agent predicts another."""
+
+    accuracy: Estimate
+    series: int
+    """How many series of predictions there are: one per match, predictor and predicted seat."""
+    median: float | None
+    """The median first round from which all are right, over the series that get there."""
+    never: int
+
+
+def prediction_lines(data: RunData, by: Sequence[str]) -> list[PredictionLine]:
+    """Accuracy and first right rounds by who predicts whom; nothing where nobody predicts."""
+    keys = [*by, "agent", "target_agent"]
+    series: dict[tuple[Any, ...], list[int | None]] = {}
+    for row in first_right_rounds(data, by):
+        series.setdefault(tuple(row[key] for key in keys), []).append(row["from_round"])
+    lines = []
+    for one in estimate(data, "prediction_accuracy", keys) if series else ():
+        reached = series[tuple(one.key.values())]
+        right = [number for number in reached if number is not None]
+        middle = float(median(right)) if right else None
+        lines.append(PredictionLine(one, len(reached), middle, len(reached) - len(right)))
+    return lines

@@ -1,5 +1,216 @@
-"""Single matches as strips of actions: ``{chart: strips, matches: 6}``."""
+"""Single matches as strips: one row per player, one square per round, coloured by what was done."""
 
-from ostrom.reports.panels.strips import Strips
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from ostrom.data.rundata import RunData, quoted
+from ostrom.reports.cells import DONE, varied, why_nothing
+from ostrom.reports.layout import JOINT, cell_label
+from ostrom.reports.marks import import_altair
+from ostrom.reports.panel import Drawn, Figure, Panel
+from ostrom.reports.theme import COOPERATES, DEFECTS, INK, MOST_COLOURS, PALETTE, SEQUENCE
+from ostrom.reports.words import shortened
+
+MOST_PLAYERS = 12
+SQUARES = 60
+"""Up to so many rounds are drawn as squares; longer matches as unbroken stretches of the same action."""
+WIDTH = 640
+
+
+class Strips(Panel):
+    """A handful of matches, spread evenly over the cells, always the same ones of a run.
+
+    ``pair`` names the players of the matches to draw, by seat; ``*`` in a name stands for any text. What was predicted
+    of a player stands below what it did.
+    """
+
+    title = "Single matches"
+
+    def __init__(self, matches: int = 6, pair: Sequence[str] | None = None) -> None:
+        if not 1 <= matches <= 100:
+            raise ValueError(f"matches must lie between 1 and 100 (found {matches})")
+        if pair is not None and (isinstance(pair, str) or not pair):
+            raise ValueError(f"pair must list the players by seat (found {pair!r})")
+        self.matches, self.pair = matches, pair
+        if pair is not None:
+            self.title = f"Single matches of {' and '.join(pair)}"
+
+    def draw(self, data: RunData) -> Drawn:
+        """One block of strips per chosen match."""
+        chosen = self._choose(data)
+        if not chosen:
+            who = " and ".join(self.pair or ())
+            return Drawn(notes=[f"There is no finished match of {who}." if who else why_nothing(data)])
+        these = f"match IN ({', '.join('?' * len(chosen))})"
+        rows = data.records(
+            "SELECT match, player, agent, round, action, cooperative, invalid FROM decisions "
+            f"WHERE kind = 'act' AND action IS NOT NULL AND {these} ORDER BY match, player, round",
+            *chosen,
+        )
+        if not rows:
+            return Drawn(notes=["No finished match has actions round by round."])
+        rows = sorted([*rows, *_predicted(data, these, chosen)], key=_place)
+        firsts = data.records(f"SELECT * FROM matches WHERE player = 1 AND {these}", *chosen)
+        heads = {row["match"]: row for row in firsts}
+        notes = []
+        crowd = max(row["player"] for row in rows)
+        if crowd > MOST_PLAYERS:
+            notes.append(f"Of matches with up to {crowd} players the first {MOST_PLAYERS} are drawn.")
+            rows = [row for row in rows if row["player"] <= MOST_PLAYERS]
+        chart = _chart(rows, [m for m in chosen if any(r["match"] == m for r in rows)], heads, varied(data))
+        caption = (
+            "Actions round by round in single matches: the first match of cells that are spread evenly over "
+            "the study. A dark dot marks an action that the policy gave because no answer could be read."
+        )
+        if any("by" in row for row in rows):
+            caption += " Lines that begin with an arrow show what was predicted of the player above."
+        figure = Figure(
+            "strips" if self.pair is None else f"strips_{'_'.join(self.pair).replace('*', 'any')}",
+            chart,
+            caption,
+            f"Strips of actions round by round in {len(chosen)} matches.",
+        )
+        return Drawn([figure], notes=notes)
+
+    def _choose(self, data: RunData) -> list[int]:
+        """The first match of every cell and seating, thinned out evenly."""
+        factors = "".join(f"any_value({quoted(name)}) AS {quoted(name)}, " for name in data.factors)
+        by = "".join(f"{quoted(name)}, " for name in data.factors)
+        rows = data.records(
+            f"WITH seated AS (SELECT match, {factors}string_agg(agent, chr(31) ORDER BY player) AS who "
+            f"FROM matches WHERE {DONE} GROUP BY match) "
+            f"SELECT min(match) AS match, who FROM seated GROUP BY {by}who ORDER BY 1"
+        )
+        wanted = [re.compile(".*".join(map(re.escape, name.split("*")))) for name in self.pair or ()]
+        found = [
+            row["match"]
+            for row in rows
+            if self.pair is None
+            or (len(who := row["who"].split("\x1f")) == len(wanted) and all(map(re.fullmatch, wanted, who)))
+        ]
+        most = min(self.matches, len(found))
+        return [found[i * (len(found) - 1) // max(most - 1, 1)] for i in range(most)]
+
+
+def _chart(rows: list[dict[str, Any]], chosen: list[int], heads: dict[int, Any], factors: list[str]) -> Any:
+    alt = import_altair()
+    tones = _tones(rows)
+    longest = max(row["round"] for row in rows)
+    charts = []
+    for match in chosen:
+        strips = _stretches([row for row in rows if row["match"] == match], longest)
+        lanes = list(dict.fromkeys(s["lane"] for s in strips))
+        head = heads[match]
+        title = JOINT.join(
+            filter(None, [f"match {match}", cell_label(head, factors), f"seed {head['seed']}"])
+        )
+        base = alt.Chart(alt.Data(values=strips)).encode(
+            y=alt.Y(
+                "lane:N", sort=lanes, title=None, scale=alt.Scale(padding=0.14), axis=alt.Axis(grid=False)
+            )
+        )
+        ticks = list(range(1, longest + 1, 1 + (longest - 1) // 10))  # whole rounds, at most ten
+        across = alt.X(
+            "start:Q",
+            scale=alt.Scale(domain=[0.5, longest + 0.5], nice=False, zero=False),
+            axis=alt.Axis(grid=False, values=ticks, format="d", domain=False)
+            if match == chosen[-1]
+            else None,
+            title="round" if match == chosen[-1] else None,
+        )
+        boxes = base.mark_rect(
+            stroke="white" if longest <= SQUARES else None, strokeWidth=1.5 if longest <= 30 else 0.8
+        ).encode(
+            x=across,
+            x2="end:Q",
+            color=alt.Color(
+                "did:N",
+                scale=alt.Scale(domain=list(tones), range=list(tones.values())),
+                legend=alt.Legend(title=None) if len(tones) <= MOST_COLOURS else None,
+            ),
+        )
+        marks = (
+            base.transform_filter("datum.invalid")
+            .mark_point(filled=True, size=16, color=INK, opacity=1)
+            .encode(x=alt.X("middle:Q"))
+        )
+        height = max(18, 15 * len(lanes))
+        charts.append(
+            alt.layer(boxes, marks).properties(
+                width=min(WIDTH, 22 * longest),
+                height=height,
+                title=alt.TitleParams(title, fontSize=11, offset=4, frame="group"),
+            )
+        )
+    return alt.vconcat(*charts, spacing=12)
+
+
+def _predicted(data: RunData, these: str, chosen: list[int]) -> list[dict[str, Any]]:
+    """What was predicted of players, as rows like those of their actions."""
+    made = []
+    for row in data.records(
+        "SELECT match, target AS player, agent AS by, round, answer AS action, invalid FROM decisions "
+        f"WHERE starts_with(kind, 'predict') AND target IS NOT NULL AND answer IS NOT NULL AND {these}",
+        *chosen,
+    ):
+        game, seat = data.game(row["match"]), int(row["player"]) - 1
+        cooperative = game.cooperative[seat]
+        known = None if cooperative is None else row["action"] == game.actions[seat][cooperative]
+        made.append({**row, "agent": row["by"], "cooperative": known})
+    return made
+
+
+def _place(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["match"], row["player"], str(row.get("by", "")), row["round"]
+
+
+def _stretches(rows: list[dict[str, Any]], longest: int) -> list[dict[str, Any]]:
+    """Squares of a short match; of a long one, stretches in which a player did the same."""
+    made: list[dict[str, Any]] = []
+    for row in rows:
+        arrow = "\u21b3 " if "by" in row else ""
+        lane = f"{row['player']} {arrow}{shortened(row['agent'], 24)}"
+        did, invalid, at = _did(row), bool(row["invalid"]), row["round"]
+        last = made[-1] if made else None
+        same = last is not None and (last["lane"], last["did"], last["invalid"]) == (lane, did, invalid)
+        if last is not None and same and longest > SQUARES and last["end"] == at - 0.5:
+            last["end"], last["middle"] = at + 0.5, (last["start"] + at + 0.5) / 2
+            continue
+        made.append(
+            {"lane": lane, "did": did, "invalid": invalid, "start": at - 0.5, "end": at + 0.5, "middle": at}
+        )
+    return made
+
+
+def _did(row: dict[str, Any]) -> str:
+    if row["cooperative"] is None:
+        return str(row["action"])
+    return "cooperates" if row["cooperative"] else "does not cooperate"
+
+
+def _tones(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """A colour for everything that was done."""
+    met = list(dict.fromkeys(_did(row) for row in rows))
+    tones = {"cooperates": COOPERATES, "does not cooperate": DEFECTS}
+    tones = {did: tone for did, tone in tones.items() if did in met}
+    others = sorted((did for did in met if did not in tones), key=_natural)
+    if len(others) + len(tones) <= MOST_COLOURS:
+        free = [tone for tone in PALETTE if tone not in tones.values()]
+        return tones | dict(zip(others, free, strict=False))
+    # Too many actions for colours of their own: their order becomes a tone from light to dark.
+    return tones | {
+        did: SEQUENCE[i * (len(SEQUENCE) - 1) // max(len(others) - 1, 1)] for i, did in enumerate(others)
+    }
+
+
+def _natural(text: str) -> tuple[int, float, str]:
+    try:
+        return 0, float(text), text
+    except ValueError:
+        return 1, 0.0, text
+
 
 CHART = Strips

@@ -1,19 +1,64 @@
-"""Family trees: who descends from whom, generation by generation, coloured by founding instruction."""
+"""Populations of instructions: who descends from whom, and which sentences spread."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from typing import Any, NamedTuple
 
 from ostrom.data.rundata import RunData
-from ostrom.features.lineages.charts import populations_by_cell
-from ostrom.features.lineages.genomes import Population
-from ostrom.reports.layout import JOINT
+from ostrom.features.lineages.genomes import Population, populations
+from ostrom.reports.cells import varied
+from ostrom.reports.layout import JOINT, cell_label
 from ostrom.reports.marks import import_altair
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MOST_COLOURS, colours
 from ostrom.reports.words import shortened
 
 WIDTH = 420
+
+
+def populations_by_cell(data: RunData) -> dict[str, list[list[Population]]]:
+    """The generations of every population, under what its cell is called.
+
+    Where several agents paraphrase, each for populations of its own, the name says who did.
+    """
+    chains: dict[int, list[Population]] = {}
+    for one in populations(data):
+        chains.setdefault(one.first, []).append(one)
+    heads = {row["match"]: row for row in data.records("SELECT * FROM matches WHERE player = 1")}
+    names, observers = varied(data), {chain[0].observers for chain in chains.values()}
+    cells: dict[str, list[list[Population]]] = {}
+    for first, chain in chains.items():
+        by = f"paraphrased by {chain[0].observers}" if len(observers) > 1 else ""
+        cells.setdefault(JOINT.join(filter(None, [cell_label(heads[first], names), by])), []).append(chain)
+    return cells
+
+
+class SpreadSentence(NamedTuple):
+    """A sentence: its cell, the first generation that has it, and the share of members at both ends."""
+
+    cell: str
+    sentence: str
+    since: int
+    first: float
+    last: float
+
+
+def spreading_sentences(data: RunData, most: int) -> list[SpreadSentence]:
+    """For every cell the sentences that most members of its last generations carry, over all replicates."""
+    made = []
+    for label, histories in populations_by_cell(data).items():
+        first, last, since, members = Counter[str](), Counter[str](), dict[str, int](), 0
+        for chain in histories:
+            members += len(chain[0].genomes)
+            first.update(s for genome in chain[0].genomes for s in set(genome))
+            last.update(s for genome in chain[-1].genomes for s in set(genome))
+            for one in chain:
+                for sentence in {s for genome in one.genomes for s in genome}:
+                    since[sentence] = min(since.get(sentence, one.generation), one.generation)
+        top = sorted(last, key=lambda s: (-last[s], s))[:most]
+        made += [SpreadSentence(label, s, since[s], first[s] / members, last[s] / members) for s in top]
+    return made
 
 
 class FamilyTree(Panel):
@@ -94,6 +139,3 @@ def _tree(
         layers.insert(0, rules.encode(across, up, tone, x2="x2:Q", y2="y2:Q"))
     size = max(60, min(240, 5 * len(chain[0].genomes)))
     return alt.layer(*layers).properties(width=WIDTH, height=size, title=title)
-
-
-PANEL = FamilyTree

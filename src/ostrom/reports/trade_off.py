@@ -86,6 +86,3 @@ class TradeOff(Panel):
             return ""
         sign = "+" if found.value > 0 else ""
         return f" ({self.cost.title.lower()} {sign}{fixed(found.value)})"
-
-
-PANEL = TradeOff

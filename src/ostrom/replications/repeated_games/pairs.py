@@ -128,6 +128,3 @@ def _figures(found: dict[str, Estimate]) -> list[float | None]:
         one = found.get(name)
         made += [None, None, None] if one is None else [one.value, one.low, one.high]
     return made
-
-
-PANEL = GamesPairs

@@ -1,1 +1,0 @@
-"""The panels that only this paper has."""

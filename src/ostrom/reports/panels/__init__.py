@@ -1,1 +1,0 @@
-"""The panels of a report, one file each; the file's name is the panel's name."""
