@@ -12,8 +12,8 @@ import pytest
 from ostrom.analysis.intervals import mean_of
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import Comparison, Line, compare_run, references
-from ostrom.replications.coopeval.figures.cells import mechanism_of
-from ostrom.replications.coopeval.published import published_coopeval
+from ostrom.replications.coopeval.claims import published_coopeval
+from ostrom.replications.coopeval.figures import mechanism_of
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play

@@ -20,8 +20,7 @@ from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import OstromError
 from ostrom.replications.personas.effects import CELLS, effects, effects_of_counts, logistic
 from ostrom.replications.personas.profiles import Played, describe, of_type, types_in
-from ostrom.replications.personas.rates import rates, role_shares
-from ostrom.replications.personas.regret import distances, regrets
+from ostrom.replications.personas.rates import distances, rates, regrets, role_shares
 
 DEBT = build_game("scenario:commons/debt_crisis")
 WATER = build_game("scenario:commons/water_crisis")

@@ -16,8 +16,7 @@ from ostrom.games.scenarios import shipped_cast
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.personas.profiles import profiles_of
-from ostrom.replications.personas.rates import rates
-from ostrom.replications.personas.regret import regrets
+from ostrom.replications.personas.rates import rates, regrets
 from ostrom.reports import Drawn, build_report
 from ostrom.reports.panel import panels
 from ostrom.studies.load import load_study

@@ -7,9 +7,9 @@ from math import prod
 
 from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.game import Game
+from ostrom.replications.personas.claims import published_personas
 from ostrom.replications.personas.effects import Cell
 from ostrom.replications.personas.profiles import describe
-from ostrom.replications.personas.published import published_personas
 
 COUNTED = {"all": "Table 1", "economic": "Table 3", "environmental": "Table 5"}
 """The table that holds the counts of equilibria of each type of scenario."""

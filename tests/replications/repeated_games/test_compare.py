@@ -18,7 +18,7 @@ from ostrom.features.importing import import_rounds
 from ostrom.games import build_game
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.replications.repeated_games.figures.claims import in_step
+from ostrom.replications.repeated_games.figures import in_step
 from ostrom.replications.repeated_games.moves import BOS, Match, Side, always
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play

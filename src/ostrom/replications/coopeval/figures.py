@@ -1,0 +1,407 @@
+"""The figures of Tewolde et al. (2026) from a run: means, conduct, evolution and designs, by published cell.
+
+As in the paper, a mean runs over all seats of all matches of a type (a match against itself counts once per seat), and
+types weigh the same in the mean of all. Units of intervals are designs, or matches where nothing is designed. Every run
+(seed) is a tournament of its own with its own payoffs, and what evolves is the mean over runs: fitness is what a type
+earns in the final population; the figure of all types weighs them by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from math import sqrt
+from statistics import fmean, stdev
+from typing import Any
+
+import orjson
+
+from ostrom.analysis.determinism import Determinism
+from ostrom.analysis.estimate import partly_exact_mean
+from ostrom.analysis.intervals import combination_of
+from ostrom.analysis.intervals.group import count_group
+from ostrom.analysis.references import Own
+from ostrom.data.rundata import RunData
+from ostrom.engine.plan import Unit
+from ostrom.features.evolution.evolution import evolve
+from ostrom.features.evolution.tournament import Tournament, run_tournaments
+from ostrom.games import build_game
+from ostrom.games.game import Game
+from ostrom.ground.errors import UsageError
+from ostrom.ground.registry import parse_spec
+from ostrom.mechanisms.designed import Design, Designed
+from ostrom.replications.coopeval.designs import quality
+from ostrom.replications.coopeval.scores import Point, normalised_mean, score_points
+
+GAMES: Mapping[str, tuple[str, str | dict[str, str], float, float]] = {
+    "prisoners_dilemma": ("prisoners_dilemma", {"name": "prisoners_dilemma", "preset": "coopeval"}, 1.0, 2.0),
+    "public_goods": ("public_goods", "public_goods", 1.0, 1.5),
+    "travelers_dilemma": ("travelers_dilemma", "travelers_dilemma", 2.0, 5.0),
+    "trust": ("trust_game", "trust", 4.0, 10.0),
+}
+"""Own games: the paper's name and payoffs, and what a player gets when all defect and when all cooperate."""
+
+FOUR = frozenset(name for name, *_ in GAMES.values())
+ALL_FOUR = "all_four"
+ROUNDS, CONTINUATION, WINDOW, DEPTH = 15, 0.8, 3, 3
+"""What the paper repeats with, tells, shows and nests."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """The finished matches of a run that have a published cell, and what must be said about the others.
+
+    ``rows`` are rows of the matches table under the paper's names (``mechanism`` holds the setting too, see
+    ``apart``), ``points`` their scores by seat, and ``payable`` the games that pay as the paper's do.
+    """
+
+    rows: tuple[Mapping[str, Any], ...]
+    points: tuple[Point, ...]
+    acts: tuple[Point, ...]
+    """The same seats; the value is the share of cooperative actions in per cent."""
+    payable: frozenset[str]
+    remarks: tuple[str, ...]
+
+
+def placed(data: RunData) -> Placed:
+    """All matches by published cell, unfinished ones among the rows alone."""
+    rows, remarks = [], list[str]()
+    as_printed: dict[str, bool] = {}
+    rounds: dict[str, set[int]] = {}
+    at: dict[int, tuple[str, str] | None] = {}
+    for row in data.records(
+        "SELECT * FROM matches WHERE unit = 'match' AND seat IS NOT NULL ORDER BY match, player"
+    ):
+        unit = data.unit(row["match"])
+        if row["match"] not in at:
+            at[row["match"]] = mechanism_of(unit)
+        where, known = at[row["match"]], GAMES.get(unit.game.name)
+        if where is None or known is None:
+            continue
+        name, same = known[0], _pays_as_printed(unit.game)
+        as_printed[name] = as_printed.get(name, True) and same
+        if (played := getattr(unit.mechanism, "rounds", ROUNDS)) != ROUNDS:
+            rounds.setdefault(where[0], set()).add(played)
+        # One agent is one line of the comparison, whatever else the study varies about it.
+        rows.append({**row, "mechanism": joined(*where), "game": name, "agent_id": row["agent"]})
+    for name, same in as_printed.items():
+        if not same:
+            remarks.append(
+                f"{name}: played with other payoffs than the paper's, so payoffs are not compared."
+            )
+    for name, found in rounds.items():
+        listed = ", ".join(map(str, sorted(found)))
+        remarks.append(f"{name}: played for {listed} rounds, the paper for {ROUNDS}.")
+    points = score_points(rows, data.unit).points
+    acted = [{**r, "score": None if r["cooperation"] is None else 100 * r["cooperation"]} for r in rows]
+    shares = score_points(acted, data.unit).points
+    acts = tuple(replace(p, value=p.score, bounds=(0.0, 100.0)) for p in shares)
+    return Placed(
+        tuple(rows), points, acts, frozenset(g for g, same in as_printed.items() if same),
+        (*remarks, *_pooled(data, rows)),
+    )  # fmt: skip
+
+
+def mechanism_of(unit: Unit) -> tuple[str, str] | None:
+    """The paper's name of a unit's mechanism and what is set otherwise; None for one that it does not have.
+
+    A setting reads as the paper's ablations do: ``continuation 0.7`` or ``window 2``.
+    """
+    rules = unit.mechanism
+    told: Mapping[str, Any] = getattr(rules, "told", {}) if rules.name in ("repetition", "reputation") else {}
+    if rules.name == "none":
+        return "NoMechanism", ""
+    if isinstance(rules, Designed) and rules.name in ("mediation", "contracting"):
+        return rules.name.capitalize(), "given designs" if rules.fixed else ""
+    if rules.name == "repetition":
+        odd = [word for word in ("predict", "noise") if getattr(rules, word)]
+        odd += ["random end"] if getattr(rules, "stopping", "fixed") != "fixed" else []
+        return "Repetition", ", ".join([*_future(rules, told), *_windows(unit), *odd])
+    if rules.name == "reputation":
+        higher = told["order"] == "higher"
+        shown = [] if told["window"] == WINDOW else [f"window {told['window']}"]
+        nested = [f"depth {told['depth']}"] if higher and told["depth"] != DEPTH else []
+        return f"Reputation{'+' if higher else '-'}", ", ".join([*_future(rules, told), *shown, *nested])
+    return None
+
+
+def joined(mechanism: str, setting: str) -> str:
+    """Mechanism and setting in one text."""
+    return f"{mechanism}|{setting}"
+
+
+def apart(text: str) -> tuple[str, str]:
+    """The two again.
+
+    >>> apart(joined("Repetition", "window 2"))
+    ('Repetition', 'window 2')
+    """
+    mechanism, _, setting = text.partition("|")
+    return mechanism, setting
+
+
+def _future(rules: Any, told: Mapping[str, Any]) -> Iterator[str]:
+    """One chance of going on is told and weighs the score; the paper's ablations change both together."""
+    chance, weight = told.get("continuation"), rules.discount
+    if chance == weight == CONTINUATION:
+        return
+    yield f"continuation {chance:g}" if chance == weight is not None else f"told {chance}, discount {weight}"
+
+
+def _windows(unit: Unit) -> Iterator[str]:
+    """What is shown of the past; strategies are not shown anything."""
+    shown = {_window(p.config.memory) for p in unit.players if p.config.strategy is None}
+    if shown - {WINDOW}:
+        yield " and ".join(sorted(f"window {k}" if isinstance(k, int) else f"memory {k}" for k in shown))
+
+
+def _window(memory: str | dict[str, Any]) -> int | str:
+    name, args, kwargs = parse_spec(memory)
+    size = kwargs.get("k", args[0] if args else None)
+    return size if name == "window" and isinstance(size, int) else name
+
+
+def _pays_as_printed(game: Game) -> bool:
+    other = _printed(game.name)
+    return game.payoffs.shape == other.payoffs.shape and bool((game.payoffs == other.payoffs).all())
+
+
+@cache
+def _printed(name: str) -> Game:
+    return build_game(GAMES[name][1])
+
+
+def _pooled(data: RunData, rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Factors that figures do not tell apart."""
+    for name in data.factors:
+        cells: dict[tuple[str, str], set[Any]] = {}
+        for row in rows:
+            cells.setdefault((row["mechanism"], row["game"]), set()).add(row[name])
+        if name not in ("mechanism", "game") and any(len(levels) > 1 for levels in cells.values()):
+            yield f"The study varies {name}; figures pool its levels."
+
+
+PAYOFF, NORMALISED = "mean_payoff", "mean_payoff_normalised"
+COOPERATION = "cooperative_action_rate_pct"
+
+
+def means(found: Placed) -> Iterator[Own]:
+    """Payoffs where the game pays as printed; rates of cooperation everywhere."""
+    paid = [p for p in found.points if p.game in found.payable]
+    plain = [replace(p, value=p.score, bounds=p.score_bounds) for p in paid]
+    for (mechanism, game), of in by_cell(plain).items():
+        yield from _each(mechanism, game, PAYOFF, of)
+    for (mechanism, game), of in by_cell(paid).items():
+        # Of single games only the mean of all models is published on this scale.
+        yield _own(mechanism, game, NORMALISED, None, of)
+    for mechanism in dict.fromkeys(p.mechanism for p in paid):
+        yield from _each(mechanism, ALL_FOUR, NORMALISED, [p for p in paid if p.mechanism == mechanism])
+    for (mechanism, game), of in by_cell(found.acts).items():
+        yield from _each(mechanism, game, COOPERATION, of)
+
+
+def by_cell(points: Sequence[Point]) -> dict[tuple[str, str], list[Point]]:
+    """Points by mechanism (with its setting) and game."""
+    cells: dict[tuple[str, str], list[Point]] = {}
+    for point in points:
+        cells.setdefault((point.mechanism, point.game), []).append(point)
+    return cells
+
+
+def _each(mechanism: str, game: str, measure: str, points: Sequence[Point]) -> Iterator[Own]:
+    """The figure of every type that has all games it needs, and of all types together."""
+    types = dict.fromkeys(p.type for p in points)
+    needed = FOUR if game == ALL_FOUR else {game}
+    for agent in types:
+        own = [p for p in points if p.type == agent]
+        if {p.game for p in own} == needed:
+            yield _own(mechanism, game, measure, agent, own)
+    if {p.game for p in points} == needed:
+        yield _own(mechanism, game, measure, None, points)
+
+
+def _own(mechanism: str, game: str, measure: str, agent: str | None, points: Sequence[Point]) -> Own:
+    name, setting = apart(mechanism)
+    mean = normalised_mean(points)
+    return Own(
+        (name, game, setting, measure), agent, mean.mean, mean.low, mean.high, None, mean.matches
+    )  # fmt: skip
+
+
+DELEGATE, SIGN = "all_players_delegate_pct", "contracts_signed_by_all_pct"
+
+
+def conduct(found: Placed) -> Iterator[Own]:
+    """One figure per game, over all matches: the paper's release gives it for all models together."""
+    united: dict[int, tuple[str, bool]] = {}
+    for row in found.rows:
+        facts = orjson.loads(row["facts"]) if row["facts"] else {}
+        if "delegated" in facts:
+            united[row["match"]] = DELEGATE, all(facts["delegated"])
+        elif "in_force" in facts:
+            # A contract comes into force if nobody refuses to sign it.
+            united[row["match"]] = SIGN, bool(facts["in_force"])
+    first: dict[int, Point] = {}
+    for point in found.points:
+        first.setdefault(point.match, point)
+    points = [
+        replace(point, type="all", value=100.0 * united[match][1], bounds=(0.0, 100.0))
+        for match, point in first.items()
+        if match in united
+    ]
+    for (mechanism, game), of in by_cell(points).items():
+        name, setting = apart(mechanism)
+        mean = normalised_mean(of)
+        cell = (name, game, setting, united[of[0].match][0])
+        yield Own(cell, None, mean.mean, mean.low, mean.high, None, mean.matches)
+
+
+FITNESS, NORMALISED_FITNESS = "fitness_after_replicator", "fitness_after_replicator_normalised"
+RANK = "deviation_rating_rank"
+TYPES = 6
+"""So many models has the paper; a rank means something among as many types only."""
+SCALES = {name: (low, high) for name, _, low, high in GAMES.values()}
+
+
+Key = tuple[str, str, str, str | None]
+"""Mechanism (with its setting), game, measure and type; None: all types."""
+
+
+@dataclass
+class _Runs:
+    """The values of one figure, a value per run, and the matches that they rest on."""
+
+    values: list[float] = field(default_factory=list)
+    exact: list[bool] = field(default_factory=list)
+    matches: int = 0
+    unfinished: int = 0
+
+
+def evolution(found: Placed, data: RunData) -> tuple[list[Own], list[str]]:
+    """The figures, and why some tournaments have none."""
+    by = ["mechanism", "game", "seed", *(f for f in data.factors if f not in ("mechanism", "game", "seed"))]
+    rows = [row for row in found.rows if row["game"] in found.payable]
+    certain = Determinism(data.unit)
+    figures: dict[Key, _Runs] = {}
+    remarks: list[str] = []
+    for one in run_tournaments(rows, data.unit, by):
+        if not one.matches or one.society:
+            continue
+        mechanism, game = str(one.cell["mechanism"]), str(one.cell["game"])
+        try:
+            evolved = list(_evolved(one))
+        except UsageError as error:
+            where = f"{apart(mechanism)[0]} in {game}, run {one.cell['seed']}"
+            remarks.append(f"Not compared: what evolves under {where}: {error}.")
+            continue
+        for measure, agent, value in evolved:
+            of = figures.setdefault((mechanism, game, measure, agent), _Runs())
+            of.values.append(value)
+            of.exact.append(all(map(certain, one.numbers)))
+            of.matches += len(one.matches)
+            of.unfinished += one.unfinished
+    return [*_by_game(figures), *_over_games(figures)], remarks
+
+
+def _evolved(one: Tournament) -> Iterator[tuple[str, str | None, float]]:
+    grown = evolve(one, "replicator").facts
+    for agent, value in grown["fitness"].items():
+        yield FITNESS, agent, value
+    yield FITNESS, None, grown["mean_fitness"]
+    if len(one.types) == TYPES:
+        for agent, rank in evolve(one, "deviation").shares["rank"].items():
+            yield RANK, agent, rank
+
+
+def _by_game(figures: Mapping[Key, _Runs]) -> Iterator[Own]:
+    for (mechanism, game, measure, agent), of in figures.items():
+        name, setting = apart(mechanism)
+        error = stdev(of.values) / sqrt(len(of.values)) if len(of.values) > 1 else None
+        low, high = _interval([of], measure)
+        yield Own(
+            (name, game, setting, measure), agent, fmean(of.values), low, high, error, of.matches, _unfinished(of)
+        )  # fmt: skip
+
+
+def _over_games(figures: Mapping[Key, _Runs]) -> Iterator[Own]:
+    """The mean over the four games of what the runs of each give; fitness on the games' common scale."""
+    for mechanism, measure, agent in dict.fromkeys((m, what, who) for m, _, what, who in figures):
+        of = {
+            g: figures[mechanism, g, measure, agent]
+            for g in FOUR
+            if (mechanism, g, measure, agent) in figures
+        }
+        if set(of) != FOUR:
+            continue
+        name, setting = apart(mechanism)
+        if measure == FITNESS:
+            of = {g: replace(r, values=[_on_scale(g, v) for v in r.values]) for g, r in of.items()}
+        means = {game: fmean(runs.values) for game, runs in of.items()}
+        low, high = _interval(list(of.values()), measure)
+        total = _Runs(
+            matches=sum(r.matches for r in of.values()), unfinished=sum(r.unfinished for r in of.values())
+        )
+        yield Own(
+            (name, ALL_FOUR, setting, NORMALISED_FITNESS if measure == FITNESS else RANK), agent,
+            fmean(means.values()), low, high, stdev(means.values()) / sqrt(len(means)), total.matches,
+            _unfinished(total),
+        )  # fmt: skip
+
+
+def _on_scale(game: str, fitness: float) -> float:
+    low, high = SCALES[game]
+    return (fitness - low) / (high - low)
+
+
+def _interval(games: Sequence[_Runs], measure: str) -> tuple[float | None, float | None]:
+    """The interval of a mean over runs, games weighing the same; the unit is a run."""
+    inference, _ = partly_exact_mean(
+        [value for of in games for value in of.values],
+        [sure for of in games for sure in of.exact],
+        [1 / len(of.values) for of in games for _ in of.values],
+        strata=[place for place, of in enumerate(games) for _ in of.values],
+        bounds=(1.0, float(TYPES)) if measure == RANK else (None, None),
+        unit="run",
+    )
+    found = inference.limits()
+    return found.low, found.high
+
+
+def _unfinished(of: _Runs) -> tuple[str, ...]:
+    return (f"{of.unfinished} matches of the tournament are not finished",) if of.unfinished else ()
+
+
+NASH, DOMINANT = "design_nash_stable_pct", "design_weakly_dominant_pct"
+
+
+def designs(found: Placed, data: RunData) -> Iterator[Own]:
+    """Shares over the designs of each game first, then over the four games, as the paper's table does."""
+    judged: dict[tuple[str, str], dict[str, list[tuple[bool, bool]]]] = {}
+    by_policy: dict[tuple[str, str], int] = {}
+    for row in data.records(
+        "SELECT match, agent, facts, policies FROM matches WHERE unit = 'preparation' AND state = 'done' "
+        "ORDER BY match"
+    ):
+        unit = data.unit(row["match"])
+        known = GAMES.get(unit.game.name)
+        if not isinstance(unit.mechanism, Design) or known is None or known[0] not in found.payable:
+            continue
+        key = unit.mechanism.name.capitalize(), row["agent"]
+        made = quality(unit.mechanism.rules, unit.game, orjson.loads(row["facts"])["design"])
+        judged.setdefault(key, {}).setdefault(known[0], []).append((made.equilibrium, made.dominant))
+        by_policy[key] = by_policy.get(key, 0) + (row["policies"] > 0)
+    for (mechanism, agent), games in judged.items():
+        if set(games) != FOUR:
+            continue
+        count = sum(map(len, games.values()))
+        replaced = by_policy[mechanism, agent]
+        doubts = (f"{replaced} of {count} designs were given by the policy",) if replaced else ()
+        for place, measure in enumerate((NASH, DOMINANT)):
+            share = 100 * fmean(fmean(one[place] for one in of) for of in games.values())
+            groups = [count_group(sum(one[place] for one in of), len(of)) for of in games.values()]
+            of_share = combination_of(groups, [100 / len(groups)] * len(groups), unit="design").limits()
+            yield Own(
+                (mechanism, ALL_FOUR, "", measure), agent, share,
+                of_share.low, of_share.high, None, count, doubts,
+            )  # fmt: skip

@@ -1,0 +1,139 @@
+"""One player against all others in a tournament, by the recipe that was published and by the one that can be defended.
+
+The published figures (Akata et al. 2025) pool the points of every round in which the agent sat in seat 1 with those of
+the last round alone in which it sat in seat 2, and treat each as an independent observation: that is
+pseudo-replication, and their intervals are too narrow. With the match as the unit, an observation is the total of one
+player in one match; the doubts of t state that test. A figure needs one tournament: with several framings in a run
+there would be several, and their rounds must not be thrown together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ostrom.analysis.references import Own
+from ostrom.analysis.statistics import BayesFactor, EffectSize, TTest, cohens_d, jzs_two_sample, welch_t
+from ostrom.data.rundata import RunData
+from ostrom.ground.errors import OstromError, UnknownName
+
+SOCIAL = "social"
+
+
+def contests(moves: Mapping[str, Any], data: RunData) -> tuple[list[Own], list[str]]:
+    """The figures of every agent, and why a game has none."""
+    found: list[Own] = []
+    why: list[str] = []
+    for game, frame in moves.items():
+        by = [f for f in data.factors if f != "game" and frame[f].n_unique() > 1]
+        parts = frame.partition_by(by, maintain_order=True) if by else [frame]
+        # Where prompting is a factor, the paper's tournament is the one in which models are asked plainly.
+        plain = [p for p in parts if set(p["agent_style"].drop_nulls()) != {SOCIAL}]
+        if len(plain) != 1:
+            why.append(
+                f"Not compared: tests of a player against all others in {game}; the run holds {len(plain)} "
+                f"tournaments ({', '.join(by)}), the paper one."
+            )
+            continue
+        agents = plain[0].filter(plain[0]["seat"].is_not_null())["agent"].unique(maintain_order=True)
+        for agent in agents if len(agents) > 1 else ():
+            try:
+                found += _contest(plain[0], game, agent)
+            except (OstromError, ValueError) as error:
+                # Points that never vary, or a solver that finds no interval for the effect size.
+                why.append(f"Not compared: {agent} against all others in {game}: {error}")
+    return found, why
+
+
+def _contest(frame: Any, game: str, agent: str) -> Iterator[Own]:
+    test = published_test(frame, agent)
+    low, high = test.d.ci
+    figures = {
+        "t": test.t.statistic,
+        "df": test.t.df,
+        "p": test.t.p,
+        "d": test.d.estimate,
+        "d_ci_low": low,
+        "d_ci_high": high,
+        "bf": test.bayes.bf10,
+    }
+    count = frame.filter(frame["agent"] == agent)["match"].n_unique()
+    for name, value in figures.items():
+        cell = ("", game, f"{name}_against_all_others")
+        if name == "d":
+            yield Own(cell, agent, value, low, high, None, count)
+        else:
+            doubts = _per_match(frame, agent) if name == "t" else ()
+            yield Own(cell, agent, value, None, None, None, count, doubts)
+
+
+def _per_match(frame: Any, agent: str) -> tuple[str, ...]:
+    """The same test with an independent unit."""
+    try:
+        ours = match_test(frame, agent).t
+    except (OstromError, ValueError):  # totals that never vary
+        return ()
+    return (
+        "takes rounds of one match for independent; with match totals as the unit "
+        f"t({ours.df:.1f}) = {ours.statistic:.2f}, p = {ours.p:.3f}",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstAll:
+    """The tests of one agent against the rest, with the unit of analysis in each of them."""
+
+    agent: str
+    recipe: str
+    t: TTest
+    d: EffectSize
+    bayes: BayesFactor
+
+
+def published_test(decisions: Any, agent: str) -> AgainstAll:
+    """The published recipe: seat-1 rounds and the last seat-2 rounds, one observation each."""
+    import polars as pl
+
+    done = _acts(decisions)
+    last = pl.col("round") == pl.col("round").max().over("run", "match")
+    rows = done.filter((pl.col("seat") == 1) | ((pl.col("seat") == 2) & last))
+    return _tested(rows, "payoff", agent, "published", "round")
+
+
+def match_test(decisions: Any, agent: str) -> AgainstAll:
+    """The same question with the match as the unit: total points of each player in each match."""
+    import polars as pl
+
+    totals = (
+        _acts(decisions)
+        .group_by(["run", "match", "player", "agent"], maintain_order=True)
+        .agg(pl.col("payoff").sum())
+    )
+    return _tested(totals, "payoff", agent, "match totals", "match")
+
+
+def _acts(decisions: Any) -> Any:
+    """The actions of finished matches: one row per round and seat."""
+    import polars as pl
+
+    return decisions.filter(
+        (pl.col("kind") == "act") & (pl.col("state") == "done") & pl.col("action").is_not_null()
+    )
+
+
+def _tested(rows: Any, column: str, agent: str, recipe: str, unit: str) -> AgainstAll:
+    import polars as pl
+
+    known = rows["agent"].unique(maintain_order=True).to_list()
+    if agent not in known:
+        raise UnknownName("agent", agent, known)
+    ours = rows.filter(pl.col("agent") == agent)[column].to_list()
+    others = rows.filter(pl.col("agent") != agent)[column].to_list()
+    return AgainstAll(
+        agent,
+        recipe,
+        welch_t(ours, others, unit=unit),
+        cohens_d(ours, others, unit=unit),
+        jzs_two_sample(ours, others, unit=unit),
+    )

@@ -1,0 +1,183 @@
+"""The figures of Akata et al. (2025) from a run: scores by family, pairs of models, claims in words, predictions.
+
+Table 1 has points as a share of the most that a player could get, averaged over the games of a family. One model
+against another is compared over all games: the paper's df of 287 are those of the 288 matches of a pair (144 games,
+both seatings); the released script did not take their differences, so every printed figure is in doubt. In words the
+paper says of GPT-4 that it is unforgiving, stubborn and robust to wording, and of SCoT that it gets in step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import fmean, median
+
+from ostrom.analysis.estimate import Estimate, estimate
+from ostrom.analysis.measure import measures
+from ostrom.analysis.references import AGAINST, Cell, Own
+from ostrom.analysis.statistics import cohens_d_paired, jzs_paired, paired_t
+from ostrom.analysis.units import observations
+from ostrom.data.rundata import RunData
+from ostrom.ground.errors import OstromError
+from ostrom.replications.repeated_games.moves import BOS, PD, Match, Side, always, together
+from ostrom.replications.repeated_games.predictions import first_right_rounds
+
+
+def own_of(cell: Cell, found: Estimate) -> Own:
+    """An estimate by agent as an own figure."""
+    return Own(cell, found.key["agent"], found.value, found.low, found.high, None, found.n)
+
+
+def median_round(cell: Cell, agent: str, reached: Sequence[int | None], never: str, of: str) -> Iterator[Own]:
+    """The median of the rounds in which something was reached; it never was where there is None."""
+    known = [number for number in reached if number is not None]
+    if known:
+        missed = len(reached) - len(known)
+        doubts = (f"{never} in {missed} of {len(reached)} {of}, which are left out",) if missed else ()
+        yield Own(cell, agent, float(median(known)), None, None, None, len(reached), doubts)
+
+
+ALL_GAMES = "all families"
+MEASURE = "score_ratio"
+PUBLISHED = ("cyclic", "win-win", "biased", "unfair", "second-best", "pd-family")
+"""All families but the tragic one, which the paper leaves out."""
+
+
+def families(data: RunData) -> Iterator[Own]:
+    """Means over games: seats and opponents are averaged within a game first, as the paper does."""
+    where = {"family": PUBLISHED}
+    found = estimate(data, MEASURE, ["agent", "family"], where=where, balance=["number"])
+    for overall in estimate(data, MEASURE, ["agent"], where=where, balance=["number"]) if found else ():
+        own = [one for one in found if one.key["agent"] == overall.key["agent"]]
+        for one in own:
+            yield own_of((one.key["family"].replace("-", "_"), "", MEASURE), one)
+        if len(own) == len(PUBLISHED):
+            yield own_of(("overall", "", MEASURE), overall)
+
+
+def pairs(data: RunData) -> Iterator[Own]:
+    """One agent minus another in the matches that they play with each other, over all ordinal games."""
+    scores: dict[tuple[int, int], dict[str, float]] = {}
+    for row in observations(data, measures.named(MEASURE)).rows:
+        scores.setdefault((row["match"], row["number"]), {})[row["agent"]] = row.value
+    met: dict[tuple[str, str], list[tuple[int, float, float]]] = {}
+    for (_, number), of in scores.items():
+        if len(of) == 2:
+            first, second = of
+            for a, b in ((first, second), (second, first)):
+                met.setdefault((a, b), []).append((number, of[a], of[b]))
+    for (a, b), found in met.items():
+        try:
+            yield from _paired(f"{a}{AGAINST}{b}", found)
+        except (OstromError, ValueError):  # one match alone, or scores that never differ
+            continue
+
+
+def _paired(pair: str, found: list[tuple[int, float, float]]) -> Iterator[Own]:
+    a, b = [first for _, first, _ in found], [second for _, _, second in found]
+    test, effect = paired_t(a, b, unit="match"), cohens_d_paired(a, b, unit="match")
+    low, high = effect.ci
+    figures = {
+        "t": test.statistic, "df": test.df, "p": test.p, "d": effect.estimate, "d_ci_low": low, "d_ci_high": high,
+        "bf": jzs_paired(a, b, unit="match").bf10,
+    }  # fmt: skip
+    for name, value in figures.items():
+        ends = (low, high) if name == "d" else (None, None)
+        doubts = _by_game(found) if name == "t" else ()
+        cell = ("", ALL_GAMES, f"{name}_against_one_model")
+        yield Own(cell, pair, value, ends[0], ends[1], None, len(found), doubts)
+
+
+def _by_game(found: list[tuple[int, float, float]]) -> tuple[str, ...]:
+    """The same test with one difference per game, for its two seatings are not independent."""
+    games: dict[int, list[tuple[float, float]]] = {}
+    for number, a, b in found:
+        games.setdefault(number, []).append((a, b))
+    first, second = ([sum(pair[i] for pair in of) / len(of) for of in games.values()] for i in (0, 1))
+    try:
+        test = paired_t(first, second, unit="game")
+    except (OstromError, ValueError):
+        return ()
+    said = f"t({test.df:.0f}) = {test.statistic:.2f}, p = {test.p:.3f}"
+    return (f"takes the two seatings of a game for independent; with games as the unit {said}",)
+
+
+MEANS = (
+    ((PD, "cooperations_after_first_defection"), "forgiveness"),
+    ((BOS, "coordination_rate"), "coordination_with_alternation"),
+)
+"""Figures that are means over matches, and their measures."""
+IN_STEP = "first_alternating_round"
+HIGHEST, ABOVE = "max_joint_cooperation_in_regular_variants", "n_variants_above_0.1"
+VARIANTS, EXCEPTIONS, BOUND = 9, 2, 0.1
+"""The paper has nine wordings, of which two go beyond a rate of 0.1."""
+
+
+def claims(found: Sequence[Match], data: RunData) -> Iterator[Own]:
+    """Every claim that the matches of the run speak to; agents are all who do not follow a strategy."""
+    for (game, figure), measure in MEANS:
+        if any(match.game == game for match in found):
+            yield from (own_of(("", game, figure), one) for one in estimate(data, measure, ["agent"]))
+    yield from in_step(found)
+    yield from wordings(found, data)
+
+
+def in_step(found: Sequence[Match]) -> Iterator[Own]:
+    """From which round on a player in seat 1 does the same as a script that alternates."""
+    alternating = always(found, BOS, Side.alternates)
+    steps: dict[str, list[int | None]] = {}
+    for match in found:
+        me, other = match.sides
+        # Models that are asked plainly have no figure for the social chain of thought.
+        asked = me.strategy is None and me.style in ("social", None)
+        if match.game == BOS and asked and other.agent in alternating:
+            steps.setdefault(me.agent, []).append(_in_step(together(me, other)))
+    for agent, reached in steps.items():
+        yield from median_round(("", BOS, IN_STEP), agent, reached, "never", "matches")
+
+
+def wordings(found: Sequence[Match], data: RunData) -> Iterator[Own]:
+    """Joint cooperation with a script that defects once, over nine wordings."""
+    once = always(found, PD, Side.defects_once)
+    joint: dict[str, dict[str, list[float]]] = {}
+    for match in found:
+        for me, other in match.against():
+            if match.game == PD and me.strategy is None and other.agent in once:
+                words = data.unit(match.number).players[me.seat - 1].config.framing.model_dump_json()
+                both = [bool(a and b) for a, b in zip(me.cooperative, other.cooperative, strict=True)]
+                joint.setdefault(me.agent, {}).setdefault(words, []).append(fmean(both))
+    for agent, variants in joint.items():
+        if len(variants) == VARIANTS:
+            ordered = sorted((fmean(of) for of in variants.values()), reverse=True)
+            count = sum(map(len, variants.values()))
+            yield Own(("", PD, HIGHEST), agent, ordered[EXCEPTIONS], None, None, None, count)
+            above = sum(rate > BOUND + 1e-9 for rate in ordered)
+            yield Own(("", PD, ABOVE), agent, float(above), None, None, None, count)
+
+
+def _in_step(same: Sequence[bool]) -> int | None:
+    """The first round from which on both play the same to the end.
+
+    >>> _in_step([True, False, True, True]), _in_step([True, False])
+    (3, None)
+    """
+    apart = [number for number, both in enumerate(same, 1) if not both]
+    first = max(apart, default=0) + 1
+    return first if first <= len(same) else None
+
+
+AS_PLAYER, AS_OBSERVER = "first_correct_round_as_player", "first_correct_round_as_observer"
+
+
+def predictions(data: RunData, found: Sequence[Match]) -> Iterator[Own]:
+    """Medians over the series of predictions about a player that changes its action every round."""
+    alternating = always(found, BOS, Side.alternates)
+    battles = {match.number for match in found if match.game == BOS}
+    series: dict[tuple[str, str], list[int | None]] = {}
+    for row in first_right_rounds(data):
+        # A strategy predicts by its own rule, and a social agent predicts on the way to its choice.
+        asked = row["strategy"] is None and row["agent_style"] != "social"
+        if asked and row["match"] in battles and row["target_agent"] in alternating:
+            measure = AS_OBSERVER if row["seat"] is None else AS_PLAYER
+            series.setdefault((row["agent"], measure), []).append(row["from_round"])
+    for (agent, measure), reached in series.items():
+        yield from median_round(("", BOS, measure), agent, reached, "never right", "series")
