@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -117,7 +118,9 @@ class TestForgetting:
             gone |= {r.number for r in rounds[:length]} - there
 
     @pytest.mark.parametrize(("mode", "age", "chance"), [("drop", 30, 0.2), ("decay", 3, 1 - 0.8**3)])
-    def test_a_round_goes_with_the_stated_chance(self, mode: str, age: int, chance: float) -> None:
+    def test_a_round_goes_with_the_stated_chance(
+        self, mode: Literal["drop", "decay"], age: int, chance: float
+    ) -> None:
         game = GAMES[0]
         rounds = played(game, [(0, 0)] * age)
         memory = Forgetting(0.2, mode)
@@ -243,7 +246,7 @@ def show_edited(game: Game, rounds: list[Round], seat: int, edit: dict[str, obje
         ("window:-1", "k must be a whole number of at least 0"),
         ("sanitized:nice", "mode must be ideal or polar"),
         ("sanitized:ideal,real=81", "real must be at most 80"),
-        ("forgetting:1.5", "rate must lie between 0 and 1"),
+        ("forgetting:1.5", "rate must be a number from 0 to 1"),
         ("forgetting:0.1,mode=sometimes", "mode must be drop or decay"),
         ("forgiving:m=x", "m must be a whole number"),
         ("tally:rounds", "of must be combinations or players"),
@@ -333,7 +336,7 @@ def test_curated_keeps_what_was_chosen_and_never_brings_back_the_rest() -> None:
     [
         ("asked:0", "k must be a whole number of at least 1"),
         ("curated:-1", "k must be a whole number of at least 1"),
-        ("retrieval:3,by=luck", "by must be situation or action or notes"),
+        ("retrieval:3,by=luck", "by must be one of situation, action, notes"),
         ("forgiving:3,most=0", "most must be a whole number of at least 1"),
     ],
 )

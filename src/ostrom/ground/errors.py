@@ -4,6 +4,7 @@ OstromError
 ├── UsageError                wrong use: exit code 2
 │   ├── StudyError            a study, scenario, mapping or lexicon file is wrong
 │   ├── GameError             a game is not well formed
+│   ├── ParameterError        a parameter of a part is not what its annotation allows
 │   └── UnknownName           a name that no registry knows
 ├── ModelError                a model call failed (``retryable`` says whether to try again)
 │   ├── RateLimited           429, with the server's wish for patience
@@ -85,7 +86,7 @@ class StudyError(UsageError):
         self.problem, self.file, self.key = problem, file, key
         self.notes = []
         if found is not None:
-            self.notes.append(f"found {_shown(found)}")
+            self.notes.append(f"found {brief(found)}")
         if allowed is not None:
             self.notes.append("allowed: " + ", ".join(allowed))
         super().__init__(self._line())
@@ -105,7 +106,7 @@ class StudyError(UsageError):
         return self
 
 
-def _shown(found: object) -> str:
+def brief(found: object) -> str:
     """What was found, as code, short enough for one line."""
     try:
         text = repr(found)
@@ -119,6 +120,10 @@ def _shown(found: object) -> str:
 
 class GameError(UsageError):
     """A game is not well formed."""
+
+
+class ParameterError(UsageError, ValueError):
+    """A parameter of a part is not what its annotation allows."""
 
 
 class UnknownName(UsageError):

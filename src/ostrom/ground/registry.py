@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
+from ostrom.ground import parameters
 from ostrom.ground.errors import OstromError, StudyError, UnknownName, unknown_key
 from ostrom.ground.files import read_text_file
 
@@ -296,7 +297,10 @@ class Registry(Generic[T]):
         return inspect.signature(self.get(name)).parameters
 
     def build(self, spec: str | Mapping[str, Any], *, key: str | None = None, file: str | None = None) -> T:
-        """Build a part from ``name``, ``name:value,key=value`` or ``{name: ..., key: value}``."""
+        """Build a part from ``name``, ``name:value,key=value`` or ``{name: ..., key: value}``.
+
+        What is written is held against the annotations of the part (``ostrom.ground.parameters``).
+        """
         name, args, kwargs = parse_spec(spec, key=key or self.kind, file=file)
         try:
             factory = self.get(name)
@@ -307,6 +311,7 @@ class Registry(Generic[T]):
         except TypeError:
             raise self._misfit(name, args, kwargs, key, file) from None
         try:
+            parameters.check(factory, bound.arguments)
             return factory(*bound.args, **bound.kwargs)
         except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             raise StudyError(f"{self.kind} {name}: {error}", key=key, file=file) from error

@@ -123,3 +123,10 @@ class Memory(ABC):
     def most_notes(self, rounds: int) -> int:  # noqa: ARG002
         """How many notes are written over a match of so many rounds, for forecasts."""
         return 0
+
+
+def no_cooperation(game: Game) -> str | None:
+    """The complaint of a memory that speaks of cooperation about a game that does not."""
+    if None in game.cooperative:
+        return f"game {game.name} does not define a cooperative action for every seat"
+    return None

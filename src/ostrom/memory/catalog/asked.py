@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from ostrom.answers import Form
+from ostrom.ground.parameters import Count, checked
 from ostrom.mechanisms.protocol import View
 from ostrom.memory.base import Draw, Memory, Note, NoteDue, Shown
-from ostrom.memory.parameters import whole
 from ostrom.memory.round_numbers import round_numbers
 
 
@@ -24,8 +24,9 @@ class Asked(Memory):
     asks = "recall"
     note_form: Form = round_numbers("recall", 1, 1)
 
-    def __init__(self, k: int) -> None:
-        self.k = whole("k", k, least=1)
+    @checked
+    def __init__(self, k: Count) -> None:
+        self.k = k
 
     def due(self, view: View, notes: Sequence[Note]) -> NoteDue | None:
         """A new list of rounds after every round, once there are more than can be shown."""

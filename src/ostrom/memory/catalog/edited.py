@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
+from ostrom.ground.parameters import Count, checked
 from ostrom.mechanisms.protocol import Round, View
 from ostrom.mechanisms.rounds import otherwise
 from ostrom.memory.base import Draw, Memory, Note, NoteDue, Shown
-from ostrom.memory.parameters import one_of, whole
 
 
 class Edited(Memory):
@@ -26,17 +26,20 @@ class Edited(Memory):
 
     name: ClassVar[str] = "edited"
 
+    @checked
     def __init__(
-        self, of: str | Mapping[str, Any], back: int, edit: str = "drop", seat: int | None = None
+        self,
+        of: str | Mapping[str, Any],
+        back: Count,
+        edit: Literal["drop", "flip"] = "drop",
+        seat: Count | None = None,
     ) -> None:
         from ostrom.memory import memories
 
         self.inner = memories.build(of, key="of")
-        self.back = whole("back", back, least=1)
-        self.edit = one_of("edit", edit, ("drop", "flip"))
-        if (seat is None) != (self.edit == "drop"):
+        self.back, self.seat = back, seat
+        if (seat is None) != (edit == "drop"):
             raise ValueError("seat belongs to edit=flip and to nothing else")
-        self.seat = None if seat is None else whole("seat", seat, least=1)
         self.readers = self.inner.readers
         self.asks, self.note_form = self.inner.asks, self.inner.note_form
 

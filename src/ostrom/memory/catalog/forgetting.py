@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
+from ostrom.ground.parameters import Count, Share, checked
 from ostrom.mechanisms.protocol import View
 from ostrom.memory.base import Draw, Memory, Note, Shown
-from ostrom.memory.parameters import chance, limit, one_of
 
 
 class Forgetting(Memory):
@@ -21,10 +21,11 @@ class Forgetting(Memory):
 
     name: ClassVar[str] = "forgetting"
 
-    def __init__(self, rate: float = 0.1, mode: str = "decay", most: int | None = None) -> None:
-        self.rate = chance("rate", rate)
-        self.mode = one_of("mode", mode, ("drop", "decay"))
-        self.most = limit("most", most)
+    @checked
+    def __init__(
+        self, rate: Share = 0.1, mode: Literal["drop", "decay"] = "decay", most: Count | None = None
+    ) -> None:
+        self.rate, self.mode, self.most = float(rate), mode, most
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
         """The rounds that are still there."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from ostrom.games.game import Game
+from ostrom.ground.parameters import Count, Ge, checked
 from ostrom.mechanisms.protocol import Round, View
-from ostrom.memory.base import Draw, Memory, Note, Shown
-from ostrom.memory.parameters import limit, no_cooperation, one_of, whole
+from ostrom.memory.base import Draw, Memory, Note, Shown, no_cooperation
 
 
 class Forgiving(Memory):
@@ -21,10 +21,14 @@ class Forgiving(Memory):
 
     name: ClassVar[str] = "forgiving"
 
-    def __init__(self, m: int = 5, whose: str = "others", most: int | None = None) -> None:
-        self.m = whole("m", m, least=0)
-        self.whose = one_of("whose", whose, ("others", "anyone"))
-        self.most = limit("most", most)
+    @checked
+    def __init__(
+        self,
+        m: Annotated[int, Ge(0)] = 5,
+        whose: Literal["others", "anyone"] = "others",
+        most: Count | None = None,
+    ) -> None:
+        self.m, self.whose, self.most = m, whose, most
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
         """All recent rounds, and of the older ones those without a defection."""

@@ -6,12 +6,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from ostrom.answers import Text
+from ostrom.ground.parameters import Count, checked
 from ostrom.mechanisms.protocol import View
 from ostrom.memory.base import Draw, Memory, Note, NoteDue, Shown
-from ostrom.memory.parameters import one_of, whole
 
 _WORD = re.compile(r"\w+")
 _SATURATION, _LENGTH = 1.2, 0.75
@@ -30,10 +30,11 @@ class Retrieval(Memory):
 
     name: ClassVar[str] = "retrieval"
 
-    def __init__(self, k: int, by: str = "situation", words: int = 30) -> None:
-        self.k = whole("k", k, least=1)
-        self.by = one_of("by", by, ("situation", "action", "notes"))
-        self.words = whole("words", words, least=1)
+    @checked
+    def __init__(
+        self, k: Count, by: Literal["situation", "action", "notes"] = "situation", words: Count = 30
+    ) -> None:
+        self.k, self.by, self.words = k, by, words
         if self.by == "notes":
             self.readers = frozenset({"model"})
 

@@ -25,15 +25,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
+from ostrom.ground.parameters import Count, Ge, checked
 from ostrom.mechanisms.protocol import Round, View
-from ostrom.memory.base import Draw, Memory, Note, Shown
-from ostrom.memory.parameters import no_cooperation, one_of, whole
+from ostrom.memory.base import Draw, Memory, Note, Shown, no_cooperation
 
 
 class Sanitized(Memory):
@@ -45,12 +45,17 @@ class Sanitized(Memory):
 
     name: ClassVar[str] = "sanitized"
 
+    @checked
     def __init__(
-        self, mode: str = "ideal", real: int = 2, window: int = 80, shares: Mapping[str, Any] | None = None
+        self,
+        mode: Literal["ideal", "polar"] = "ideal",
+        real: Annotated[int, Ge(0)] = 2,
+        window: Count = 80,
+        shares: Mapping[str, Any] | None = None,
     ) -> None:
-        self.mode = one_of("mode", mode, ("ideal", "polar"))
-        self.window = whole("window", window, least=1)
-        self.real = whole("real", real, least=0, most=window)
+        if real > window:
+            raise ValueError(f"real must be at most {window}, the window, found {real}")
+        self.mode, self.real, self.window = mode, real, window
         self.shares = None if shares is None else _by_game(shares)
         if shares is not None and mode != "polar":
             raise ValueError("shares are for mode: polar; ideal rounds are always mutual cooperation")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from ostrom.answers import Text
+from ostrom.ground.parameters import Count, Ge, checked
 from ostrom.mechanisms.protocol import View
 from ostrom.memory.base import Draw, Memory, Note, NoteDue, Shown
-from ostrom.memory.parameters import whole
 
 
 class Summary(Memory):
@@ -23,10 +23,9 @@ class Summary(Memory):
     name: ClassVar[str] = "summary"
     readers = frozenset({"model"})
 
-    def __init__(self, keep: int = 5, every: int = 10, words: int = 100) -> None:
-        self.keep = whole("keep", keep, least=0)
-        self.every = whole("every", every, least=1)
-        self.words = whole("words", words, least=1)
+    @checked
+    def __init__(self, keep: Annotated[int, Ge(0)] = 5, every: Count = 10, words: Count = 100) -> None:
+        self.keep, self.every, self.words = keep, every, words
 
     def due(self, view: View, notes: Sequence[Note]) -> NoteDue | None:
         """A new note once enough rounds have grown old."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
+from ostrom.ground.parameters import checked
 from ostrom.mechanisms.protocol import View
 from ostrom.memory.base import Count, Draw, Memory, Note, Shown
-from ostrom.memory.parameters import one_of
 
 
 class TallyMemory(Memory):
@@ -22,8 +22,9 @@ class TallyMemory(Memory):
     name: ClassVar[str] = "tally"
     readers = frozenset({"model", "person"})
 
-    def __init__(self, of: str = "combinations") -> None:
-        self.of = one_of("of", of, ("combinations", "players"))
+    @checked
+    def __init__(self, of: Literal["combinations", "players"] = "combinations") -> None:
+        self.of = of
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
         """Counts in the order of the actions; for players, in the order self, then by seat."""

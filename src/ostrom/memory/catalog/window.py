@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
+from ostrom.ground.parameters import Ge, checked
 from ostrom.mechanisms.protocol import View
 from ostrom.memory.base import Draw, Memory, Note, Shown
-from ostrom.memory.parameters import whole
 
 
 class Window(Memory):
@@ -15,8 +15,9 @@ class Window(Memory):
 
     name: ClassVar[str] = "window"
 
-    def __init__(self, k: int) -> None:
-        self.k = whole("k", k, least=0)
+    @checked
+    def __init__(self, k: Annotated[int, Ge(0)]) -> None:
+        self.k = k
 
     def show(self, view: View, draw: Draw, notes: Sequence[Note] = ()) -> Shown:  # noqa: ARG002
         """The last k rounds of the history."""

@@ -1,0 +1,325 @@
+"""What the parameters of a part may be, said by its annotations and checked at one door.
+
+A part states its bounds where it names its parameters::
+
+    @checked
+    def __init__(self, rate: Share = 0.1, mode: Literal["drop", "decay"] = "decay") -> None: ...
+
+``Registry.build`` checks what a person wrote in a file or on a command line by these annotations; ``checked`` does the
+same where Python code makes the part. Nothing is changed on the way: "5" is no number, true is no number either, and
+a whole number is fine where a number is due. An annotation that says nothing here (``Any``, a class, none at all)
+allows everything. What depends on several parameters is checked by the part itself.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, wraps
+from itertools import chain
+from math import isfinite
+from numbers import Integral, Real
+from types import NoneType, SimpleNamespace, UnionType
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from ostrom.ground.errors import ParameterError, brief, nearest, unknown_key
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Ge:
+    """At least this."""
+
+    bound: float
+
+
+@dataclass(frozen=True, slots=True)
+class Gt:
+    """Above this."""
+
+    bound: float
+
+
+@dataclass(frozen=True, slots=True)
+class Le:
+    """At most this."""
+
+    bound: float
+
+
+@dataclass(frozen=True, slots=True)
+class Lt:
+    """Below this."""
+
+    bound: float
+
+
+@dataclass(frozen=True, slots=True)
+class Finite:
+    """Neither infinite nor NaN."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A float without a fraction: 3.0 is allowed as 3 is, and the part makes an ``int`` of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of a few words that are known only at run time; where they can be written out, ``Literal`` says it."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """A list of so many entries."""
+
+    count: int
+
+
+Number = Annotated[float, Finite()]
+Amount = Annotated[float, Finite(), Ge(0)]
+Share = Annotated[float, Ge(0), Le(1)]
+PositiveShare = Annotated[float, Gt(0), Le(1)]
+Count = Annotated[int, Ge(1)]
+"""The bounds that most parameters have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a parameter may be: in words, and as a test."""
+
+    words: str
+    fits: Callable[[Any], bool]
+    names: tuple[str, ...] = ()
+    """The names that are allowed, where names are."""
+
+    def problem(self, name: str, value: Any) -> str:
+        """One line on a value that does not fit.
+
+        >>> rule_of(Literal["drop", "decay"]).problem("mode", "dorp")
+        "mode must be drop or decay, found 'dorp', did you mean 'drop'?"
+        """
+        near = nearest(value, self.names) if isinstance(value, str) else None
+        hint = f", did you mean {near!r}?" if near else ""
+        return f"{name} must be {self.words}, found {brief(value)}{hint}"
+
+
+def rule_of(annotation: Any) -> Rule | None:
+    """The rule that an annotation states; None where it states none.
+
+    >>> rule_of(Annotated[int, Ge(1), Le(20)]).words, rule_of(PositiveShare | None).words
+    ('a whole number from 1 to 20', 'a number above 0 and at most 1 or null')
+    >>> rule_of(Share).fits(True), rule_of(Share).fits(1), rule_of(int).fits(3.0), rule_of(int).fits("5")
+    (False, True, False, False)
+    """
+    if annotation in (None, NoneType):
+        return Rule("null", lambda value: value is None)
+    if annotation is bool:
+        return Rule("true or false", lambda value: isinstance(value, bool))
+    if annotation is str:
+        return Rule("a text", lambda value: isinstance(value, str))
+    if annotation in (int, float):
+        return _number(annotation, ())
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        return _one_of(arguments)
+    if origin is Annotated:
+        return _marked(*arguments)
+    if origin in (Union, UnionType):
+        return _either([rule_of(argument) for argument in arguments])
+    return None
+
+
+def _marked(kind: Any, *marks: Any) -> Rule | None:
+    """The rule of an annotation with marks; those of other libraries say nothing here."""
+    if kind in (int, float):
+        return _number(kind, marks)
+    for mark in marks:
+        if isinstance(mark, OneOf):
+            return _one_of(mark.words)
+        entry = rule_of(get_args(kind)[0]) if isinstance(mark, Length) else None
+        if entry is not None:
+            return _list(mark.count, entry)
+    return rule_of(kind)
+
+
+def _one_of(words: Sequence[Any]) -> Rule:
+    text = " or ".join(map(str, words)) if len(words) < 3 else f"one of {', '.join(map(str, words))}"
+    names = tuple(word for word in words if isinstance(word, str))
+    return Rule(text, lambda value: any(type(value) is type(word) and value == word for word in words), names)
+
+
+def _list(count: int, entry: Rule) -> Rule:
+    def fits(value: Any) -> bool:
+        listed = isinstance(value, Sequence) and not isinstance(value, str) and len(value) == count
+        return listed and all(map(entry.fits, value))
+
+    return Rule(f"a list of {count} times {entry.words}", fits)
+
+
+def _either(rules: Sequence[Rule | None]) -> Rule | None:
+    """Several possibilities; one that nothing is known of allows everything."""
+    known = [rule for rule in rules if rule is not None]
+    if len(known) < len(rules):
+        return None
+    return Rule(
+        " or ".join(rule.words for rule in known),
+        lambda value: any(rule.fits(value) for rule in known),
+        tuple(name for rule in known for name in rule.names),
+    )
+
+
+def _number(kind: type, marks: Sequence[Any]) -> Rule:
+    whole = kind is int or Whole() in marks
+    bounds = {type(mark): mark.bound for mark in marks if isinstance(mark, Ge | Gt | Le | Lt)}
+    finite = Finite() in marks
+
+    def is_number(value: Any) -> bool:
+        return isinstance(value, Integral if kind is int else Real) and not isinstance(value, bool)
+
+    def fits(value: Any) -> bool:
+        if not is_number(value):
+            return False
+        if kind is float and (finite or whole) and not _is_finite(value):
+            return False
+        return (
+            (not whole or value == int(value))
+            and not (Ge in bounds and not value >= bounds[Ge])
+            and not (Gt in bounds and not value > bounds[Gt])
+            and not (Le in bounds and not value <= bounds[Le])
+            and not (Lt in bounds and not value < bounds[Lt])
+        )
+
+    noun = "a whole number" if whole else "a finite number" if finite and not bounds else "a number"
+    return Rule(" ".join([noun, *_range(bounds)]), fits)
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return isfinite(value)
+    except OverflowError:  # an integer that no float can hold
+        return False
+
+
+def _range(bounds: Mapping[type, float]) -> list[str]:
+    """Bounds in words."""
+    if Ge in bounds and Le in bounds:
+        return [f"from {bounds[Ge]} to {bounds[Le]}"]
+    alone = {Ge: "of at least", Gt: "above", Le: "of at most", Lt: "below"}
+    second = {**alone, Le: "at most"}
+    words = [f"{alone[kind]} {bounds[kind]}" for kind in (Ge, Gt) if kind in bounds]
+    words += [f"{(second if words else alone)[kind]} {bounds[kind]}" for kind in (Le, Lt) if kind in bounds]
+    return [" and ".join(words)] if words else []
+
+
+@lru_cache(maxsize=1024)
+def rules_of(factory: Callable[..., Any]) -> Mapping[str, Rule]:
+    """The rules of the parameters of a function or a class, by name; those without one are left out."""
+    maker: Any = factory
+    if isinstance(factory, type):
+        maker = maker.__init__
+    names = getattr(inspect.unwrap(maker), "__globals__", {})
+    rules = {}
+    for parameter in inspect.signature(factory).parameters.values():
+        if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+            continue
+        rule = rule_of(_resolved(parameter.annotation, names))
+        if rule is not None:
+            rules[parameter.name] = rule
+    return rules
+
+
+def _resolved(annotation: Any, names: dict[str, Any]) -> Any:
+    """An annotation as an object; Any where it names what exists for the type checker alone."""
+    try:
+        return get_type_hints(
+            SimpleNamespace(__annotations__={"it": annotation}), names, include_extras=True
+        )["it"]
+    except (NameError, AttributeError, TypeError, SyntaxError):
+        return Any
+
+
+def check(factory: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
+    """Refuse arguments of a part, by name, that its annotations do not allow."""
+    rules = rules_of(factory)
+    for name, value in arguments.items():
+        rule = rules.get(name)
+        if rule is not None and not rule.fits(value):
+            default = inspect.signature(factory).parameters[name].default
+            if value is not default:
+                raise ParameterError(rule.problem(name, value))
+
+
+def checked(function: Callable[P, T]) -> Callable[P, T]:
+    """Check the arguments of a function or of ``__init__`` at every call.
+
+    >>> @checked
+    ... def window(k: Annotated[int, Ge(0)]) -> int:
+    ...     return k
+    >>> window(-1)
+    Traceback (most recent call last):
+    ostrom.ground.errors.ParameterError: k must be a whole number of at least 0, found -1
+    """
+    places = [
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        check(function, dict(chain(zip(places, args, strict=False), kwargs.items())))
+        return function(*args, **kwargs)
+
+    return call
+
+
+def options_of(kind: Callable[..., T], options: Any, key: str, *, first: str | None = None) -> T:
+    """The object that a mapping of a study states, its unknown keys and its values refused by name.
+
+    ``first`` is the key that a text alone stands for.
+
+    >>> @dataclass
+    ... class Talk:
+    ...     when: Literal["before", "after"] = "before"
+    ...     length: Annotated[int, Ge(1)] = 280
+    >>> options_of(Talk, "after", "talk", first="when")
+    Talk(when='after', length=280)
+    >>> options_of(Talk, {"lenght": 3}, "talk")
+    Traceback (most recent call last):
+    ostrom.ground.errors.ParameterError: unknown key 'lenght' of talk, did you mean 'length'? (allowed: when, length)
+    """
+    if first is not None and isinstance(options, str):
+        options = {first: options}
+    parameters = inspect.signature(kind).parameters
+    allowed = f"(allowed: {', '.join(parameters)})"
+    if not isinstance(options, Mapping):
+        raise ParameterError(f"{key} must be a mapping, found {brief(options)} {allowed}")
+    for name in options:
+        if name not in parameters:
+            raise ParameterError(f"{unknown_key(str(name), parameters, key)} {allowed}")
+    for name, parameter in parameters.items():
+        if name not in options and parameter.default is parameter.empty:
+            raise ParameterError(f"{key} needs {name!r}, found {brief(dict(options))} {allowed}")
+    for name, rule in rules_of(kind).items():
+        if name in options and not rule.fits(options[name]):
+            raise ParameterError(rule.problem(f"{key}.{name}", options[name]))
+    return kind(**options)
+
+
+def bounds_in_words(factory: Callable[..., Any]) -> str:
+    """What the parameters of a part may be, those that are alike together.
+
+    >>> def part(low: Number, high: Number, strict: bool = True) -> None: ...
+    >>> bounds_in_words(part)
+    'low, high: a finite number; strict: true or false'
+    """
+    alike: dict[str, list[str]] = {}
+    for name, rule in rules_of(factory).items():
+        alike.setdefault(rule.words, []).append(name)
+    return "; ".join(f"{', '.join(names)}: {words}" for words, names in alike.items())
