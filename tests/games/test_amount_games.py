@@ -127,12 +127,12 @@ def test_a_thousand_players_choose_an_effort_at_once() -> None:
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ({"name": "trust_amounts", "multiplier": 1}, "multiplier must be above 1"),
+        ({"name": "trust_amounts", "multiplier": 1}, "multiplier must be a number above 1"),
         ({"name": "centipede", "small": 3}, "factor x small must be below large"),
         ({"name": "colonel_blotto", "troops": 50, "fields": 5}, "more than 500"),
         ({"name": "volunteers_dilemma", "cost": 10}, "cost must lie between 0 and the benefit"),
         ({"name": "minimum_effort", "cost": 20}, "cost must lie between 0 and the gain"),
-        ({"name": "gift_exchange", "value": 0}, "value must be above 0"),
+        ({"name": "gift_exchange", "value": 0}, "value must be a number above 0"),
     ],
 )
 def test_a_parameter_without_sense_is_refused(spec: dict[str, Any], words: str) -> None:

@@ -117,7 +117,7 @@ def test_a_game_that_is_installed_while_the_viewer_runs_is_found(
 ) -> None:
     site, info = tmp_path / "site", tmp_path / "site" / "late-1.0.dist-info"
     info.mkdir(parents=True)
-    (site / "late_game.py").write_text("from ostrom.games.catalog.stag_hunt import build as GAME\n")
+    (site / "late_game.py").write_text('from ostrom.games import games\n\nGAME = games.get("stag_hunt")\n')
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: late\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[ostrom.games]\nlate_hunt = late_game:GAME\n")
     monkeypatch.setattr("ostrom.view.shelf.LOOK_AGAIN", 0.0)

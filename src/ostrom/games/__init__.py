@@ -12,7 +12,9 @@ from ostrom.ground.registry import Registry
 
 __all__ = ["Game", "build_game", "games", "load_game"]
 
-games: Registry[Game] = Registry("game", "ostrom.games.catalog", "GAME", "ostrom.games", folder="games")
+games: Registry[Game] = Registry(
+    "game", "ostrom.games.catalog", "GAME", "ostrom.games", folder="games", declared="ostrom.games.declared"
+)
 
 FILE_ENDINGS = (".yaml", ".yml", ".nfg")
 

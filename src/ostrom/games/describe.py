@@ -55,7 +55,8 @@ class CountLine:
 def describe(game: Game, seat: int) -> tuple[OutcomeLine, ...]:
     """Every outcome as a seat sees it: own actions in order, under each all actions of the others.
 
-    >>> from ostrom.games.catalog.trust import build
+    >>> from ostrom.games import games
+    >>> build = games.get("trust")
     >>> [(line.own, line.others, line.payoff) for line in describe(build(), 1)][:2]
     [(0, ((0, 0),), 10.0), (0, ((0, 1),), 2.0)]
     """

@@ -10,7 +10,8 @@ from ostrom.games.game import Game
 def differences(one: Game, other: Game) -> list[str]:
     """What differs between two games, payoff by payoff; empty when they are the same game.
 
-    >>> from ostrom.games.catalog.prisoners_dilemma import build
+    >>> from ostrom.games import games
+    >>> build = games.get("prisoners_dilemma")
     >>> differences(build("axelrod"), build(T=6, strict=False))[1]
     'payoffs at (0, 1): (0.0, 5.0) and (0.0, 6.0)'
     """

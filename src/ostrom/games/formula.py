@@ -67,7 +67,8 @@ def _along(values: NDArray[np.bool_], place: int, seats: int) -> NDArray[np.floa
 def formula_of(game: Game, seat: int) -> Formula | None:
     """The formula that a game supplies, or the one that its payoffs follow; None where they follow none.
 
-    >>> from ostrom.games.catalog.stag_hunt import build
+    >>> from ostrom.games import games
+    >>> build = games.get("stag_hunt")
     >>> formula_of(build(), 0) is not None
     True
     """

@@ -118,7 +118,8 @@ def family(seat1: Ranks, seat2: Ranks) -> str:
 def classify(game: Game) -> OrdinalGame | None:
     """Which of the 144 a 2x2 game is, by the order of its payoffs; None for ties or another shape.
 
-    >>> from ostrom.games.catalog.chicken import build
+    >>> from ostrom.games import games
+    >>> build = games.get("chicken")
     >>> classify(build()).name
     'Chicken'
     """

@@ -1,13 +1,23 @@
-"""Parameters of games arrive from files and command lines: read them strictly, complain in one line."""
+"""What games need of their parameters beyond the annotations: rules across them, and payoffs as people write them.
+
+``number`` and ``whole`` are for games of other packages whose parameters have no annotations; see
+``ostrom.ground.parameters`` for those that do.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
-from numbers import Integral, Real
-from typing import Any
+from typing import Annotated, Any
 
 from ostrom.ground.errors import GameError
+from ostrom.ground.parameters import Ge, Le, Length, Number, Whole, rule_of
+
+Pair = Annotated[Sequence[Number], Length(2, "two numbers, seat 1 and seat 2")]
+"""What two seats are paid."""
+Seats = Annotated[float, Whole(), Ge(2), Le(16)]
+"""The seats of a game that has a table of payoffs."""
+ManySeats = Annotated[float, Whole(), Ge(2), Le(1000)]
+"""The seats of a game by a rule."""
 
 
 def number(game: str, name: str, value: Any) -> float:
@@ -16,39 +26,26 @@ def number(game: str, name: str, value: Any) -> float:
     >>> number("chicken", "win", 3)
     3.0
     """
-    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(as_float := _float(value)):
-        raise GameError(f"game {game}: {name} must be a finite number (found {value!r})")
-    return as_float
+    return float(_allowed(game, name, value, Number))
 
 
 def whole(game: str, name: str, value: Any, *, least: int, most: int) -> int:
     """A whole number between two bounds; 3.0 counts as 3."""
-    is_whole = isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
-    if isinstance(value, bool) or not is_whole or not least <= value <= most:
-        raise GameError(
-            f"game {game}: {name} must be a whole number from {least} to {most} (found {value!r})"
-        )
-    return int(value)
+    return int(_allowed(game, name, value, Annotated[float, Whole(), Ge(least), Le(most)]))
 
 
-def pair(game: str, name: str, value: Any) -> tuple[float, float]:
-    """Two numbers, what seat 1 and seat 2 are paid."""
-    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
-        raise GameError(f"game {game}: {name} must be two numbers, seat 1 and seat 2 (found {value!r})")
-    return number(game, name, value[0]), number(game, name, value[1])
-
-
-def switch(game: str, name: str, value: Any) -> bool:
-    """True or false and nothing else: a "no" in quotes must not count as yes."""
-    if not isinstance(value, bool):
-        raise GameError(f"game {game}: {name} must be true or false (found {value!r})")
+def _allowed(game: str, name: str, value: Any, annotation: Any) -> Any:
+    rule = rule_of(annotation)
+    if rule is not None and not rule.fits(value):
+        raise GameError(f"game {game}: {rule.problem(name, value)}")
     return value
 
 
-def require(game: str, holds: bool, rule: str, found: str) -> None:
-    """Refuse parameters that make another game of it."""
+def require(game: str, holds: bool, rule: str, found: str, *, lifted: bool = True) -> None:
+    """Refuse parameters that make another game of it; ``lifted``: a parameter ``strict`` lifts the rule."""
     if not holds:
-        raise GameError(f"game {game}: {rule} (found {found}); strict=False lifts this rule")
+        way_out = "; strict=False lifts this rule" if lifted else ""
+        raise GameError(f"game {game}: {rule} (found {found}){way_out}")
 
 
 def shown(value: float) -> str:
@@ -60,10 +57,3 @@ def shown(value: float) -> str:
     if value == 0:
         return "0"
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-
-
-def _float(value: Real) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf")

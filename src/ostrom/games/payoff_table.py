@@ -9,7 +9,8 @@ from ostrom.games.parameters import shown
 def payoff_table(game: Game) -> tuple[tuple[str, ...], ...]:
     """Rows of cells, the header first: a matrix for two seats, one row per outcome for any other number.
 
-    >>> from ostrom.games.catalog.prisoners_dilemma import build
+    >>> from ostrom.games import games
+    >>> build = games.get("prisoners_dilemma")
     >>> for row in payoff_table(build()): print(row)
     ('', 'cooperate', 'defect')
     ('cooperate', '3, 3', '0, 5')

@@ -7,14 +7,13 @@ from typing import Any
 
 from ostrom.games.amounts import Amounts, Value
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
-from ostrom.games.parameters import number, whole
 
 
 def auction(
     name: str,
-    n: Any,
-    high: Any,
-    step: Any,
+    n: float,
+    high: float,
+    step: float,
     price: Callable[[list[float]], float],
     bid: Callable[[float, int, Amounts], Value],
     title: str,
@@ -25,8 +24,7 @@ def auction(
     The highest bid wins and pays the ``price`` (of the bids, highest first); equal bids are settled by chance. ``bid``
     is what theory says that a bidder with a value bids.
     """
-    seats = whole(name, "n", n, least=2, most=1000)
-    top, by = number(name, "high", high), number(name, "step", step)
+    seats, top, by = int(n), float(high), float(step)
     amounts = Amounts(0, top, by)
 
     def play(now: Now) -> Stages:

@@ -28,7 +28,8 @@ PARETO_LIMIT = 5_000
 def summary(game: Game) -> dict[str, Any]:
     """A game with its solutions as JSON-able data; actions are given by name.
 
-    >>> from ostrom.games.catalog.prisoners_dilemma import build
+    >>> from ostrom.games import games
+    >>> build = games.get("prisoners_dilemma")
     >>> facts = summary(build())
     >>> facts["equilibria"]["pure"], facts["ordinal"]["family"]
     ([{'profile': ['defect', 'defect'], 'payoffs': [1.0, 1.0], 'strict': True}], 'pd-family')

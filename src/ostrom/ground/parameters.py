@@ -76,9 +76,10 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """A list of so many entries."""
+    """A list of so many entries, and what it is in words."""
 
     count: int
+    words: str
 
 
 Number = Annotated[float, Finite()]
@@ -144,7 +145,7 @@ def _marked(kind: Any, *marks: Any) -> Rule | None:
             return _one_of(mark.words)
         entry = rule_of(get_args(kind)[0]) if isinstance(mark, Length) else None
         if entry is not None:
-            return _list(mark.count, entry)
+            return _list(mark, entry)
     return rule_of(kind)
 
 
@@ -154,12 +155,12 @@ def _one_of(words: Sequence[Any]) -> Rule:
     return Rule(text, lambda value: any(type(value) is type(word) and value == word for word in words), names)
 
 
-def _list(count: int, entry: Rule) -> Rule:
+def _list(length: Length, entry: Rule) -> Rule:
     def fits(value: Any) -> bool:
-        listed = isinstance(value, Sequence) and not isinstance(value, str) and len(value) == count
+        listed = isinstance(value, Sequence) and not isinstance(value, str) and len(value) == length.count
         return listed and all(map(entry.fits, value))
 
-    return Rule(f"a list of {count} times {entry.words}", fits)
+    return Rule(length.words, fits)
 
 
 def _either(rules: Sequence[Rule | None]) -> Rule | None:

@@ -182,8 +182,9 @@ def refresh() -> None:
 class Registry(Generic[T]):
     """All parts of one kind, built by name from a string or a mapping.
 
-    ``folder`` names the folder of a feature or a replication that holds such parts; ``module`` that of a replication
-    whose module holds the only one, which then has the name of the replication.
+    ``folder`` names the folder of a feature or a replication that holds such parts; ``module`` the module of a
+    replication that holds the only one, which then has the name of the replication. ``declared`` names the module of
+    parts that are data and need no file of their own: its constant ``DECLARED`` maps their names to them.
     """
 
     def __init__(
@@ -195,9 +196,10 @@ class Registry(Generic[T]):
         *,
         folder: str | None = None,
         module: str | None = None,
+        declared: str | None = None,
     ) -> None:
         self.kind, self.package, self.constant, self.group = kind, package, constant, group
-        self.folder, self.module = folder, module
+        self.folder, self.module, self.declared = folder, module, declared
         _registries.add(self)
         self._added: dict[str, Callable[..., T]] = {}
         self._clashes: dict[str, list[str]] = {}
@@ -218,6 +220,8 @@ class Registry(Generic[T]):
         for package in packages:
             for name in self._parts_in(package):
                 found.setdefault(name, f"{package}.{name}")
+        if self.declared is not None:
+            found |= dict.fromkeys(import_module(self.declared).DECLARED, self.declared)
         for replication, package in replications().items() if self.folder or self.module else ():
             if self.module and self.module in _modules(package):
                 found[replication] = f"{package}.{self.module}"
@@ -282,6 +286,9 @@ class Registry(Generic[T]):
                 found: Callable[..., T] = self._foreign[name].load()
                 return found
             held = import_module(module)
+            if module == self.declared:
+                declared: Callable[..., T] = held.DECLARED[name]
+                return declared
         except OstromError:
             raise
         except (Exception, SystemExit) as error:

@@ -11,7 +11,7 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
 
 
-def action_index(game: Game, seat: int, action: str | int, strategy: str) -> int:
+def action_index(game: Game, seat: int, action: str | float, strategy: str) -> int:
     """The action of that name or, where no action has that name, of that index (from 0)."""
     names = game.actions[seat]
     if str(action) in names:

@@ -44,7 +44,7 @@ class BestResponse(ByAction):
     memory_depth = 1
 
     def __init__(
-        self, first: str | int | None = None, belief: Sequence[Sequence[float]] | None = None
+        self, first: str | float | None = None, belief: Sequence[Sequence[float]] | None = None
     ) -> None:
         if belief is not None:
             for odds in belief:

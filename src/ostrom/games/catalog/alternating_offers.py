@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from ostrom.games.amounts import IDLE, Amounts, Value
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.games.game import Game
-from ostrom.games.parameters import number, whole
-from ostrom.ground.errors import GameError
+from ostrom.ground.parameters import Ge, Le, Number, PositiveShare, Whole, checked
 
 NAME = "alternating_offers"
 
 
-def build(pie: Any = 100, discount: Any = 0.9, offers: Any = 6, step: Any = 1) -> Game:
+@checked
+def build(
+    pie: Number = 100,
+    discount: PositiveShare = 0.9,
+    offers: Annotated[float, Whole(), Ge(1), Le(50)] = 6,
+    step: Number = 1,
+) -> Game:
     """Seats 1 and 2 offer each other parts of a ``pie`` in turn, up to ``offers`` times, in steps of ``step``.
 
     Accepting the k-th offer pays both what it says, times ``discount`` to the power k - 1. Without agreement both
     get nothing. Theory (subgame perfect): whoever offers leaves the other exactly what waiting is worth to it, so
     the first offer is accepted.
     """
-    whole_pie, d = number(NAME, "pie", pie), number(NAME, "discount", discount)
-    times, by = whole(NAME, "offers", offers, least=1, most=50), number(NAME, "step", step)
-    if not 0 < d <= 1:
-        raise GameError(f"game {NAME}: discount must lie above 0 and at most 1 (found {d})")
+    whole_pie, d, times, by = float(pie), float(discount), int(offers), float(step)
     parts = Amounts(0, whole_pie, by)
     least = _left_to_the_other(parts, whole_pie, d, times)
 

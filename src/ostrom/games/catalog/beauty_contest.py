@@ -4,28 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import fsum
-from typing import Any
+from typing import Annotated, Any
 
 from ostrom.games.amounts import Amounts
 from ostrom.games.function import FunctionGame, at_once
 from ostrom.games.game import Game
-from ostrom.games.parameters import number, require, switch, whole
+from ostrom.games.parameters import ManySeats, require
+from ostrom.ground.parameters import Ge, Le, Number, Whole, checked
 
 NAME = "beauty_contest"
 NEAR = 1e-9
 """Distances from the target that differ by less, relative to the highest guess, are the same."""
 
 
-def build(n: Any = 10, p: Any = 2 / 3, high: Any = 100, prize: Any = 100, strict: Any = True) -> Game:
+@checked
+def build(
+    n: ManySeats = 10,
+    p: Number = 2 / 3,
+    high: Annotated[float, Whole(), Ge(1), Le(10**6)] = 100,
+    prize: Number = 100,
+    strict: bool = True,
+) -> Game:
     """``n`` players guess whole numbers up to ``high``; the ``prize`` goes to the guess nearest to ``p`` x the mean.
 
     Several nearest guesses share it. Theory: below p = 1 only 0 survives the repeated removal of dominated guesses.
     ``strict`` refuses a p outside 0 to 1, where that is not so.
     """
-    seats = whole(NAME, "n", n, least=2, most=1000)
-    most = whole(NAME, "high", high, least=1, most=10**6)
-    part, won = number(NAME, "p", p), number(NAME, "prize", prize)
-    if switch(NAME, "strict", strict):
+    seats, part, most, won = int(n), float(p), int(high), float(prize)
+    if strict:
         require(NAME, 0 < part < 1, "p must lie between 0 and 1", str(part))
     guesses = Amounts(0, most)
 

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 
 from ostrom.games.amounts import IDLE
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.games.game import Game
-from ostrom.games.parameters import number, require, whole
+from ostrom.games.parameters import require
+from ostrom.ground.parameters import Amount, Ge, Gt, Le, Number, Whole, checked
 
 NAME = "centipede"
 CHOICES = ("take", "pass")
 
 
-def build(moves: Any = 4, large: Any = 4, small: Any = 1, factor: Any = 2) -> Game:
+@checked
+def build(
+    moves: Annotated[float, Whole(), Ge(1), Le(100)] = 4,
+    large: Number = 4,
+    small: Amount = 1,
+    factor: Annotated[float, Gt(1), Le(100)] = 2,
+) -> Game:
     """Two players take turns, at most ``moves`` of them: whoever takes has the larger pile, the other the smaller one.
 
     The piles hold ``large`` and ``small`` at first; every pass multiplies both by ``factor``. If nobody ever takes, the
     piles grow once more and go to the player whose turn would come next. Theory (subgame perfect): take at once.
     """
-    last = whole(NAME, "moves", moves, least=1, most=100)
-    high, low, grows = (
-        number(NAME, k, v) for k, v in (("large", large), ("small", small), ("factor", factor))
-    )
-    require(NAME, 0 <= low < high, "small must lie between 0 and large", f"small={low}, large={high}")
-    require(NAME, 1 < grows <= 100, "factor must lie above 1 and at most 100", f"factor={grows}")
-    require(NAME, grows * low < high, "factor x small must be below large, or passing pays", f"{grows * low}")
+    last, high, low, grows = int(moves), float(large), float(small), float(factor)
+    # The factor is above 1, so that the small pile is the smaller one, too.
+    rule = "factor x small must be below large, or passing pays"
+    require(NAME, grows * low < high, rule, f"{grows * low}", lifted=False)
 
     def play(now: Now) -> Stages:  # noqa: ARG001
         larger, smaller = high, low

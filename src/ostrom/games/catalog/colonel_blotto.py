@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import comb
-from typing import Any
+from typing import Annotated
 
 from ostrom.games.function import FunctionGame, at_once
 from ostrom.games.game import Game
-from ostrom.games.parameters import whole
 from ostrom.ground.errors import GameError
+from ostrom.ground.parameters import Ge, Le, Whole, checked
 
 NAME = "colonel_blotto"
 MOST_DIVISIONS = 500
 """More ways to divide the troops than this are no list that a player can be shown."""
 
 
-def build(troops: Any = 6, fields: Any = 3) -> Game:
+@checked
+def build(
+    troops: Annotated[float, Whole(), Ge(1), Le(100)] = 6,
+    fields: Annotated[float, Whole(), Ge(2), Le(8)] = 3,
+) -> Game:
     """Two players divide ``troops`` over ``fields`` at the same time; each is paid the fields won less those lost.
 
     An action is a division such as "3-2-1"; a field with equal troops is won by nobody. The game is zero-sum and
     symmetric, so its value is 0 and no division is best against all others.
     """
-    count, places = (
-        whole(NAME, "troops", troops, least=1, most=100),
-        whole(NAME, "fields", fields, least=2, most=8),
-    )
+    count, places = int(troops), int(fields)
     ways = comb(count + places - 1, places - 1)
     if ways > MOST_DIVISIONS:
         raise GameError(

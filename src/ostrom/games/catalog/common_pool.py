@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from math import floor, fsum
-from typing import Any
+from typing import Annotated
 
 from ostrom.games.amounts import Amounts
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.games.game import Game
-from ostrom.games.parameters import number, whole
 from ostrom.ground.errors import GameError
+from ostrom.ground.parameters import Amount, Finite, Ge, Le, Whole, checked
 
 NAME = "common_pool"
 
 
-def build(n: Any = 5, capacity: Any = 100, regrowth: Any = 2, collapse: Any = 5) -> Game:
+@checked
+def build(
+    n: Annotated[float, Whole(), Ge(1), Le(1000)] = 5,
+    capacity: Annotated[float, Whole(), Ge(1), Le(10**6)] = 100,
+    regrowth: Annotated[float, Finite(), Ge(1)] = 2,
+    collapse: Amount = 5,
+) -> Game:
     """``n`` harvesters take whole units from a stock of ``capacity``; what is left is multiplied by ``regrowth``.
 
     The stock never grows above the capacity. Below ``collapse`` units left, it is gone and the match is over.
@@ -22,11 +28,9 @@ def build(n: Any = 5, capacity: Any = 100, regrowth: Any = 2, collapse: Any = 5)
     takes what can be had, so the stock is gone in the first round; the benchmark of a round is the whole stock.
     The most that a round yields for ever is capacity x (1 - 1 / regrowth), shared equally.
     """
-    seats = whole(NAME, "n", n, least=1, most=1000)
-    full = whole(NAME, "capacity", capacity, least=1, most=10**6)
-    grows, least = number(NAME, "regrowth", regrowth), number(NAME, "collapse", collapse)
-    if grows < 1 or not 0 <= least <= full:
-        raise GameError(f"game {NAME}: regrowth must be at least 1, and collapse between 0 and the capacity")
+    seats, full, grows, least = int(n), int(capacity), float(regrowth), float(collapse)
+    if least > full:
+        raise GameError(f"game {NAME}: collapse must be at most the capacity, {full} (found {collapse!r})")
 
     def play(now: Now) -> Stages:
         stock = int(now.state.get("stock", full))

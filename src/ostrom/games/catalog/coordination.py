@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ostrom.games.game import Game
-from ostrom.games.parameters import number, require, shown, switch, whole
+from ostrom.games.parameters import Seats, require, shown
 from ostrom.games.tensor import TensorGame
+from ostrom.ground.parameters import Number, checked
 
 
-def build(left: Any = 1, right: Any = 1, miss: Any = 0, n: Any = 2, *, strict: bool = True) -> Game:
+@checked
+def build(
+    left: Number = 1, right: Number = 1, miss: Number = 0, n: Seats = 2, *, strict: bool = True
+) -> Game:
     """Everybody picks left or right; all are paid when all pick the same.
 
     ``left`` and ``right`` are paid to everyone when all meet there (unequal values make one of them better
@@ -22,10 +24,8 @@ def build(left: Any = 1, right: Any = 1, miss: Any = 0, n: Any = 2, *, strict: b
     (2.0, 2.0)
     """
     name = "coordination"
-    given = (("left", left), ("right", right), ("miss", miss))
-    at_left, at_right, apart = (number(name, what, value) for what, value in given)
-    seats = whole(name, "n", n, least=2, most=16)
-    if switch(name, "strict", strict):
+    at_left, at_right, apart, seats = float(left), float(right), float(miss), int(n)
+    if strict:
         found = f"left={shown(at_left)}, right={shown(at_right)}, miss={shown(apart)}"
         require(name, min(at_left, at_right) > apart, "left and right must be above miss", found)
     payoffs = np.full((2,) * seats + (seats,), apart)

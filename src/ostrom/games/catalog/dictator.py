@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ostrom.games.amounts import IDLE, Amounts
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.games.game import Game
-from ostrom.games.parameters import number
+from ostrom.ground.parameters import Number, checked
 
 NAME = "dictator"
 
 
-def build(stake: Any = 100, step: Any = 1) -> Game:
+@checked
+def build(stake: Number = 100, step: Number = 1) -> Game:
     """Seat 1 gives seat 2 a part of the ``stake`` in steps of ``step`` and keeps the rest; seat 2 decides nothing.
 
     Theory: whoever cares for the own payoff alone gives nothing.
     """
-    s, by = number(NAME, "stake", stake), number(NAME, "step", step)
+    s, by = float(stake), float(step)
     parts = Amounts(0, s, by, few=dict.fromkeys((0.0, Amounts(0, s, by).nearest(s / 2), s)))
 
     def play(now: Now) -> Stages:  # noqa: ARG001

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ostrom.games.game import Game
+from ostrom.games.parameters import ManySeats
 from ostrom.games.sealed_bids import auction
+from ostrom.ground.parameters import Number, checked
 
 
-def build(n: Any = 4, high: Any = 100, step: Any = 1) -> Game:
+@checked
+def build(n: ManySeats = 4, high: Number = 100, step: Number = 1) -> Game:
     """``n`` bidders with private values from 0 to ``high`` in steps of ``step``; the winner pays its own bid.
 
     Theory: with values that are all alike likely, everybody bids (n - 1) / n of the own value (Vickrey 1961), on a

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 
 from ostrom.games.amounts import Amounts
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.games.game import Game
-from ostrom.games.parameters import number, require
+from ostrom.ground.parameters import Finite, Gt, Number, checked
 
 NAME = "gift_exchange"
 COSTS = (0, 1, 2, 4, 6, 8, 10, 12, 15, 18)
@@ -15,15 +15,15 @@ COSTS = (0, 1, 2, 4, 6, 8, 10, 12, 15, 18)
 EFFORTS = Amounts(0.1, 1, 0.1)
 
 
-def build(value: Any = 100, step: Any = 1) -> Game:
+@checked
+def build(value: Annotated[float, Finite(), Gt(0)] = 100, step: Number = 1) -> Game:
     """Seat 1 pays a wage from 0 to ``value`` in steps of ``step``; seat 2 chooses an effort from 0.1 to 1.
 
     The employer receives value x effort less the wage, the worker the wage less the cost of its effort (0, 1, 2, 4,
     6, 8, 10, 12, 15 and 18 from the lowest effort to the highest). Theory (subgame perfect): the lowest effort
     whatever the wage, so a wage of 0.
     """
-    v, by = number(NAME, "value", value), number(NAME, "step", step)
-    require(NAME, v > 0, "value must be above 0", f"value={v}")
+    v, by = float(value), float(step)
     wages = Amounts(0, v, by)
 
     def play(now: Now) -> Stages:  # noqa: ARG001

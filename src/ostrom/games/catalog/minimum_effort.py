@@ -8,21 +8,24 @@ from typing import Any
 from ostrom.games.amounts import Amounts
 from ostrom.games.function import FunctionGame, at_once
 from ostrom.games.game import Game
-from ostrom.games.parameters import number, require, whole
+from ostrom.games.parameters import ManySeats, require
+from ostrom.ground.parameters import Number, checked
 
 NAME = "minimum_effort"
 
 
-def build(n: Any = 4, levels: Any = 7, gain: Any = 20, cost: Any = 10, base: Any = 60) -> Game:
+@checked
+def build(
+    n: ManySeats = 4, levels: ManySeats = 7, gain: Number = 20, cost: Number = 10, base: Number = 60
+) -> Game:
     """``n`` players choose efforts from 1 to ``levels``.
 
     Each is paid the ``base`` and the ``gain`` times the lowest effort, less the ``cost`` times its own. Every effort
     that all choose alike is an equilibrium. The benchmark is the one that pays all most, the highest effort; the
     lowest effort is the safest.
     """
-    seats, top = whole(NAME, "n", n, least=2, most=1000), whole(NAME, "levels", levels, least=2, most=1000)
-    g, c, b = (number(NAME, k, v) for k, v in (("gain", gain), ("cost", cost), ("base", base)))
-    require(NAME, 0 < c < g, "cost must lie between 0 and the gain", f"cost={c}, gain={g}")
+    seats, top, g, c, b = int(n), int(levels), float(gain), float(cost), float(base)
+    require(NAME, 0 < c < g, "cost must lie between 0 and the gain", f"cost={c}, gain={g}", lifted=False)
     efforts = Amounts(1, top)
 
     def pay(chosen: Sequence[Any]) -> list[float]:

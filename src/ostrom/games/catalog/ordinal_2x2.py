@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 
 from ostrom.games.bimatrix import bimatrix
 from ostrom.games.game import Game
 from ostrom.games.ordinal import ordinal_game
-from ostrom.games.parameters import whole
+from ostrom.ground.parameters import Ge, Le, Whole, checked
 
 
-def build(number: Any = 67) -> Game:
+@checked
+def build(number: Annotated[float, Whole(), Ge(1), Le(144)] = 67) -> Game:
     """One of the 144 games in which both seats rank the four outcomes from 1 to 4 without ties.
 
     ``number`` is 12 x (row - 1) + column in the published table: 1 to 144 (67 is the Prisoner's Dilemma,
@@ -20,7 +21,7 @@ def build(number: Any = 67) -> Game:
     ('win-win', 'Game 78: Stag Hunt')
     """
     name = "ordinal_2x2"
-    entry = ordinal_game(whole(name, "number", number, least=1, most=144))
+    entry = ordinal_game(int(number))
     options = ("first", "second")
     return bimatrix(
         name,

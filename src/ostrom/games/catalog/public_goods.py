@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from ostrom.games.formula import Formula, Term
 from ostrom.games.game import Game
-from ostrom.games.parameters import number, require, shown, switch, whole
+from ostrom.games.parameters import Seats, require, shown
 from ostrom.games.tensor import TensorGame
+from ostrom.ground.parameters import Number, checked
 
 
-def build(n: Any = 3, multiplier: Any = 1.5, endowment: Any = 1, *, strict: bool = True) -> Game:
+@checked
+def build(n: Seats = 3, multiplier: Number = 1.5, endowment: Number = 1, *, strict: bool = True) -> Game:
     """Contribute the endowment to a common pot or keep it; the pot is multiplied and shared equally.
 
     ``n`` is the number of seats (2 to 16). ``multiplier`` says how the pot grows: with k contributors
@@ -24,9 +25,8 @@ def build(n: Any = 3, multiplier: Any = 1.5, endowment: Any = 1, *, strict: bool
     (1.0, 1.0, 2.0)
     """
     name = "public_goods"
-    seats = whole(name, "n", n, least=2, most=16)
-    factor, stake = number(name, "multiplier", multiplier), number(name, "endowment", endowment)
-    if switch(name, "strict", strict):
+    seats, factor, stake = int(n), float(multiplier), float(endowment)
+    if strict:
         found = f"multiplier={shown(factor)}, n={seats}"
         require(name, 1 < factor < seats, "multiplier must lie between 1 and n", found)
         require(name, stake > 0, "endowment must be above 0", f"endowment={shown(stake)}")

@@ -9,22 +9,27 @@ from typing import Any
 from ostrom.games.amounts import Amounts
 from ostrom.games.function import FunctionGame, at_once
 from ostrom.games.game import Game
-from ostrom.games.parameters import number, require, switch, whole
+from ostrom.games.parameters import ManySeats, require
+from ostrom.ground.parameters import Number, checked
 
 NAME = "public_goods_amounts"
 
 
-def build(n: Any = 4, endowment: Any = 20, multiplier: Any = 1.6, step: Any = 1, strict: Any = True) -> Game:
+@checked
+def build(
+    n: ManySeats = 4,
+    endowment: Number = 20,
+    multiplier: Number = 1.6,
+    step: Number = 1,
+    strict: bool = True,
+) -> Game:
     """``n`` players put parts of an ``endowment`` in, in steps of ``step``; the sum times ``multiplier`` is shared.
 
     Theory: nobody puts in anything where a unit returns less than it costs (multiplier below n), everybody all of it
     where it returns more. ``strict`` refuses parameters under which there is no dilemma.
     """
-    seats = whole(NAME, "n", n, least=2, most=1000)
-    e, m, s = (
-        number(NAME, k, v) for k, v in (("endowment", endowment), ("multiplier", multiplier), ("step", step))
-    )
-    if switch(NAME, "strict", strict):
+    seats, e, m, s = int(n), float(endowment), float(multiplier), float(step)
+    if strict:
         require(NAME, 1 < m < seats, "a dilemma needs a multiplier between 1 and n", f"{m} for n = {seats}")
     given = Amounts(0, e, s, few=dict.fromkeys((0.0, Amounts(0, e, s).nearest(e / 2), e)))
 

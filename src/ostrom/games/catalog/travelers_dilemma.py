@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 
 from ostrom.games.bimatrix import bimatrix
 from ostrom.games.game import Game
-from ostrom.games.parameters import number, require, shown, switch, whole
+from ostrom.games.parameters import require, shown, whole
+from ostrom.ground.parameters import Ge, Le, Number, Whole, checked
 
 MAX_CLAIM = 10_000
 MAX_CLAIMS = 500
 
 
-def build(low: Any = 2, high: Any = 5, bonus: Any = 2, *, strict: bool = True) -> Game:
+@checked
+def build(
+    low: Annotated[float, Whole(), Ge(0), Le(MAX_CLAIM)] = 2,
+    high: Annotated[float, Whole()] = 5,
+    bonus: Number = 2,
+    *,
+    strict: bool = True,
+) -> Game:
     """Claim a whole amount; equal claims are paid, otherwise the lower claim plus or minus a bonus.
 
     ``low`` and ``high`` bound the claims (2 to 5 in Liu et al. 2026 and Tewolde et al. 2026; 2 to 100 in Basu
@@ -24,10 +32,9 @@ def build(low: Any = 2, high: Any = 5, bonus: Any = 2, *, strict: bool = True) -
     (4.0, 0.0)
     """
     name = "travelers_dilemma"
-    first = whole(name, "low", low, least=0, most=MAX_CLAIM)
+    first, extra = int(low), float(bonus)
     last = whole(name, "high", high, least=first + 1, most=first + MAX_CLAIMS - 1)
-    extra = number(name, "bonus", bonus)
-    if switch(name, "strict", strict):
+    if strict:
         require(name, extra > 1, "bonus must be above 1", f"bonus={shown(extra)}")
     claims = range(first, last + 1)
     actions = tuple(f"claim_{claim}" for claim in claims)

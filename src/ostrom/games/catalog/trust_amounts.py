@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 
 from ostrom.games.amounts import IDLE, Amounts
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.games.game import Game
-from ostrom.games.parameters import number, require
+from ostrom.ground.parameters import Amount, Finite, Gt, Number, checked
 
 NAME = "trust_amounts"
 
 
-def build(endowment: Any = 10, multiplier: Any = 3, step: Any = 1, trustee_endowment: Any = 0) -> Game:
+@checked
+def build(
+    endowment: Number = 10,
+    multiplier: Annotated[float, Finite(), Gt(1)] = 3,
+    step: Number = 1,
+    trustee_endowment: Amount = 0,
+) -> Game:
     """Seat 1 sends a part of its ``endowment``, times ``multiplier``; seat 2 returns a part of it.
 
     Both name amounts in steps of ``step``. Seat 2 keeps the rest and its own ``trustee_endowment``, which cannot be
     sent. If nothing is sent, there is nothing to return and seat 2 is not asked. Theory (subgame perfect): nothing is
     returned, so nothing is sent; all together have most if everything is sent.
     """
-    e, m, own = (
-        number(NAME, k, v)
-        for k, v in (
-            ("endowment", endowment),
-            ("multiplier", multiplier),
-            ("trustee_endowment", trustee_endowment),
-        )
-    )
-    by = number(NAME, "step", step)
-    require(NAME, m > 1, "multiplier must be above 1", f"multiplier={m}")
-    require(NAME, own >= 0, "trustee_endowment must be at least 0", f"trustee_endowment={own}")
+    e, m, by, own = float(endowment), float(multiplier), float(step), float(trustee_endowment)
     sending = Amounts(0, e, by)
 
     def play(now: Now) -> Stages:  # noqa: ARG001

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from ostrom.games.bimatrix import symmetric_2x2
 from ostrom.games.game import Game
-from ostrom.games.parameters import number, require, shown, switch
+from ostrom.games.parameters import require, shown
 from ostrom.games.tensor import table_of
+from ostrom.ground.parameters import Number, checked
 
 
+@checked
 def build(
-    T: Any = 20, R: Any = 10, P: Any = 4, S: Any = 2, told_victim: Any = None, told_betrayer: Any = None,
-    *, strict: bool = True,
-) -> Game:  # fmt: skip
+    T: Number = 20,
+    R: Number = 10,
+    P: Number = 4,
+    S: Number = 2,
+    told_victim: Number | None = None,
+    told_betrayer: Number | None = None,
+    *,
+    strict: bool = True,
+) -> Game:
     """Trust or betray: the game that the printed rewards of Liu et al. (2026) belong to.
 
     ``T`` is paid for betraying one who trusts, ``R`` for mutual trust, ``P`` for mutual betrayal and ``S``
@@ -30,13 +37,13 @@ def build(
     (2.0, 20.0)
     """
     name = "trust_symmetric"
-    t, r, p, s = (number(name, what, value) for what, value in zip("TRPS", (T, R, P, S), strict=True))
-    if switch(name, "strict", strict):
+    t, r, p, s = map(float, (T, R, P, S))
+    if strict:
         found = f"T={shown(t)}, R={shown(r)}, P={shown(p)}, S={shown(s)}"
         require(name, t > r > p > s, "needs T > R > P > S", found)
     told = [
-        default if value is None else number(name, what, value)
-        for what, value, default in (("told_victim", told_victim, s), ("told_betrayer", told_betrayer, t))
+        s if told_victim is None else float(told_victim),
+        t if told_betrayer is None else float(told_betrayer),
     ]
     game = symmetric_2x2(
         name,

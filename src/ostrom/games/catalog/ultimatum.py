@@ -8,19 +8,19 @@ from typing import Any
 from ostrom.games.amounts import Amounts, Value
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.games.game import Game
-from ostrom.games.parameters import number, switch
+from ostrom.ground.parameters import Number, checked
 
 NAME = "ultimatum"
 
 
-def build(stake: Any = 100, step: Any = 1, strategy_method: Any = False) -> Game:
+@checked
+def build(stake: Number = 100, step: Number = 1, strategy_method: bool = False) -> Game:
     """Seat 1 offers a part of the ``stake`` in steps of ``step``; seat 2 accepts it, or both get nothing.
 
     With ``strategy_method`` seat 2 names the smallest offer that it accepts, before it knows the offer.
     Theory (subgame perfect): every offer is accepted, so the smallest one is made.
     """
-    s, by = number(NAME, "stake", stake), number(NAME, "step", step)
-    blind = switch(NAME, "strategy_method", strategy_method)
+    s, by, blind = float(stake), float(step), strategy_method
     parts = Amounts(0, s, by)
 
     def play(now: Now) -> Stages:  # noqa: ARG001

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from ostrom.games.game import Game
-from ostrom.games.parameters import number, require, shown, whole
+from ostrom.games.parameters import Seats, require, shown
 from ostrom.games.tensor import TensorGame
+from ostrom.ground.parameters import Number, checked
 
 
-def build(n: Any = 3, benefit: Any = 10, cost: Any = 4) -> Game:
+@checked
+def build(n: Seats = 3, benefit: Number = 10, cost: Number = 4) -> Game:
     """Everybody has the ``benefit`` if at least one of ``n`` players volunteers, which has a ``cost``; else nobody.
 
     In the symmetric equilibrium each waits with chance (cost / benefit) ** (1 / (n - 1)), so the more could
@@ -22,10 +23,9 @@ def build(n: Any = 3, benefit: Any = 10, cost: Any = 4) -> Game:
     ((6.0, 10.0, 10.0), (0.0, 0.0, 0.0))
     """
     name = "volunteers_dilemma"
-    seats = whole(name, "n", n, least=2, most=16)
-    good, price = number(name, "benefit", benefit), number(name, "cost", cost)
+    seats, good, price = int(n), float(benefit), float(cost)
     found = f"benefit={shown(good)}, cost={shown(price)}"
-    require(name, 0 < price < good, "cost must lie between 0 and the benefit", found)
+    require(name, 0 < price < good, "cost must lie between 0 and the benefit", found, lifted=False)
     payoffs = np.empty((2,) * seats + (seats,))
     for profile in product((0, 1), repeat=seats):
         had = good if 0 in profile else 0.0

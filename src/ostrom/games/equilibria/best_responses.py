@@ -16,7 +16,8 @@ from ostrom.ground.errors import GameError
 def best_responses(game: Game, seat: int, others: Sequence[int]) -> tuple[int, ...]:
     """The actions that pay a seat most against the others' actions (in seat order, the own seat left out).
 
-    >>> from ostrom.games.catalog.prisoners_dilemma import build
+    >>> from ostrom.games import games
+    >>> build = games.get("prisoners_dilemma")
     >>> best_responses(build(), 0, (0,))
     (1,)
     """

@@ -40,7 +40,8 @@ class Elimination:
 def dominated_actions(game: Game) -> tuple[Dominated, ...]:
     """Every pair of actions of which one dominates the other, strictly or weakly.
 
-    >>> from ostrom.games.catalog.prisoners_dilemma import build
+    >>> from ostrom.games import games
+    >>> build = games.get("prisoners_dilemma")
     >>> dominated_actions(build())[0]
     Dominated(seat=0, action=0, by=1, strict=True)
     """

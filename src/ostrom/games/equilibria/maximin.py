@@ -30,7 +30,8 @@ class MixedSecurity:
 def maximin(game: Game, seat: int) -> Security:
     """The best guaranteed payoff of a seat in pure actions.
 
-    >>> from ostrom.games.catalog.matching_pennies import build
+    >>> from ostrom.games import games
+    >>> build = games.get("matching_pennies")
     >>> maximin(build(), 0)
     Security(value=-1.0, actions=(0, 1))
     """
@@ -42,7 +43,8 @@ def maximin(game: Game, seat: int) -> Security:
 def mixed_maximin(game: Game, seat: int) -> MixedSecurity:
     """The best guaranteed expectation of a seat of a 2x2 game, in closed form.
 
-    >>> from ostrom.games.catalog.matching_pennies import build
+    >>> from ostrom.games import games
+    >>> build = games.get("matching_pennies")
     >>> mixed_maximin(build(), 0)
     MixedSecurity(value=0.0, mixture=(0.5, 0.5))
     """

@@ -82,7 +82,8 @@ class MixedEquilibria:
 def mixed_equilibria_2x2(game: Game) -> MixedEquilibria:
     """All Nash equilibria of a game with two seats and two actions each.
 
-    >>> from ostrom.games.catalog.stag_hunt import build
+    >>> from ostrom.games import games
+    >>> build = games.get("stag_hunt")
     >>> [piece.corners[0][0] for piece in mixed_equilibria_2x2(build()).pieces]
     [(1.0, 0.0), (0.6, 0.4), (0.0, 1.0)]
     """

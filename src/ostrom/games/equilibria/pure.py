@@ -23,7 +23,8 @@ class PureEquilibrium:
 def pure_equilibria(game: Game) -> tuple[PureEquilibrium, ...]:
     """All pure Nash equilibria, in profile order.
 
-    >>> from ostrom.games.catalog.stag_hunt import build
+    >>> from ostrom.games import games
+    >>> build = games.get("stag_hunt")
     >>> [(e.profile, e.strict) for e in pure_equilibria(build())]
     [((0, 0), True), ((1, 1), True)]
     """

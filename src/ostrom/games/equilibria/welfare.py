@@ -21,7 +21,8 @@ class SocialOptimum:
 def social_optimum(game: Game) -> SocialOptimum:
     """All profiles with the largest sum of payoffs.
 
-    >>> from ostrom.games.catalog.prisoners_dilemma import build
+    >>> from ostrom.games import games
+    >>> build = games.get("prisoners_dilemma")
     >>> social_optimum(build("coopeval"))
     SocialOptimum(total=4.0, profiles=((0, 0),))
     """
@@ -33,7 +34,8 @@ def social_optimum(game: Game) -> SocialOptimum:
 def pareto_frontier(game: Game) -> tuple[Profile, ...]:
     """Profiles that no other profile improves for somebody without harming anybody.
 
-    >>> from ostrom.games.catalog.prisoners_dilemma import build
+    >>> from ostrom.games import games
+    >>> build = games.get("prisoners_dilemma")
     >>> pareto_frontier(build())
     ((0, 0), (0, 1), (1, 0))
     """

@@ -1,0 +1,157 @@
+"""Games of the catalog that are a payoff table with parameters: one YAML file each, and no Python.
+
+A file reads like any game file (``ostrom.games.yaml_file``), and states besides::
+
+    what: Swerve or drive straight at each other. ``win`` is paid to ...   # names every parameter
+    parameters: {win: 1, tie: 0, lose: -1, crash: -10}                     # a name stands for the value of that one
+    presets: {study: {win: 2}, ...}                                        # optional; the first one is the default
+    strict: {win > tie > lose > crash: needs win > tie > lose > crash}     # what strict=False lifts, and its words
+    payoffs:
+      swerve, swerve: [tie, tie]                                           # numbers, parameters, sums and products
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from importlib.resources import files
+from itertools import pairwise
+from operator import add, ge, gt, mul, sub
+from typing import Annotated, Any
+
+from ostrom.games.game import Game
+from ostrom.games.parameters import Pair, require, shown
+from ostrom.games.yaml_file import game_from_mapping
+from ostrom.ground.errors import GameError
+from ostrom.ground.parameters import Number, OneOf, checked
+
+OPERATIONS = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Gt: gt, ast.GtE: ge}
+CATALOG = "ostrom.games.catalog"
+
+
+class DeclaredGames(Mapping[str, Callable[..., Game]]):
+    """The factories of the games that have a YAML file in the catalog; a file is read when its game is asked for."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(
+            sorted(f.name.removesuffix(".yaml") for f in files(CATALOG).iterdir() if _is_yaml(f.name))
+        )
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __getitem__(self, name: str) -> Callable[..., Game]:
+        return _factory(name)
+
+
+def _is_yaml(name: str) -> bool:
+    return name.endswith(".yaml")
+
+
+@lru_cache(maxsize=64)
+def _factory(name: str) -> Callable[..., Game]:
+    from ostrom.ground.yaml import read_yaml
+
+    text = files(CATALOG).joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+    return factory_of(name, read_yaml(text, f"{name}.yaml"))
+
+
+def factory_of(name: str, declaration: Mapping[str, Any]) -> Callable[..., Game]:
+    """The function that builds a declared game from its parameters.
+
+    >>> build = factory_of("toy", {"what": "``a``", "parameters": {"a": 1}, "strict": {"a > 0": "needs a > 0"},
+    ...     "actions": ["up", "down"], "payoffs": [[["a", "-a"], [0, 0]], [[0, 0], ["2 * a", "a - 1"]]]})
+    >>> build(3).payoff((1, 1)), list(inspect.signature(build).parameters)
+    ((6.0, 2.0), ['a', 'strict'])
+    """
+    own = {"what", "parameters", "presets", "strict"}
+    facts = {key: part for key, part in declaration.items() if key not in own}
+    usual: dict[str, Any] = declaration["parameters"]
+    presets: dict[str, dict[str, Any]] = declaration.get("presets", {})
+
+    def build(*args: Any, **kwargs: Any) -> Game:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        chosen = bound.arguments
+        values: dict[str, Any] = {}
+        for key, default in (usual | presets.get(chosen.get("preset", ""), {})).items():
+            value = default if chosen[key] is None else chosen[key]
+            values[key] = _plain(values[value] if isinstance(value, str) else value)
+        if chosen["strict"]:
+            stated = ", ".join(f"{key}={_shown(value)}" for key, value in values.items())
+            for condition, words in declaration["strict"].items():
+                require(name, bool(evaluate(condition, values)), words, stated)
+        payoffs = _filled(facts["payoffs"], values)
+        return game_from_mapping({**facts, "payoffs": payoffs, "params": {**chosen, **values}}, name=name)
+
+    signature = build.__signature__ = _signature(usual, presets)  # type: ignore[attr-defined]
+    build.__doc__, build.__name__ = declaration["what"], name
+    return checked(build)
+
+
+def _signature(usual: Mapping[str, Any], presets: Mapping[str, Any]) -> inspect.Signature:
+    """The preset, the parameters with their defaults (None where another one or the preset says it) and ``strict``."""
+    place, by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    parameters = []
+    if presets:
+        names = tuple(presets)
+        preset: Any = Annotated[str, OneOf(names)]
+        parameters.append(inspect.Parameter("preset", place, default=names[0], annotation=preset))
+    for key, value in usual.items():
+        depends = value is None or isinstance(value, str)
+        kind: Any = Pair if isinstance(value, list) else Number | None if depends else Number
+        default = None if depends else tuple(value) if isinstance(value, list) else value
+        parameters.append(inspect.Parameter(key, place, default=default, annotation=kind))
+    return inspect.Signature(
+        [*parameters, inspect.Parameter("strict", by_name, default=True, annotation=bool)],
+        return_annotation=Game,
+    )
+
+
+def _plain(value: Any) -> Any:
+    return list(map(float, value)) if isinstance(value, list | tuple) else float(value)
+
+
+def _shown(value: Any) -> str:
+    return f"[{', '.join(map(shown, value))}]" if isinstance(value, list) else shown(value)
+
+
+def _filled(payoffs: Any, values: Mapping[str, Any]) -> Any:
+    """Payoffs with numbers in place of the parameters."""
+    if isinstance(payoffs, Mapping):
+        return {outcome: _filled(paid, values) for outcome, paid in payoffs.items()}
+    if isinstance(payoffs, list):
+        return [_filled(paid, values) for paid in payoffs]
+    return evaluate(payoffs, values) if isinstance(payoffs, str) else payoffs
+
+
+def evaluate(text: str, values: Mapping[str, Any]) -> Any:
+    """A formula of parameters: sums, differences, products, entries of a pair, and comparisons in a row.
+
+    >>> evaluate("2 * R > T + S", {"T": 5, "R": 3, "S": 0}), evaluate("-p[0]", {"p": [4, 2]})
+    (True, -4)
+    """
+    return _value(ast.parse(text, mode="eval").body, values)
+
+
+def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
+    match node:
+        case ast.Name(id=name) if name in values:
+            return values[name]
+        case ast.Constant(value=int() | float() as number):
+            return number
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_value(operand, values)
+        case ast.Subscript(value=pair, slice=place):
+            return _value(pair, values)[_value(place, values)]
+        case ast.BinOp(left=left, op=operator, right=right) if type(operator) in OPERATIONS:
+            return OPERATIONS[type(operator)](_value(left, values), _value(right, values))
+        case ast.Compare(left=first, ops=operators, comparators=others):
+            pairs = pairwise(_value(part, values) for part in (first, *others))
+            return all(OPERATIONS[type(op)](*pair) for op, pair in zip(operators, pairs, strict=True))
+    raise GameError(f"a formula has parameters, numbers, + - * and comparisons, found {ast.unparse(node)!r}")
+
+
+DECLARED = DeclaredGames()
