@@ -161,7 +161,7 @@ def _modules(package: str) -> list[str]:
 
 
 @lru_cache(maxsize=1)
-def _own_holders() -> tuple[str, ...]:
+def own_holders() -> tuple[str, ...]:
     """Our packages that hold parts of several kinds in folders: every feature, and the rooms beside the features."""
     features = files("ostrom").joinpath("features").iterdir()
     names = sorted(folder.name for folder in features if folder.is_dir() and not folder.name.startswith("_"))
@@ -215,7 +215,7 @@ class Registry(Generic[T]):
     def _files(self) -> dict[str, str]:
         """The module of every part that is found by the name of its file."""
         packages = [self.package] if self.package else []
-        packages += [f"{holder}.{self.folder}" for holder in _own_holders()] if self.folder else []
+        packages += [f"{holder}.{self.folder}" for holder in own_holders()] if self.folder else []
         found: dict[str, str] = {}
         for package in packages:
             for name in self._parts_in(package):

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from importlib.resources import files
 from typing import Any
 
 import yaml
@@ -14,7 +13,7 @@ from markupsafe import Markup
 
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import StudyError
-from ostrom.ground.registry import Registry, replications
+from ostrom.ground.registry import Registry, own_holders, package_folder, replications
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class PanelRegistry(Registry[Panel]):
     @cached_property
     def _files(self) -> dict[str, str]:
         known = super()._files
-        for package in ("ostrom.reports", *replications().values()):
+        for package in ("ostrom.reports", *own_holders(), *replications().values()):
             for name in declared_panels(package):
                 place = f"{package}/{FILE}"
                 if name != "use" and known.setdefault(name, place) != place:
@@ -101,7 +100,7 @@ def declared_panels(package: str, *, strict: bool = False) -> dict[str, Any]:
 
     ``strict`` says what is wrong with it instead.
     """
-    file = files(package).joinpath(FILE)
+    file = package_folder(package).joinpath(FILE)
     if not file.is_file():
         return {}
     try:
