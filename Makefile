@@ -9,8 +9,9 @@ VERSIONS ?= locked
 LOCK := requirements.lock
 ifeq ($(VERSIONS),locked)
 VENV ?= .venv
-# Also while the package is built: older pip reads PIP_CONSTRAINT there, newer pip PIP_BUILD_CONSTRAINT.
-PINNED := PIP_CONSTRAINT=$(CURDIR)/$(LOCK) PIP_BUILD_CONSTRAINT=$(CURDIR)/$(LOCK)
+# Also while the package is built: older pip reads PIP_CONSTRAINT there, newer pip PIP_BUILD_CONSTRAINT. A relative path:
+# pip reads these variables as lists, and a blank in the name of a folder would end an entry.
+PINNED := PIP_CONSTRAINT=$(LOCK) PIP_BUILD_CONSTRAINT=$(LOCK)
 STATED := pyproject.toml $(LOCK)
 else ifeq ($(VERSIONS),newest)
 VENV ?= .venv-newest
@@ -31,7 +32,7 @@ BENCH_READY := $(BENCH)/.ready-$(HASH)
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(PINNED) $(BIN)/python $(INSTALL) $(EAGER)
 
-.PHONY: blocks browser coverage demo test fuzz newest lint format golden lock bench chaos mutants cover docs notebooks package interop axelrod ray train probe clean help
+.PHONY: blocks browser coverage demo test test-all fuzz newest lint format golden lock bench chaos mutants cover docs notebooks package interop axelrod ray train probe clean help
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -40,11 +41,17 @@ demo: $(RUN_READY) ## play a small memory study with a real embedded language mo
 	$(BIN)/ostrom run memory --preset smoke --model embedded/smollm2-135m --name demo --report
 	@echo "The embedded model has 135 million parameters: it shows that everything works, not how people reason."
 
-test: $(DEV_READY) ## run all tests, on all cores (WORKERS=0: one after the other)
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+# Whole files at a time, so that a fixture of a module is set up once.
+PYTEST = $(BIN)/python -m pytest --numprocesses $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
+
+test: $(DEV_READY) ## run the tests that a change needs, on all cores (WORKERS=0: one after the other); minutes
+	$(PYTEST) -m 'not slow'
+
+test-all: $(DEV_READY) ## run all tests, the slow ones too: what every submission must pass
+	$(PYTEST)
 
 newest: ## run all tests with the newest versions of everything
-	$(MAKE) test VERSIONS=newest
+	$(MAKE) test-all VERSIONS=newest
 
 lock: ## renew requirements.lock after a change of dependencies (UPGRADE=1: all of it, to the newest versions)
 	@command -v uv > /dev/null || { echo "make lock needs uv (pip install uv); nothing else does"; exit 1; }
@@ -109,7 +116,7 @@ INTEROP := .venv-interop
 interop: $(DEV_READY) ## read our exports with the real packages: Inspect AI, datasets, mlcroissant (installs them apart)
 	test -x $(INTEROP)/bin/python || $(PYTHON) -m venv $(INTEROP)
 	$(INTEROP)/bin/python $(INSTALL) inspect-ai datasets mlcroissant
-	OSTROM_INTEROP=$(CURDIR)/$(INTEROP)/bin/python $(BIN)/python -m pytest tests/features/exporting -rs
+	OSTROM_INTEROP="$(CURDIR)/$(INTEROP)/bin/python" $(BIN)/python -m pytest tests/features/exporting -rs
 
 mutants: $(DEV_READY) ## change the engine, models, answers and statistics in many places and list what no test notices
 	$(BIN)/python -m tools.mutants $(MUTANTS)
@@ -128,10 +135,10 @@ train: $(DEV_READY) $(TRAIN_READY) ## test the training of adapters on a tiny mo
 # Thresholds below the published ones, and a prompt that says what to write about: a model of 135 million parameters does
 # not look ahead by itself.
 PROBE_OUT ?= demo/probe
-PROBE = cd $(PROBE_OUT) && $(abspath $(BIN))/ostrom
+PROBE = cd $(PROBE_OUT) && "$(abspath $(BIN))/ostrom"
 probe: $(TRAIN_READY) ## the whole fine-tuning probe, small, on the CPU: play, score, train three adapters, play all arms
 	mkdir -p $(PROBE_OUT)
-	$(PROBE) run probe-source --preset smoke --model embedded/smollm2-135m --prompts $(CURDIR)/tools/probe/prompts
+	$(PROBE) run probe-source --preset smoke --model embedded/smollm2-135m --prompts "$(CURDIR)/tools/probe/prompts"
 	for arm in forward placebo shuffled; do \
 	  ($(PROBE) corpus probe-source --judge scripted/lexicon --forward 7 --quality 7 --specificity 6 --arm $$arm \
 	    --out corpora/$$arm) || exit 1; \

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer.main
 from hypothesis import HealthCheck, settings
+from tests.cpu import CpuReport
+from tests.pictures import Pictures
 
 # The same inputs in every run, so that one commit passes or fails everywhere alike; `make fuzz` draws new ones.
 settings.register_profile(
@@ -22,6 +27,20 @@ settings.load_profile(os.environ.get("OSTROM_HYPOTHESIS", "same"))
 
 LONGEST = ("test_embedded.py", "test_matching.py", "test_resume.py", "test_arrays.py", "test_command.py")
 """Files that take longest, by name; begun first, so that no worker is left with one of them at the end."""
+
+
+# Typer builds the whole tree of commands anew for every call; tests call hundreds of commands in one process.
+typer.main.get_command = functools.cache(typer.main.get_command)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register what belongs to all tests, and hear signals even where the shell has them ignored (`nohup`, `&`)."""
+    config.pluginmanager.register(CpuReport(), "cpu")
+    config.pluginmanager.register(Pictures(), "pictures")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

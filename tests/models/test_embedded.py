@@ -52,6 +52,7 @@ def test_the_same_seed_gives_the_same_text_whatever_ran_before(model: Model) -> 
     assert len({complete(model, seed=seed).text for seed in range(4)}) > 1
 
 
+@pytest.mark.slow
 def test_calls_at_once_give_what_they_give_alone(model: Model) -> None:
     async def together() -> list[str]:
         requests = [Request((BRIEF, ASKED), {"max_tokens": 4, "seed": seed}) for seed in (1, 2, 3)]
@@ -79,6 +80,7 @@ def test_an_object_satisfies_its_schema(model: Model) -> None:
     assert json.loads(reply.text)["pick"] in "AB" and reply.finish == "stop"
 
 
+@pytest.mark.slow
 def test_a_given_beginning_is_gone_on_from_and_not_repeated(model: Model) -> None:
     begun = Message("assistant", "I choose the letter")
     reply = complete(model, ASKED, begun, seed=1, top=5, temperature=0)
@@ -87,6 +89,7 @@ def test_a_given_beginning_is_gone_on_from_and_not_repeated(model: Model) -> Non
     assert reply.text.startswith(best) and len(reply.logprobs) == 5
 
 
+@pytest.mark.slow
 def test_a_given_beginning_can_be_ended_by_an_object_of_a_schema(model: Model) -> None:
     schema = {
         "type": "object",
@@ -106,6 +109,7 @@ def test_stop_and_length_are_told_apart(model: Model) -> None:
     assert complete(model, constraint=Constraint(choices=("A",))).finish == "stop"
 
 
+@pytest.mark.slow
 def test_a_prompt_beyond_the_context_is_refused_with_both_numbers(model: Model) -> None:
     with pytest.raises(RequestRefused, match=r"tokens\) exceeds the available context size \(512 tokens\)"):
         complete(model, Message("user", "word " * 700))
@@ -116,6 +120,7 @@ def test_unknown_parameters_are_refused(model: Model) -> None:
         complete(model, temprature=1)
 
 
+@pytest.mark.slow
 def test_a_call_that_takes_too_long_is_stopped(model: Model) -> None:
     hasty = open_model("embedded/smollm2-135m", timeout=0.8, mode="reproducible", **SMALL)
     with pytest.raises(TimedOut, match=r"within 0\.8 s"):
@@ -123,6 +128,7 @@ def test_a_call_that_takes_too_long_is_stopped(model: Model) -> None:
     asyncio.run(hasty.close())
 
 
+@pytest.mark.slow
 def test_the_endpoint_of_the_runtime_is_on_loopback_and_locked(model: Model) -> None:
     complete(model, max_tokens=1)
     assert isinstance(model, EmbeddedModel)
@@ -132,11 +138,13 @@ def test_the_endpoint_of_the_runtime_is_on_loopback_and_locked(model: Model) -> 
         urllib.request.urlopen(f"{address}/v1/models")
 
 
+@pytest.mark.slow
 def test_it_keeps_the_contract(model: Model) -> None:
     assert model.abilities.deterministic
     asyncio.run(check_model(model, concurrent=2, close=False))
 
 
+@pytest.mark.slow
 def test_fast_mode_does_not_read_the_same_beginning_twice() -> None:
     opened = open_model("embedded/smollm2-135m", mode="fast", slots=2, **SMALL)
     assert not opened.abilities.deterministic and opened.connections == 2
@@ -148,6 +156,7 @@ def test_fast_mode_does_not_read_the_same_beginning_twice() -> None:
     assert again.usage.cached > 0.8 * again.usage.input
 
 
+@pytest.mark.slow
 def test_any_file_of_the_users_can_be_opened(tmp_path: Path) -> None:
     link = tmp_path / "own.gguf"
     link.symlink_to(fetch("smollm2-135m"))
@@ -156,6 +165,7 @@ def test_any_file_of_the_users_can_be_opened(tmp_path: Path) -> None:
     asyncio.run(opened.close())
 
 
+@pytest.mark.slow
 def test_a_file_that_is_no_model_is_told(tmp_path: Path) -> None:
     path = tmp_path / "broken.gguf"
     path.write_bytes(b"GGUF nonsense")
@@ -191,6 +201,7 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize(("how", "status"), [("close", 0), ("leave", 0), ("fail", 1)])
+@pytest.mark.slow
 def test_leaving_in_the_middle_of_a_call_neither_hangs_nor_crashes(how: str, status: int) -> None:
     done = subprocess.run([sys.executable, "-c", LEAVE, how], capture_output=True, text=True, timeout=100)
     assert done.returncode == status, done.stderr

@@ -70,10 +70,12 @@ def test_the_same_run_gives_the_same_bytes(ready: Path) -> None:
     assert {p: p.read_bytes() for p in files} == before
 
 
-def test_text_in_figures_is_drawn_with_a_font_that_is_there(ready: Path) -> None:
-    svg = (ready.parent / "figures" / "cooperation.svg").read_text()
-    assert 'font-family="Liberation Sans, Arial, Helvetica, sans-serif"' in svg
-    assert "prisoners dilemma" in page_of(ready.parent / "figures" / "cooperation.svg").text
+@pytest.mark.pictures
+def test_text_in_figures_is_drawn_with_a_font_that_is_there(played: Played) -> None:
+    figure = build_report(played(), ["cooperation"]).path.parent / "figures" / "cooperation.svg"
+    assert 'font-family="Liberation Sans, Arial, Helvetica, sans-serif"' in figure.read_text()
+    assert "prisoners dilemma" in page_of(figure).text
+    assert figure.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_names_with_markup_and_quotes_stay_text(played: Played) -> None:
@@ -159,6 +161,7 @@ def test_one_round_games_have_no_course(played: Played) -> None:
 
 
 @pytest.mark.usefixtures("own_panels_only")
+@pytest.mark.pictures
 def test_two_hundred_cells_stay_on_a_page(played: Played) -> None:
     data = played(
         types={},

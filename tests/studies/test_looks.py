@@ -106,6 +106,7 @@ main()
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.slow
 def test_a_kill_at_a_look_repeats_and_skips_none(call: Call, when: str) -> None:
     """SIGKILL right before the second look is on record, and right after: the next session decides the same."""
     assert call("run", "w.yaml").code == 0

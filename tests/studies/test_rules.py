@@ -237,6 +237,7 @@ sys.exit(0 if play(validate(StudyFile, study, "test"), runs=sys.argv[1]).complet
 """
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_the_tables_are_identical(tmp_path: Path) -> None:
     calm, killed = calm_and_killed(PLAY, tmp_path, kills=4, growth=40_000)
     for table in ("matches", "decisions"):

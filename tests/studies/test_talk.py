@@ -129,6 +129,7 @@ sys.exit(0 if play(study, name="run", runs=sys.argv[1]).complete else 1)
 """
 
 
+@pytest.mark.slow
 def test_killed_while_talking_the_tables_are_the_same(tmp_path: Path) -> None:
     calm, killed = calm_and_killed(PLAY, tmp_path, kills=1, growth=30_000)
     assert tables(calm, tmp_path / "one") == tables(killed, tmp_path / "two")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.view.runs import talk
-from tests.view.viewed import viewed
+from tests.view.viewed import Viewed, viewed
 
 from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import run_data
@@ -63,14 +63,20 @@ def test_figures_of_a_run_that_is_played_may_be_behind_and_say_so(tmp_path: Path
     assert answered(asked)["behind"] == 0
 
 
+def computed(server: Viewed, path: str) -> str:
+    """A page once its figures are there; until then it asks for itself again."""
+    page, end = server.page(path), time.monotonic() + 120
+    while "Computing" in page and time.monotonic() < end:
+        assert f'hx-get="{path.replace("&", "&amp;")}"' in page
+        time.sleep(0.05)
+        page = server.page(path)
+    return page
+
+
 def test_a_page_waits_for_its_figures_and_gets_them(folder: Path) -> None:
     with viewed(folder.parent) as server:
-        path = "/run/talk/heat?measure=cooperation&rows=rounds&columns=agent"
-        page, end = server.page(path), time.monotonic() + 120
-        while "Computing" in page and time.monotonic() < end:
-            assert f'hx-get="{path.replace("&", "&amp;")}"' in page
-            page = server.page(path)
+        page = computed(server, "/run/talk/heat?measure=cooperation&rows=rounds&columns=agent")
         assert '<td class="h10"><a href="/run/talk/matches?level.rounds=2&amp;agent=anna"' in page
         assert "n = 6" in page
-        missing = server.page("/run/talk/heat?measure=nonsense")
+        missing = computed(server, "/run/talk/heat?measure=nonsense")
         assert "ostrom:" in missing and "nonsense" in missing

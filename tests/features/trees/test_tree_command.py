@@ -122,6 +122,7 @@ def test_another_game_or_prompt_makes_the_tree_invalid(
         )
 
 
+@pytest.mark.slow
 def test_a_killed_tree_goes_on(tmp_path: Path, ostrom: Command) -> None:
     with LoopbackServer(copies_the_last_move, latency=0.05) as server:
         file = study(tmp_path, server.model, mechanism={"name": "repetition", "rounds": 6})

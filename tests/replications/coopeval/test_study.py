@@ -153,6 +153,7 @@ sys.exit(0 if play(study, name="run", runs=sys.argv[1]).complete else 1)
 """
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_it_is_identical(tmp_path: Path) -> None:
     calm, killed = calm_and_killed(PLAY, tmp_path, kills=4, growth=12_000)
     assert tables(calm, tmp_path / "calm-out") == tables(killed, tmp_path / "killed-out")

@@ -106,6 +106,7 @@ sys.exit(0 if play(study, name="run", runs=sys.argv[1]).complete else 1)
 """
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_it_is_identical(tmp_path: Path) -> None:
     calm, killed = calm_and_killed(PLAY, tmp_path, kills=1, growth=30_000)
     assert tables(calm, tmp_path / "one") == tables(killed, tmp_path / "two")
