@@ -6,7 +6,6 @@ CPU time is the measure because it hardly depends on what else the machine does;
 from __future__ import annotations
 
 import resource
-from collections import Counter
 from typing import Any
 
 import pytest
@@ -24,7 +23,7 @@ class CpuReport:
     """Measures every phase of every test where it runs, and sums up where the reports come together."""
 
     def __init__(self) -> None:
-        self.files = Counter[str]()
+        self.files: dict[str, float] = {}
         self.workers = 0.0
         """What worker processes have used, as they said when they ended."""
         self._last = cpu_seconds()
@@ -39,7 +38,8 @@ class CpuReport:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Add a phase to its file."""
-        self.files[report.nodeid.partition("::")[0]] += getattr(report, "cpu_seconds", 0.0)
+        file = report.nodeid.partition("::")[0]
+        self.files[file] = self.files.get(file, 0.0) + getattr(report, "cpu_seconds", 0.0)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Tell the process that prints what this worker has used."""
@@ -56,5 +56,5 @@ class CpuReport:
         """Print the sum and the slowest files."""
         terminalreporter.section("CPU seconds")
         terminalreporter.write_line(f"{cpu_seconds() + self.workers:8.1f} in all")
-        for name, seconds in self.files.most_common(SLOWEST):
+        for name, seconds in sorted(self.files.items(), key=lambda item: -item[1])[:SLOWEST]:
             terminalreporter.write_line(f"{seconds:8.1f} {name}")

@@ -36,10 +36,8 @@ def texts(part: Any) -> Iterator[str]:
 
 def to_svg(spec: str, vl_version: str) -> str:
     """A chart as a list of its texts."""
-    words = "".join(
-        f"<text>{escape(text)}</text>"
-        for text in dict.fromkeys(texts(json.loads(spec) if isinstance(spec, str) else spec))
-    )
+    chart = json.loads(spec) if isinstance(spec, str) else spec
+    words = "".join(f"<text>{escape(text)}</text>" for text in dict.fromkeys(texts(chart)))
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200" viewBox="0 0 300 200">'
         f'<rect width="300" height="200" fill="white"/>{words}</svg>'

@@ -55,7 +55,8 @@ def prompts(run: Run) -> dict[tuple[object, ...], object]:
     }
 
 
-def test_twenty_kills_leave_the_same_tables_and_no_question_is_asked_twice(tmp_path: Path) -> None:
+@pytest.mark.parametrize("most", [4, pytest.param(20, marks=pytest.mark.slow)])
+def test_kills_leave_the_same_tables_and_no_question_is_asked_twice(tmp_path: Path, most: int) -> None:
     with LoopbackServer(latency=0.004) as server:
         study = tmp_path / "study.yaml"
         study.write_text(STUDY.format(model=server.model))
@@ -69,7 +70,7 @@ def test_twenty_kills_leave_the_same_tables_and_no_question_is_asked_twice(tmp_p
         while True:
             process = start(study, tmp_path / "killed")
             # The first second is mostly imports; the rest falls into the playing.
-            deadline = time.monotonic() + (0.7 + chance.random() * 0.8 if kills < 20 else 120)
+            deadline = time.monotonic() + (0.7 + chance.random() * 0.8 if kills < most else 120)
             while process.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.005)
             if process.poll() is not None:

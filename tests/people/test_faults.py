@@ -45,7 +45,7 @@ def full_disk(server: Served, name: str) -> Iterator[None]:
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="limits of another process are Linux's")
-@pytest.mark.parametrize("who", ["playing", "joining"])
+@pytest.mark.parametrize("who", ["playing", pytest.param("joining", marks=pytest.mark.slow)])
 def test_a_full_disk_ends_the_server_with_one_line_and_loses_nothing(tmp_path: Path, who: str) -> None:
     with served(tmp_path / "calm", small_study()) as server:
         calm = server.visitor(join=True)
@@ -76,6 +76,7 @@ def test_a_full_disk_ends_the_server_with_one_line_and_loses_nothing(tmp_path: P
         assert tables(server.run) == wanted
 
 
+@pytest.mark.slow
 def test_a_clock_that_jumps_by_hours_ends_no_visit_and_spoils_no_response_time(tmp_path: Path) -> None:
     study = small_study(time={"decision": 60, "resume_within": "10min", "reveal": [0, 0.1]})
     with served(tmp_path, study, prelude=JUMPING) as server:
@@ -115,7 +116,7 @@ def until_thanked(person: Visitor) -> None:
         person.answer("F")
 
 
-@pytest.mark.parametrize("how", ["fails", "out of budget"])
+@pytest.mark.parametrize("how", ["fails", pytest.param("out of budget", marks=pytest.mark.slow)])
 def test_a_model_that_is_lost_amid_a_match_ends_the_match_and_not_the_visit(tmp_path: Path, how: str) -> None:
     calls: list[int] = []
 
@@ -166,6 +167,7 @@ def test_a_slow_model_lets_people_wait_reload_and_leave(tmp_path: Path) -> None:
         assert person.title == "Round 2 of 3" and "<td>J</td>" in person.page
 
 
+@pytest.mark.slow
 def test_erasing_during_play_leaves_nothing_and_the_visit_goes_on_by_its_code(tmp_path: Path) -> None:
     def on_disk() -> bytes:
         return b"".join(file.read_bytes() for file in server.folder.rglob("*") if file.is_file())
@@ -240,7 +242,7 @@ def test_partners_who_leave_in_the_lobby_in_the_last_round_and_both(tmp_path: Pa
         assert server.ostrom("people", "pair", "audit").returncode == 0
 
 
-@pytest.mark.parametrize("place", ["consent", "match"])
+@pytest.mark.parametrize("place", [pytest.param("consent", marks=pytest.mark.slow), "match"])
 def test_whoever_left_has_left_although_the_server_was_killed_at_that_moment(
     tmp_path: Path, place: str
 ) -> None:

@@ -94,7 +94,9 @@ def test_two_people_and_a_script_play_every_mechanism_in_one_visit(tmp_path: Pat
     assert len(set(places)) == len(places), "nobody was asked twice, or asked what belongs to somebody else"
 
 
-@pytest.mark.parametrize("rules", [{"name": "reputation"}, {"name": "society", "members": 4}])
+@pytest.mark.parametrize(
+    "rules", [{"name": "reputation"}, pytest.param({"name": "society", "members": 4}, marks=pytest.mark.slow)]
+)
 def test_two_people_live_in_a_society_with_two_scripts(tmp_path: Path, rules: dict[str, Any]) -> None:
     """Every type has one member per seat, so one type of people in a game for two is two people."""
     games = {"society": {"mechanism": {**rules, "rounds": 3}}}
@@ -109,6 +111,7 @@ def test_two_people_live_in_a_society_with_two_scripts(tmp_path: Path, rules: di
     assert len({row["person"] for row in rows}) == 2
 
 
+@pytest.mark.slow
 def test_five_people_play_and_one_leaves_on_the_way(tmp_path: Path) -> None:
     games = {"first": {"mechanism": {"name": "repetition", "rounds": 3}}, "second": {}}
     with served(tmp_path, people_study(5, 5, games, lobby={"wait": 4})) as server:
