@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from ostrom.features.words.lexicons.lexicon import Lexicon, Overlap
+from ostrom.features.words.lexicons.lexicon import HYPHENS, Lexicon, Overlap, close_gaps, normal_form
 from ostrom.features.words.lexicons.matcher import Span
-from ostrom.features.words.lexicons.normal import HYPHENS, close_gaps, normal_form
 
 _GAP = rf"[\s{re.escape(HYPHENS)}]+"
 _NOT_AFTER_WORD, _NOT_BEFORE_WORD = r"(?<![^\W_])", r"(?![^\W_])"

@@ -8,8 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from ostrom.data.columns import columns
-from ostrom.data.rundata import RunData, run_data
+from ostrom.data.rundata import RunData, columns, run_data
 from ostrom.data.tables import TABLES
 from ostrom.engine.runner import Options
 from ostrom.ground.errors import RunError, UnknownName, UsageError

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ostrom.features.importing.mapping import load_mapping
-from ostrom.features.judging.motive import load_motives
+from ostrom.features.judging.judgements import load_motives
 from ostrom.features.words.lexicons.files import load_lexicons
 from ostrom.framing import Library
 from ostrom.games.scenarios import load_scenario

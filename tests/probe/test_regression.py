@@ -12,7 +12,7 @@ import pytest
 from tests.cli.conftest import Command
 from tests.probe.tiny import write_corpus
 
-from ostrom.analysis.statistics.mcnemar import mcnemar
+from ostrom.analysis.statistics.counts import mcnemar
 from ostrom.ground.errors import UsageError
 from ostrom.models.providers.scripted import ScriptedModel
 from ostrom.probe.human_eval import MEMBER, solved

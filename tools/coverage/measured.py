@@ -17,7 +17,7 @@ from ostrom.analysis.intervals import (
     share_of,
     slope_of,
 )
-from ostrom.analysis.intervals.quantiles import t_quantile
+from ostrom.analysis.intervals.limits import t_quantile
 from ostrom.ground.streams import key_of
 
 Trial = tuple[Limits, float, float, float]

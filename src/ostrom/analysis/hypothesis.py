@@ -13,14 +13,15 @@ from typing import Any, Literal, get_args
 
 from ostrom.analysis.hypothesis_methods import (
     Comparisons,
+    Sample,
     Table,
     bayes_factors,
     permutations,
     regression,
+    sampled,
     t_tests,
     variance_table,
 )
-from ostrom.analysis.hypothesis_units import Sample, sampled
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.statistics.anova import SumsOfSquares
 from ostrom.analysis.units import Runs, Where, observations

@@ -1,27 +1,259 @@
-"""The methods of a test: each turns a sample into tables and says what it assumes."""
+"""The methods of a test: each turns a sample into tables and says what it assumes.
+
+A sample has one value per unit of analysis and combination of levels. Regressions also give standardised estimates and
+Bayes factors of their coefficients, each with what it takes for granted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ostrom.analysis.hypothesis_standard import evidence_of, standard_scale
-from ostrom.analysis.hypothesis_units import Sample, SampleRow
+from ostrom.analysis.estimate import PLURAL
 from ostrom.analysis.pairing import paired
 from ostrom.analysis.statistics.anova import SumsOfSquares, anova
-from ostrom.analysis.statistics.bayes_factor import MEDIUM, jzs_paired, jzs_two_sample
-from ostrom.analysis.statistics.effect_size import cohens_d, cohens_d_paired
-from ostrom.analysis.statistics.errors import StatisticsError
+from ostrom.analysis.statistics.bayes_factor import MEDIUM, jzs_from_t, jzs_paired, jzs_two_sample
 from ostrom.analysis.statistics.logistic import gee_logistic, logistic_regression
-from ostrom.analysis.statistics.means import paired_t, welch_t
+from ostrom.analysis.statistics.means import cohens_d, cohens_d_paired, paired_t, welch_t
 from ostrom.analysis.statistics.mixed_model import linear_mixed_model
-from ostrom.analysis.statistics.multiplicity import holm
 from ostrom.analysis.statistics.permutation import permutation_grouped, permutation_paired
+from ostrom.analysis.statistics.result import Interval, holm
+from ostrom.analysis.statistics.samples import StatisticsError
+from ostrom.analysis.units import Observation, Observations, UnitValue, independent, per_match
 from ostrom.ground.errors import UsageError
+
+
+@dataclass(frozen=True)
+class SampleRow:
+    """One value: its levels, the unit it belongs to, and its cluster."""
+
+    levels: tuple[Any, ...]
+    unit: tuple[Any, ...]
+    cluster: tuple[Any, ...]
+    value: float
+    exact: bool
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Everything that a test compares."""
+
+    found: Observations
+    factors: tuple[str, ...]
+    clusters: tuple[str, ...]
+    observed: tuple[Observation, ...]
+    """The values behind the rows: those that have a level of every factor."""
+    missing: int
+    """How many values have none."""
+
+    @property
+    def unit(self) -> str:
+        """The unit of analysis."""
+        return "match" if self.found.measure.unit == "decision" else self.found.measure.unit
+
+    @property
+    def units(self) -> str:
+        """The unit in the plural."""
+        return PLURAL.get(self.unit, f"{self.unit}s")
+
+    @cached_property
+    def levels(self) -> dict[str, list[Any]]:
+        """The levels of every factor, in the order of the study."""
+        return {
+            name: [key for (key,) in self.found.groups([name]) if any(o[name] == key for o in self.observed)]
+            for name in self.factors
+        }
+
+    @cached_property
+    def rows(self) -> tuple[SampleRow, ...]:
+        """One row per unit, combination of levels and cluster, in the order of the study."""
+        made = []
+        for levels in self._combinations():
+            here = [o for o in self.observed if tuple(o[name] for name in self.factors) == levels]
+            parts: dict[tuple[Any, ...], list[UnitValue]] = {}
+            for cluster, rows in _split(here, self.clusters).items():
+                for of_match in per_match(rows).values():
+                    key = (*cluster, independent(self.found.measure, of_match))
+                    parts.setdefault(key, []).append(of_match)
+            made += [
+                SampleRow(levels, key[-1], key[:-1], _mean(of), all(u.exact for u in of))
+                for key, of in parts.items()
+            ]
+        return tuple(made)
+
+    def _combinations(self) -> list[tuple[Any, ...]]:
+        met = {tuple(o[name] for name in self.factors) for o in self.observed}
+        places = [{level: i for i, level in enumerate(self.levels[name])} for name in self.factors]
+        return sorted(met, key=lambda key: [place[v] for place, v in zip(places, key, strict=True)])
+
+    @cached_property
+    def repeated(self) -> int:
+        """How many units have values at more than one combination of levels."""
+        seen: dict[tuple[Any, ...], set[tuple[Any, ...]]] = {}
+        for row in self.rows:
+            seen.setdefault(row.unit, set()).add(row.levels)
+        return sum(len(levels) > 1 for levels in seen.values())
+
+    def at(self, level: Any) -> list[SampleRow]:
+        """The rows at a level of the first factor."""
+        return [row for row in self.rows if row.levels[0] == level]
+
+    def side(self, level: Any) -> list[Observation]:
+        """The values at a level of the first factor, before they are averaged."""
+        return [o for o in self.observed if o[self.factors[0]] == level]
+
+    def model_rows(self, method: str) -> tuple[SampleRow, ...]:
+        """The rows of a model: those of units, or every player's value where the unit itself is the cluster."""
+        if self.clusters or method == "glm":
+            return self.rows
+        measure = self.found.measure
+        single = [UnitValue([o]) for o in self.observed]
+        return tuple(
+            SampleRow(
+                tuple(u.rows[0][name] for name in self.factors),
+                independent(measure, u), independent(measure, u), u.value, u.exact,
+            )
+            for u in single
+        )  # fmt: skip
+
+    def groups(self) -> list[dict[str, Any]]:
+        """Number of units, mean and standard deviation of every combination of levels."""
+        made = []
+        for levels in self._combinations():
+            values = [row.value for row in self.rows if row.levels == levels]
+            mean = math.fsum(values) / len(values)
+            spread = (
+                math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1))
+                if len(values) > 1
+                else None
+            )
+            named = dict(zip(self.factors, levels, strict=True))
+            made.append({**named, self.units: len(values), "mean": mean, "sd": spread})
+        return made
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a reader must know about these values whatever the method."""
+        made = []
+        if self.missing:
+            made.append(f"{self.missing} values without a level of {' and '.join(self.factors)} are left out")
+        exact = sum(row.exact for row in self.rows)
+        if exact:
+            made.append(
+                f"{exact} of {len(self.rows)} values come from deterministic players and have no sampling error: "
+                "more seeds repeat them, so p-values do not apply to them"
+            )
+        if any(o.weight is not None for o in self.observed):
+            made.append(f"{self.found.measure.name} weighs its values; here all {self.units} count the same")
+        return tuple(made)
+
+
+def sampled(found: Observations, factors: Sequence[str], clusters: Sequence[str] = ()) -> Sample:
+    """The values of a measure by the levels of one factor or two; complains where there is nothing to compare."""
+    found.need([*factors, *clusters])
+    if not found.rows:
+        raise UsageError(f"no finished match that is asked for has a value of {found.measure.name}")
+    known = [o for o in found.rows if all(o[name] is not None for name in factors)]
+    made = Sample(found, tuple(factors), tuple(clusters), tuple(known), len(found.rows) - len(known))
+    if known and all(o.exact for o in known):
+        raise UsageError(
+            f"{found.measure.name}: all values come from deterministic players, which have no sampling error: there "
+            "is nothing to test; `ostrom estimate` gives the exact differences"
+        )
+    for name in factors:
+        if len(made.levels[name]) < 2:
+            listed = ", ".join(map(str, made.levels[name])) or "none"
+            raise UsageError(f"factor {name}: a test needs at least 2 levels with values (found {listed})")
+    return made
+
+
+def _split(rows: Sequence[Observation], columns: Sequence[str]) -> dict[tuple[Any, ...], list[Observation]]:
+    parts: dict[tuple[Any, ...], list[Observation]] = {}
+    for row in rows:
+        parts.setdefault(tuple(row[name] for name in columns), []).append(row)
+    return parts
+
+
+def _mean(units: Sequence[UnitValue]) -> float:
+    return math.fsum(u.value for u in units) / len(units)
+
+
+LOGISTIC_SD = math.pi / math.sqrt(3)
+"""The standard deviation of the logistic distribution, in log odds."""
+
+
+@dataclass(frozen=True)
+class OutcomeScale:
+    """What an estimate is divided by to be in standard deviations of the outcome."""
+
+    sd: float
+    said: str
+
+    def of(self, term: str, estimate: float, ci: Interval | None) -> dict[str, float | None]:
+        """The standardised estimate with its ends; the intercept has none."""
+        if term == "intercept" or not self.sd > 0:
+            return {"standardised": None, "standardised_low": None, "standardised_high": None}
+        low, high = (None, None) if ci is None else (ci.low / self.sd, ci.high / self.sd)
+        return {"standardised": estimate / self.sd, "standardised_low": low, "standardised_high": high}
+
+
+def standard_scale(method: str, details: Mapping[str, Any]) -> OutcomeScale:
+    """The scale of a mixed model (total variance) or of a logistic one (log odds; Hasselblad & Hedges 1995)."""
+    if method == "mixed":
+        total = float(details["variance_between"]) + float(details["variance_within"])
+        return OutcomeScale(
+            math.sqrt(total),
+            "standardised: in standard deviations of the outcome, between and within groups together",
+        )
+    return OutcomeScale(
+        LOGISTIC_SD, "standardised: log odds over pi / sqrt 3, as if a logistic variable had been cut in two"
+    )
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How many clusters stand behind each term."""
+
+    clusters: Mapping[str, tuple[int, ...]]
+    unit: str
+    said: str
+
+    def of(self, term: str, statistic: float | None) -> float | None:
+        """The JZS Bayes factor of a main effect; None for the intercept, interactions and too few clusters."""
+        sizes = self.clusters.get(term)
+        if sizes is None or statistic is None or not math.isfinite(statistic):
+            return None
+        try:
+            return jzs_from_t(statistic, *sizes, unit=self.unit).bf10
+        except StatisticsError:
+            return None
+
+
+def evidence_of(
+    reference: Mapping[str, str], rows: Sequence[SampleRow], unit: str, clustered: bool
+) -> Evidence:
+    """Clusters by term: of both levels, or of pairs where clusters have both; ``reference`` are the first levels."""
+    clusters: dict[str, tuple[int, ...]] = {}
+    for i, (name, first) in enumerate(reference.items()):
+        found: dict[str, set[Any]] = {}
+        for row in rows:
+            found.setdefault(str(row.levels[i]), set()).add(row.cluster if clustered else row.unit)
+        base = found.pop(first, set())
+        for level, of in found.items():
+            both = len(base & of)
+            clusters[f"{name}[{level}]"] = (both,) if both == len(base | of) else (len(base), len(of))
+    said = (
+        f"bf10: JZS, two-sided, r = {MEDIUM:.3f}, from the statistic as if it were a t of one value per {unit}; "
+        "one above 1 speaks for a difference"
+    )
+    return Evidence(clusters, unit, said)
+
 
 Table: TypeAlias = list[dict[str, Any]]
 FEW_CLUSTERS = 40
@@ -291,7 +523,7 @@ def _pairwise(values: Sample, compare: Callable[[Any, Any], dict[str, Any]]) -> 
     if failure is not None and not known:
         raise failure
     if len(made) > 1 and all("p" in row for row in known):
-        for row, adjusted in zip(known, holm([row["p"] for row in known]).adjusted, strict=True):
+        for row, adjusted in zip(known, holm([row["p"] for row in known]), strict=True):
             row["p_holm"] = adjusted
     columns = list(dict.fromkeys(name for row in known for name in row if name != "note"))
     return [{**{name: row.get(name) for name in columns}, "note": row.get("note") or ""} for row in made]

@@ -144,6 +144,14 @@ class Declaration:
             if key not in FIELDS:
                 text = unknown_key(str(key), FIELDS, f"measure {self.name}")
                 raise StudyError(text, file=self.file, key=self.name, allowed=FIELDS)
+        try:
+            return self._made(entry)
+        except (TypeError, UsageError) as error:
+            if isinstance(error, StudyError):
+                raise
+            raise StudyError(str(error), file=self.file, key=self.name) from error
+
+    def _made(self, entry: dict[str, Any]) -> Any:
         if "measure" in entry:
             part = self._imported(entry["measure"], "measure")
             return part(**entry["with"]) if "with" in entry else part
@@ -183,13 +191,20 @@ class Declaration:
 def declarations(path: Traversable, package: str) -> Iterator[Declaration]:
     """The measures that a YAML file declares, those by round included."""
     file = f"{package}/{path.name}"
-    entries = read_yaml(path.read_text(encoding="utf-8"), file, compiled=True) or {}
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise StudyError(f"is not UTF-8: {error.reason}", file=file) from None
+    entries = read_yaml(text, file, compiled=True) or {}
     if not isinstance(entries, Mapping):
         raise StudyError("must be a mapping from the names of measures to what they are", file=file)
     fragments = entries.get(FRAGMENTS, {})
+    if not isinstance(fragments, Mapping):
+        raise StudyError("must be a mapping from names to SQL", file=file, key=FRAGMENTS, found=fragments)
     for name, entry in entries.items():
         if name != FRAGMENTS:
-            forms = _forms(entry) if isinstance(entry, Mapping) and "by_round" in entry else {"": entry}
+            both = isinstance(entry, Mapping) and isinstance(entry.get("by_round"), Mapping)
+            forms = _forms(entry) if both else {"": entry}
             yield from (Declaration(f"{name}{end}", file, form, fragments) for end, form in forms.items())
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ostrom.analysis.estimate import Estimate, minus
-from ostrom.analysis.statistics.multiplicity import holm
+from ostrom.analysis.statistics.result import holm
 from ostrom.ground.errors import UsageError
 
 Answer = Literal["yes", "no", "undecided"]
@@ -70,7 +70,7 @@ def above(
     many = len(estimates)
     ps = [p_value(estimate, threshold) for estimate in estimates]
     if control == "holm" and ps:
-        adjusted = list(holm(ps).adjusted)
+        adjusted = list(holm(ps))
     else:
         adjusted = [min(1.0, p * (many if control == "bonferroni" else 1)) for p in ps]
     made = []

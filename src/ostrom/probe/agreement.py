@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ostrom.analysis.statistics.agreement import cohens_kappa
-from ostrom.analysis.statistics.errors import StatisticsError
+from ostrom.analysis.statistics.counts import cohens_kappa
+from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.probe.trace import Trace
 
 

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ostrom.analysis.statistics.mcnemar import McNemar, mcnemar
+from ostrom.analysis.statistics.counts import McNemar, mcnemar
 from ostrom.ground.errors import ModelError, UsageError
 from ostrom.models.base import Message, Model, Request
 from ostrom.probe import human_eval

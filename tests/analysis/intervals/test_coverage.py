@@ -64,7 +64,7 @@ def test_differences_and_slopes(row: str) -> None:
 
 
 def test_the_interval_is_at_most_as_wide_as_it_may_be() -> None:
-    from ostrom.analysis.intervals.quantiles import t_quantile
+    from ostrom.analysis.intervals.limits import t_quantile
 
     for a, b in ((5.0, 5.0), (1.0, 1.0), (30.0, 3.0), (50.0, 50.0)):
         drawn = np.random.default_rng(3).beta(a, b, (SAMPLES, 10))

@@ -24,8 +24,8 @@ from ostrom.analysis.intervals import (
     slope_of,
 )
 from ostrom.analysis.intervals.group import group_of
-from ostrom.analysis.intervals.quantiles import gamma_quantile, t_quantile
-from ostrom.analysis.statistics.errors import BadSample, Undefined
+from ostrom.analysis.intervals.limits import gamma_quantile, t_quantile
+from ostrom.analysis.statistics.samples import BadSample, Undefined
 
 UNIT = (0.0, 1.0)
 shares = st.lists(st.integers(0, 20).map(lambda k: k / 20), min_size=2, max_size=12)

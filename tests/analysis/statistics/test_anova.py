@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import f_oneway, tukey_hsd
 
 from ostrom.analysis.statistics.anova import SumsOfSquares, anova
-from ostrom.analysis.statistics.errors import BadSample, Undefined
+from ostrom.analysis.statistics.samples import BadSample, Undefined
 
 
 def unbalanced() -> tuple[list[float], list[str], list[str]]:

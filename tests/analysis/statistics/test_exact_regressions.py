@@ -16,8 +16,7 @@ from ostrom.analysis.statistics import (
     linear_mixed_model,
     logistic_regression,
 )
-from ostrom.analysis.statistics.design import design_matrix
-from ostrom.analysis.statistics.regression import coefficient_table
+from ostrom.analysis.statistics.regression import coefficient_table, design_matrix
 from ostrom.features.robustness.variance_shares import variance_shares
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -23,7 +23,7 @@ from ostrom.analysis.statistics.samples import (
     label_codes,
     sample,
 )
-from ostrom.features.robustness.shapley import shapley_shares
+from ostrom.features.robustness.variance_shares import shapley_shares
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

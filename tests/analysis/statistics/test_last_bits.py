@@ -30,8 +30,12 @@ from ostrom.analysis.statistics import (
     welch_t,
 )
 from ostrom.analysis.statistics.logistic import is_separated
-from ostrom.analysis.statistics.regression import NO_ERROR, coefficient_table
-from ostrom.analysis.statistics.robust_errors import refuse_full_leverage, robust_errors
+from ostrom.analysis.statistics.regression import (
+    NO_ERROR,
+    coefficient_table,
+    refuse_full_leverage,
+    robust_errors,
+)
 from ostrom.analysis.statistics.samples import Floats
 from ostrom.features.robustness.variance_shares import variance_shares
 
@@ -118,8 +122,8 @@ def test_points_on_a_line_correlate_perfectly() -> None:
 
 
 def test_decisions_at_the_threshold_itself() -> None:
-    assert holm([0.01] * 5).rejected == (True,) * 5
-    assert not any(holm([0.0101] * 5).rejected)
+    assert max(holm([0.01] * 5)) <= 1 - 0.95  # what verdicts compare with
+    assert min(holm([0.0101] * 5)) > 1 - 0.95
 
 
 def test_independent_counts_have_no_association() -> None:

@@ -25,7 +25,7 @@ from ostrom.analysis.statistics import (
     student_t,
     welch_t,
 )
-from ostrom.analysis.statistics.effect_size import noncentrality_interval
+from ostrom.analysis.statistics.means import noncentrality_interval
 
 numbers = st.lists(st.floats(-100, 100).map(lambda x: round(x, 3)), min_size=3, max_size=12)
 

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostrom.features.evolution.alpharank import alpha_rank
 from ostrom.features.evolution.deviation_rating import deviation_rating
 from ostrom.features.evolution.evolution import (
     DYNAMICS,
@@ -23,8 +22,8 @@ from ostrom.features.evolution.evolution import (
     replicator_paths,
 )
 from ostrom.features.evolution.evolution_tables import entry_of, write_evolution
-from ostrom.features.evolution.fermi import Fermi
-from ostrom.features.evolution.rare_mutation import rare_mutation_shares
+from ostrom.features.evolution.process import Fermi
+from ostrom.features.evolution.rare_mutation import alpha_rank, rare_mutation_shares
 from ostrom.features.evolution.replicator import exponential_replicator
 from ostrom.features.evolution.tensor import ScoredMatch, mean_scores, payoff_tensor
 from ostrom.features.evolution.tournament import Tournament, run_tournaments, type_names

@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 from tests.features.evolution.games import DILEMMA, RPS, Floats, tensors
 
 from ostrom.analysis.intervals import share_of
-from ostrom.features.evolution.fermi import Fermi
-from ostrom.features.evolution.finite_payoffs import finite_payoffs, pair_payoffs
-from ostrom.features.evolution.fixation import log_fixation
-from ostrom.features.evolution.moran import Moran
-from ostrom.features.evolution.process import Process
-from ostrom.features.evolution.rare_mutation import log_invasion_rates, rare_mutation_shares
-from ostrom.features.evolution.simulation import simulate
-from ostrom.features.evolution.stationary import stationary
+from ostrom.features.evolution.process import Fermi, Moran, Process, finite_payoffs, pair_payoffs, simulate
+from ostrom.features.evolution.rare_mutation import (
+    log_fixation,
+    log_invasion_rates,
+    rare_mutation_shares,
+    stationary,
+)
 from ostrom.ground.errors import UsageError
 
 

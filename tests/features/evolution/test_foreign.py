@@ -18,8 +18,11 @@ from tests.features.evolution.test_replicator import literal_replicator
 from ostrom.features.evolution.replicator import exponential_replicator
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.replications.coopeval.released.agent_identity import identity, labels
-from ostrom.replications.coopeval.released.json_files import load_json
-from ostrom.replications.coopeval.released.tournament_files import ForeignTournament, parse_tournament
+from ostrom.replications.coopeval.released.tournament_files import (
+    ForeignTournament,
+    load_json,
+    parse_tournament,
+)
 
 AGENTS: list[dict[str, Any]] = [
     {"type": "CoT", "llm": {"model": "big", "temperature": 1.0}},

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from ostrom.agents.strategies import strategies
 from ostrom.agents.strategy import Machine
+from ostrom.analysis.repeated_play import build_candidates
 from ostrom.cli.app import app
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.importing import import_rounds
@@ -24,7 +25,6 @@ from ostrom.features.inference import (
     named_candidates,
     prescribed_moves,
 )
-from ostrom.features.inference.prescribed import build_candidates
 from ostrom.games import build_game
 from ostrom.ground.errors import OstromError, UnknownName, UsageError
 from ostrom.mechanisms.protocol import History, Round, View

@@ -11,18 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostrom.analysis.statistics.contingency import chi_square
+from ostrom.analysis.statistics.counts import chi_square
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget
 from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.runner import Options, Result
 from ostrom.features.judging import Motive, load_motives
-from ostrom.features.judging.agreement import OVERALL, agreements, same_sets
 from ostrom.features.judging.corpus import collect, read_corpus
 from ostrom.features.judging.forecast import forecast_judging
 from ostrom.features.judging.judgements import JudgedCorpus, corpus_of, judged_corpora
 from ostrom.features.judging.plan import JudgePlan, corpus_name, judge_run, judges_of
-from ostrom.features.judging.shares import NONE, dependences, motive_shares
+from ostrom.features.judging.shares import NONE, OVERALL, agreements, dependences, motive_shares, same_sets
 from ostrom.features.judging.table import judged_rows, write_judged
 from ostrom.ground.errors import RunError, StudyError, UsageError
 from ostrom.models.base import Request

@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from ostrom.data.columns import columns
-from ostrom.data.rundata import RunData, run_data
+from ostrom.data.rundata import RunData, columns, run_data
 from ostrom.features.robustness.robustness import Robustness, robustness, wordings_of
 from ostrom.ground.errors import UnknownName
 from ostrom.models.base import Request

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ostrom.analysis.statistics.errors import BadSample
 from ostrom.analysis.statistics.samples import (
+    BadSample,
     Floats,
     Numbers,
     label_codes,

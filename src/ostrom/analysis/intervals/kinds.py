@@ -11,13 +11,14 @@ import numpy as np
 
 from ostrom.analysis.intervals.group import Bounds, Group, checked_bounds, count_group, group_of
 from ostrom.analysis.intervals.limits import Combination, Limits
-from ostrom.analysis.statistics.errors import BadSample, Undefined
 from ostrom.analysis.statistics.samples import (
     ROUNDING,
+    BadSample,
     Floats,
     Ints,
     Labels,
     Numbers,
+    Undefined,
     checked_level,
     is_constant,
     label_codes,

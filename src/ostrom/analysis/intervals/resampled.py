@@ -12,9 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ostrom.analysis.statistics.errors import BadSample, Undefined
 from ostrom.analysis.statistics.result import Interval
-from ostrom.analysis.statistics.samples import ROUNDING, Floats, Ints, Labels, label_codes
+from ostrom.analysis.statistics.samples import (
+    ROUNDING,
+    BadSample,
+    Floats,
+    Ints,
+    Labels,
+    Undefined,
+    label_codes,
+)
 
 CHUNK = 4_000_000
 """Weights held in memory at a time."""

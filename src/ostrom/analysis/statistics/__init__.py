@@ -6,40 +6,49 @@ note). Random draws come from a `numpy.random.Generator` of the caller. Importin
 import scipy.
 """
 
-from ostrom.analysis.statistics.agreement import Kappa, cohens_kappa
 from ostrom.analysis.statistics.bayes_factor import (
     BayesFactor,
     jzs_from_t,
     jzs_paired,
     jzs_two_sample,
 )
-from ostrom.analysis.statistics.contingency import ChiSquare, chi_square
-from ostrom.analysis.statistics.correlation import Correlation, pearson
-from ostrom.analysis.statistics.effect_size import (
+from ostrom.analysis.statistics.counts import (
+    ChiSquare,
+    Kappa,
+    Proportion,
+    chi_square,
+    cohens_kappa,
+    wilson,
+)
+from ostrom.analysis.statistics.logistic import gee_logistic, logistic_regression
+from ostrom.analysis.statistics.means import (
+    Correlation,
     EffectSize,
+    TTest,
     cohens_d,
     cohens_d_paired,
+    paired_t,
+    pearson,
+    student_t,
+    welch_t,
 )
-from ostrom.analysis.statistics.errors import BadSample, NotConverged, StatisticsError, Undefined
-from ostrom.analysis.statistics.logistic import gee_logistic, logistic_regression
-from ostrom.analysis.statistics.means import TTest, paired_t, student_t, welch_t
 from ostrom.analysis.statistics.mixed_model import linear_mixed_model
-from ostrom.analysis.statistics.multiplicity import Adjusted, holm
 from ostrom.analysis.statistics.permutation import (
     Permutation,
     permutation_grouped,
     permutation_paired,
 )
-from ostrom.analysis.statistics.proportions import (
-    Proportion,
-    wilson,
-)
 from ostrom.analysis.statistics.regression import Coefficient, FittedRegression
-from ostrom.analysis.statistics.result import Interval, StatisticsResult, ends, overlap
-from ostrom.analysis.statistics.samples import without_rounding
+from ostrom.analysis.statistics.result import Interval, StatisticsResult, ends, holm, overlap
+from ostrom.analysis.statistics.samples import (
+    BadSample,
+    NotConverged,
+    StatisticsError,
+    Undefined,
+    without_rounding,
+)
 
 __all__ = [
-    "Adjusted",
     "BadSample",
     "BayesFactor",
     "ChiSquare",

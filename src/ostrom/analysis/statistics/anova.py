@@ -16,13 +16,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ostrom.analysis.statistics.errors import BadSample, Undefined
 from ostrom.analysis.statistics.result import Interval, StatisticsResult
 from ostrom.analysis.statistics.samples import (
+    BadSample,
     Floats,
     Ints,
     Labels,
     Numbers,
+    Undefined,
     checked_level,
     checked_option,
     checked_unit,

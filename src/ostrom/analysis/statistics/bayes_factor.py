@@ -12,10 +12,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from ostrom.analysis.statistics.errors import BadSample, NotConverged
 from ostrom.analysis.statistics.means import ALTERNATIVES, paired_t, student_t
 from ostrom.analysis.statistics.result import StatisticsResult
-from ostrom.analysis.statistics.samples import Numbers, checked_option, checked_unit
+from ostrom.analysis.statistics.samples import BadSample, NotConverged, Numbers, checked_option, checked_unit
 
 MEDIUM = math.sqrt(2) / 2
 """The usual scale of the prior on the effect size."""

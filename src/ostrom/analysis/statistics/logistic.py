@@ -14,15 +14,25 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ostrom.analysis.statistics.design import Columns, DesignMatrix, design_matrix
-from ostrom.analysis.statistics.errors import BadSample, NotConverged, Undefined
-from ostrom.analysis.statistics.regression import NO_ERROR, Coefficient, FittedRegression, coefficient_table
-from ostrom.analysis.statistics.robust_errors import refuse_full_leverage, robust_errors
+from ostrom.analysis.statistics.regression import (
+    NO_ERROR,
+    Coefficient,
+    Columns,
+    DesignMatrix,
+    FittedRegression,
+    coefficient_table,
+    design_matrix,
+    refuse_full_leverage,
+    robust_errors,
+)
 from ostrom.analysis.statistics.samples import (
+    BadSample,
     Floats,
     Ints,
     Labels,
+    NotConverged,
     Numbers,
+    Undefined,
     binary,
     checked_level,
     checked_option,

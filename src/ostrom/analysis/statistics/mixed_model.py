@@ -9,14 +9,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ostrom.analysis.statistics.design import Columns, design_matrix
-from ostrom.analysis.statistics.errors import BadSample, NotConverged, Undefined
-from ostrom.analysis.statistics.regression import FittedRegression, coefficient_table
+from ostrom.analysis.statistics.regression import Columns, FittedRegression, coefficient_table, design_matrix
 from ostrom.analysis.statistics.samples import (
+    BadSample,
     Floats,
     Ints,
     Labels,
+    NotConverged,
     Numbers,
+    Undefined,
     checked_level,
     checked_option,
     checked_unit,

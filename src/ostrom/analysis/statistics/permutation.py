@@ -14,14 +14,15 @@ from typing import Literal
 
 import numpy as np
 
-from ostrom.analysis.statistics.errors import BadSample, Undefined
 from ostrom.analysis.statistics.means import ALTERNATIVES
 from ostrom.analysis.statistics.result import StatisticsResult
 from ostrom.analysis.statistics.samples import (
+    BadSample,
     Floats,
     Ints,
     Labels,
     Numbers,
+    Undefined,
     binary,
     checked_option,
     checked_unit,

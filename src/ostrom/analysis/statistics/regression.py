@@ -1,16 +1,117 @@
-"""The tidy table that every regression returns."""
+"""What every regression shares: the design matrix with readable terms, the table of coefficients, robust errors.
+
+A cluster-robust (sandwich) covariance adds up what each cluster contributes. Two situations leave nothing to add up,
+and what a computer then returns is rounding error: a tiny number of either sign that differs between machines.
+
+* Every cluster contributes nothing to a coefficient (each has the same rate in both conditions): its
+  variance is zero up to rounding. Criterion: at most `NO_VARIANCE` times its model-based variance.
+* One cluster alone determines a combination of coefficients: its residuals there are zero by construction,
+  so nothing says how they vary between clusters. Criterion: a leverage of at least 1 - `FULL_LEVERAGE`.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import Any, TypeAlias
 
-from ostrom.analysis.statistics.errors import BadSample, Undefined
+import numpy as np
+
 from ostrom.analysis.statistics.means import t_p_value, t_quantile
 from ostrom.analysis.statistics.result import Interval, StatisticsResult
+from ostrom.analysis.statistics.samples import BadSample, Floats, Undefined, label_codes, same_length, sample
+
+Columns: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class DesignMatrix:
+    """A full-rank matrix with an intercept first, and the name of each column."""
+
+    matrix: Floats
+    terms: tuple[str, ...]
+
+
+def design_matrix(
+    predictors: Columns,
+    size: int,
+    *,
+    interactions: Sequence[tuple[str, ...]] = (),
+    reference: Mapping[str, Any] | None = None,
+) -> DesignMatrix:
+    """Numbers stay as they are; labels become one column per level other than the reference level.
+
+    The reference is the first level in sorted order unless `reference` names another.
+
+    >>> design_matrix({"model": ["b", "a", "c", "a"]}, 4, reference={"model": "b"}).terms
+    ('intercept', 'model[a]', 'model[c]')
+    """
+    if not predictors:
+        raise BadSample("a regression needs at least one predictor")
+    chosen = dict(reference or {})
+    unknown = [name for name in chosen if name not in predictors]
+    if unknown:
+        raise BadSample(f"reference: no predictor {unknown[0]!r} (found: {', '.join(predictors)})")
+    blocks = {
+        name: _columns(name, values, size, chosen.get(name), name in chosen)
+        for name, values in predictors.items()
+    }
+    terms, columns = ["intercept"], [np.ones(size)]
+    for block in blocks.values():
+        terms += [term for term, _ in block]
+        columns += [column for _, column in block]
+    for names in interactions:
+        missing = [name for name in names if name not in blocks]
+        if missing or len(names) < 2:
+            raise BadSample(f"interaction {names!r} must join at least 2 of: {', '.join(blocks)}")
+        product = [("", np.ones(size))]
+        for name in names:
+            product = [
+                (f"{left}:{right}" if left else right, a * b)
+                for left, a in product
+                for right, b in blocks[name]
+            ]
+        terms += [term for term, _ in product]
+        columns += [column for _, column in product]
+    matrix = np.column_stack(columns)
+    _full_rank(matrix, terms)
+    return DesignMatrix(matrix, tuple(terms))
+
+
+def _columns(
+    name: str, values: Any, size: int, reference: Any, has_reference: bool
+) -> list[tuple[str, Floats]]:
+    if isinstance(values, str | bytes):
+        raise BadSample(f"predictor {name}: must be one value per row (found the single text {values!r})")
+    listed = values if isinstance(values, np.ndarray) else list(values)
+    is_label = has_reference or any(isinstance(item, str | tuple) for item in listed)
+    if not is_label:
+        numbers = sample(np.asarray(listed), f"predictor {name}")
+        same_length(f"predictor {name}", numbers.size, "outcome", size)
+        return [(name, numbers)]
+    codes, levels = label_codes(listed, size, f"predictor {name}")
+    if has_reference and reference not in levels:
+        raise BadSample(
+            f"reference: {name} has no level {reference!r} (found: {', '.join(map(str, levels))})"
+        )
+    base = levels.index(reference) if has_reference else 0
+    return [(f"{name}[{lv}]", (codes == k).astype(np.float64)) for k, lv in enumerate(levels) if k != base]
+
+
+def _full_rank(matrix: Floats, terms: Sequence[str]) -> None:
+    if matrix.shape[0] <= matrix.shape[1]:
+        raise BadSample(f"{matrix.shape[0]} rows cannot carry {matrix.shape[1]} coefficients")
+    scale = np.linalg.norm(matrix, axis=0)
+    if np.any(scale == 0):
+        raise Undefined(f"singular design: {terms[int(np.argmin(scale))]} is zero in every row")
+    # Columns in order: the first one that its predecessors already span is the one to name.
+    triangle = np.abs(np.diag(np.linalg.qr(matrix / scale, mode="r")))
+    thin = np.flatnonzero(triangle < 1e-9)
+    if thin.size:
+        raise Undefined(f"singular design: {terms[int(thin[0])]} is determined by the other terms")
+
 
 NO_ERROR = "no standard error: no cluster varies from the estimate, so nothing says how uncertain it is"
 
@@ -94,3 +195,50 @@ def coefficient_table(
         ci = Interval(estimate - quantile * se, estimate + quantile * se, level)
         lines.append(Coefficient(term, float(estimate), float(se), float(ratio), freedom, float(p), ci))
     return tuple(lines)
+
+
+NO_VARIANCE = 1e-10
+"""A variance below this share of the model-based one is rounding error (errors: one part in 100,000)."""
+FULL_LEVERAGE = 1e-8
+
+
+def robust_errors(covariance: Floats, model_based: Floats) -> list[float | None]:
+    """The standard error of each coefficient; None where the robust variance is zero up to rounding.
+
+    Both arguments are covariance matrices; the second one comes from the model alone and sets the scale.
+
+    >>> robust_errors(np.diag([4.0, -1e-17, 3e-16]), np.diag([1.0, 0.5, 0.5]))
+    [2.0, None, None]
+    """
+    scales = np.diag(model_based)
+    if not (np.all(np.isfinite(covariance)) and np.all(np.isfinite(scales)) and np.all(scales > 0)):
+        raise Undefined("the covariance of the coefficients is undefined: the data do not determine it")
+    return [
+        math.sqrt(variance) if variance > NO_VARIANCE * scale else None
+        for variance, scale in zip(np.diag(covariance).tolist(), scales.tolist(), strict=True)
+    ]
+
+
+def refuse_full_leverage(information: Sequence[Floats]) -> None:
+    """Refuse clusters of which one alone determines a combination of coefficients.
+
+    `information` holds D'V^-1 D of each cluster. The eigenvalues of a cluster's part relative to the total
+    are its leverages, between 0 and 1.
+    """
+    from scipy.linalg import eigh
+
+    total = np.sum(information, axis=0)
+    # On the scale of the total's diagonal, so that units of the predictors do not matter.
+    size = np.sqrt(np.diag(total))
+    if not (np.all(np.isfinite(total)) and np.all(size > 0)):
+        raise Undefined("the covariance of the coefficients is undefined: the data do not determine it")
+    scale = np.outer(size, size)
+    try:
+        highest = max(float(eigh(part / scale, total / scale, eigvals_only=True)[-1]) for part in information)
+    except np.linalg.LinAlgError:
+        raise Undefined("the estimating equations are singular: the data do not determine them") from None
+    if highest >= 1.0 - FULL_LEVERAGE:
+        raise Undefined(
+            "clustered errors are undefined: one cluster alone determines a combination of the coefficients, "
+            "so nothing says how it varies between clusters"
+        )

@@ -1,4 +1,12 @@
-"""The gate every sample passes: plain numbers and labels in, checked arrays out, one clear line otherwise."""
+"""The gate every sample passes: plain numbers and labels in, checked arrays out, one clear line otherwise.
+
+What can go wrong with a sample is an error; nothing here ever answers with a silent NaN.
+
+StatisticsError
+├── BadSample         the input is not usable: NaN, empty, too short, lengths differ, unknown option
+├── Undefined         the input is well formed, yet the statistic does not exist (no variance, separation)
+└── NotConverged      an iterative fit did not reach its optimum
+"""
 
 from __future__ import annotations
 
@@ -8,7 +16,24 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ostrom.analysis.statistics.errors import BadSample
+from ostrom.ground.errors import OstromError
+
+
+class StatisticsError(OstromError):
+    """A statistic could not be computed."""
+
+
+class BadSample(StatisticsError):
+    """The input is not usable."""
+
+
+class Undefined(StatisticsError):
+    """The input is well formed, yet the statistic does not exist for it."""
+
+
+class NotConverged(StatisticsError):
+    """An iterative fit did not reach its optimum."""
+
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]

@@ -141,8 +141,8 @@ def traces(
     Writes the counts of every trace to traces.parquet in the run's folder.
     """
     from ostrom.data.rundata import run_data
-    from ostrom.features.words.traces.sensitivity import sensitivity as under_all_rules
     from ostrom.features.words.traces.summary import default_groups, trace_summary, unfinished
+    from ostrom.features.words.traces.summary import sensitivity as under_all_rules
     from ostrom.features.words.traces.table import trace_lexicons, trace_table
     from ostrom.studies.run import open_run
 

@@ -9,20 +9,14 @@ from typing import Any, Literal
 import numpy as np
 import orjson
 
-from ostrom.features.evolution.alpharank import alpha_rank, alpha_sweep
 from ostrom.features.evolution.basins import sample_basins
-from ostrom.features.evolution.continuous import continuous_replicator
 from ostrom.features.evolution.deviation_rating import deviation_rating
-from ostrom.features.evolution.fermi import Fermi
-from ostrom.features.evolution.moran import Moran
-from ostrom.features.evolution.process import Process
-from ostrom.features.evolution.rare_mutation import rare_mutation_shares
-from ostrom.features.evolution.replicator import exponential_replicator
-from ostrom.features.evolution.simplex import Floats, given_start, random_start, uniform_start
-from ostrom.features.evolution.simulation import simulate
+from ostrom.features.evolution.process import Fermi, Moran, Process, simulate
+from ostrom.features.evolution.rare_mutation import alpha_rank, alpha_sweep, rare_mutation_shares
+from ostrom.features.evolution.replicator import continuous_replicator, exponential_replicator
+from ostrom.features.evolution.simplex import Floats, Trajectory, given_start, random_start, uniform_start
 from ostrom.features.evolution.tensor import PayoffTensor, fitness
 from ostrom.features.evolution.tournament import Tournament
-from ostrom.features.evolution.trajectory import Trajectory
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.ground.streams import Streams, key_of
 

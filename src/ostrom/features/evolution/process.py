@@ -1,12 +1,25 @@
-"""What every finite-population process offers: its bias in a two-type population and one random step."""
+"""Finite populations: expected payoffs, the processes that change them, and their simulation.
+
+Opponents are drawn without replacement, never oneself. A process has a bias in a population of two types and makes
+one random step: pairwise comparison with the Fermi rule (Blume, 1993; Traulsen, Nowak & Pacheco, 2006), or the Moran
+process with frequency-dependent fitness (Moran, 1958; Nowak et al., 2004). Simulation takes any number of types, with
+or without mutation.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from math import comb
+from typing import Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from ostrom.features.evolution.simplex import Floats
+from ostrom.features.evolution.simplex import Floats, Trajectory
+from ostrom.features.evolution.tensor import as_tensor
+from ostrom.ground.errors import UsageError
 
 
 class Process(Protocol):
@@ -27,3 +40,208 @@ def draw(weights: Floats, rng: np.random.Generator) -> int:
     place = int(np.searchsorted(edges, rng.random() * edges[-1], side="right"))
     # Rounding can put the draw on the last edge; the last index with weight is meant then.
     return min(place, int(np.flatnonzero(weights)[-1]))
+
+
+Counts = tuple[int, ...]
+
+
+def finite_payoffs(table: Floats, counts: Counts) -> Floats:
+    """Expected payoff of each type in a population of ``counts`` (checked before); nan for an absent type.
+
+    >>> finite_payoffs(np.array([[2.0, 0.0], [3.0, 1.0]]), (2, 2)).round(6).tolist()
+    [0.666667, 2.333333]
+    """
+    out = np.full(len(table), np.nan)
+    for focal, present in enumerate(counts):
+        if present:
+            others = list(counts)
+            others[focal] -= 1
+            out[focal] = _mean_over_draws(table[focal], others, sum(others))
+    return out
+
+
+def _mean_over_draws(table: Floats, left: list[int], size: int) -> float:
+    total = 0.0
+    for j, count in enumerate(left):
+        if not count:
+            continue
+        if table.ndim == 1:
+            total += count * float(table[j])
+        else:
+            left[j] -= 1
+            total += count * _mean_over_draws(table[j], left, size - 1)
+            left[j] += 1
+    return total / size
+
+
+def pair_payoffs(table: Floats, mutant: int, resident: int, population: int) -> tuple[Floats, Floats]:
+    """Payoffs of mutant and resident with 1..N-1 mutants among N, in closed form (hypergeometric draws)."""
+    others = table.ndim - 1
+
+    def mean(focal: int, mutants: int) -> float:
+        residents = population - 1 - mutants
+        return sum(
+            comb(mutants, h)
+            * comb(residents, others - h)
+            / comb(population - 1, others)
+            * float(table[(focal, *(mutant,) * h, *(resident,) * (others - h))])
+            for h in range(others + 1)
+        )
+
+    present = range(1, population)
+    return (
+        np.array([mean(mutant, j - 1) for j in present]),
+        np.array([mean(resident, j) for j in present]),
+    )
+
+
+def check_counts(table: Floats, counts: Counts) -> None:
+    """Refuse counts that do not fit the tensor or are too few to fill the seats of one match."""
+    if len(counts) != len(table) or any(count < 0 for count in counts):
+        raise UsageError(
+            f"a population of {len(table)} types needs {len(table)} counts >= 0 (found {counts})"
+        )
+    check_size(table, sum(counts))
+
+
+def check_size(table: Floats, population: int) -> None:
+    """Refuse a population in which no match can be seated or nobody can be replaced."""
+    least = max(2, table.ndim)
+    if population < least:
+        raise UsageError(
+            f"a game of {table.ndim} seats needs a population of {least} or more (found {population})"
+        )
+
+
+@dataclass(frozen=True)
+class Fermi:
+    """A random individual copies another one with probability 1 / (1 + exp(-beta (model - own payoff)))."""
+
+    beta: float
+
+    def __post_init__(self) -> None:
+        if self.beta < 0.0:
+            raise UsageError(f"the Fermi intensity beta must not be negative (found {self.beta})")
+
+    def log_ratio(self, mutant: Floats, resident: Floats) -> Floats:
+        """log(T-/T+) = -beta (payoff of the mutant - payoff of the resident)."""
+        return -self.beta * (mutant - resident)
+
+    def copying(self, own: float, model: float) -> float:
+        """Probability of copying the model.
+
+        >>> Fermi(1.0).copying(2.0, 2.0)
+        0.5
+        """
+        gap = self.beta * (model - own)
+        # Each branch exponentiates a number <= 0, so strong selection cannot overflow.
+        return float(1.0 / (1.0 + np.exp(-gap))) if gap >= 0.0 else float(np.exp(gap) / (1.0 + np.exp(gap)))
+
+    def step(self, counts: Floats, payoffs: Floats, rng: np.random.Generator) -> tuple[int, int]:
+        """One comparison of two different individuals (type that loses, type that gains)."""
+        own = draw(counts, rng)
+        others = counts.copy()
+        others[own] -= 1
+        model = draw(others, rng)
+        copies = rng.random() < self.copying(float(payoffs[own]), float(payoffs[model]))
+        return own, model if copies else own
+
+
+@dataclass(frozen=True)
+class Moran:
+    """Birth in proportion to fitness, death at random.
+
+    Fitness of payoff p: ``linear`` 1 - w + w p (needs positive fitness), ``exponential`` exp(w p).
+    """
+
+    selection: float
+    mapping: Literal["linear", "exponential"] = "linear"
+
+    def __post_init__(self) -> None:
+        if self.mapping not in ("linear", "exponential"):
+            raise UsageError(f"unknown fitness mapping {self.mapping!r} (allowed: linear, exponential)")
+        if self.selection < 0.0 or (self.mapping == "linear" and self.selection > 1.0):
+            raise UsageError(
+                f"Moran selection must be >= 0, and at most 1 with linear fitness (found {self.selection})"
+            )
+
+    def log_fitness(self, payoffs: Floats) -> Floats:
+        """Logarithm of fitness; absent types (nan) stay nan.
+
+        >>> Moran(0.5).log_fitness(np.array([1.0])).tolist()
+        [0.0]
+        """
+        if self.mapping == "exponential":
+            return self.selection * payoffs
+        raw = 1.0 - self.selection + self.selection * payoffs
+        if np.any(raw <= 0.0):
+            raise UsageError(
+                f"linear Moran fitness must be positive (found {float(np.nanmin(raw))!r} at selection "
+                f"{self.selection}); lower the selection or use the exponential mapping"
+            )
+        logs: Floats = np.log(raw)
+        return logs
+
+    def log_ratio(self, mutant: Floats, resident: Floats) -> Floats:
+        """log(T-/T+) = log fitness of the resident minus that of the mutant."""
+        return self.log_fitness(resident) - self.log_fitness(mutant)
+
+    def step(self, counts: Floats, payoffs: Floats, rng: np.random.Generator) -> tuple[int, int]:
+        """One birth and one death (dying type, born type); the newborn's parent may die too."""
+        logs = self.log_fitness(payoffs)
+        present = counts > 0
+        weights = np.where(present, counts * np.exp(np.where(present, logs - np.nanmax(logs), 0.0)), 0.0)
+        born = draw(weights, rng)
+        return draw(counts, rng), born
+
+
+def simulate(
+    values: npt.ArrayLike,
+    process: Process,
+    start: Counts,
+    rng: np.random.Generator,
+    *,
+    steps: int,
+    mutation: float = 0.0,
+) -> Trajectory:
+    """Shares after every event; without mutation the path ends (settled) when one type is alone.
+
+    With probability ``mutation`` the event's newcomer is instead one of the other types, uniformly.
+    """
+    table = as_tensor(values)
+    check_counts(table, start)
+    if steps < 0 or not 0.0 <= mutation <= 1.0:
+        raise UsageError(f"a simulation needs steps >= 0 and mutation in [0, 1] (found {steps}, {mutation})")
+    states = [start]
+    payoffs = _remembered(table)
+    while len(states) <= steps and not (mutation == 0.0 and _alone(states[-1])):
+        states.append(_event(states[-1], process, payoffs, rng, mutation))
+    shares = np.array(states, dtype=np.float64) / sum(start)
+    settled = mutation == 0.0 and _alone(states[-1])
+    return Trajectory(np.arange(len(states), dtype=np.float64), shares, settled)
+
+
+def _remembered(table: Floats) -> Callable[[Counts], Floats]:
+    # A path visits the same counts again and again; their payoffs do not change.
+    return lru_cache(maxsize=100_000)(lambda counts: finite_payoffs(table, counts))
+
+
+def _alone(counts: Counts) -> bool:
+    return max(counts) == sum(counts)
+
+
+def _event(
+    state: Counts,
+    process: Process,
+    payoffs: Callable[[Counts], Floats],
+    rng: np.random.Generator,
+    mutation: float,
+) -> Counts:
+    gone, born = process.step(np.array(state, dtype=np.float64), payoffs(state), rng)
+    if mutation and len(state) > 1 and rng.random() < mutation:
+        other = int(rng.integers(len(state) - 1))
+        born = other if other < born else other + 1
+    after = list(state)
+    after[gone] -= 1
+    after[born] += 1
+    return tuple(after)

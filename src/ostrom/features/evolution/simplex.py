@@ -1,13 +1,35 @@
-"""Populations as points of the simplex: checks and the three kinds of start (uniform, random, given)."""
+"""Populations as points of the simplex: checks, the three kinds of start (uniform, random, given), and whole paths."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ostrom.ground.errors import UsageError
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """``states[t]`` is the population at ``times[t]``; ``settled`` says whether it came to rest."""
+
+    times: Floats
+    states: Floats
+    settled: bool
+
+    @property
+    def final(self) -> Floats:
+        """The last population."""
+        last: Floats = self.states[-1]
+        return last
+
+    @property
+    def steps(self) -> int:
+        """Number of moves made."""
+        return len(self.states) - 1
+
 
 Floats = npt.NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""A tournament: the scored matches of agent types in one cell of a study, or in one foreign payoff file."""
+"""A tournament: the scored matches of agent types in one cell of a study, or in one file of payoffs."""
 
 from __future__ import annotations
 

@@ -1,12 +1,14 @@
 """What strategy a player followed: strategy frequencies and memory-one response tables."""
 
+from ostrom.analysis.repeated_play import DEFAULT_CANDIDATES, named_candidates, prescribed_moves
 from ostrom.features.inference.choices import PlayedMatch
-from ostrom.features.inference.comparison import (
+from ostrom.features.inference.frequencies import (
     LeftOut,
+    StrategyFrequencies,
+    StrategyWeight,
     leave_one_out,
+    strategy_frequencies,
 )
-from ostrom.features.inference.frequencies import StrategyFrequencies, StrategyWeight, strategy_frequencies
-from ostrom.features.inference.prescribed import DEFAULT_CANDIDATES, named_candidates, prescribed_moves
 from ostrom.features.inference.responses import PlayedPair, ResponseTable, StateResponse, response_table
 from ostrom.features.inference.runs import AgentFrequencies, Responses, RunInference, infer_strategies
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ostrom.analysis.statistics.errors import BadSample
 from ostrom.analysis.statistics.samples import (
+    BadSample,
     Floats,
     Ints,
     Numbers,

@@ -38,8 +38,8 @@ def infer(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Estimate shares of strategies and memory-one responses from a run's repeated two-player matches."""
+    from ostrom.analysis.repeated_play import DEFAULT_CANDIDATES, named_candidates
     from ostrom.data.rundata import run_data
-    from ostrom.features.inference.prescribed import DEFAULT_CANDIDATES, named_candidates
     from ostrom.features.inference.runs import infer_strategies
     from ostrom.studies.run import open_run
 

@@ -4,6 +4,8 @@ A unit follows candidate k with probability w[k] and does what k prescribes with
 round, the opposite otherwise, e at most one half. EM climbs from several starts for many weightings of the
 units at once; the single fit is polished by sequential quadratic programming and must meet the conditions
 of an optimum.
+
+Candidates that the data cannot tell apart are grouped, so that no weight is ever split between them by accident.
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ostrom.analysis.statistics.errors import NotConverged
-from ostrom.analysis.statistics.samples import Floats
+from ostrom.analysis.statistics.samples import Floats, NotConverged
+from ostrom.features.inference.choices import ChoiceTable
 
 SURE = 1.0 - 1e-10
 STARTS = (0.55, 0.75, 0.95)
@@ -209,3 +211,24 @@ def _polished(table: Floats, chances: Floats, load: Floats, weights: Floats, fai
     if slack.max() > 1e-3:
         raise NotConverged("the strategy frequencies did not reach an optimum")
     return MixtureFit(here[:-1], float(here[-1]), height, slack, likelihood)
+
+
+def equivalent_groups(table: ChoiceTable) -> tuple[tuple[int, ...], ...]:
+    """Candidates that fit every unit equally well whatever the error rate, in order of first appearance."""
+    groups: dict[bytes, list[int]] = {}
+    for k in range(len(table.candidates)):
+        groups.setdefault(np.ascontiguousarray(table.counts[:, k, :]).tobytes(), []).append(k)
+    return tuple(tuple(members) for members in groups.values())
+
+
+def undetermined(fit: MixtureFit) -> tuple[int, ...]:
+    """Groups whose weights can be traded against each other without any loss of likelihood.
+
+    Such a trade needs candidates that an optimum may use at all (no loss from a little weight) and a
+    combination of them that leaves the likelihood of every unit unchanged.
+    """
+    usable = np.flatnonzero(fit.slack > -1e-6)
+    _, sizes, rows = np.linalg.svd(fit.likelihood[:, usable], full_matrices=True)
+    rank = int(np.sum(sizes > 1e-9 * sizes.max()))
+    free = rows[rank:]
+    return tuple(usable[np.flatnonzero(np.abs(free).max(axis=0) > 1e-6)].tolist()) if free.size else ()

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from ostrom.analysis.intervals import mean_of
-from ostrom.analysis.statistics.errors import BadSample
-from ostrom.analysis.statistics.proportions import wilson
+from ostrom.analysis.statistics.counts import wilson
 from ostrom.analysis.statistics.result import Interval, StatisticsResult
-from ostrom.analysis.statistics.samples import Numbers, binary, same_length
+from ostrom.analysis.statistics.samples import BadSample, Numbers, binary, same_length
 
 STATES = ("first", "CC", "CD", "DC", "DD")
 """The player's own last move, then the other's."""

@@ -11,18 +11,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ostrom.analysis.repeated_play import (
+    DEFAULT_CANDIDATES,
+    RepeatedMatch,
+    build_candidates,
+    prescribed_moves,
+    repeated_matches,
+)
 from ostrom.analysis.statistics import NotConverged, StatisticsError
 from ostrom.data.rundata import RunData
 from ostrom.features.inference.choices import UNITS, PlayedMatch
-from ostrom.features.inference.comparison import LeftOut, leave_one_out
 from ostrom.features.inference.frequencies import (
+    LeftOut,
     StrategyFrequencies,
     StrategyWeight,
     Unit,
+    leave_one_out,
     strategy_frequencies,
 )
-from ostrom.features.inference.prescribed import DEFAULT_CANDIDATES, build_candidates, prescribed_moves
-from ostrom.features.inference.repeated import RepeatedMatch, repeated_matches
 from ostrom.features.inference.responses import PlayedPair, ResponseTable, response_table
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.ground.streams import Streams

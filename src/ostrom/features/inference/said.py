@@ -14,11 +14,16 @@ from typing import Any, NamedTuple
 import orjson
 
 from ostrom.agents.automaton import Automaton
-from ostrom.analysis.statistics.correlation import pearson
-from ostrom.analysis.statistics.errors import StatisticsError
+from ostrom.analysis.repeated_play import (
+    ACTS,
+    DEFAULT_CANDIDATES,
+    build_candidates,
+    by_actions,
+    prescribed_moves,
+)
+from ostrom.analysis.statistics.means import pearson
+from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.data.rundata import RunData
-from ostrom.features.inference.prescribed import DEFAULT_CANDIDATES, build_candidates, prescribed_moves
-from ostrom.features.inference.repeated import ACTS, by_actions
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Round
 from ostrom.mechanisms.stating import PLACES, STATES, place_key

@@ -1,5 +1,5 @@
 """Motives in the reasoning of players: what a judge may label, and what its labels come to."""
 
-from ostrom.features.judging.motive import Motive, load_motives
+from ostrom.features.judging.judgements import Motive, load_motives
 
 __all__ = ["Motive", "load_motives"]

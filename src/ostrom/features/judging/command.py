@@ -136,8 +136,7 @@ def _forecast(plan: JudgePlan, options: Options, folder: Path, json: bool) -> No
 def _report(
     corpus: JudgedCorpus, factors: list[str], result: Result, decisions: int, table: Path
 ) -> dict[str, Any]:
-    from ostrom.features.judging.agreement import agreements, same_sets
-    from ostrom.features.judging.shares import dependences, motive_shares
+    from ostrom.features.judging.shares import agreements, dependences, motive_shares, same_sets
 
     tally = result.tally
     judged = [judge for judge in corpus.judges if corpus.judged(judge)]

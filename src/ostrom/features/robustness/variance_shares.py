@@ -6,25 +6,30 @@ balanced data this is the classical decomposition of the sum of squares; on unba
 preferred. What is left is the residual: seeds and everything not named. Since even a factor without any
 effect takes up variance by chance, an adjusted share (epsilon squared: Kelley 1935) stands beside each
 plain one; it may be negative.
+
+The average over orders is the Shapley share of a value that depends on which terms a model holds (Lindeman,
+Merenda & Gold 1980).
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ostrom.analysis.intervals.resampled import clusters_of, percentiles_around
-from ostrom.analysis.statistics.errors import BadSample, Undefined
 from ostrom.analysis.statistics.result import Interval, StatisticsResult
 from ostrom.analysis.statistics.samples import (
+    BadSample,
     Floats,
     Ints,
     Labels,
     Numbers,
+    Undefined,
     checked_level,
     checked_resamples,
     checked_unit,
@@ -33,7 +38,54 @@ from ostrom.analysis.statistics.samples import (
     sample,
     without_rounding,
 )
-from ostrom.features.robustness.shapley import Terms, shapley_shares
+
+Terms: TypeAlias = frozenset[int]
+EXACT_TERMS = 6
+"""Number of terms up to which all subsets are fitted; beyond, random orders are drawn in mirrored pairs."""
+ORDERS = 24
+
+
+def shapley_shares(
+    value: Callable[[Terms], Floats], count: int, rng: np.random.Generator | None
+) -> list[Floats]:
+    """The gain of each term, averaged over all orders in which the terms can enter; no order is preferred.
+
+    `value` may answer with an array (one entry per resample). The shares add up to value(all) - value(none).
+
+    >>> shares = shapley_shares(lambda terms: np.array([float(sum(terms))]), 3, None)
+    >>> [float(share[0]) for share in shares]
+    [0.0, 1.0, 2.0]
+    """
+    known: dict[Terms, Floats] = {}
+
+    def of(terms: Terms) -> Floats:
+        if terms not in known:
+            known[terms] = value(terms)
+        return known[terms]
+
+    if count <= EXACT_TERMS or rng is None:
+        return [_exact(of, term, count) for term in range(count)]
+    shares = [np.zeros_like(of(frozenset())) for _ in range(count)]
+    for _ in range(ORDERS // 2):
+        order = rng.permutation(count).tolist()
+        for path in (order, order[::-1]):
+            held: Terms = frozenset()
+            for term in path:
+                grown = held | {term}
+                shares[term] = shares[term] + (of(grown) - of(held)) / ORDERS
+                held = grown
+    return shares
+
+
+def _exact(of: Callable[[Terms], Floats], term: int, count: int) -> Floats:
+    others = [other for other in range(count) if other != term]
+    total = np.zeros_like(of(frozenset()))
+    for mask in range(2 ** len(others)):
+        held = frozenset(other for bit, other in enumerate(others) if mask >> bit & 1)
+        weight = math.factorial(len(held)) * math.factorial(count - len(held) - 1) / math.factorial(count)
+        total = total + weight * (of(held | {term}) - of(held))
+    return total
+
 
 MOST_FACTORS = 8
 

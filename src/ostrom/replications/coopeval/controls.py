@@ -11,7 +11,7 @@ from ostrom.analysis.combined import combined
 from ostrom.analysis.estimate import Estimate, fixed
 from ostrom.analysis.measure import measures
 from ostrom.analysis.statistics.anova import anova
-from ostrom.analysis.statistics.errors import StatisticsError
+from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.analysis.units import observations, per_match
 from ostrom.data.rundata import RunData
 from ostrom.reports.layout import Layout, dot_chart

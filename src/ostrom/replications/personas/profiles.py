@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from ostrom.analysis.determinism import Determinism
-from ostrom.data.columns import columns
-from ostrom.data.rundata import RunData
+from ostrom.data.rundata import RunData, columns
 from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.game import Game, Profile
 from ostrom.reports.words import pretty

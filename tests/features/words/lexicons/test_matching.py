@@ -24,8 +24,7 @@ from ostrom.features.words.lexicons import (
     memory_curse,
     persona_keywords,
 )
-from ostrom.features.words.lexicons.lexicon import Mode, Overlap
-from ostrom.features.words.lexicons.normal import fold, is_word_character, normal_form
+from ostrom.features.words.lexicons.lexicon import Mode, Overlap, fold, is_word_character, normal_form
 from ostrom.ground.errors import StudyError, UsageError
 
 # Letters whose case changes length or has two forms, marks, every kind of gap, and half an emoji.

@@ -15,8 +15,7 @@ from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import measures
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.words.lexicons import RATIOS, Lexicon, Mode, TraceCounts, count_batches
-from ostrom.features.words.traces.sensitivity import sensitivity
-from ostrom.features.words.traces.summary import default_groups, trace_summary, unfinished
+from ostrom.features.words.traces.summary import default_groups, sensitivity, trace_summary, unfinished
 from ostrom.features.words.traces.table import key_columns, trace_lexicons, trace_table, trace_texts
 from ostrom.features.words.traces.text import reasoning_of, without_answer
 from ostrom.ground.errors import UnknownName, UsageError

@@ -9,9 +9,15 @@ for frequencies per 1,000 words, is a stretch of text without white space, as ``
 [(8, 2, 1)]
 """
 
-from ostrom.features.words.lexicons.builtin import defection, memory_curse, normative, persona_keywords
 from ostrom.features.words.lexicons.counts import RATIOS, CountBatch, Ratio, TraceCounts, count_batches
-from ostrom.features.words.lexicons.files import LexiconWarning, load_lexicons
+from ostrom.features.words.lexicons.files import (
+    LexiconWarning,
+    defection,
+    load_lexicons,
+    memory_curse,
+    normative,
+    persona_keywords,
+)
 from ostrom.features.words.lexicons.lexicon import MODES, Lexicon, Mode, matched
 from ostrom.features.words.lexicons.matcher import Matcher, Span, highlight
 

@@ -1,15 +1,137 @@
-"""A lexicon: a named list of terms and the rule by which they match."""
+"""A lexicon: a named list of terms and the rule by which they match.
+
+When two stretches of text are the same: case, white space, hyphens and apostrophes. Every rule works on single
+characters, so a position in the normalised text is a position in the original. ``str.lower`` and ``str.casefold`` alone
+are no help there: they turn 'İ' and 'ß' into two characters.
+
+Regular forms of English terms are plurals, third person, past, -ing, -able and -ability of a term's last word.
+
+Word lists print base forms ("payoff", "strategy", "profit") and mean their inflections; "profitable" and
+"profitability" are formed as regularly and count too. Other derived words ("strategist", "payment"), comparatives
+and irregular forms are not found; a list that means them prints them.
+Two plurals of game theory are irregular and included: -ium to -ia (equilibria) and -rix to -rices (matrices).
+"""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from ostrom.features.words.lexicons.inflections import inflections
-from ostrom.features.words.lexicons.normal import is_word_character, normal_form
 from ostrom.ground.errors import StudyError, UnknownName
+
+HYPHENS = "-\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d"
+"""Characters that join the parts of a term. Models write long-term with U+2011 and win-win with an en dash;
+the em dash separates clauses and is not among them."""
+
+# Pairs that are one letter although their full case foldings differ or are longer than one character.
+# Turkish dotted and dotless i are read as i, which is what regular expressions that ignore case do as well.
+# U+0345 would fold from a mark to the letter iota; a letter must not appear where none was, so it stays.
+_SPECIAL = {
+    "\u0130": "i",
+    "\u0131": "i",
+    "\u0345": "\u0345",
+    "\u1fd3": "\u0390",
+    "\u1fe3": "\u03b0",
+    "\ufb05": "\ufb06",
+    "\u2019": "'",
+}
+_GAP = re.compile(rf"[\s{re.escape(HYPHENS)}]+")
+
+
+def fold(char: str) -> str:
+    """One character without its case, always one character long.
+
+    >>> "".join(map(fold, "RİSK Straße ſuſpect can’t"))
+    "risk straße suspect can't"
+    """
+    if char in _SPECIAL:
+        return _SPECIAL[char]
+    for folded in (char.casefold(), char.lower()):
+        if len(folded) == 1:
+            return folded
+    return char
+
+
+def close_gaps(text: str) -> str:
+    """Text with every run of white space and hyphens as one blank, none at the ends.
+
+    >>> close_gaps(" Long \\u2011\\n term")
+    'Long term'
+    """
+    return _GAP.sub(" ", text).strip(" ")
+
+
+def normal_form(term: str) -> str:
+    """The form in which terms are compared: two terms with one normal form are one term.
+
+    >>> normal_form("Long-Term") == normal_form("long  term")
+    True
+    """
+    return "".join(map(fold, close_gaps(term)))
+
+
+def is_word_character(char: str) -> bool:
+    """Letters and digits. The underscore is not one, so that the emphasised ``_risk_`` is read as risk."""
+    return char.isalnum()
+
+
+_VOWELS = "aeiou"
+_HISSING = ("s", "x", "z", "ch", "sh")
+
+
+def inflections(term: str) -> tuple[str, ...]:
+    """The inflected forms of a term; none for a term whose last word is no English word of two letters or more.
+
+    >>> inflections("payoff")
+    ('payoffs', 'payoffed', 'payoffing', 'payoffable', 'payoffability')
+    >>> inflections("dominant strategy")[:3]
+    ('dominant strategies', 'dominant strategied', 'dominant strategying')
+    >>> inflections("cooperate")[:3], inflections("trap")[:3], inflections("profit")[-2:]
+    (('cooperates', 'cooperated', 'cooperating'), ('traps', 'trapped', 'trapping'), ('profitable', 'profitability'))
+    >>> inflections("A1")
+    ()
+    """
+    last = ""
+    for char in reversed("".join(map(fold, term))):
+        if not ("a" <= char <= "z"):
+            break
+        last = char + last
+    if len(last) < 2 or (len(last) < len(term) and term[-len(last) - 1].isalnum()):
+        return ()
+    head = term[: len(term) - len(last)]
+    stem = last[:-1] if last[-1] == "e" else last
+    able = [f"{stem}able", f"{stem}ability"]
+    return tuple(head + form for form in dict.fromkeys([*_forms(last), *able]))
+
+
+def _forms(word: str) -> list[str]:
+    """Every way to write the forms: where two spellings are in use (benefited, benefitted) both are given."""
+    ends_y = word[-1] == "y" and word[-2] not in _VOWELS
+    if ends_y:
+        return [f"{word[:-1]}ies", f"{word[:-1]}ied", f"{word}ing"]
+    found = [f"{word}es" if word.endswith(_HISSING) else f"{word}s"]
+    if word[-1] == "o" and word[-2] not in _VOWELS:
+        found.append(f"{word}es")
+    if word.endswith("ium"):
+        found.append(f"{word[:-2]}a")
+    if word.endswith("rix"):
+        found.append(f"{word[:-1]}ces")
+    if word.endswith("ie"):
+        return [*found, f"{word}d", f"{word[:-2]}ying"]
+    if word[-1] == "e":
+        stem = word if word.endswith(("ee", "oe", "ye")) else word[:-1]
+        return [*found, f"{word}d", f"{stem}ing"]
+    doubled = len(word) > 2 and word[-1] not in "wxy" and word[-1] not in _VOWELS
+    doubled = doubled and word[-2] in _VOWELS and word[-3] not in _VOWELS
+    # "trap" is trapped alone; of longer words the stress decides (benefited, deterred), which spelling does not show.
+    stems = [word + word[-1]] if doubled else []
+    if not doubled or sum(char in _VOWELS for char in word) > 1:
+        stems.insert(0, word)
+    return [*found, *(stem + end for end in ("ed", "ing") for stem in stems)]
+
 
 Mode = Literal["word", "inflected", "prefix", "substring"]
 MODES: tuple[str, ...] = get_args(Mode)

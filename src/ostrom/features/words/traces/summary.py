@@ -1,12 +1,16 @@
-"""Counted traces summed over groups: frequencies, ratios and mentions, each under the name of its meaning."""
+"""Counted traces summed over groups: frequencies, ratios and mentions, each under the name of its meaning.
+
+Also how much a count depends on the matching rule: every list under every rule.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ostrom.data.rundata import RunData, literal, quoted
-from ostrom.features.words.traces.table import TraceTable
+from ostrom.features.words.lexicons import MODES, Lexicon, Mode
+from ostrom.features.words.traces.table import TraceTable, trace_lexicons, trace_table
 from ostrom.ground.errors import UnknownName
 
 DONE = "state = 'done'"
@@ -65,3 +69,35 @@ def unfinished(data: RunData, table: TraceTable) -> int:
         return 0
     rows = data.records(f"SELECT count(*) AS n FROM {source(table)} WHERE NOT ({DONE})")
     return int(rows[0]["n"])
+
+
+class CountedList(NamedTuple):
+    """One list under one rule, over all traces of finished matches."""
+
+    words: str
+    match: Mode
+    used: bool
+    """Whether this is the rule of the list."""
+    traces: int
+    matches: int
+    per_1000_words: float | None
+    share_of_traces: float | None
+
+
+def sensitivity(data: RunData, lexicons: Sequence[Lexicon] | None = None) -> list[CountedList]:
+    """Every list under every rule, in the order of the lists; empty where no finished match has a trace."""
+    lists = trace_lexicons() if lexicons is None else tuple(lexicons)
+    rows: dict[Mode, dict[str, float]] = {}
+    for mode in MODES:
+        found = trace_summary(data, trace_table(data, lists, mode), ())  # type: ignore[arg-type]
+        if not found:
+            return []
+        rows[mode] = found[0]  # type: ignore[index]
+    return [
+        CountedList(
+            x.name, mode, mode == x.mode, int(row["traces"]), int(row[x.name]),
+            row[f"{x.name}_per_1000_words"], row[f"{x.name}_share"],
+        )
+        for x in lists
+        for mode, row in rows.items()
+    ]  # fmt: skip

@@ -17,7 +17,6 @@ from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.replications.coopeval.released.agent_identity import Configuration, identity, labels
-from ostrom.replications.coopeval.released.json_files import load_json
 from ostrom.replications.coopeval.released.mapping import (
     About,
     TournamentMapping,
@@ -25,8 +24,12 @@ from ostrom.replications.coopeval.released.mapping import (
     load_tournament_mapping,
 )
 from ostrom.replications.coopeval.released.payoff_files import Discount, looks_like_payoffs
-from ostrom.replications.coopeval.released.seats import Seats
-from ostrom.replications.coopeval.released.tournament_files import ForeignTournament, parse_tournament
+from ostrom.replications.coopeval.released.tournament_files import (
+    ForeignTournament,
+    Seats,
+    load_json,
+    parse_tournament,
+)
 from ostrom.studies.load import validate
 from ostrom.studies.schema import StudyFile
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import NamedFiles, replication_files
-from ostrom.replications.coopeval.released.json_files import load_json
+from ostrom.replications.coopeval.released.tournament_files import load_json
 from ostrom.studies.load import parse_yaml, validate
 
 CONFIG = "config.json"

@@ -8,9 +8,13 @@ from typing import Literal
 
 from ostrom.features.evolution.tournament import PayoffFiles, Tournament
 from ostrom.ground.errors import StudyError, UsageError
-from ostrom.replications.coopeval.released.json_files import load_json
-from ostrom.replications.coopeval.released.seats import Seats
-from ostrom.replications.coopeval.released.tournament_files import SHAPES, ForeignTournament, parse_tournament
+from ostrom.replications.coopeval.released.tournament_files import (
+    SHAPES,
+    ForeignTournament,
+    Seats,
+    load_json,
+    parse_tournament,
+)
 
 Discount = float | Literal["file", "none"]
 

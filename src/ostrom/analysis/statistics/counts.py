@@ -1,0 +1,245 @@
+"""Tests of counts and of labels: one proportion, a table of counts, pairs of yes and no, and two raters.
+
+Wilson's interval of a proportion; chi-square with Cramer's V, plain and without its upward bias; McNemar's exact test
+and the smallest drop that the pairs could have shown; Cohen's kappa, the agreement of two raters beyond chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from ostrom.analysis.statistics.result import Interval, StatisticsResult
+from ostrom.analysis.statistics.samples import (
+    ROUNDING,
+    BadSample,
+    Labels,
+    Undefined,
+    checked_level,
+    checked_unit,
+    label_codes,
+    same_length,
+    without_rounding,
+)
+
+
+@dataclass(frozen=True)
+class Proportion(StatisticsResult):
+    """A share with Wilson's interval; without any trial, estimate and interval are None."""
+
+    estimate: float | None
+    ci: Interval | None
+    successes: int
+    n: int
+    unit: str
+
+
+def wilson(successes: int, n: int, *, unit: str, level: float = 0.95) -> Proportion:
+    """A proportion with its score interval (Wilson 1927). No trials: an explicitly undefined result.
+
+    >>> result = wilson(8, 10, unit="match")
+    >>> result.estimate, [round(x, 3) for x in result.ci]
+    (0.8, [0.49, 0.943])
+    >>> wilson(0, 0, unit="match").estimate is None
+    True
+    """
+    k, total = _counts(successes, n)
+    checked_unit(unit), checked_level(level)
+    if total == 0:
+        return Proportion(None, None, 0, 0, unit)
+    return Proportion(k / total, wilson_interval(k, total, level), k, total, unit)
+
+
+def wilson_interval(successes: int, n: int, level: float = 0.95) -> Interval:
+    """The score interval alone, for at least one trial."""
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    p, z2 = successes / n, z * z
+    centre = (p + z2 / (2 * n)) / (1 + z2 / n)
+    reach = z / (1 + z2 / n) * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n))
+    # At the ends the exact limit is 0 or 1; rounding must not push the estimate out of its own interval.
+    low = 0.0 if successes == 0 else max(0.0, centre - reach)
+    high = 1.0 if successes == n else min(1.0, centre + reach)
+    return Interval(low, high, level)
+
+
+def _counts(successes: int, n: int) -> tuple[int, int]:
+    if successes != int(successes) or n != int(n):
+        raise BadSample(f"counts must be whole numbers (found {successes} of {n})")
+    if not 0 <= successes <= n:
+        raise BadSample(f"successes must lie between 0 and n (found {successes} of {n})")
+    return int(successes), int(n)
+
+
+@dataclass(frozen=True)
+class ChiSquare(StatisticsResult):
+    """Pearson's chi-square; mind `small_expected`, the share of cells where fewer than 5 were expected."""
+
+    statistic: float
+    df: int
+    p: float
+    cramers_v: float
+    cramers_v_corrected: float
+    n: int
+    shape: tuple[int, int]
+    small_expected: float
+    unit: str
+
+
+def chi_square(table: npt.ArrayLike, *, unit: str) -> ChiSquare:
+    """Independence of rows and columns of a table of counts; V corrected after Bergsma (2013).
+
+    No continuity correction. An empty row or column raises `Undefined`: leave it out, it holds no
+    information.
+
+    >>> result = chi_square([[10, 20], [20, 10]], unit="trace")
+    >>> round(result.statistic, 3), result.df, round(result.cramers_v, 3)
+    (6.667, 1, 0.333)
+    """
+    try:
+        counts = np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadSample("the table of counts must be a rectangle of numbers") from None
+    if counts.ndim != 2 or min(counts.shape) < 2:
+        raise BadSample(f"the table of counts must be at least 2 by 2 (found shape {counts.shape})")
+    if not np.all(np.isfinite(counts)) or np.any(counts < 0) or np.any(counts != np.round(counts)):
+        raise BadSample("the table must hold whole counts, none negative or missing")
+    rows, columns, n = counts.sum(axis=1), counts.sum(axis=0), float(counts.sum())
+    for name, margin in (("row", rows), ("column", columns)):
+        if np.any(margin == 0):
+            raise Undefined(f"chi-square is undefined: {name} {int(np.argmin(margin))} of the table is empty")
+    if n < 2:
+        raise BadSample("chi-square needs at least 2 observations")
+    from scipy.special import chdtrc
+
+    expected = np.outer(rows, columns) / n
+    off = counts - expected
+    off[np.abs(off) <= ROUNDING * n] = 0.0
+    statistic = float(np.sum(off**2 / expected))
+    r, k = counts.shape
+    df = (r - 1) * (k - 1)
+    phi2 = statistic / n
+    corrected = max(0.0, without_rounding(phi2 - df / (n - 1), 1.0))
+    r_corrected, k_corrected = r - (r - 1) ** 2 / (n - 1), k - (k - 1) ** 2 / (n - 1)
+    room = min(r_corrected, k_corrected) - 1
+    return ChiSquare(
+        statistic=statistic,
+        df=df,
+        p=float(chdtrc(df, statistic)),
+        cramers_v=math.sqrt(phi2 / (min(r, k) - 1)),
+        cramers_v_corrected=min(1.0, math.sqrt(corrected / room)) if room > ROUNDING else 0.0,
+        n=int(n),
+        shape=(r, k),
+        small_expected=float(np.mean(expected < 5 - ROUNDING * n)),
+        unit=checked_unit(unit),
+    )
+
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class McNemar:
+    """Pairs (before, after) of the same items."""
+
+    pairs: int
+    before: int
+    """Right before."""
+    after: int
+    lost: int
+    """Right before, wrong after."""
+    gained: int
+    p: float
+    """Two-sided, exact: lost and gained are equally likely under no change."""
+    detectable: int | None
+    """The smallest net loss of items that would have had p <= .05 with as many gains; None: no loss could have."""
+
+
+def mcnemar(before: Sequence[bool], after: Sequence[bool]) -> McNemar:
+    """Compare two yes-or-no results of the same items.
+
+    >>> found = mcnemar([True] * 10 + [False] * 2, [False] * 6 + [True] * 4 + [False] * 2)
+    >>> found.lost, found.gained, found.p, found.detectable
+    (6, 0, 0.03125, 6)
+    """
+    lost = sum(a and not b for a, b in zip(before, after, strict=True))
+    gained = sum(b and not a for a, b in zip(before, after, strict=True))
+    most = sum(before)
+    found = next((k for k in range(gained + 1, most + 1) if _p(k, gained) <= LEVEL), None)
+    return McNemar(
+        len(before),
+        most,
+        sum(after),
+        lost,
+        gained,
+        _p(lost, gained),
+        None if found is None else found - gained,
+    )
+
+
+def _p(lost: int, gained: int) -> float:
+    total, least = lost + gained, min(lost, gained)
+    tail = Fraction(sum(comb(total, k) for k in range(least + 1)), 2**total)
+    return min(1.0, float(2 * tail))
+
+
+@dataclass(frozen=True)
+class Kappa(StatisticsResult):
+    """Kappa with its large-sample interval, beside the raw agreement and the one chance would give."""
+
+    estimate: float
+    se: float
+    ci: Interval
+    agreement: float
+    chance: float
+    categories: tuple[str, ...]
+    n: int
+    unit: str
+
+
+def cohens_kappa(first: Labels, second: Labels, *, unit: str, level: float = 0.95) -> Kappa:
+    """Kappa (Cohen 1960) with the standard error of Fleiss, Cohen & Everitt (1969); interval within -1 and 1.
+
+    Two raters who both give one and the same label everywhere leave kappa undefined: `Undefined` is raised.
+
+    >>> round(cohens_kappa(list("YYYNNNYN"), list("YYNNNYYN"), unit="rationale").estimate, 2)
+    0.5
+    """
+    if isinstance(first, str | bytes) or isinstance(second, str | bytes):
+        text = first if isinstance(first, str | bytes) else second
+        raise BadSample(f"ratings must be one label per row (found the single text {text!r})")
+    a, b = list(first), list(second)
+    same_length("first ratings", len(a), "second ratings", len(b))
+    if len(a) < 2:
+        raise BadSample(f"kappa needs at least 2 rated items (found {len(a)})")
+    codes, levels = label_codes(a + b, 2 * len(a), "ratings")
+    k, n = len(levels), len(a)
+    table = np.zeros((k, k))
+    np.add.at(table, (codes[:n], codes[n:]), 1.0 / n)
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    agreement, chance = float(np.trace(table)), float(rows @ columns)
+    if 1.0 - chance < 1e-12:
+        raise Undefined(f"kappa is undefined: both raters gave only the label {levels[0]!r}")
+    kappa = without_rounding(agreement - chance, 1.0) / (1 - chance)
+    both = rows[None, :] + columns[:, None]  # both[i, j] = column margin of i + row margin of j
+    on = float(np.sum(np.diag(table) * (1 - (rows + columns) * (1 - kappa)) ** 2))
+    off = float(np.sum(table * (1 - np.eye(k)) * both**2)) * (1 - kappa) ** 2
+    spread = max(without_rounding(on + off - (kappa - chance * (1 - kappa)) ** 2, 1.0), 0.0)
+    se = math.sqrt(spread / n) / (1 - chance)
+    reach = NormalDist().inv_cdf(0.5 + checked_level(level) / 2) * se
+    return Kappa(
+        estimate=kappa,
+        se=se,
+        ci=Interval(max(-1.0, kappa - reach), min(1.0, kappa + reach), level),
+        agreement=agreement,
+        chance=chance,
+        categories=tuple(str(item) for item in levels),
+        n=n,
+        unit=checked_unit(unit),
+    )
