@@ -247,7 +247,9 @@ class DeclaredFigure(Part):
             row |= {"mean": value.value, "low": value.low, "high": value.high}
         else:
             row |= {"mean": value, "low": row.get("low"), "high": row.get("high")}
-        texts = {key: self.texts[key](scope) for key in ("label", "facet") if key in self.texts}
+        texts: dict[str, Any] = {
+            key: self.texts[key](scope) for key in ("label", "facet") if key in self.texts
+        }
         return {"series": "", "facet": "", "label": "", **row, **texts}
 
     def _figure(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from ostrom.reports.lineages import populations_by_cell
+from ostrom.features.lineages.populations import populations_by_cell
 from tests.replications.killing import calm_and_killed
 
 from ostrom.analysis.estimate import contrast, estimate, trend
