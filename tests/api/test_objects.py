@@ -11,7 +11,7 @@ import pytest
 
 import ostrom
 from ostrom.agents.past import Past
-from ostrom.agents.strategies.tit_for_tat import TitForTat
+from ostrom.agents.strategies import strategies
 from ostrom.games import build_game
 from ostrom.games.amounts import Amounts
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
@@ -66,7 +66,8 @@ def test_functions_play_and_a_changed_function_is_another_strategy(tmp_path: Pat
 
 
 def test_strategies_and_mechanisms_as_objects(tmp_path: Path) -> None:
-    data = {**BASE, "mechanism": Repetition(rounds=2), "types": {"a": TitForTat(), "b": TitForTat}}
+    tit_for_tat = strategies.get("tit_for_tat")
+    data = {**BASE, "mechanism": Repetition(rounds=2), "types": {"a": tit_for_tat(), "b": tit_for_tat}}
     run = ostrom.play(data, runs=tmp_path, progress=False)
     assert set(run.matches["rounds_played"]) == {2} and set(run.matches["cooperation"]) == {1.0}
 

@@ -202,14 +202,14 @@ def test_an_answer_is_read_from_the_reply_of_the_player_asked(message: str) -> N
 @pytest.mark.parametrize(
     ("talk", "words"),
     [
-        ({"lenght": 100}, r"mechanism\.talk: has no 'lenght', did you mean 'length'"),
+        ({"lenght": 100}, r"mechanism\.talk: unknown key 'lenght', did you mean 'length'"),
         ({"when": "during"}, "when must be one of start, before, after, found 'during'"),
-        ({"order": "random"}, "order must be one of simultaneous, in_turn"),
-        ({"length": 0}, "length must be a whole number of at least 1"),
-        ({"turns": 99}, "turns must be at most 20"),
+        ({"order": "random"}, "order must be simultaneous or in_turn"),
+        ({"length": 0}, "length must be a whole number from 1 to 4000"),
+        ({"turns": 99}, "turns must be a whole number from 1 to 20"),
         ({"private": "yes"}, "private must be true or false"),
         ({"who": 1.5}, "who must be everybody"),
-        ([], r"must be a mapping such as \{when: before\}"),
+        ([], r"must be a mapping, found \[\] \(allowed: when, who"),
     ],
 )
 def test_a_wrong_key_is_named(talk: Any, words: str) -> None:

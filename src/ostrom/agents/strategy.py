@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import Annotated, ClassVar, Generic, TypeAlias, TypeVar
 
 from ostrom.agents.automaton import Automaton, explore, remember
 from ostrom.agents.past import Past
@@ -17,10 +17,13 @@ from ostrom.games.amounts import Value
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
+from ostrom.ground.parameters import Ge, checked
 from ostrom.mechanisms.protocol import History, Round, View
 
 C = 1.0
 D = 0.0
+Tolerance: TypeAlias = Annotated[int, Ge(0)]
+"""So many co-players may defect in a round that counts as cooperative."""
 UNBOUNDED = float("inf")
 """The memory depth of a strategy that may look at every round."""
 
@@ -152,9 +155,8 @@ class Reciprocator(Strategy):
     all but ``tolerance``.
     """
 
-    def __init__(self, *, tolerance: int = 0) -> None:
-        if not isinstance(tolerance, int) or isinstance(tolerance, bool) or tolerance < 0:
-            raise ValueError(f"tolerance must be a whole number of at least 0, found {tolerance!r}")
+    @checked
+    def __init__(self, *, tolerance: Tolerance = 0) -> None:
         self.tolerance = tolerance
 
 

@@ -133,7 +133,12 @@ def evaluate(text: str, values: Mapping[str, Any]) -> Any:
     >>> evaluate("2 * R > T + S", {"T": 5, "R": 3, "S": 0}), evaluate("-p[0]", {"p": [4, 2]})
     (True, -4)
     """
-    return _value(ast.parse(text, mode="eval").body, values)
+    return _value(_parsed(text), values)
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
 
 
 def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:

@@ -270,11 +270,11 @@ class Registry(Generic[T]):
         """The factory of a part: a class or a function that builds it from its parameters."""
         if name in self._added:
             return self._added[name]
-        known = name in {*self._files, *self._foreign}  # both are looked at: they may clash
+        modules, points = self._files, self._foreign  # both are looked at: they may clash
         if name in self._clashes:
             several = ", ".join(dict.fromkeys(self._clashes[name]))
             raise StudyError(f"several packages have a {self.kind} of that name: {several}", key=name)
-        if not known:
+        if name not in modules and name not in points:
             raise UnknownName(self.kind, name, self.names(), broken_note() if self.folder else "")
         return self._loaded(name)
 
@@ -318,7 +318,8 @@ class Registry(Generic[T]):
         except TypeError:
             raise self._misfit(name, args, kwargs, key, file) from None
         try:
-            parameters.check(factory, bound.arguments)
+            if not parameters.is_checked(factory):
+                parameters.check(factory, bound.arguments)
             return factory(*bound.args, **bound.kwargs)
         except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             raise StudyError(f"{self.kind} {name}: {error}", key=key, file=file) from error

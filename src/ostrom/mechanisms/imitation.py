@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
+from ostrom.ground.parameters import Amount, Count, OneOf, Share, options_of
 from ostrom.ground.values import value
-from ostrom.mechanisms.parameters import amount, share, whole
 from ostrom.mechanisms.selection import RULES, drawn, takeover
 from ostrom.mechanisms.societies import Life
 
@@ -19,30 +19,16 @@ class Imitation:
     way of anybody, whatever it earned. All changes of a round look at the same ways and payoffs.
     """
 
-    rule: str = "imitation"
-    strength: float = 1.0
-    members: int = 1
-    every: int = 1
-    mutation: float = 0.0
+    rule: Annotated[str, OneOf(RULES)] = "imitation"
+    strength: Amount = 1.0
+    members: Count = 1
+    every: Count = 1
+    mutation: Share = 0.0
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | str | None) -> Self | None:
         """As a study states it: a rule, or a mapping."""
-        if given is None:
-            return None
-        spec = {"rule": given} if isinstance(given, str) else dict(given)
-        allowed = ("rule", "strength", "members", "every", "mutation")
-        if strange := sorted(set(spec) - set(allowed)):
-            raise ValueError(f"imitation may have {', '.join(allowed)}, found {', '.join(strange)}")
-        if spec.get("rule", "imitation") not in RULES:
-            raise ValueError(f"imitation.rule must be one of {', '.join(RULES)}, found {spec['rule']!r}")
-        return cls(
-            spec.get("rule", "imitation"),
-            amount("imitation.strength", spec.get("strength", 1.0)),
-            whole("imitation.members", spec.get("members", 1), 1),
-            whole("imitation.every", spec.get("every", 1), 1),
-            share("imitation.mutation", spec.get("mutation", 0.0)),
-        )
+        return None if given is None else options_of(cls, given, "imitation", first="rule")
 
     def step(self, life: Life, number: int) -> None:
         """Let the members of a round change over."""

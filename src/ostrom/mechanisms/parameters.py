@@ -1,9 +1,14 @@
-"""Parameters of mechanisms, checked where they are given."""
+"""Checks for mechanisms whose parameters have no annotations, those of other packages above all.
+
+A mechanism that says its bounds by annotations (``ostrom.ground.parameters``) needs none of them.
+"""
 
 from __future__ import annotations
 
-from math import isfinite
-from typing import Any
+from typing import Annotated, Any
+
+from ostrom.ground.errors import ParameterError
+from ostrom.ground.parameters import Amount, Ge, Le, PositiveShare, Share, rule_of
 
 
 def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
@@ -11,27 +16,24 @@ def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
 
     >>> whole("rounds", 0, 1)
     Traceback (most recent call last):
-    ValueError: rounds must be a whole number of at least 1, found 0
+    ostrom.ground.errors.ParameterError: rounds must be a whole number of at least 1, found 0
     """
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, found {value!r}")
-    if most is not None and value > most:
-        raise ValueError(f"{name} must be at most {most}, found {value!r}")
-    return value
+    kind: Any = Annotated[int, Ge(least)]
+    return int(_allowed(name, value, kind if most is None else Annotated[kind, Le(most)]))
 
 
 def amount(name: str, value: Any) -> float:
     """A finite number of at least 0."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value) or value < 0:
-        raise ValueError(f"{name} must be a number of at least 0, found {value!r}")
-    return float(value)
+    return float(_allowed(name, value, Amount))
 
 
 def share(name: str, value: Any, *, above: bool = False) -> float:
     """A number from 0 to 1; ``above`` leaves out 0."""
-    fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
-    if not fits or (above and value == 0):
-        raise ValueError(
-            f"{name} must lie {'above 0 and at most 1' if above else 'between 0 and 1'}, found {value!r}"
-        )
-    return float(value)
+    return float(_allowed(name, value, PositiveShare if above else Share))
+
+
+def _allowed(name: str, value: Any, annotation: Any) -> Any:
+    rule = rule_of(annotation)
+    if rule is not None and not rule.fits(value):
+        raise ParameterError(rule.problem(name, value))
+    return value

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from ostrom.answers import Record
+from ostrom.ground.parameters import Count, PositiveShare, options_of
 from ostrom.ground.values import value
-from ostrom.mechanisms.parameters import share, whole
 from ostrom.mechanisms.protocol import Decision, View
 from ostrom.mechanisms.societies import Life, Steps
 from ostrom.mechanisms.standing import called, record_of
@@ -23,25 +23,15 @@ class Rewiring:
     to accepts or not. ``seen`` bounds how many neighbours are shown with their records.
     """
 
-    every: int = 1
-    share: float = 0.1
-    offers: int = 3
-    seen: int = 12
+    every: Count = 1
+    share: PositiveShare = 0.1
+    offers: Count = 3
+    seen: Count = 12
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None) -> Self | None:
         """As a study states it."""
-        if given is None:
-            return None
-        if not isinstance(given, Mapping) or (strange := set(given) - set(cls.__slots__)):  # type: ignore[attr-defined]
-            found = given if not isinstance(given, Mapping) else ", ".join(sorted(strange))
-            raise ValueError(f"links may have every, share, offers and seen, found {found}")
-        return cls(
-            whole("links.every", given.get("every", 1), 1),
-            share("links.share", given.get("share", 0.1), above=True),
-            whole("links.offers", given.get("offers", 3), 1),
-            whole("links.seen", given.get("seen", 12), 1),
-        )
+        return None if given is None else options_of(cls, given, "links")
 
     def asked(self, count: int) -> int:
         """How many members are asked at a time."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
 from ostrom.ground.errors import StudyError
+from ostrom.ground.parameters import Ge, options_of
 from ostrom.ground.values import value
 from ostrom.mechanisms.networks import Links
-from ostrom.mechanisms.parameters import whole
-
-PLACES = ("anywhere", "hubs", "cluster")
 
 
 @value
@@ -21,22 +19,13 @@ class Plant:
     links, or next to each other."""
 
     type: str
-    count: int = 1
-    at: str = "anywhere"
+    count: Annotated[int, Ge(0)] = 1
+    at: Literal["anywhere", "hubs", "cluster"] = "anywhere"
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | None) -> Self | None:
         """As a study states it."""
-        if given is None:
-            return None
-        if not isinstance(given, Mapping) or not {"type"} <= set(given) <= {"type", "count", "at"}:
-            raise ValueError(f"plant must have type, and may have count and at, found {given!r}")
-        made = cls(
-            str(given["type"]), whole("plant.count", given.get("count", 1), 0), given.get("at", "anywhere")
-        )
-        if made.at not in PLACES:
-            raise ValueError(f"plant.at must be one of {', '.join(PLACES)}, found {made.at!r}")
-        return made
+        return None if given is None else options_of(cls, given, "plant")
 
 
 def population(

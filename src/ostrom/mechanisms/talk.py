@@ -6,19 +6,15 @@ Messages are data. They travel in the facts of a view, prompts quote them, and n
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import fields
-from typing import Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from ostrom.answers import Answer, Record
 from ostrom.games.game import Game
-from ostrom.ground.errors import GameError, nearest
+from ostrom.ground.errors import GameError
+from ostrom.ground.parameters import Ge, InWords, Le, options_of
 from ostrom.ground.values import value
-from ostrom.mechanisms.parameters import whole
 from ostrom.mechanisms.protocol import Decision, View
 
-WHEN = ("start", "before", "after")
-ORDERS = ("simultaneous", "in_turn")
-SHOWN = ("last", "all")
 EVERYBODY = "everybody"
 
 Message: TypeAlias = dict[str, Any]
@@ -37,13 +33,13 @@ class Talk:
     messages are quoted before a decision: those of the ``last`` talk or of ``all`` talks.
     """
 
-    when: str = "before"
-    who: str | int = EVERYBODY
-    order: str = "simultaneous"
-    turns: int = 1
-    length: int = 280
+    when: Literal["start", "before", "after"] = "before"
+    who: Annotated[str | int, InWords(f"{EVERYBODY}, the number of a seat or a role")] = EVERYBODY
+    order: Literal["simultaneous", "in_turn"] = "simultaneous"
+    turns: Annotated[int, Ge(1), Le(20)] = 1
+    length: Annotated[int, Ge(1), Le(4000)] = 280
     private: bool = False
-    shown: str = "last"
+    shown: Literal["last", "all"] = "last"
 
     def sender(self, game: Game) -> int | None:
         """The seat that alone may talk; None where everybody may."""
@@ -63,36 +59,16 @@ class Talk:
         return named[0]
 
 
-def talk_of(given: Any) -> Talk:
+def talk_of(stated: Any) -> Talk:
     """The talk that a study declares: ``{when: after, length: 400}``, or the time alone.
 
     >>> talk_of("after").when
     'after'
-    >>> talk_of({"lenght": 100})
+    >>> talk_of({"length": 0})
     Traceback (most recent call last):
-    ValueError: has no 'lenght', did you mean 'length'? (allowed: when, who, order, turns, length, private, shown)
+    ostrom.ground.errors.ParameterError: length must be a whole number from 1 to 4000, found 0
     """
-    if isinstance(given, str):
-        given = {"when": given}
-    if not isinstance(given, Mapping):
-        raise ValueError(f"must be a mapping such as {{when: before}}, found {given!r}")
-    known = [field.name for field in fields(Talk)]
-    for key in given:
-        if key not in known:
-            near = nearest(str(key), known)
-            hint = f", did you mean {near!r}?" if near else ""
-            raise ValueError(f"has no {key!r}{hint} (allowed: {', '.join(known)})")
-    talk = Talk(**given)
-    for key, allowed in (("when", WHEN), ("order", ORDERS), ("shown", SHOWN)):
-        if (found := getattr(talk, key)) not in allowed:
-            raise ValueError(f"{key} must be one of {', '.join(allowed)}, found {found!r}")
-    if not isinstance(talk.private, bool):
-        raise ValueError(f"private must be true or false, found {talk.private!r}")
-    if not isinstance(talk.who, str | int) or isinstance(talk.who, bool):
-        raise ValueError(f"who must be {EVERYBODY}, the number of a seat or a role, found {talk.who!r}")
-    whole("turns", talk.turns, 1, 20)
-    whole("length", talk.length, 1, 4000)
-    return talk
+    return options_of(Talk, stated, first="when")
 
 
 def message_form(length: int, receivers: Sequence[str] = ()) -> Record:

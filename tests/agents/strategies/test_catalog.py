@@ -214,7 +214,7 @@ def test_extortion_refuses_what_would_leave_the_unit_interval() -> None:
     [
         ("random:1.5", "p must be a number from 0 to 1"),
         ("naive_prober:often", "p must be a number from 0 to 1"),
-        ("zd_extortion:0.5", "chi must be at least 1"),
+        ("zd_extortion:0.5", "chi must be a number of at least 1"),
         ("grim:tolerance=-1", "tolerance must be a whole number"),
         ("cooperator:tolerance=1", "tolerance"),
         ("constant", "action"),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ostrom.agents.percentages import whole_percentages
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
-from ostrom.agents.strategies.tit_for_tat import TitForTat
+from ostrom.agents.strategies.grim import Grim
 from ostrom.agents.strategy import Strategy
 from ostrom.answers import Answer, Choice, Form, Mixture, Record, Text
 from ostrom.games.game import Game
@@ -131,7 +131,7 @@ def test_what_a_strategy_cannot_answer_it_says() -> None:
 
 
 def test_a_method_named_after_the_kind_answers_it() -> None:
-    class Voter(TitForTat):
+    class Voter(Grim):
         """Approve of everything."""
 
         def vote(self, view: View, form: Form) -> dict[str, bool]:

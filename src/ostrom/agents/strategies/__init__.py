@@ -1,4 +1,4 @@
-"""The strategies of the catalog, one file each."""
+"""The strategies of the catalog: those of the table in ``_declared``, and one file each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ if TYPE_CHECKING:
     from ostrom.agents.strategy import Strategy
 
 strategies: Registry[Strategy] = Registry(
-    "strategy", "ostrom.agents.strategies", "STRATEGY", "ostrom.strategies", folder="strategies"
+    "strategy",
+    "ostrom.agents.strategies",
+    "STRATEGY",
+    "ostrom.strategies",
+    folder="strategies",
+    declared="ostrom.agents.strategies._declared",
 )
 
 __all__ = ["strategies"]

@@ -37,10 +37,3 @@ class Dilemma:
             return game.payoff(profile)[seat if payee is None else payee]
 
         return cls(paid(True, True), paid(True, False), paid(False, True), paid(False, False))
-
-
-def chance(name: str, value: float) -> float:
-    """A parameter that is a probability, checked."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ValueError(f"{name} must be a number from 0 to 1, found {value!r}")
-    return float(value)

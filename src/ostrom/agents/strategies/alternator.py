@@ -7,6 +7,7 @@ from typing import ClassVar
 from ostrom.agents.past import Past
 from ostrom.agents.strategies._actions import action_index, favourite
 from ostrom.agents.strategies._by_action import ByAction
+from ostrom.ground.parameters import checked
 
 
 class Alternator(ByAction):
@@ -20,6 +21,7 @@ class Alternator(ByAction):
     citation: ClassVar[str] = "Akata et al. (2025)"
     memory_depth = 1
 
+    @checked
     def __init__(self, start: str | int | None = None) -> None:
         self.start = start
 

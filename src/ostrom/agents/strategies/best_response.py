@@ -17,6 +17,7 @@ from ostrom.games.amounts import Value
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
+from ostrom.ground.parameters import checked
 from ostrom.mechanisms.contracts import contracted_game
 from ostrom.mechanisms.mediators import mediated_game
 from ostrom.mechanisms.protocol import View
@@ -43,6 +44,7 @@ class BestResponse(ByAction):
     citation: ClassVar[str] = "Cournot (1838)"
     memory_depth = 1
 
+    @checked
     def __init__(
         self, first: str | float | None = None, belief: Sequence[Sequence[float]] | None = None
     ) -> None:

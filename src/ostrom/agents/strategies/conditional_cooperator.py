@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import fsum, isfinite
+from math import fsum
 from typing import ClassVar
 
 from ostrom.agents.past import Past
 from ostrom.agents.strategies._amounts import ByAmount, named_by_others
-from ostrom.agents.strategies._dilemma import chance
 from ostrom.answers import Number
 from ostrom.games.amounts import Value
+from ostrom.ground.parameters import Amount, Share, checked
 
 
 class ConditionalCooperator(ByAmount):
@@ -20,10 +20,9 @@ class ConditionalCooperator(ByAmount):
     citation: ClassVar[str] = "Fischbacher, Gächter and Fehr (2001)"
     memory_depth = 1
 
-    def __init__(self, slope: float = 1.0, first: float = 0.5) -> None:
-        if isinstance(slope, bool) or not isinstance(slope, int | float) or not isfinite(slope) or slope < 0:
-            raise ValueError(f"slope must be a number of at least 0, found {slope!r}")
-        self.slope, self.first = float(slope), chance("first", first)
+    @checked
+    def __init__(self, slope: Amount = 1.0, first: Share = 0.5) -> None:
+        self.slope, self.first = float(slope), float(first)
 
     def amount(self, past: Past, form: Number) -> Value | Mapping[Value, float] | None:
         """The others' mean, as far as it can be given here."""

@@ -11,6 +11,7 @@ from ostrom.agents.strategies._by_action import ByAction
 from ostrom.answers import Form
 from ostrom.games.amounts import Value
 from ostrom.ground.errors import StudyError
+from ostrom.ground.parameters import checked
 
 
 class Constant(ByAction):
@@ -25,6 +26,7 @@ class Constant(ByAction):
     memory_depth = 0
     fixed_rounds = 1
 
+    @checked
     def __init__(self, action: str | float | Mapping[str, str | float]) -> None:
         self.given = action
 

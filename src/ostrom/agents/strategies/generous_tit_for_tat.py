@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ostrom.agents.past import Past
-from ostrom.agents.strategies._dilemma import Dilemma, chance
-from ostrom.agents.strategy import C, Reciprocator
+from ostrom.agents.strategies._dilemma import Dilemma
+from ostrom.agents.strategy import C, Reciprocator, Tolerance
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
+from ostrom.ground.parameters import Share, checked
 
 
 class GenerousTitForTat(Reciprocator):
@@ -23,9 +24,10 @@ class GenerousTitForTat(Reciprocator):
     memory_depth = 1
     stochastic = True
 
-    def __init__(self, g: float | None = None, *, tolerance: int = 0) -> None:
+    @checked
+    def __init__(self, g: Share | None = None, *, tolerance: Tolerance = 0) -> None:
         super().__init__(tolerance=tolerance)
-        self.g = None if g is None else chance("g", g)
+        self.g = None if g is None else float(g)
         if self.g is not None:
             self.stochastic = 0 < self.g < 1
         self._known: dict[tuple[Game, int], float] = {}

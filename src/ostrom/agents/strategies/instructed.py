@@ -9,6 +9,7 @@ from typing import ClassVar
 from ostrom.agents.past import Past
 from ostrom.agents.strategy import UNBOUNDED, Strategy
 from ostrom.ground.errors import StudyError
+from ostrom.ground.parameters import checked
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(?::[0-9.]+)?")
 
@@ -23,6 +24,7 @@ class Instructed(Strategy):
     citation: ClassVar[str] = "this library"
     memory_depth = UNBOUNDED
 
+    @checked
     def __init__(self, otherwise: str = "cooperator") -> None:
         self.otherwise = otherwise
         self._followed: dict[str, Strategy] = {}

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from ostrom.agents.past import Past
 from ostrom.agents.strategies._amounts import ByAmount
-from ostrom.agents.strategies._dilemma import chance
 from ostrom.answers import Number
 from ostrom.games.amounts import Value
+from ostrom.ground.parameters import Share, checked
 
 
 class Proportional(ByAmount):
@@ -19,8 +19,9 @@ class Proportional(ByAmount):
     citation: ClassVar[str] = "Ledyard (1995)"
     memory_depth = 0
 
-    def __init__(self, share: float = 0.5) -> None:
-        self.share = chance("share", share)
+    @checked
+    def __init__(self, share: Share = 0.5) -> None:
+        self.share = float(share)
 
     def amount(self, past: Past, form: Number) -> Value | Mapping[Value, float] | None:  # noqa: ARG002
         """The amount nearest to the share."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from ostrom.agents.past import Past
-from ostrom.agents.strategies._dilemma import chance
 from ostrom.agents.strategy import Strategy
 from ostrom.answers import Form
 from ostrom.games.amounts import Value
+from ostrom.ground.parameters import Share, checked
 
 
 class Random(Strategy):
@@ -20,8 +20,9 @@ class Random(Strategy):
     memory_depth = 0
     stochastic = True
 
-    def __init__(self, p: float | None = None) -> None:
-        self.p = None if p is None else chance("p", p)
+    @checked
+    def __init__(self, p: Share | None = None) -> None:
+        self.p = None if p is None else float(p)
         self.needs_cooperation = self.p is not None
         if self.p is not None:
             self.stochastic = 0 < self.p < 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite
 from typing import ClassVar
 
 from ostrom.agents.past import Past
@@ -11,6 +10,8 @@ from ostrom.agents.strategies._amounts import ByAmount, last_amount
 from ostrom.answers import Choice, Form, Number
 from ostrom.games.amounts import Value
 from ostrom.ground.errors import StudyError
+from ostrom.ground.parameters import Number as Finite
+from ostrom.ground.parameters import checked
 
 
 class Threshold(ByAmount):
@@ -23,12 +24,8 @@ class Threshold(ByAmount):
     citation: ClassVar[str] = "Güth, Schmittberger and Schwarze (1982)"
     memory_depth = 0
 
-    def __init__(self, least: float = 0, names: float | None = None) -> None:
-        for name, number in (("least", least), ("names", names)):
-            if number is not None and (
-                isinstance(number, bool) or not isinstance(number, int | float) or not isfinite(number)
-            ):
-                raise ValueError(f"{name} must be a number, found {number!r}")
+    @checked
+    def __init__(self, least: Finite = 0, names: Finite | None = None) -> None:
         self.least, self.names = least, least if names is None else names
 
     def amount(self, past: Past, form: Number) -> Value | Mapping[Value, float] | None:  # noqa: ARG002

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from ostrom.agents.past import Past
 from ostrom.agents.strategies._dilemma import Dilemma
 from ostrom.agents.strategy import C, Strategy
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
+from ostrom.ground.parameters import Finite, Ge, Gt, checked
 
 Odds = tuple[float, float, float, float]
 """The chance of cooperating after CC, CD, DC and DD, the own move first."""
@@ -27,11 +28,12 @@ class ZDExtortion(Strategy):
     stochastic = True
     games_of_two: ClassVar[bool] = True
 
-    def __init__(self, chi: float = 3.0, phi: float | None = None) -> None:
-        if chi < 1:
-            raise ValueError(f"chi must be at least 1, found {chi!r}")
-        if phi is not None and phi <= 0:
-            raise ValueError(f"phi must be above 0, found {phi!r}")
+    @checked
+    def __init__(
+        self,
+        chi: Annotated[float, Finite(), Ge(1)] = 3.0,
+        phi: Annotated[float, Finite(), Gt(0)] | None = None,
+    ) -> None:
         self.chi, self.phi = chi, phi
         self._known: dict[tuple[Game, int], Odds] = {}
 

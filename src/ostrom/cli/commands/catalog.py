@@ -12,6 +12,7 @@ from ostrom.cli.commands.catalog_analysis import (
     ANALYSIS,
     analysis_record,
     analysis_rows,
+    bounds_of,
     parameters_of,
     part_row,
     run_rows,
@@ -247,7 +248,8 @@ def _part(registry: Any, name: str) -> dict[str, Any]:
     what = inspect.getdoc(registry.get(bare)) or ""
     if bare != name:
         registry.build(name)  # parameters that do not fit are refused here as in a study
-    return {"name": bare, "what": what, "parameters": parameters_of(registry, bare)}
+    record = {"name": bare, "what": what, "parameters": parameters_of(registry, bare)}
+    return record | bounds_of(registry, bare)
 
 
 def _listed(value: Any) -> Any:
@@ -263,19 +265,21 @@ def _listed(value: Any) -> Any:
 
 def _show_game(name: str, json: bool) -> None:
     from ostrom.cli.commands.game_facts import game_in_words
-    from ostrom.games import build_game
+    from ostrom.games import build_game, games
     from ostrom.games.function import FunctionGame
     from ostrom.games.payoff_table import payoff_table
     from ostrom.games.summary import summary
 
     game = build_game(name)
+    bare = name.partition(":")[0]
+    bounds = bounds_of(games, bare) if bare in games else {}
     facts = summary(game)
     if json:
         print_json(facts)
         return
     if isinstance(game, FunctionGame):
-        print_record({key: _listed(value) for key, value in facts.items()})
+        print_record({key: _listed(value) for key, value in facts.items()} | bounds)
         return
     rows = payoff_table(game)
     print_table(f"{game.title}: payoffs", list(rows[0]), [list(r) for r in rows[1:]])
-    print_record(game_in_words(facts))
+    print_record(game_in_words(facts) | bounds)

@@ -33,6 +33,14 @@ def parameters_of(registry: Any, name: str) -> str:
     )
 
 
+def bounds_of(registry: Any, name: str) -> dict[str, str]:
+    """What the parameters of a part may be, as a row of its record; none where nothing is said."""
+    from ostrom.ground.parameters import bounds_in_words
+
+    words = bounds_in_words(registry.get(name))
+    return {"bounds": words} if words else {}
+
+
 def analysis_rows(kind: str) -> list[dict[str, Any]]:
     """What there is of a kind."""
     if kind == "replications":

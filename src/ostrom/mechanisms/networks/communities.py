@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 
+from ostrom.ground.parameters import Count, Ge, Share, checked
 from ostrom.mechanisms.networks._base import Links, lattice, linked, rewire
-from ostrom.mechanisms.parameters import share, whole
 
 
 class Communities:
     """``count`` small worlds of equal size (``degree``, ``rewired``) with ``bridges`` links between each two."""
 
-    def __init__(self, count: int = 2, degree: int = 4, rewired: float = 0.3, bridges: int = 2) -> None:
-        self.count, self.degree = whole("count", count, 1), whole("degree", degree, 2)
-        self.rewired, self.bridges = share("rewired", rewired), whole("bridges", bridges, 0)
+    @checked
+    def __init__(
+        self,
+        count: Count = 2,
+        degree: Annotated[int, Ge(2)] = 4,
+        rewired: Share = 0.3,
+        bridges: Annotated[int, Ge(0)] = 2,
+    ) -> None:
+        self.count, self.degree, self.rewired, self.bridges = count, degree, float(rewired), bridges
 
     def links(self, members: int, rng: np.random.Generator) -> Links:
         """Members are numbered community by community."""

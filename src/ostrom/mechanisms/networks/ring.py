@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
+from ostrom.ground.parameters import Ge, checked
 from ostrom.mechanisms.networks._base import Links, lattice, linked
-from ostrom.mechanisms.parameters import whole
 
 
 class Ring:
     """A circle on which everybody is linked to the ``degree`` nearest others, half of them on either side."""
 
-    def __init__(self, degree: int = 4) -> None:
-        self.degree = whole("degree", degree, 2)
+    @checked
+    def __init__(self, degree: Annotated[int, Ge(2)] = 4) -> None:
+        self.degree = degree
 
     def links(self, members: int, rng: np.random.Generator) -> Links:  # noqa: ARG002
         """The same for every seed."""

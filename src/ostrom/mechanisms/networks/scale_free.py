@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from ostrom.ground.parameters import Count, checked
 from ostrom.mechanisms.networks._base import Links, linked
-from ostrom.mechanisms.parameters import whole
 
 
 class ScaleFree:
     """Members join one by one and link to ``joins`` others, each in proportion to the links it has."""
 
-    def __init__(self, joins: int = 2) -> None:
-        self.joins = whole("joins", joins, 1)
+    @checked
+    def __init__(self, joins: Count = 2) -> None:
+        self.joins = joins
 
     def links(self, members: int, rng: np.random.Generator) -> Links:
         """The first ``joins`` + 1 members are linked with each other."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
+from ostrom.ground.parameters import Ge, Share, checked
 from ostrom.mechanisms.networks._base import Links, lattice, linked, rewire
-from ostrom.mechanisms.parameters import share, whole
 
 
 class SmallWorld:
     """A ring of ``degree`` whose links are led elsewhere with chance ``rewired``."""
 
-    def __init__(self, degree: int = 4, rewired: float = 0.1) -> None:
-        self.degree, self.rewired = whole("degree", degree, 2), share("rewired", rewired)
+    @checked
+    def __init__(self, degree: Annotated[int, Ge(2)] = 4, rewired: Share = 0.1) -> None:
+        self.degree, self.rewired = degree, float(rewired)
 
     def links(self, members: int, rng: np.random.Generator) -> Links:
         """As many links as the ring has."""

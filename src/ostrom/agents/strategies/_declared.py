@@ -1,0 +1,195 @@
+"""Strategies that a table states: five chances of cooperating, or how many defections are too many.
+
+A rule of memory one is its chances of cooperating in the first round and after each outcome of the last one (Nowak and
+Sigmund 1993), the own move first: ``first, CC, CD, DC, DD``. The names of the table are those that studies use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeAlias
+
+from ostrom.agents.past import Past
+from ostrom.agents.strategies.grim import Grim
+from ostrom.agents.strategy import C, D, Reciprocator, Strategy, Tolerance
+from ostrom.ground.parameters import Share, checked
+from ostrom.ground.values import value
+
+Chances: TypeAlias = tuple[float, float, float, float, float]
+"""The chance of cooperating in the first round, and after CC, CD, DC and DD."""
+
+
+@value
+class MemoryOne:
+    """A rule that looks at the last round alone."""
+
+    title: str
+    citation: str
+    what: str
+    chances: Chances | Callable[[float], Chances]
+    """As they are, or as they follow from the parameter p."""
+    p: float | None = None
+    """The usual p of a rule that has one."""
+
+
+@value
+class Provoked:
+    """A rule that defects once the other defected in ``times`` of the last ``rounds`` rounds."""
+
+    title: str
+    citation: str
+    what: str
+    times: int
+    rounds: int
+
+
+RULES: dict[str, MemoryOne | Provoked] = {
+    "cooperator": MemoryOne("Cooperator", "Axelrod (1984)", "Cooperate always.", (C, C, C, C, C)),
+    "defector": MemoryOne("Defector", "Axelrod (1984)", "Defect always.", (D, D, D, D, D)),
+    "defect_once": MemoryOne(
+        "Defect Once", "Akata et al. (2025)", "Defect in the first round, then cooperate.", (D, C, C, C, C)
+    ),
+    "tit_for_tat": MemoryOne(
+        "Tit for Tat",
+        "Rapoport, in Axelrod (1980)",
+        "Cooperate first, then do what the other did last.",
+        (C, C, D, C, D),
+    ),
+    "suspicious_tit_for_tat": MemoryOne(
+        "Suspicious Tit for Tat",
+        "Boyd and Lorberbaum (1987)",
+        "Defect first, then do what the other did last.",
+        (D, C, D, C, D),
+    ),
+    "reverse_tit_for_tat": MemoryOne(
+        "Reverse Tit for Tat",
+        "Nachbar (1992)",
+        "Defect first, then do the opposite of what the other did last.\n\n"
+        "The Axelrod library calls it Bully; its AntiTitForTat is the same but for a cooperative start.",
+        (D, D, C, D, C),
+    ),
+    "win_stay_lose_shift": MemoryOne(
+        "Win-Stay Lose-Shift",
+        "Kraines and Kraines (1989); Nowak and Sigmund (1993)",
+        "Cooperate first, then repeat the last move if the other cooperated and change it if not.",
+        (C, C, D, D, C),
+    ),
+    "firm_but_fair": MemoryOne(
+        "Firm but Fair",
+        "Frean (1994)",
+        "Tit for tat that, once both have defected, offers cooperation with chance p (two thirds).",
+        lambda p: (C, C, D, C, p),
+        p=2 / 3,
+    ),
+    "joss": MemoryOne(
+        "Joss",
+        "Joss, in Axelrod (1980)",
+        "Cooperate first; answer cooperation with cooperation with chance p only, defection with defection.",
+        lambda p: (C, p, D, p, D),
+        p=0.9,
+    ),
+    "naive_prober": MemoryOne(
+        "Naive Prober",
+        "Li, Hingston and Kendall (2011)",
+        "Tit for tat that, after the first round, defects with chance p where it would cooperate.",
+        lambda p: (C, 1 - p, D, 1 - p, D),
+        p=0.1,
+    ),
+    "tit_for_two_tats": Provoked(
+        "Tit for Two Tats",
+        "Axelrod (1980)",
+        "Defect only if the other defected in both of the last two rounds.",
+        times=2,
+        rounds=2,
+    ),
+    "two_tits_for_tat": Provoked(
+        "Two Tits for Tat",
+        "Axelrod (1984)",
+        "Defect if the other defected in any of the last two rounds.",
+        times=1,
+        rounds=2,
+    ),
+    "hard_tit_for_tat": Provoked(
+        "Hard Tit for Tat",
+        "Akata et al. (2025)",
+        "Defect if the other defected in any of the last three rounds.",
+        times=1,
+        rounds=3,
+    ),
+}
+"""Every declared strategy by its name."""
+
+
+class _ByChances(Strategy):
+    """Looks up the chance that belongs to the last round."""
+
+    chances: Chances
+    looks: int = 2
+    """At how many of the last moves it looks, the other's first: what it does not need is not read, for speed."""
+
+    def move(self, past: Past) -> float:
+        """The chance of cooperating after this past."""
+        if not past.rounds:
+            return self.chances[0]
+        if not self.looks:
+            return self.chances[1]
+        place = 2 - past.cooperated(-1)
+        if self.looks == 2 and not past.i_cooperated(-1):
+            place += 2
+        return self.chances[place]
+
+
+class _ByProvocation(Reciprocator):
+    """Counts defections in the last rounds."""
+
+    times: ClassVar[int]
+    rounds: ClassVar[int]
+
+    def move(self, past: Past) -> float:
+        """The chance of cooperating after this past."""
+        if self.times == 1:
+            return C if past.cooperated_throughout(self.rounds) else D
+        left = self.times
+        for i in range(1, min(self.rounds, len(past)) + 1):
+            left -= not past.cooperated(-i)
+        return C if left > 0 else D
+
+
+def strategy_of(name: str, rule: MemoryOne | Provoked) -> type[Strategy]:
+    """The class of a declared strategy."""
+    own: dict[str, Any] = {"title": rule.title, "citation": rule.citation, "__doc__": rule.what, "name": name}
+    if isinstance(rule, Provoked):
+        kinds: tuple[type, ...] = (_ByProvocation,)
+        own |= {"times": rule.times, "rounds": rule.rounds, "memory_depth": rule.rounds}
+    elif isinstance(rule.chances, tuple):
+        kinds = (_ByChances, Reciprocator) if (looks := _looks(rule.chances)) else (_ByChances,)
+        own |= {"chances": rule.chances, "memory_depth": int(len(set(rule.chances)) > 1), "looks": looks}
+    else:
+        kinds = (_ByChances, Reciprocator)
+        own |= {"memory_depth": 1, "__init__": _with_chance(rule.chances, rule.p)}
+        own["looks"] = _looks(rule.chances(0.5))
+    return type(rule.title.title().replace(" ", "").replace("-", ""), kinds, own)
+
+
+def _looks(chances: Chances) -> int:
+    """0: after every outcome the same; 1: the own last move does not matter; 2: both do."""
+    _, cc, cd, dc, dd = chances
+    return 2 if (cc, cd) != (dc, dd) else int(cc != cd)
+
+
+def _with_chance(chances: Callable[[float], Chances], usual: Any) -> Any:
+    """The constructor of a rule with a parameter p."""
+
+    @checked
+    def __init__(self: Any, p: Share = usual, *, tolerance: Tolerance = 0) -> None:
+        Reciprocator.__init__(self, tolerance=tolerance)
+        self.p = float(p)
+        self.chances = chances(self.p)
+        self.stochastic = 0 < self.p < 1
+
+    return __init__
+
+
+DECLARED: dict[str, type[Strategy]] = {name: strategy_of(name, rule) for name, rule in RULES.items()}
+# The names that the Axelrod library has for two of ours.
+DECLARED |= {"bully": DECLARED["reverse_tit_for_tat"], "grudger": Grim}
