@@ -126,8 +126,8 @@ def test_designs_that_are_given_need_no_preparation() -> None:
     [
         ({"name": "reputation", "order": "second"}, "order must be first or higher"),
         ({"name": "reputation", "window": -1}, "window must be a whole number of at least 0"),
-        ({"name": "reputation", "discount": 0}, "discount must lie above 0"),
-        ({"name": "contracting", "bound": 0}, "bound must be a whole number of at least 1"),
+        ({"name": "reputation", "discount": 0}, "discount must be a number above 0"),
+        ({"name": "contracting", "bound": 0}, "bound must be a whole number from 1 to"),
         ({"name": "mediation", "designs": [["x"]]}, "a design is a list of whole numbers"),
         ({"name": "cheap_talk", "length": 0}, "length must be a whole number"),
         ({"name": "punishment", "cost": -1}, "cost must be a number of at least 0"),
