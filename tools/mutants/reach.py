@@ -16,7 +16,7 @@ import pytest
 
 PLAIN = ("--assert=plain",)
 """The hook that rewrites assertions would load a module with doctests itself, without the mutant."""
-SLOW = "not twenty_kills and not one_call_in_five and not five_megabytes and not rare"
+SLOW = "not kills_leave and not one_call_in_five and not five_megabytes and not rare"
 """Tests that take many seconds, and those whose code runs in other processes where the mutant is not."""
 Reached = dict[str, dict[str, list[int]]]
 """Lines by test and by source file."""

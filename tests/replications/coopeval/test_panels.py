@@ -207,6 +207,7 @@ def test_motives_are_mapped_by_every_factor_that_varies(judged_run: Path) -> Non
     assert kappas["all motives"] == pytest.approx(1.0) and kappas["legibility"] is None
 
 
+@pytest.mark.pictures
 def test_the_whole_page_is_built_without_a_failed_panel(judged_run: Path) -> None:
     with opened(judged_run) as data:
         report = build_report(data, OURS)

@@ -116,6 +116,7 @@ def test_samples_come_from_different_cells_and_never_change(sweep: RunData) -> N
         panels.build("traces_words:fear")
 
 
+@pytest.mark.pictures
 def test_roles_are_drawn_beside_homogeneous_tables(tmp_path: Path) -> None:
     with run_of("memory-asymmetric", tmp_path, "mechanism.rounds=3") as data:
         drawn = draw(data, "memory_asymmetric")
@@ -130,6 +131,7 @@ def test_roles_are_drawn_beside_homogeneous_tables(tmp_path: Path) -> None:
         assert "sanitized" in draw(data, "memory_recovery").notes[0]
 
 
+@pytest.mark.pictures
 def test_recovery_is_drawn_over_real_rounds(tmp_path: Path) -> None:
     with run_of("memory-sanitized", tmp_path, "mechanism.rounds=3") as data:
         drawn = draw(data, "memory_recovery")
