@@ -13,10 +13,10 @@ import pytest
 SLOWEST = 10
 
 
-def cpu_seconds() -> float:
-    """What this process and its ended children have used so far."""
-    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+def cpu_seconds(*, children: bool = True) -> float:
+    """What this process has used so far, and its children that have ended."""
+    whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN) if children else (resource.RUSAGE_SELF,)
+    return sum(usage.ru_utime + usage.ru_stime for usage in map(resource.getrusage, whose))
 
 
 class CpuReport:
@@ -55,6 +55,7 @@ class CpuReport:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the sum and the slowest files."""
         terminalreporter.section("CPU seconds")
-        terminalreporter.write_line(f"{cpu_seconds() + self.workers:8.1f} in all")
+        own = cpu_seconds(children=not self.workers)  # workers are children too, and have told what they used
+        terminalreporter.write_line(f"{own + self.workers:8.1f} in all")
         for name, seconds in sorted(self.files.items(), key=lambda item: -item[1])[:SLOWEST]:
             terminalreporter.write_line(f"{seconds:8.1f} {name}")
