@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.replications.golden_runs import play_golden
 
-from ostrom.analysis.references import references
 from ostrom.data.rundata import run_data
+from ostrom.features.comparing.claims import references
 from ostrom.features.comparing.exhibits.declared import check_exhibits, exhibits_of
 from ostrom.features.comparing.exhibits.write import write_as_paper
 from ostrom.studies.load import builtin_names

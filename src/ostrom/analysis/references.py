@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 from ostrom.data.rundata import RunData
 from ostrom.games.game import Game
 from ostrom.games.same_payoffs import same_payoffs
-from ostrom.ground.registry import Registry
 
 Cell = tuple[str, ...]
 """Which figure it is: one text for each of the reference's columns, empty where a column does not apply."""
@@ -95,11 +94,6 @@ class Reference(ABC):
     def remarks(self, data: RunData, games: Games) -> list[str]:  # noqa: ARG002
         """What else a reader must know before comparing."""
         return []
-
-
-references: Registry[Reference] = Registry(
-    "reference", None, "REFERENCE", "ostrom.references", module="claims"
-)
 
 
 def doubts_in(note: str) -> tuple[str, ...]:

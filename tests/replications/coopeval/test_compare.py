@@ -10,9 +10,9 @@ from statistics import fmean, stdev
 import pytest
 
 from ostrom.analysis.intervals import mean_of
+from ostrom.analysis.published import published_rows
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import Comparison, Line, compare_run, references
-from ostrom.replications.coopeval.claims import published_coopeval
 from ostrom.replications.coopeval.figures import mechanism_of
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
@@ -222,7 +222,7 @@ def test_payments_cancel_so_a_fourth_model_must_have_gained() -> None:
     assert short == pytest.approx(-0.158)
     spreads = {
         r["model"]: float(r["se"])
-        for r in published_coopeval()
+        for r in published_rows("coopeval")
         if (r["mechanism"], r["game"], r["metric"]) == ("Contracting", "public_goods", "mean_payoff")
     }
     # What comes from one of three runs shows in the standard error over runs as the shift itself.
@@ -232,6 +232,10 @@ def test_payments_cancel_so_a_fourth_model_must_have_gained() -> None:
 def test_every_published_row_is_compared_or_named() -> None:
     """Of 726 rows only the 20 mean ranks are left out, and a remark says so."""
     figures = references.build("coopeval").published()
-    left = [r for r in published_coopeval() if r["metric"] == "deviation_rating_rank" and not r["model"]]
+    left = [
+        r
+        for r in published_rows("coopeval")
+        if r["metric"] == "deviation_rating_rank" and r["model"] == "llm_average"
+    ]
     assert len(figures) == 726 - len(left) and len(left) == 20
     assert {r["value"] for r in left} == {"3.5"}

@@ -16,6 +16,7 @@ from tests.replications.personas.theory import (
     chance_of_nash,
     published_counts,
     published_models,
+    published_personas,
 )
 
 from ostrom.agents.config import AgentConfig
@@ -34,15 +35,14 @@ from ostrom.mechanisms.protocol import View
 from ostrom.memory import Shown
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.replications.personas.claims import (
-    contradictions,
-    disputed,
-    published_personas,
-    selects,
-)
 from ostrom.replications.personas.effects import effects_of_counts
 from ostrom.replications.personas.profiles import Played, played
 from ostrom.replications.personas.rates import rates
+from ostrom.replications.personas.reference import (
+    contradictions,
+    disputed,
+    selects,
+)
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play

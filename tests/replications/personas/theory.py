@@ -3,16 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from math import prod
+from typing import Any
 
+from ostrom.analysis.published import published_rows
 from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.game import Game
-from ostrom.replications.personas.claims import published_personas
 from ostrom.replications.personas.effects import Cell
 from ostrom.replications.personas.profiles import describe
 
+COLUMNS = ("table", "model", "payoffs", "persona", "scenario_type", "metric")
 COUNTED = {"all": "Table 1", "economic": "Table 3", "environmental": "Table 5"}
 """The table that holds the counts of equilibria of each type of scenario."""
+
+
+@cache
+def published_personas() -> tuple[dict[str, Any], ...]:
+    """Every published figure as a row: where it stands, its value in per cent, its count where known.
+
+    >>> len(published_personas())
+    200
+    """
+    return tuple(
+        {
+            **{name: row[name] for name in COLUMNS},
+            "value": float(row["value_pct"]),
+            "numerator": int(row["numerator"]) if row["numerator"] else None,
+            "denominator": int(row["denominator"]) if row["denominator"] else None,
+            "note": row["note"] or None,
+        }
+        for row in published_rows("personas")
+    )
 
 
 def chance_of_nash(game: Game, odds: Sequence[Sequence[float]] | None = None) -> float:

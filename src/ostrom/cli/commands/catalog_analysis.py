@@ -64,7 +64,7 @@ def _registry(kind: str) -> Any:
         from ostrom.reports.panel import panels
 
         return panels
-    from ostrom.analysis.references import references
+    from ostrom.features.comparing.claims import references
 
     return references
 

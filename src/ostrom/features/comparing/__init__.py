@@ -1,10 +1,11 @@
 """Published and own figures side by side, for every study that names its reference.
 
-A reference is the file ``claims.py`` of a replication (constant ``REFERENCE``) or an entry point of the group
-``ostrom.references``; a study names it under ``report.reference``.
+A reference is the file ``claims.yaml`` or ``claims.py`` (constant ``REFERENCE``) of a replication, or an entry point of
+the group ``ostrom.references``; a study names it under ``report.reference``.
 """
 
-from ostrom.analysis.references import Cell, Games, Own, Published, Reference, references
+from ostrom.analysis.references import Cell, Games, Own, Published, Reference
+from ostrom.features.comparing.claims import references
 from ostrom.features.comparing.lines import Comparison, Line, compare, compare_run, read_mapping
 
 __all__ = [

@@ -14,10 +14,10 @@ from ostrom.analysis.references import (
     Own,
     Published,
     Reference,
-    references,
 )
 from ostrom.analysis.statistics import overlap, without_rounding
 from ostrom.data.rundata import RunData, quoted
+from ostrom.features.comparing.claims import references
 from ostrom.games.game import Game
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.studies.run import Run

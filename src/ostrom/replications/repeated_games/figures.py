@@ -11,20 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import fmean, median
 
-from ostrom.analysis.estimate import Estimate, estimate
+from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import measures
 from ostrom.analysis.references import AGAINST, Cell, Own
 from ostrom.analysis.statistics import cohens_d_paired, jzs_paired, paired_t
 from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData
+from ostrom.features.comparing.claims import own_figure
 from ostrom.ground.errors import OstromError
 from ostrom.replications.repeated_games.moves import BOS, PD, Match, Side, always, together
 from ostrom.replications.repeated_games.predictions import first_right_rounds
-
-
-def own_of(cell: Cell, found: Estimate) -> Own:
-    """An estimate by agent as an own figure."""
-    return Own(cell, found.key["agent"], found.value, found.low, found.high, None, found.n)
 
 
 def median_round(cell: Cell, agent: str, reached: Sequence[int | None], never: str, of: str) -> Iterator[Own]:
@@ -49,9 +45,9 @@ def families(data: RunData) -> Iterator[Own]:
     for overall in estimate(data, MEASURE, ["agent"], where=where, balance=["number"]) if found else ():
         own = [one for one in found if one.key["agent"] == overall.key["agent"]]
         for one in own:
-            yield own_of((one.key["family"].replace("-", "_"), "", MEASURE), one)
+            yield own_figure((one.key["family"].replace("-", "_"), "", MEASURE), one)
         if len(own) == len(PUBLISHED):
-            yield own_of(("overall", "", MEASURE), overall)
+            yield own_figure(("overall", "", MEASURE), overall)
 
 
 def pairs(data: RunData) -> Iterator[Own]:
@@ -116,7 +112,7 @@ def claims(found: Sequence[Match], data: RunData) -> Iterator[Own]:
     """Every claim that the matches of the run speak to; agents are all who do not follow a strategy."""
     for (game, figure), measure in MEANS:
         if any(match.game == game for match in found):
-            yield from (own_of(("", game, figure), one) for one in estimate(data, measure, ["agent"]))
+            yield from (own_figure(("", game, figure), one) for one in estimate(data, measure, ["agent"]))
     yield from in_step(found)
     yield from wordings(found, data)
 

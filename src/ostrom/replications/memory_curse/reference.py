@@ -1,15 +1,16 @@
-"""Liu et al. (2026), The Memory Curse: the sweep, mixed tables, sanitized pasts, penalty and words."""
+"""What ``claims.yaml`` cannot say of the memory study (Liu et al. 2026): the sweep, mixed tables, penalty, words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
-from ostrom.analysis.estimate import Estimate, contrast, estimate
-from ostrom.analysis.published import number, published_rows
-from ostrom.analysis.references import POLICY_DOUBT, Cell, Games, Own, Published, Reference, doubts_in
+from ostrom.analysis.estimate import contrast, estimate
+from ostrom.analysis.published import published_rows
+from ostrom.analysis.references import POLICY_DOUBT, Games, Own, Published
 from ostrom.data.rundata import RunData
+from ostrom.features.comparing.claims import DeclaredReference, own_figure
 from ostrom.games import build_game
 from ostrom.replications.memory_curse.adapted import FORWARD, arms
 from ostrom.replications.memory_curse.played import (
@@ -50,25 +51,35 @@ ENDS = (LENGTH, 2)
 HOW_AVERAGED = "CONFLICT: not the ratio of the printed frequencies; the paper does not say how it is averaged"
 
 
-class MemoryCurse(Reference):
+class MemoryCurse(DeclaredReference):
     """Cooperation in per cent, rewards in points per round, words per 1,000 words of reasoning."""
 
-    name: ClassVar[str] = "memory_curse"
-    citation: ClassVar[str] = "Liu et al. (2026), The Memory Curse"
-    columns: ClassVar[tuple[str, ...]] = ("game", "condition", "history", "real", "player", "measure")
-    spread: ClassVar[str] = "SD over 3 runs (over rounds at history length 0); population and n - 1 are mixed"
-    protocol: ClassVar[Mapping[str, Any]] = {
-        "mechanism.rounds": 500,
-        "mechanism.told_continuation": 0.99,
-        "agent.params.temperature": 0.7,
-        "agent.params.max_tokens": 2000,
-    }
+    def row(self, row: dict[str, str]) -> dict[str, str]:
+        """A row as its cell wants it; those of a fine-tuned model have the condition ``finetuned``."""
+        row = dict(row)
+        if not row["game"]:  # a general benchmark; no run gives it
+            row["metric"] = row["metric"].removesuffix("_delta").removesuffix("_pct")
+        elif row["condition"] == "base":
+            row["condition"] = "reasoning"
+        if row["condition"] == "reasoning":
+            # The unsanitized baseline of the sanitization tables is the plain window.
+            row["x_real_rounds"] = ""
+        if row["condition"].startswith("asymmetric"):
+            row["history_length"] = ""
+        if row["metric"] == "forward_ratio":
+            row["player"], row["model"] = f"{row['model'].split('_')[2]} settings", ""
+        return row
+
+    def doubts(self, row: Mapping[str, str]) -> tuple[str, ...]:
+        """What the note says, and how a ratio may be averaged."""
+        averaged = (HOW_AVERAGED,) if row["metric"] == "paranoia_ratio" else ()
+        return (*super().doubts(row), *averaged)
 
     def published(self) -> Sequence[Published]:
-        """All rows; those of a fine-tuned model have the condition ``finetuned``."""
-        return [*_published(), *_printed_regimes()]
+        """All rows, and the regimes that the paper prints as words."""
+        return [*super().published(), *_printed_regimes()]
 
-    def own(self, data: RunData, games: Games) -> Sequence[Own]:
+    def more(self, data: RunData, games: Games) -> Sequence[Own]:
         """Every figure that the run's finished matches and traces give."""
         if not (named := _named(games)):
             return []
@@ -133,33 +144,6 @@ def _named(games: Games) -> Named:
     return found
 
 
-def _published() -> Iterator[Published]:
-    for row in published_rows("memory_curse"):
-        condition, history, real = row["condition"], row["history_length"], row["x_real_rounds"]
-        measure, value = row["metric"], number(row["value"])
-        if value is None:
-            continue
-        doubts = doubts_in(row["note"])
-        player, model = row["player"], row["model"]
-        if not row["game"]:  # a general benchmark; no run gives it
-            measure = measure.removesuffix("_delta").removesuffix("_pct")
-        elif condition == "base":
-            condition = "reasoning"
-        if real and condition == "reasoning":
-            # The unsanitized baseline of the sanitization tables is the plain window.
-            real = ""
-        if condition.startswith("asymmetric"):
-            history = ""
-        if measure == "paranoia_ratio":
-            doubts = (*doubts, HOW_AVERAGED)
-        if measure == "forward_ratio":
-            player, model = f"{model.split('_')[2]} settings", ""
-        cell = (row["game"], condition, history, real, player, measure)
-        yield Published(
-            cell, model or None, value, number(row["std"]), row["table"], row["label_status"], doubts
-        )
-
-
 def _printed_regimes() -> Iterator[Published]:
     for row in published_rows("memory_curse", "regimes.csv"):
         cell, code = (row["game"], "reasoning", "", "", "", "regime"), float(row["regime"] == "immune")
@@ -200,7 +184,7 @@ def _sweep(data: RunData, named: Named) -> Iterator[Own]:
                 cell = (named[game][0], condition, str(length), "", "", measure)
                 one = found[name][key]
                 sd = rounds.get((name, game, style, agent)) if length == 0 else one.sd
-                yield _own(cell, agent, one, scale, sd, doubts.get(key, ()))
+                yield own_figure(cell, one, scale, spread=sd, doubts=doubts.get(key, ()))
 
 
 def _mixed(data: RunData, named: Named) -> Iterator[Own]:
@@ -219,7 +203,7 @@ def _mixed(data: RunData, named: Named) -> Iterator[Own]:
         ):
             if found is not None:
                 cell = (named[c.game][0], f"asymmetric_{'_'.join(parts)}", "", "", player, measure)
-                yield _own(cell, c.agent, found, 100.0, found.sd, doubts.get(key, ()))
+                yield own_figure(cell, found, 100.0, spread=found.sd, doubts=doubts.get(key, ()))
 
 
 def _sanitized(data: RunData, named: Named) -> Iterator[Own]:
@@ -227,11 +211,11 @@ def _sanitized(data: RunData, named: Named) -> Iterator[Own]:
     where = {"game": list(named), "memory_kind": "sanitized", "style": "reasoned"}
     doubts = _doubts(data, by, where)
     for key, found in keyed(estimate(data, "memory_cooperation", by, where=where), by).items():
-        game, mode, window, real, agent = key
+        game, mode, window, real, _ = key
         whole = real == window
         condition = "reasoning" if whole else f"sanitized_{mode}"
         cell = (named[game][0], condition, str(window), "" if whole else str(real), "", "cooperation_rate")
-        yield _own(cell, agent, found, 100.0, found.sd, doubts.get(key, ()))
+        yield own_figure(cell, found, 100.0, spread=found.sd, doubts=doubts.get(key, ()))
 
 
 def _penalty(data: RunData, named: Named) -> Iterator[Own]:
@@ -244,8 +228,9 @@ def _penalty(data: RunData, named: Named) -> Iterator[Own]:
                 "deliberation_penalty_pp",
             )  # fmt: skip
             # The paper prints reasoning minus no reasoning.
-            own = _own(cell, found.agent, found.cost, -100.0, None,
-                       doubts.get((found.game, found.agent, LENGTH), ()))  # fmt: skip
+            own = own_figure(
+                cell, found.cost, -100.0, doubts=doubts.get((found.game, found.agent, LENGTH), ())
+            )
             yield replace(own, matches=found.matches)
 
 
@@ -264,7 +249,7 @@ def _words(data: RunData, named: Named) -> Iterator[Own]:
             for measure, of in found.items():
                 if (length, agent) in of:
                     cell = ("all", "reasoning", str(length), "", "", measure)
-                    yield _own(cell, agent, of[length, agent], 1.0, of[length, agent].sd, ())
+                    yield own_figure(cell, of[length, agent], spread=of[length, agent].sd)
     pooled = {agent for agent, _ in games if all(games.get((agent, n)) == set(named) for n in ENDS)}
     for measure, printed in QUOTIENTS.items():
         for agent in sorted(pooled):
@@ -277,7 +262,7 @@ def _words(data: RunData, named: Named) -> Iterator[Own]:
     if pooled:
         for one in contrast(data, WORDS["paranoia_ratio"], "history_length", ENDS, ["agent"], where=where):
             cell = ("all", "reasoning", "80-2", "", "", "paranoia_ratio_shift")
-            yield _own(cell, one.key["agent"], one, 1.0, None, ())
+            yield own_figure(cell, one)
 
 
 def _forward(data: RunData, named: Named) -> Iterator[Own]:
@@ -293,7 +278,7 @@ def _forward(data: RunData, named: Named) -> Iterator[Own]:
     for name in ("immune", "cursed"):
         if (name,) in found:
             cell = ("all", "reasoning", str(LENGTH), "", f"{name} settings", "forward_ratio")
-            yield _own(cell, None, found[name,], 1.0, None, ())
+            yield own_figure(cell, found[name,])
 
 
 def _doubts(
@@ -305,15 +290,3 @@ def _doubts(
         for key, one in keyed(estimate(data, BY_POLICY, by, where=where), by).items()
         if one.value >= POLICY_DOUBT
     }
-
-
-def _own(
-    cell: Cell, agent: str | None, found: Estimate, scale: float, sd: float | None, doubts: tuple[str, ...]
-) -> Own:
-    ends = [None if end is None else end * scale for end in (found.low, found.high)]
-    low, high = ends if scale > 0 else ends[::-1]
-    spread = None if sd is None else abs(sd * scale)
-    return Own(cell, agent, found.value * scale, low, high, spread, found.n, doubts)
-
-
-REFERENCE = MemoryCurse

@@ -1,13 +1,13 @@
-"""Akata et al. (2025), Playing repeated games with large language models: Table 1, contests, claims."""
+"""What ``claims.yaml`` cannot say of the repeated games (Akata et al. 2025): where rows belong, doubts, remarks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
-from ostrom.analysis.published import number, published_rows
-from ostrom.analysis.references import AGAINST, Games, Own, Published, Reference
+from ostrom.analysis.references import AGAINST, Games, Own
 from ostrom.data.rundata import RunData
+from ostrom.features.comparing.claims import DeclaredReference
 from ostrom.replications.repeated_games.contests import contests
 from ostrom.replications.repeated_games.figures import (
     ALL_GAMES,
@@ -112,29 +112,27 @@ def doubts_of(row: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(doubts)
 
 
-class RepeatedGames(Reference):
+class RepeatedGames(DeclaredReference):
     """Shares of the best score by family; one player against all others; what is claimed in words."""
 
-    name: ClassVar[str] = "repeated_games"
-    citation: ClassVar[str] = "Akata et al. (2025), Playing repeated games with large language models"
-    columns: ClassVar[tuple[str, ...]] = ("family", "game", "measure")
-    spread: ClassVar[str] = "none printed"
-    protocol: ClassVar[Mapping[str, Any]] = {"mechanism.rounds": 10, "agent.params.temperature": 0}
+    def row(self, row: dict[str, str]) -> dict[str, str] | None:
+        """A row under the names of its cell; None for what no run gives."""
+        place = cell_of(row)
+        if place is None:
+            return None
+        (family, game, measure), model = place
+        status = "verified" if row["reproduced"] in GOOD else row["reproduced"]
+        named = {"family": family, "game": game, "statistic": measure, "model": model or "", "status": status}
+        return {**row, **named, "why": "\n".join(doubts_of(row))}
 
-    def published(self) -> Sequence[Published]:
-        """Every printed number that a run can give; what the released data do not give is in doubt."""
-        made = []
-        for row in published_rows("repeated_games"):
-            value, place = number(row["published_value"]), cell_of(row)
-            if value is not None and place is not None:
-                status = "verified" if row["reproduced"] in GOOD else row["reproduced"]
-                made.append(Published(*place, value, None, row["location"], status, doubts_of(row)))
-        return made
+    def doubts(self, row: Mapping[str, str]) -> tuple[str, ...]:
+        """What the released data do not give is in doubt."""
+        return tuple(row["why"].split("\n")) if row["why"] else ()
 
     def __init__(self) -> None:
         self._of: tuple[RunData, list[Own], list[str]] | None = None
 
-    def own(self, data: RunData, games: Games) -> Sequence[Own]:  # noqa: ARG002
+    def more(self, data: RunData, games: Games) -> Sequence[Own]:  # noqa: ARG002
         """The same figures of the run."""
         return self._worked_out(data)[0]
 
@@ -192,5 +190,3 @@ NEEDS = (
     (BOS, "first_correct_round_as_observer", "a model that observes an alternating script and gets it right"),
 )
 """Claims in words and the matches that they speak of."""
-
-REFERENCE = RepeatedGames

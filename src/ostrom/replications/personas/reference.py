@@ -1,4 +1,4 @@
-"""Manoranjan & Gaikwad (2026), When Personas Override Payoffs: rates of profiles and their differences."""
+"""What ``claims.yaml`` cannot say of the personas (Manoranjan & Gaikwad 2026): rates, effects, contradictions."""
 
 from __future__ import annotations
 
@@ -6,40 +6,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any, ClassVar
+from typing import Any
 
 import yaml
 
 from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.estimate import estimate
-from ostrom.analysis.published import published_rows
-from ostrom.analysis.references import Games, Own, Published, Reference, doubts_in
+from ostrom.analysis.references import Games, Own
 from ostrom.data.rundata import RunData
+from ostrom.features.comparing.claims import DeclaredReference
 from ostrom.replications.personas.effects import effects
 from ostrom.replications.personas.keywords import counted
 from ostrom.replications.personas.profiles import played
 from ostrom.replications.personas.rates import MEASURES, rates
-
-COLUMNS = ("table", "model", "payoffs", "persona", "scenario_type", "metric")
-
-
-@cache
-def published_personas() -> tuple[dict[str, Any], ...]:
-    """Every published figure as a row: where it stands, its value in per cent, its count where known.
-
-    >>> len(published_personas())
-    200
-    """
-    return tuple(
-        {
-            **{name: row[name] for name in COLUMNS},
-            "value": float(row["value_pct"]),
-            "numerator": int(row["numerator"]) if row["numerator"] else None,
-            "denominator": int(row["denominator"]) if row["denominator"] else None,
-            "note": row["note"] or None,
-        }
-        for row in published_rows("personas")
-    )
 
 
 @cache
@@ -92,37 +71,20 @@ EFFECTS = {
 """What the paper calls the effects."""
 
 
-class Personas(Reference):
+class Personas(DeclaredReference):
     """Shares of played profiles in per cent, and the effects of the design in percentage points."""
 
-    name: ClassVar[str] = "personas"
-    citation: ClassVar[str] = "Manoranjan & Gaikwad (2026), When Personas Override Payoffs"
-    columns: ClassVar[tuple[str, ...]] = ("payoffs", "persona", "scenarios", "measure")
-    spread: ClassVar[str] = "none printed"
-    protocol: ClassVar[Mapping[str, Any]] = {
-        "agent.params.temperature": 0.2,
-        "agent.params.top_p": 0.9,
-        "agent.params.max_tokens": 256,
-        "seeds": 5,
-    }
+    def row(self, row: dict[str, str]) -> dict[str, str]:
+        """A row with its counts as printed."""
+        count = f"{row['numerator']}/{row['denominator']}" if row["denominator"] else ""
+        return {**row, "status": "verified", "count": count}
 
-    def published(self) -> Sequence[Published]:
-        """The printed rates and effects; a figure that other parts of the paper contradict is in doubt."""
-        reasons = {item["id"]: item for item in contradictions()}
-        made = []
-        for row in published_personas():
-            doubts = doubts_in(row["note"] or "")
-            doubts += tuple(f"CONFLICT: {reasons[name]['against']}" for name in disputed(row) if not doubts)
-            cell = (row["payoffs"], row["persona"], row["scenario_type"], row["metric"])
-            count = f"{row['numerator']}/{row['denominator']}" if row["denominator"] else ""
-            made.append(
-                Published(
-                    cell, row["model"], row["value"], None, row["table"], "verified", doubts, count=count
-                )
-            )
-        return made
+    def doubts(self, row: Mapping[str, str]) -> tuple[str, ...]:
+        """A figure that other parts of the paper contradict is in doubt."""
+        reasons = {item["id"]: item["against"] for item in contradictions()}
+        return super().doubts(row) or tuple(f"CONFLICT: {reasons[name]}" for name in disputed(row))
 
-    def own(self, data: RunData, games: Games) -> Sequence[Own]:
+    def more(self, data: RunData, games: Games) -> Sequence[Own]:
         """The same figures of the run, with intervals over scenarios."""
         if not {"persona", "payoffs"} <= set(data.factors):
             return []
@@ -216,6 +178,3 @@ def _classes(data: RunData) -> list[dict[str, Any]]:
     if "scenario_class" not in data.columns("matches"):
         return []
     return data.records("SELECT DISTINCT scenario_class AS c FROM matches")
-
-
-REFERENCE = Personas

@@ -1,14 +1,12 @@
-"""Tewolde et al. (2026), CoopEval: payoffs, cooperation, evolution and designs by mechanism and game."""
+"""What ``claims.yaml`` cannot say of CoopEval (Tewolde et al. 2026): figures of a run, doubts and remarks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from typing import Any, ClassVar
 
-from ostrom.analysis.published import number, published_rows
-from ostrom.analysis.references import Games, Own, Published, Reference
+from ostrom.analysis.references import Games, Own, Published
 from ostrom.data.rundata import RunData
+from ostrom.features.comparing.claims import DeclaredReference
 from ostrom.replications.coopeval.figures import (
     FOUR,
     RANK,
@@ -71,52 +69,25 @@ def doubts_of(row: Mapping[str, str]) -> tuple[str, ...]:
     return ()
 
 
-@cache
-def published_coopeval() -> tuple[dict[str, str], ...]:
-    """Every row with two columns more: ``setting``, and ``model`` empty where it speaks of all models.
-
-    >>> len(published_coopeval())
-    726
-    """
-    return tuple(
-        {
-            **row,
-            "setting": setting_of(row),
-            "model": "" if row["model"] == ALL_MODELS else row["model"],
-        }
-        for row in published_rows("coopeval")
-    )
-
-
-class CoopEval(Reference):
+class CoopEval(DeclaredReference):
     """Payoffs in points of the game, normalised ones between 0 (all defect) and 1 (all cooperate)."""
-
-    name: ClassVar[str] = "coopeval"
-    citation: ClassVar[str] = "Tewolde et al. (2026), CoopEval"
-    columns: ClassVar[tuple[str, ...]] = ("mechanism", "game", "setting", "measure")
-    spread: ClassVar[str] = "standard error over three runs (of all four games: over games)"
-    protocol: ClassVar[Mapping[str, Any]] = {"agent.params.temperature": 1.0, "seeds": 3}
 
     def __init__(self) -> None:
         self._of: tuple[RunData, Placed, tuple[list[Own], list[str]]] | None = None
 
-    def published(self) -> Sequence[Published]:
-        """All tables, recomputed rates and ablations, but for the mean of all ranks: it is 3.5 whatever happens."""
-        return [
-            Published(
-                (row["mechanism"], row["game"], row["setting"], row["metric"]),
-                row["model"] or None,
-                value,
-                number(row["se"]),
-                row["source_table"],
-                "verified" if row["verification"].endswith("match") else "recomputed",
-                doubts_of(row),
-            )
-            for row in published_coopeval()
-            if (value := number(row["value"])) is not None and (row["model"] or row["metric"] != RANK)
-        ]
+    def row(self, row: dict[str, str]) -> dict[str, str] | None:
+        """All rows but the mean of all ranks, which is 3.5 whatever happens; the setting of an ablation is a column."""
+        pooled = row["model"] == ALL_MODELS
+        status = "verified" if row["verification"].endswith("match") else "recomputed"
+        if pooled and row["metric"] == RANK:
+            return None
+        return {**row, "setting": setting_of(row), "model": "" if pooled else row["model"], "status": status}
 
-    def own(self, data: RunData, games: Games) -> Sequence[Own]:  # noqa: ARG002
+    def doubts(self, row: Mapping[str, str]) -> tuple[str, ...]:
+        """What is known about the solver of the ratings and about two odd matches."""
+        return doubts_of(row)
+
+    def more(self, data: RunData, games: Games) -> Sequence[Own]:  # noqa: ARG002
         """Every figure of the paper's that the run's matches and designs give."""
         found, (evolved, _) = self._evolved(data)
         return [*means(found), *conduct(found), *evolved, *designs(found, data)]
@@ -169,6 +140,3 @@ def _settings(found: Placed, figures: Sequence[Published]) -> Iterator[str]:
     for mechanism, setting in dict.fromkeys(apart(p.mechanism) for p in found.points):
         if (mechanism, setting) not in known:
             yield f"Not compared: {mechanism} with {setting}, a setting that the paper does not have."
-
-
-REFERENCE = CoopEval

@@ -1,0 +1,211 @@
+"""Claims as data: ``claims.yaml`` of a replication says what a paper printed and which estimates stand beside it.
+
+::
+
+    citation: Author (2026), A fifth paper
+    about: Cooperation in the last round by game.
+    columns: [game, measure]
+    spread: none printed
+    protocol: {mechanism.rounds: 10}
+    published: {cell: [game, measure], model: model, value: value, source: table}    columns of reference.csv
+    figures:
+    - {cell: [$game, last_action], measure: last_action, by: [agent, game], where: {style: direct}, scale: 100}
+    remarks: [What a reader must know before comparing.]
+
+``$game`` is the level of a column of ``by``. ``python: .figures:Fifth`` names a subclass of ``DeclaredReference`` that
+adds what cannot be said: figures that are no estimate of a measure, rows that need another reading, remarks on a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+from importlib.resources import files
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict
+
+from ostrom.analysis.estimate import Estimate, estimate
+from ostrom.analysis.published import number, published_rows
+from ostrom.analysis.references import Games, Own, Published, Reference, doubts_in
+from ostrom.data.rundata import RunData
+from ostrom.ground.errors import StudyError
+from ostrom.ground.registry import Registry, replications
+
+FILE = "claims.yaml"
+
+
+class PrintedColumns(BaseModel):
+    """Which columns of ``reference.csv`` hold what; ``$People`` is the same for every row."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cell: tuple[str, ...]
+    model: str | None = None
+    value: str = "value"
+    spread: str | None = None
+    source: str = "source"
+    status: str = "status"
+    doubts: str | None = None
+    """A note whose words CONFLICT and SUSPICIOUS begin a doubt."""
+
+
+class FigureClaim(BaseModel):
+    """Figures of a run: the estimates of a measure, and the published cell of each."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cell: tuple[str, ...]
+    measure: str | dict[str, Any]
+    by: tuple[str, ...] = ("agent",)
+    where: dict[str, Any] = {}
+    balance: tuple[str, ...] = ()
+    scale: float = 1.0
+    complement: bool = False
+    """The paper prints the share of the opposite."""
+
+    def own(self, data: RunData) -> Iterator[Own]:
+        """The figures that a run gives."""
+        for one in estimate(data, self.measure, self.by, where=self.where, balance=self.balance):
+            cell = tuple(self._level(one, part) for part in self.cell)
+            yield own_figure(cell, one, self.scale, complement=self.complement)
+
+    @staticmethod
+    def _level(one: Estimate, part: str) -> str:
+        return str(one.key[part[1:]]) if part.startswith("$") else part
+
+
+class ClaimsFile(BaseModel):
+    """A whole ``claims.yaml``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    citation: str
+    about: str
+    columns: tuple[str, ...]
+    spread: str = "none printed"
+    protocol: dict[str, Any] = {}
+    published: PrintedColumns
+    figures: tuple[FigureClaim, ...] = ()
+    games: dict[str, str] = {}
+    """What a game of ``where`` is called in runs whose study names it otherwise."""
+    remarks: tuple[str, ...] = ()
+    python: str | None = None
+
+
+def own_figure(
+    cell: Sequence[str],
+    one: Estimate,
+    scale: float = 1.0,
+    *,
+    complement: bool = False,
+    spread: float | None = None,
+    doubts: tuple[str, ...] = (),
+) -> Own:
+    """An estimate as an own figure, in the unit of the paper; all agents are pooled where the key names none."""
+    value, *ends = (
+        None if end is None else scale * (1 - end if complement else end)
+        for end in (one.value, one.low, one.high)
+    )
+    low, high = ends[::-1] if complement != (scale < 0) else ends
+    spread = None if spread is None else abs(spread * scale)
+    assert value is not None
+    return Own(tuple(cell), one.key.get("agent"), value, low, high, spread, one.n, doubts)
+
+
+class DeclaredReference(Reference):
+    """A reference from its ``claims.yaml``; subclasses add what cannot be declared."""
+
+    claims: ClassVar[ClaimsFile]
+
+    def row(self, row: dict[str, str]) -> Mapping[str, str] | None:
+        """A row of ``reference.csv`` as the columns want it; None for one that no run can stand beside."""
+        return row
+
+    def doubts(self, row: Mapping[str, str]) -> tuple[str, ...]:
+        """Why a printed number cannot be taken at face value."""
+        note = self.claims.published.doubts
+        return () if note is None else doubts_in(row[note])
+
+    def published(self) -> Sequence[Published]:
+        """The rows of ``reference.csv``."""
+        columns = self.claims.published
+        made = []
+        for row in map(self.row, (dict(row) for row in published_rows(self.name))):
+            if row is None or (value := number(row[columns.value])) is None:
+                continue
+            named = columns.model or ""
+            model = named[1:] if named.startswith("$") else row.get(named) or None
+            made.append(
+                Published(
+                    tuple(row[column] for column in columns.cell), model, value,
+                    number(row[columns.spread]) if columns.spread else None,
+                    row[columns.source], row[columns.status], self.doubts(row), count=row.get("count", ""),
+                )
+            )  # fmt: skip
+        return made
+
+    def own(self, data: RunData, games: Games) -> Sequence[Own]:
+        """The declared figures of the run, then the others."""
+        present = {row["game"] for row in data.records("SELECT DISTINCT game FROM matches")}
+        figures = [of for claim in self.claims.figures if (of := self._claim(claim, present)) is not None]
+        return [*(own for claim in figures for own in claim.own(data)), *self.more(data, games)]
+
+    def _claim(self, claim: FigureClaim, present: set[str]) -> FigureClaim | None:
+        """A claim about the games of a run; None where its game was not played."""
+        game = claim.where.get("game")
+        if game is None:
+            return claim
+        called = [name for name in (game, self.claims.games.get(game)) if name in present]
+        return claim.model_copy(update={"where": {**claim.where, "game": called[0]}}) if called else None
+
+    def more(self, data: RunData, games: Games) -> Iterable[Own]:  # noqa: ARG002
+        """The figures that cannot be declared."""
+        return ()
+
+    def remarks(self, data: RunData, games: Games) -> list[str]:  # noqa: ARG002
+        """The declared remarks."""
+        return list(self.claims.remarks)
+
+
+def declared_reference(name: str, package: str) -> type[Reference]:
+    """The reference that the ``claims.yaml`` of a replication declares."""
+    from ostrom.studies.load import parse_yaml, validate
+
+    place = f"{name}/{FILE}"
+    text = files(package).joinpath(FILE).read_text(encoding="utf-8")
+    claims = validate(ClaimsFile, parse_yaml(text, place), place)
+    base: type[DeclaredReference] = DeclaredReference
+    if claims.python is not None:
+        module, _, part = claims.python.partition(":")
+        try:
+            base = getattr(import_module(module, package), part)
+        except (ImportError, AttributeError) as error:
+            raise StudyError(f"cannot be loaded: {error}", key="python", file=place) from error
+    shown = {
+        "name": name, "citation": claims.citation, "columns": claims.columns, "spread": claims.spread,
+        "protocol": claims.protocol, "claims": claims, "__doc__": claims.about,
+    }  # fmt: skip
+    return type(base.__name__, (base,), shown)
+
+
+class ReferenceRegistry(Registry[Reference]):
+    """References in Python (``claims.py``) and those that a replication declares in ``claims.yaml``."""
+
+    @cached_property
+    def _files(self) -> dict[str, str]:
+        known = super()._files
+        for name, package in replications().items():
+            if files(package).joinpath(FILE).is_file():
+                known.setdefault(name, f"{package}/{FILE}")
+        return known
+
+    def _loaded(self, name: str) -> Callable[..., Reference]:
+        package, slash, _ = self._files.get(name, "").partition("/")
+        return declared_reference(name, package) if slash else super()._loaded(name)
+
+
+references: Registry[Reference] = ReferenceRegistry(
+    "reference", None, "REFERENCE", "ostrom.references", module="claims"
+)

@@ -1,0 +1,30 @@
+"""How often a common stock survives, over all models of a run: figures that are no mean of a measure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ostrom.analysis.estimate import estimate
+from ostrom.analysis.references import Games, Own
+from ostrom.data.rundata import RunData
+from ostrom.features.comparing.claims import DeclaredReference
+from ostrom.mechanisms.talking import Talking
+
+TALK = "talk"
+
+
+class Commons(DeclaredReference):
+    """The share of models that sustain the stock, and the highest survival rate of any, where players talk."""
+
+    def more(self, data: RunData, games: Games) -> Iterator[Own]:  # noqa: ARG002
+        """Both figures of the matches with talk, all agents together."""
+        if TALK not in data.factors:
+            matches = data.records("SELECT DISTINCT match FROM matches")
+            if not all(isinstance(data.unit(row["match"]).mechanism, Talking) for row in matches):
+                return  # the published figures are of players who talk
+        rates = estimate(data, "survival", ["agent"], where={TALK: TALK} if TALK in data.factors else None)
+        if rates:
+            best = max(rates, key=lambda e: e.value)
+            sustained = sum(e.value > 1 - 1e-9 for e in rates) / len(rates)
+            yield Own((TALK, "highest_survival"), None, best.value, best.low, best.high, None, best.n)
+            yield Own((TALK, "sustained"), None, sustained, None, None, None, sum(e.n for e in rates))
