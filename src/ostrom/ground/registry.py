@@ -8,8 +8,8 @@ Another distribution adds a part with an entry point, for example in its pyproje
     my_game = "my_package.my_game:build"
 
 A replication is a package that holds everything one published study needs: ``studies/*.yaml``, ``mappings/*.yaml``,
-``measures.yaml``, ``measures/*.py``, ``panels/*.py`` and ``claims.py``. Ours are the folders of
-``ostrom.replications``; another distribution names its package in the group ``ostrom.replications``::
+``measures.yaml`` or ``measures/*.py``, ``panels.yaml`` or ``panels/*.py``, and ``claims.yaml`` or ``claims.py``. Ours
+are the folders of ``ostrom.replications``; another distribution names its package in the group of that name::
 
     [project.entry-points."ostrom.replications"]
     fifth_paper = "my_package.fifth_paper"

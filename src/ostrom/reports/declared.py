@@ -107,6 +107,7 @@ HELPERS: Mapping[str, Callable[..., Any]] = {
     "texts": lambda form, values: [form.format(value) for value in values],
     "unique": lambda values: list(dict.fromkeys(values)),
     "upper": _upper, "varied": varied,
+    "worded": lambda key: [f"{pretty(name)} {pretty(value)}" for name, value in key.items()],
     "zip": lambda *parts: list(zip(*parts, strict=True)),
 }  # fmt: skip
 """What expressions and texts of every file can call."""
@@ -160,7 +161,7 @@ def triple(value: Estimate | None) -> list[float | None]:
     return [None, None, None] if value is None else [value.value, value.low, value.high]
 
 
-class Part:
+class PanelPart:
     """A figure, a table, a note or a fragment of the page: what it is made for, and whether it is."""
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
@@ -178,7 +179,7 @@ class Part:
         return [{**scope, "r": row} for row in self.each(scope)]
 
 
-class DeclaredTable(Part):
+class DeclaredTable(PanelPart):
     """A table: ``name``, ``each``, ``columns``, ``caption`` and ``shown``."""
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
@@ -200,7 +201,7 @@ class DeclaredTable(Part):
         ]
 
 
-class DeclaredFigure(Part):
+class DeclaredFigure(PanelPart):
     """A drawing: its ``kind``, what places a row in it, and how it is drawn (``ostrom.reports.drawing``).
 
     ``series`` is coloured; with more levels than colours it joins the label, or with ``split`` figures of their own.
@@ -273,7 +274,7 @@ class DeclaredFigure(Part):
         return Figure(name, chart, self.caption(scope), self.alt(scope))
 
 
-class Note(Part):
+class Sentence(PanelPart):
     """A sentence, one for each row of ``each``, or a list of sentences that a function gives (``all``)."""
 
     def __init__(self, spec: str | Mapping[str, Any]) -> None:
@@ -291,7 +292,7 @@ class Note(Part):
         return [sentence for sentence in said if sentence]
 
 
-class Fragment(Part):
+class Fragment(PanelPart):
     """A fragment of the page for each row: a template whose values are escaped."""
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
@@ -337,8 +338,8 @@ class DeclaredPanel(Panel):
         self.unless, self.empty = reasons(spec.get("unless")), reasons(spec.get("empty"))
         self.figures = [DeclaredFigure(of) for of in spec.get("figures") or ()]
         self.tables = [DeclaredTable(of) for of in spec.get("tables") or ()]
-        self.notes = [Note(of) for of in spec.get("notes") or ()]
-        self.refused = [Note(of) for of in spec.get("refused") or ()]
+        self.notes = [Sentence(of) for of in spec.get("notes") or ()]
+        self.refused = [Sentence(of) for of in spec.get("refused") or ()]
         self.html = [Fragment(of) for of in spec.get("html") or ()]
 
     def draw(self, data: RunData) -> Drawn:

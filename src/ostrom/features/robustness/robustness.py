@@ -56,11 +56,6 @@ class Conclusion:
         """How large the difference is, whatever its sign."""
         return abs(self.difference.value)
 
-    @property
-    def place(self) -> list[str]:
-        """Where it is drawn, in words."""
-        return [f"{str(k).replace('_', ' ')} {str(v).replace('_', ' ')}" for k, v in self.within.items()]
-
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
         one = self.difference

@@ -86,7 +86,7 @@ def design_shares(designs: Sequence[MadeDesign], qualities: Iterable[str]) -> li
     return made
 
 
-class Continuation(NamedTuple):
+class NeededContinuation(NamedTuple):
     """The least chance of another round with which full cooperation is an equilibrium, and the one that was told."""
 
     game: str
@@ -97,7 +97,7 @@ class Continuation(NamedTuple):
     why: str
 
 
-def continuations(data: RunData) -> list[Continuation]:
+def continuations(data: RunData) -> list[NeededContinuation]:
     """One line per game and mechanism of the run."""
     by = ", ".join(f'"{name}"' for name in data.factors)
     grouped = f" GROUP BY {by}" if by else ""
@@ -105,10 +105,10 @@ def continuations(data: RunData) -> list[Continuation]:
     return list(dict.fromkeys(continuation_of(data.unit(row["first"])) for row in firsts))
 
 
-def continuation_of(unit: Unit) -> Continuation:
+def continuation_of(unit: Unit) -> NeededContinuation:
     """What a match needs, and what it had."""
     game, mechanism = unit.game, unit.mechanism
-    made = partial(Continuation, game.name, str(unit.cell.get("mechanism", mechanism.name)))
+    made = partial(NeededContinuation, game.name, str(unit.cell.get("mechanism", mechanism.name)))
     if mechanism.name in ("repetition", "reputation", "punishment"):
         window = getattr(mechanism, "window", None) if mechanism.name == "reputation" else None
         needed = least_continuation(game, punished=window)

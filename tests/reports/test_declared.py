@@ -1,0 +1,138 @@
+"""Panels as data: every entry of ours can be built, and what is wrong with an entry is said in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostrom.ground.errors import StudyError, UsageError
+from ostrom.reports.declared import Column, DeclaredPanel, panel_factory
+from ostrom.reports.panel import FILE, declared_panels, panels
+from ostrom.testing import check_panel
+
+from .conftest import Played
+
+NEEDED: dict[str, dict[str, Any]] = {
+    "cooperation_by": {"x": "game"},
+    "trade_off": {"gain": "cooperation", "cost": "score", "factor": "game", "base": "stag_hunt"},
+}
+SPEC: dict[str, Any] = {
+    "title": "{{ what }} of agents",
+    "about": "Means by agent.",
+    "parameters": {"what": "score", "most": 5},
+    "refuse": {"if": "most < 1", "say": "most must be at least 1 (found {{ most }})"},
+    "let": {"rates": "estimate(data, what, ['agent'])"},
+    "empty": {"if": "most == 4", "say": "Four is nothing."},
+    "figures": [
+        {
+            "kind": "dots", "name": "rates", "each": "rates", "label": "{{ r.key.agent }}", "value": "r",
+            "axis": "{{ what }}", "caption": "{{ rests_on(drawn) }}", "alt": "Dots.",
+        }
+    ],
+    "tables": [
+        {
+            "name": "rates_{{ what }}", "each": "rates", "caption": "Means.",
+            "columns": ["agent = r.key.agent", "mean, low, high = r", "*['n', 'unit'] = [r.n, r.unit]", "method"],
+        }
+    ],
+    "notes": [
+        {"each": "rates", "say": "{{ r.key.agent }} has {{ fixed(r.value) }}."}, {"if": "most > 5", "say": "Many."},
+        "{{ '' }}",
+    ],
+}  # fmt: skip
+FILE_OF_TESTS = {"use": {"ostrom.analysis.estimate": ["estimate"]}, "rates": SPEC}
+
+
+def built(**parameters: Any) -> Any:
+    return panel_factory("rates", "ostrom.reports", FILE_OF_TESTS)(**parameters)
+
+
+@pytest.mark.parametrize("name", list(panels))
+def test_every_panel_of_ours_can_be_built(name: str) -> None:
+    """Its functions can be imported and its templates read; it says what it shows."""
+    part = panels.build({"name": name, **NEEDED.get(name, {})})
+    assert part.title and (panels.get(name).__doc__ or "").strip()
+
+
+def test_a_declared_panel_draws_lists_and_says(played: Played) -> None:
+    data = played()
+    panel = built()
+    drawn = panel.draw(data)
+    assert panel.title == "score of agents"
+    (table,) = drawn.tables
+    assert table.name == "rates_score"
+    assert list(table.columns) == ["agent", "mean", "low", "high", "n", "unit", "method"]
+    means = {row[0]: row[1] for row in table.rows}
+    assert list(drawn.notes) == [f"{agent} has {mean:.2f}." for agent, mean in means.items()]
+    (figure,) = drawn.figures
+    values = figure.chart.to_dict()["data"]["values"]
+    assert {row["label"]: row["mean"] for row in values} == means
+    assert "Many." in built(most=6).draw(data).notes
+    assert built(most=4).draw(data).notes == ["Four is nothing."]
+
+
+def test_a_declared_panel_keeps_the_contract_of_panels(played: Played) -> None:
+    check_panel(built(), data=played())
+
+
+def test_parameters_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"most must be at least 1 \(found 0\)"):
+        built(most=0)
+    with pytest.raises(StudyError, match="most must lie between 1 and 100"):
+        panels.build({"name": "spreading_sentences", "most": 0})
+    with pytest.raises(UsageError, match="unknown kind of words 'wrong'"):
+        panels.build({"name": "traces_words", "show": "wrong"})
+    with pytest.raises(StudyError, match="cooperation_by needs 'x'"):
+        panels.build("cooperation_by")
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"title": "{{ open"}, "TemplateSyntaxError"),
+        ({"title": "t", "figures": [{"kind": "pie"}]}, "KeyError: 'pie'"),
+        ({"title": "t", "tables": [{"name": "t", "columns": ["a = (("]}]}, "TemplateSyntaxError"),
+    ],
+)
+def test_what_is_wrong_with_an_entry_names_the_file_and_the_panel(spec: dict[str, Any], words: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        panel_factory("odd", "my.package", {"odd": spec})()
+    assert f"my.package/{FILE}" in str(caught.value) and "panel odd" in str(caught.value)
+    assert words in str(caught.value)
+
+
+def test_a_function_that_is_not_there_is_named() -> None:
+    spec = {"title": "t", "let": {"x": "lost(data)"}}
+    with pytest.raises(StudyError, match="no_such_module"):
+        panel_factory("odd", "ostrom.reports", {"use": {".no_such_module": ["lost"]}, "odd": spec})()
+
+
+def test_columns_are_read_as_they_are_written() -> None:
+    scope = {"r": {"a": 1, "b": 2}, "names": ["x", "y"]}
+    assert (Column("a").names(scope), Column("a").cells(scope)) == (["a"], [1])
+    assert Column("served = assigned = r.b").names(scope) == ["served = assigned"]
+    spread = Column("*names = [r.a, r.b]")
+    assert (spread.names(scope), spread.cells(scope)) == (["x", "y"], [1, 2])
+    assert Column("v, low, high = none").cells(scope) == [None, None, None]
+
+
+def test_nothing_that_an_entry_does_not_mention_is_imported() -> None:
+    panel = DeclaredPanel({"title": "t"}, {}, {})
+    assert panel.title == "t"
+    file = {"use": {"no.such.module": ["lost"]}, "plain": {"title": "t", "notes": ["Said."]}}
+    assert panel_factory("plain", "ostrom.reports", file)().title == "t"
+
+
+def test_a_file_that_cannot_be_read_breaks_no_other_panel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "torn_paper"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / FILE).write_text("mine: [")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert declared_panels("torn_paper") == {}
+    with pytest.raises(StudyError, match=f"torn_paper/{FILE}"):
+        declared_panels("torn_paper", strict=True)
