@@ -17,9 +17,9 @@ from benchmarks.processes import server
 from benchmarks.result import Result
 from ostrom.engine.loop import VARIABLE
 from ostrom.engine.runner import Options
-from ostrom.studies.load import validate
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
+from ostrom.studies.validation import validate
 
 IN_FLIGHT = 64
 MATCHES, ROUNDS = 200, 20

@@ -16,9 +16,9 @@ from ostrom.games import build_game
 from ostrom.mechanisms.base import act
 from ostrom.mechanisms.protocol import History, Round, View
 from ostrom.memory import memories
-from ostrom.studies.load import validate
 from ostrom.studies.run import play
 from ostrom.studies.schema import StudyFile
+from ostrom.studies.validation import validate
 
 
 def run_seconds(matches: int, rounds: int, seats: int) -> float:

@@ -9,9 +9,9 @@ from benchmarks.processes import server
 from benchmarks.result import Result
 from ostrom.engine.executors.cluster import Cluster
 from ostrom.engine.runner import Options
-from ostrom.studies.load import validate
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
+from ostrom.studies.validation import validate
 
 LATENCY, MATCHES, ROUNDS, PER_WORKER = 0.05, 24, 10, 2
 WORKERS = (1, 2, 4)

@@ -11,7 +11,8 @@ from ostrom.agents.strategy import Strategy
 from ostrom.analysis.measure import Measure
 from ostrom.games import build_game
 from ostrom.games.game import Game
-from ostrom.studies.load import load_study, parse_yaml
+from ostrom.ground.yaml import read_yaml
+from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.testing import check_game, check_measure, check_strategy
 
@@ -42,7 +43,7 @@ def test_the_game_file_and_the_game_in_python_are_the_same_game(tmp_path: Path) 
 def test_the_study_in_the_front_page_is_valid() -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     [study] = [b for b in re.findall(r"```yaml\n(.*?)```", readme, re.DOTALL) if "window-against-grim" in b]
-    plan = StudyPlan(load_study(parse_yaml(study, "README.md")))
+    plan = StudyPlan(load_study(read_yaml(study, "README.md")))
     assert (plan.cells, len(plan)) == (6, 6 * 4 * 5)
 
 

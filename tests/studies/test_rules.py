@@ -18,10 +18,10 @@ from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.walk import Walk
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register
-from ostrom.studies.load import validate
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
+from ostrom.studies.validation import validate
 from ostrom.testing.replies import answer
 
 REPEATED = {"name": "repetition", "rounds": 3}
@@ -216,7 +216,7 @@ PLAY = """
 import asyncio, sys
 from ostrom.models.providers.scripted import register
 from ostrom.ground.streams import key_of
-from ostrom.studies.load import validate
+from ostrom.studies.validation import validate
 from ostrom.studies.run import play
 from ostrom.studies.schema import StudyFile
 

@@ -5,30 +5,34 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import orjson
 
+from ostrom.agents.base import DecisionContext
+from ostrom.agents.config import AgentConfig
 from ostrom.agents.turn import Turn, turn_of, with_turn
 from ostrom.answers import Answer, Choice, Form, Number, Text, read
-from ostrom.framing import Prompt
+from ostrom.framing import Prompt, PromptRenderer
 from ostrom.framing.dialogue import DialogueRenderer
 from ostrom.games.function import FunctionGame
 from ostrom.mechanisms.protocol import Decision, Round, View
-from ostrom.memory import Shown
+from ostrom.memory import Memory, Shown
 from ostrom.models.base import Message
 
-if TYPE_CHECKING:
-    from ostrom.agents.base import DecisionContext
-    from ostrom.agents.language import LanguageAgent
+
+class Speaker(Protocol):
+    """What a chat needs of the agent that holds it."""
+
+    config: AgentConfig
+    renderer: PromptRenderer
+    memory: Memory
 
 
 class Chat:
     """The chat that ends with one question, and the turn that it becomes once it is answered."""
 
-    def __init__(
-        self, agent: LanguageAgent, decision: Decision, context: DecisionContext, shown: Shown
-    ) -> None:
+    def __init__(self, agent: Speaker, decision: Decision, context: DecisionContext, shown: Shown) -> None:
         self.agent, self._earlier = agent, context.earlier_turns()
         turns, told = self._turns(decision.view, shown)
         heard = {place for turn in turns for place in turn.heard}

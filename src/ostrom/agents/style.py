@@ -3,16 +3,65 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar, Protocol
 
+from ostrom.agents.base import DecisionContext
+from ostrom.agents.config import AgentConfig
+from ostrom.agents.dialogue import Chat
 from ostrom.answers import Answer, Form
+from ostrom.framing import Prompt
 from ostrom.ground.registry import Registry
 from ostrom.mechanisms.protocol import Decision
-from ostrom.models.base import Abilities
+from ostrom.memory import Shown
+from ostrom.models.base import Abilities, Message, Model, Reply, Request
 
-if TYPE_CHECKING:
-    from ostrom.agents.base import DecisionContext
-    from ostrom.agents.language import LanguageAgent
+
+class Asker(Protocol):
+    """What a style needs of the agent whose model it asks (``LanguageAgent``)."""
+
+    config: AgentConfig
+    model: Model
+
+    async def ask(
+        self,
+        decision: Decision,
+        context: DecisionContext,
+        think: bool = False,
+        shown: Shown | None = None,
+        part: str = "",
+    ) -> Answer:
+        """Ask, read, and ask again with the error shown, as often as the study allows."""
+        ...
+
+    async def call(self, context: DecisionContext, request: Request, part: str) -> Reply:
+        """One call; a reply that is a refusal is raised as Declined."""
+        ...
+
+    def chat(self, decision: Decision, context: DecisionContext) -> Chat | None:
+        """The dialogue that asks; None where the decision is one prompt of its own."""
+        ...
+
+    def prompt(self, decision: Decision, context: DecisionContext, shown: Shown | None = None) -> Prompt:
+        """What the model is told."""
+        ...
+
+    def opening(self, prompt: Prompt) -> list[Message]:
+        """The messages that ask."""
+        ...
+
+    def params(self, context: DecisionContext, part: str) -> dict[str, Any]:
+        """Sampling parameters of one call."""
+        ...
+
+    def with_facts(self, answer: Answer, prompt: Prompt) -> Answer:
+        """The answer with what the player was shown as options."""
+        ...
+
+    def give_up(
+        self, decision: Decision, context: DecisionContext, reason: str, *, refused: bool = False
+    ) -> Answer:
+        """Apply the study's policy for answers that never came, or for those that were refused."""
+        ...
 
 
 class Style(ABC):
@@ -37,7 +86,7 @@ class Style(ABC):
         return None
 
     @abstractmethod
-    async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
+    async def answer(self, agent: Asker, decision: Decision, context: DecisionContext) -> Answer:
         """Ask until there is an answer."""
 
 

@@ -298,7 +298,7 @@ def run_data(rows: Rows, folder: Path, manifest: Mapping[str, Any], *, stale: bo
         _record(folder, known)
     levels = {
         factor.name: [_as_type(level.label, types[factor.name]) for level in factor.levels]
-        for factor in getattr(rows.plan, "factors", ())
+        for factor in rows.plan.factors
     }
     return RunData(
         folder, manifest, levels=levels, types=types, planned=len(rows.plan), rows=known["rows"],

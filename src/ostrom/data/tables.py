@@ -55,7 +55,7 @@ def export_rows(rows: Rows, format: str, out: Path, *, safe: bool = False) -> di
         raise UsageError(f"--format {format!r} (allowed: {', '.join(writers)})")
     if safe and format != "csv":
         raise UsageError(f"--safe is for --format csv; {format} files hold no formulas")
-    types = {**TYPES, **factor_types(rows), **getattr(rows.plan, "round_columns", {})}
+    types = {**TYPES, **factor_types(rows), **rows.plan.round_columns}
     more = people_columns(rows)
     written = {}
     try:
@@ -82,11 +82,11 @@ def people_columns(rows: Rows) -> Mapping[str, Mapping[str, type]]:
 def factor_types(rows: Rows) -> dict[str, type]:
     """The type of each factor's column: that of its levels if they agree, else text; its traits likewise."""
     types = {}
-    for factor in getattr(rows.plan, "factors", ()):
+    for factor in rows.plan.factors:
         types[factor.name] = _common_type(level.label for level in factor.levels)
         for trait in factor.traits:
             types[trait] = _common_type(level.traits.get(trait) for level in factor.levels)
-    if getattr(rows.plan, "generations", 1) > 1:
+    if rows.plan.generations > 1:
         types["generation"] = int
     types.update({name: _common_type(values) for name, values in attributes_of(rows.plan).items()})
     return types

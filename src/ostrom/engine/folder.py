@@ -124,9 +124,12 @@ def _is_alive(pid: int) -> bool:
     return True
 
 
-def new_manifest(study: Mapping[str, Any], prompts: Mapping[str, str], **more: Any) -> dict[str, Any]:
+def new_manifest(
+    kind: str, study: Mapping[str, Any], prompts: Mapping[str, str], **more: Any
+) -> dict[str, Any]:
     """What a run records about itself before it starts. No secrets, ever."""
     return {
+        "kind": kind,
         "study": study,
         "prompts": prompts,
         "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),

@@ -41,6 +41,7 @@ class Manifest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
+    kind: str | None = None
     study: dict[str, Any]
     prompts: dict[str, str]
     created: str
@@ -86,6 +87,24 @@ def read(raw: bytes, path: Path) -> dict[str, Any]:
             f"{path}: {key}: {first['msg']}{'' if first['type'] == 'missing' else found_text}"
         ) from None
     return data
+
+
+def kind_of(manifest: Mapping[str, Any]) -> str:
+    """The kind of plan that a run was played by. Manifests of version 0.1 do not name it; their keys tell it.
+
+    >>> kind_of({"study": {"game": "chicken"}}), kind_of({"study": {"kind": "tree"}})
+    ('study', 'tree')
+    """
+    study: Mapping[str, Any] = manifest["study"]
+    if manifest.get("kind"):
+        return str(manifest["kind"])
+    if manifest.get("parent"):
+        return str(manifest["parent"].get("kind"))
+    if manifest.get("imported"):
+        return "imported"
+    if "game" not in study and "kind" in study:
+        return str(study["kind"])
+    return "study" if study.get("people") is None else "people"
 
 
 def identity(manifest: Mapping[str, Any]) -> str:

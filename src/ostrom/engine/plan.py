@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from itertools import islice
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, Protocol
 
 from ostrom.agents.base import PersonAgentFactory
 from ostrom.agents.config import AgentConfig
+from ostrom.agents.tree import Trees
+from ostrom.engine.entries import Journaled, Place
+from ostrom.engine.journal import Journal
+from ostrom.framing import Library
 from ostrom.games.game import Game
-from ostrom.ground.errors import OstromError
+from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.streams import Streams, key_of
 from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.protocol import Decision, Outcome
 
-if TYPE_CHECKING:
-    from ostrom.engine.journal import Journal
+FEW_UNITS = 24
+"""A plan that does not list its games is asked for those of so many units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +76,78 @@ class Budget:
     usd: float | None = None
 
 
-class Plan(Protocol):
-    """A resolved study, as the engine sees it."""
+class VariedLevel(Protocol):
+    """One level of a factor, as tables see it."""
 
+    @property
+    def label(self) -> str | int | float | bool | None: ...
+    @property
+    def traits(self) -> Mapping[str, Any]: ...
+
+
+class Varied(Protocol):
+    """A factor, as tables see it: a column with its levels, and the columns that follow from them."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def levels(self) -> Sequence[VariedLevel]: ...
+    @property
+    def traits(self) -> Sequence[str]: ...
+
+
+class ReplayedRows(Protocol):
+    """The rows of a run, as far as the columns about people need them."""
+
+    journal: Journal
+    run: str
+
+    def played(self) -> Iterator[tuple[Unit, str, str | None]]: ...
+    def replayed(
+        self, unit: Unit
+    ) -> tuple[list[list[Decision]], Outcome | None, Mapping[Place, Journaled]]: ...
+
+
+class PeopleColumns(Protocol):
+    """What a plan with people adds to the tables."""
+
+    @property
+    def columns(self) -> Mapping[str, Mapping[str, type]]:
+        """Columns by table, with their types."""
+        ...
+
+    def of_match(self, unit: Unit, player: int) -> dict[str, Any]: ...
+    def of_decision(self, unit: Unit, player: int, facts: Mapping[str, Any]) -> dict[str, Any]: ...
+    def visits(self) -> Iterator[dict[str, Any]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSource:
+    """What a plan is read from: the folder of a run, its manifest and its journal."""
+
+    folder: Path
+    manifest: Mapping[str, Any]
+    journal: Journal
+
+    @property
+    def file(self) -> str:
+        """What messages call the manifest."""
+        return str(self.folder / "run.json")
+
+
+class Plan(ABC):
+    """A resolved study, as the engine sees it: the base of every plan.
+
+    What most plans lack has a default here (no preparations, no trees, no people), so that nobody has to ask
+    whether a plan has it.
+    """
+
+    kind: ClassVar[str]
+    """What manifests call plans of this class; the registry of plans finds the class by it."""
     name: str
+    file: str
+    """What messages call the source of the plan."""
+    library: Library
     retries: int
     policy: str
     refused: str
@@ -78,32 +155,81 @@ class Plan(Protocol):
     budget: Budget
     models: tuple[str, ...]
 
+    base: Plan | None = None
+    """The plan that this one wraps: a fork makes its units from one unit of another plan."""
+    preparations: int = 0
+    """How many units prepare something for others."""
+    generations: int = 1
+    agents: Sequence[AgentConfig] = ()
+    """Every configuration of an agent once."""
+    factors: Sequence[Varied] = ()
+    trees: Trees = MappingProxyType({})
+    """The answers of precomputed types, loaded before the plan is played."""
+    arrivals: Arrivals | None = None
+    """The participants, while they are hosted."""
+    round_columns: Mapping[str, type] = MappingProxyType({})
+    """Columns of the decisions table beyond the usual ones, with their types."""
+
+    @classmethod
+    def read(cls, source: PlanSource) -> Plan:
+        """The plan that a run on disk was played by; refused where runs of this kind are not opened as studies."""
+        raise UsageError(f"{source.folder}: {cls.gone_on_with(source.manifest)}")
+
+    @classmethod
+    def gone_on_with(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
+        """Why `ostrom resume` does not go on with such a run, and what does; None: it does."""
+        return None
+
+    @classmethod
+    def provide(cls, plan: Plan, runs: Path) -> None:  # noqa: ARG003
+        """Give another plan what runs of this kind hold for it, before it is played."""
+        raise UsageError(f"{plan.file}: runs of kind {cls.kind} hold no answers")
+
     @property
+    @abstractmethod
     def prompts(self) -> Mapping[str, str]:
         """The prompt files that the plan uses, with a hash of each."""
-        ...
 
+    @abstractmethod
     def resolved(self) -> dict[str, Any]:
         """The study as resolved: plain data, complete, no secrets."""
-        ...
 
+    @abstractmethod
     def __len__(self) -> int: ...
+
+    @abstractmethod
+    def unit(self, index: int) -> Unit:
+        """One unit by its index."""
+
+    def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
+        """Units that together ask every kind of question, with the configurations that answer each of them."""
+        return ((unit, [seated.config for seated in unit.players]) for unit in self.units())
 
     def units(self) -> Iterator[Unit]:
         """All units in the order in which they should start."""
-        ...
+        return (self.unit(index) for index in range(len(self)))
 
-    def unit(self, index: int) -> Unit:
-        """One unit by its index."""
-        ...
-
+    @abstractmethod
     def settings(self, model: str) -> Mapping[str, Any]:
         """Client settings of a model."""
-        ...
+
+    @property
+    def games(self) -> Iterable[Game]:
+        """The games that are played, or those of the first units."""
+        return [unit.game for unit in islice(self.units(), FEW_UNITS)]
+
+    @property
+    def hidden(self) -> Container[int]:
+        """Units that no table shows: those of test visits."""
+        return ()
+
+    def people_tables(self, rows: ReplayedRows) -> PeopleColumns | None:  # noqa: ARG002
+        """What people add to the tables; None for a study without people."""
+        return None
 
 
 class Arrivals(PersonAgentFactory, Protocol):
-    """Units that arise during a run when participants arrive; a plan may have them as ``arrivals``."""
+    """Units that arise during a run when participants arrive."""
 
     async def begin(self, journal: Journal) -> None:
         """The journal is open: take up what is under way."""

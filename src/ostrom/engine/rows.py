@@ -8,21 +8,20 @@ calls, which are read from the journal as they are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from math import fsum
-from typing import Any, Protocol
+from typing import Any
 
 from ostrom.answers import Number
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.entries import Journaled, Place, dump
 from ostrom.engine.journal import Journal
 from ostrom.engine.match import replay
-from ostrom.engine.plan import Plan, Seated, Unit
+from ostrom.engine.plan import PeopleColumns, Plan, Seated, Unit
 from ostrom.engine.questions import ReplayDiffers, compare_end
 from ostrom.games.function import FunctionGame
-from ostrom.games.game import Game
 from ostrom.ground.errors import RunError
 from ostrom.mechanisms.protocol import Decision, Outcome, Round
 
@@ -40,19 +39,8 @@ FEW = 24
 """Up to so many players have the facts of their match in every row; of more, only the first one has."""
 
 
-class PeopleColumns(Protocol):
-    """What a plan with people adds to the tables."""
-
-    columns: Mapping[str, Mapping[str, type]]
-    """Columns by table, with their types."""
-
-    def of_match(self, unit: Unit, player: int) -> Row: ...
-    def of_decision(self, unit: Unit, player: int, facts: Mapping[str, Any]) -> Row: ...
-    def visits(self) -> Iterator[Row]: ...
-
-
 class Rows:
-    """The three tables of a run, as iterators of rows."""
+    """What the tables of a run say, computed row by row from its plan and its journal."""
 
     def __init__(self, plan: Plan, journal: Journal, run: str) -> None:
         self.plan, self.journal, self.run = plan, journal, run
@@ -62,16 +50,12 @@ class Rows:
     @cached_property
     def people(self) -> PeopleColumns | None:
         """What people add to the tables; None for a study without people."""
-        make: Callable[[Rows], PeopleColumns] | None = getattr(self.plan, "people_tables", None)
-        return None if make is None else make(self)
+        return self.plan.people_tables(self)
 
     @cached_property
     def ruled(self) -> bool:
         """Whether some game of the plan is one by a rule; only then the tables have ``RULE_COLUMNS``."""
-        games: Iterable[Game] | None = getattr(self.plan, "games", None)
-        if games is None:  # a plan about few matches of another one
-            games = (self.plan.unit(index).game for index in range(min(len(self.plan), FEW)))
-        return any(isinstance(game, FunctionGame) for game in games)
+        return any(isinstance(game, FunctionGame) for game in self.plan.games)
 
     def visits(self) -> Iterator[Row]:
         """One row per person who came."""
@@ -87,7 +71,7 @@ class Rows:
             end = self.journal.ended(match)
             ended = {} if end is None else {match: end[:2]}
             begun = {match} if end is not None or self.journal.has_begun(match) else set()
-        hidden: Container[int] = getattr(self.plan, "hidden", ())
+        hidden = self.plan.hidden
         for index in sorted(begun):
             if index >= len(self.plan):
                 raise RunError(
@@ -266,7 +250,7 @@ class Rows:
         }
         if self.ruled:
             row |= dict.fromkeys(RULE_COLUMNS)
-        for name in getattr(self.plan, "round_columns", ()):
+        for name in self.plan.round_columns:
             row[name] = (facts.get("columns") or {}).get(name)
         if self.people is not None:
             row |= self.people.of_decision(unit, decision.player, facts)
@@ -350,7 +334,7 @@ def _round_facts(round_: Round | None) -> str | None:
 def attributes_of(plan: Plan) -> dict[str, list[Any]]:
     """The attributes that a study gives its agents, with the values that occur."""
     found: dict[str, list[Any]] = {}
-    for config in getattr(plan, "agents", ()):
+    for config in plan.agents:
         for name, known in config.attributes.items():
             found.setdefault(name, []).append(known)
     return found

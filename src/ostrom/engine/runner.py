@@ -22,7 +22,7 @@ from ostrom.engine.executors.local import LocalExecutor
 from ostrom.engine.folder import Folder
 from ostrom.engine.gate import Stopped
 from ostrom.engine.journal import Journal
-from ostrom.engine.plan import Arrivals, Plan, Tally, Unit
+from ostrom.engine.plan import Plan, Tally, Unit
 from ostrom.engine.questions import ReplayDiffers
 from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.rows import Rows
@@ -94,7 +94,7 @@ class Runner:
     ) -> None:
         self.plan, self.folder, self.library = plan, folder, library
         self.options = options or Options()
-        self.tally = Tally(matches=len(plan), preparations=getattr(plan, "preparations", 0))
+        self.tally = Tally(matches=len(plan), preparations=plan.preparations)
         self.stopping = asyncio.Event()
         self.executor = self._executor(models, open_models)
         self._arrays = ArrayPlayer()
@@ -132,7 +132,7 @@ class Runner:
             raise UsageError(
                 "--batch: batches are sent from this process, not from a cluster (--executor ray)"
             )
-        if getattr(self.plan, "arrivals", None) is not None:
+        if self.plan.arrivals is not None:
             raise UsageError("--batch: people do not wait a day for an answer; play this study without it")
         return BatchExecutor(models, self.library, call_settings, self.options.cache, polling)
 
@@ -260,8 +260,7 @@ class Runner:
         for index, state in self._states.items():
             if state in ("done", "skipped"):
                 self._ended.setdefault(index, asyncio.Event()).set()
-        arrivals: Arrivals | None = getattr(self.plan, "arrivals", None)
-        if arrivals is not None:
+        if (arrivals := self.plan.arrivals) is not None:
             await arrivals.begin(journal)
             await play_arrivals(arrivals, lambda unit: self._play_arrived(unit, journal), self.stopping)
             return

@@ -184,7 +184,8 @@ class Registry(Generic[T]):
 
     ``folder`` names the folder of a feature or a replication that holds such parts; ``module`` the module of a
     replication that holds the only one, which then has the name of the replication. ``declared`` names the module of
-    parts that are data and need no file of their own: its constant ``DECLARED`` maps their names to them.
+    parts that are data and need no file of their own: its constant ``DECLARED`` maps their names to them. ``table``
+    states where parts are that do not lie together: ``module:attribute`` by name.
     """
 
     def __init__(
@@ -197,9 +198,10 @@ class Registry(Generic[T]):
         folder: str | None = None,
         module: str | None = None,
         declared: str | None = None,
+        table: Mapping[str, str] | None = None,
     ) -> None:
         self.kind, self.package, self.constant, self.group = kind, package, constant, group
-        self.folder, self.module, self.declared = folder, module, declared
+        self.folder, self.module, self.declared, self.table = folder, module, declared, table or {}
         _registries.add(self)
         self._added: dict[str, Callable[..., T]] = {}
         self._clashes: dict[str, list[str]] = {}
@@ -213,10 +215,10 @@ class Registry(Generic[T]):
 
     @cached_property
     def _files(self) -> dict[str, str]:
-        """The module of every part that is found by the name of its file."""
+        """The module of every part that is found by the name of its file or stands in the table."""
         packages = [self.package] if self.package else []
         packages += [f"{holder}.{self.folder}" for holder in own_holders()] if self.folder else []
-        found: dict[str, str] = {}
+        found = dict(self.table)
         for package in packages:
             for name in self._parts_in(package):
                 found.setdefault(name, f"{package}.{name}")
@@ -280,9 +282,10 @@ class Registry(Generic[T]):
 
     def _loaded(self, name: str) -> Callable[..., T]:
         """The part of a name that exists once; what is wrong with its package is one line."""
-        module = self._files.get(name)
+        place = self._files.get(name)
+        module, _, attribute = (place or "").partition(":")
         try:
-            if module is None:
+            if place is None:
                 found: Callable[..., T] = self._foreign[name].load()
                 return found
             held = import_module(module)
@@ -294,9 +297,10 @@ class Registry(Generic[T]):
         except (Exception, SystemExit) as error:
             where = module or f"package {owner(self._foreign[name])}"
             raise StudyError(f"{self.kind} {name}: {where} cannot be loaded: {_reason(error)}") from error
-        if not hasattr(held, self.constant):
-            raise StudyError(f"{self.kind} {name}: {module} does not assign the constant {self.constant}")
-        part: Callable[..., T] = getattr(held, self.constant)
+        constant = attribute or self.constant
+        if not hasattr(held, constant):
+            raise StudyError(f"{self.kind} {name}: {module} does not assign the constant {constant}")
+        part: Callable[..., T] = getattr(held, constant)
         return part
 
     def parameters(self, name: str) -> Mapping[str, inspect.Parameter]:

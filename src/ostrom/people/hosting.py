@@ -35,6 +35,8 @@ def host_plan(
     if not isinstance(plan, PeoplePlan):
         raise UsageError(f"{plan.file}: has no section 'people'; `ostrom run` plays it")
 
+    hosted: list[Host] = []
+
     async def begin(folder: Folder) -> None:
         mark = identity(folder.manifest())
         if folder.journal.exists():
@@ -50,10 +52,11 @@ def host_plan(
                 )
         ignore_register(folder.path)
         register = Register(folder.path, mark, create=True)
-        plan.arrivals = hosts(plan, register, title=plan.study.title or plan.name, test=test)
+        plan.arrivals = host = hosts(plan, register, title=plan.study.title or plan.name, test=test)
+        hosted.append(host)
 
     async def watch(runner: Runner) -> None:
-        host: Host = plan.arrivals
+        (host,) = hosted
         await host.ready.wait()
         try:
             await serve(host, Folder(Path(runs) / name))
@@ -66,8 +69,8 @@ def host_plan(
             plan, name=name, runs=runs, options=options, watch=watch, open_models=open_models, begin=begin
         )
     finally:
-        if plan.arrivals is not None:
-            plan.arrivals.register.close()
+        for host in hosted:
+            host.register.close()
 
 
 def ignore_register(folder: Path) -> None:

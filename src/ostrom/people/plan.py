@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 from ostrom.agents.config import AgentConfig
 from ostrom.engine.journal import Journal
-from ostrom.engine.plan import Seated, Unit
-from ostrom.engine.rows import Rows
+from ostrom.engine.plan import PlanSource, ReplayedRows, Seated, Unit
 from ostrom.framing import Library
 from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import parse_spec
@@ -24,16 +24,15 @@ from ostrom.people.book import Book
 from ostrom.people.questions import Questionnaire
 from ostrom.people.schema import People, Step
 from ostrom.people.tables import PeopleTables
-from ostrom.people.text_files import localised, questionnaire
+from ostrom.people.text_files import localised, questionnaire, read_texts
 from ostrom.people.visit import Visit
-from ostrom.studies.cell import Cell
+from ostrom.studies.cell import Cell, spelled_out
 from ostrom.studies.checks import check_framing_labels, check_memory, check_spreading, check_strategies
-from ostrom.studies.load import validate
 from ostrom.studies.paths import merge, on_top, put
-from ostrom.studies.places import spelled_out
 from ostrom.studies.plan import StudyPlan, _json, _key
 from ostrom.studies.rehearsal import rehearsed_facts
 from ostrom.studies.schema import StudyFile
+from ostrom.studies.validation import validate
 
 VARIABLE = ("matches", "games", "time", "pay")
 """What of the section ``people`` may differ between cells."""
@@ -43,12 +42,12 @@ MOST_PEOPLE_CELLS = 1000
 class PeoplePlan(StudyPlan):
     """A study with people as the engine plays it."""
 
+    kind: ClassVar[str] = "people"
+
     def __init__(self, study: StudyFile, library: Library | None = None, file: str | None = None) -> None:
         assert study.people is not None
         self.people: People = study.people
         self.book = Book()
-        self.arrivals: Any = None
-        """Who hosts the visits, while they are under way."""
         self._variant = lru_cache(maxsize=1024)(self._build_variant)
         self._people = lru_cache(maxsize=1024)(self._build_people)
         self._sheet = lru_cache(maxsize=256)(
@@ -59,6 +58,25 @@ class PeoplePlan(StudyPlan):
         seats = [len(self._variant(0, key).seatings[0]) for key in self.people_of(0).games]
         self.stride = 1 + len(self.people.order) * (1 + max(seats))
         self.visit_rules = self._visit()
+
+    @classmethod
+    def read(cls, source: PlanSource) -> Self:
+        """The plan of a run, with everybody who came."""
+        plan = super().read(source)
+        plan.learn(source.journal)
+        return plan
+
+    @classmethod
+    def gone_on_with(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
+        """A server."""
+        return "is a study with people; `ostrom serve` with its study file goes on with it"
+
+    @classmethod
+    def with_files(cls, study: StudyFile, folder: Path, file: str) -> StudyFile:
+        """The study with the texts that people read."""
+        assert study.people is not None
+        texts = read_texts(study.people, folder, file)
+        return study.model_copy(update={"people": study.people.model_copy(update={"texts": texts})})
 
     # -- cells and games -----------------------------------------------------------------------------
 
@@ -203,7 +221,7 @@ class PeoplePlan(StudyPlan):
         for unit, _, _, value in journal.assigned():
             self.book.learn(unit // self.stride, value)
 
-    def people_tables(self, rows: Rows) -> PeopleTables:
+    def people_tables(self, rows: ReplayedRows) -> PeopleTables:
         """What people add to the tables."""
         return PeopleTables(self, rows)
 
@@ -320,8 +338,3 @@ class _Hidden:
             return False
         visit = self._plan.book.visits.get(index // self._plan.stride)
         return visit is not None and visit.test
-
-
-def plan_of(study: StudyFile, library: Library | None = None, file: str | None = None) -> StudyPlan:
-    """The plan of a study, with or without people."""
-    return (StudyPlan if study.people is None else PeoplePlan)(study, library, file)

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from ostrom.engine.plan import Unit
-from ostrom.engine.rows import Row, Rows
+from ostrom.engine.plan import ReplayedRows, Unit
 from ostrom.people.ledger import Payment, read_payments
 from ostrom.people.schema import People
+from ostrom.people.visit_runner import HostedPlan
+from ostrom.studies.cell import Cell
+from ostrom.studies.factors import Factor
 
-if TYPE_CHECKING:
-    from ostrom.people.plan import PeoplePlan
-
+Row = dict[str, Any]
 DECISIONS: Mapping[str, type] = {
     "visit": int, "person": str, "shown": int, "answered": int, "served": str, "assigned": str, "interrupted": bool,
 }  # fmt: skip
@@ -29,10 +29,18 @@ VISITS: Mapping[str, type] = {
 }  # fmt: skip
 
 
+class TabledPlan(HostedPlan, Protocol):
+    """What the tables need of the plan of a study with people."""
+
+    factors: tuple[Factor, ...]
+
+    def variant(self, cell: int, key: str) -> Cell: ...
+
+
 class PeopleTables:
     """The people of a run, as tables tell of them."""
 
-    def __init__(self, plan: PeoplePlan, rows: Rows) -> None:
+    def __init__(self, plan: TabledPlan, rows: ReplayedRows) -> None:
         self.plan, self.rows = plan, rows
         people = plan.people
         self.asks, self.after = _asks(people)

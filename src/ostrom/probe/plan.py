@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ostrom.analysis.span import span_of
 from ostrom.engine.plan import Budget
 from ostrom.engine.runner import Options, Result
-from ostrom.features.judging.forecast import forecast_judging
+from ostrom.features.judging.corpus import trace_of
 from ostrom.features.judging.plan import Judge
+from ostrom.features.words.traces.text import reasoning_of
 from ostrom.ground.errors import UsageError
 from ostrom.probe.funnel import Arm, Corpus, Rules, build
-from ostrom.probe.run_traces import collected
-from ostrom.probe.scoring import ScorePlan, score_plan, score_run, scores_of
+from ostrom.probe.scoring import ScorePlan, score_plan, scores_of
+from ostrom.probe.stage import Stage, sieve
 from ostrom.probe.trace import Trace
 from ostrom.studies.forecast import Forecast
 from ostrom.studies.run import Run, Watch
@@ -66,7 +68,7 @@ class Probing:
                 known = [p for p, _ in self.forecasts if p.run.name == plan.run.name]
                 if plan.corpus and (not known or len(known[-1].corpus) < len(plan.corpus)):
                     self.forecasts = [f for f in self.forecasts if f[0].run.name != plan.run.name]
-                    self.forecasts.append((plan, forecast_judging(plan, self.options.prices)))
+                    self.forecasts.append((plan, plan.forecast(self.options.prices)))
             return self._with_scores(traces)
 
         build(collected(list(self.runs)), arm, rules, look, len(self.judges))
@@ -77,7 +79,7 @@ class Probing:
             known = len(scores_of(plan))
             if known == len(plan.corpus):
                 continue
-            result = score_run(plan, self.options, self.watch() if self.watch else None)
+            result = plan.play(options=self.options, watch=self.watch() if self.watch else None)
             self.results.append(result)
             if not result.complete:
                 raise Unscored(result)
@@ -102,3 +104,35 @@ class Probing:
             for place, scores in scores_of(score_plan(run, [], self.judges)).items()
         }
         return [replace(trace, scores=known.get(trace.place, ())) for trace in traces]
+
+
+def collected(runs: list[Run]) -> Stage:
+    """The first stage: decisions of finished matches that a model took by itself and gave reasons for."""
+    traces: list[Trace] = []
+    reasons: dict[tuple[str, int, int, int], str] = {}
+    for run in runs:
+        for row in run.rows.decisions():
+            if row["state"] != "done" or row["kind"] != "act" or row["model"] is None:
+                continue
+            found = trace_of(run, row["match"], row["step"], row["player"] - 1)
+            if found is None:
+                reply, reasoning, messages = "", "", []
+            else:
+                reply, reasoning = found.text, reasoning_of(found.text, label=row["label"])[0]
+                messages = run.journal.prompt(found.call) or []
+            length = row.get("history_length")
+            trace = Trace(
+                run.name, row["match"], row["step"], row["player"], row["model"], row["game"],
+                length if isinstance(length, int) else span_of(row["agent_memory"]).length,
+                str(row["action"]), row["cooperative"], tuple((role, text) for role, text in messages),
+                reply, reasoning,
+            )  # fmt: skip
+            traces.append(trace)
+            if row.get("copied"):
+                reasons[trace.place] = "copied from another run"
+            elif row["invalid"]:
+                reasons[trace.place] = "the action was given by the policy"
+            elif not reasoning:
+                reasons[trace.place] = "an answer without reasoning"
+    rule = "play decisions of models in finished matches, answered by the model itself, with reasoning"
+    return sieve("collected", rule, traces, lambda t: reasons.get(t.place))

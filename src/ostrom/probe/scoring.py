@@ -7,22 +7,19 @@ missing and shares the rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 from ostrom.answers import Record
-from ostrom.engine.folder import Folder
 from ostrom.engine.plan import Budget
-from ostrom.engine.runner import Options, Result
 from ostrom.features.judging.corpus import read_corpus, trace_of
-from ostrom.features.judging.plan import FILES, Judge, JudgePlan, Judging, corpus_name, judge_run
+from ostrom.features.judging.plan import FILES, Judge, JudgePlan, Judging, corpus_name
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Decision, View
-from ostrom.models.base import Model
 from ostrom.probe.terms import FORWARD, lexicons
 from ostrom.probe.trace import Scores, Trace
-from ostrom.studies.run import Run, Watch
+from ostrom.studies.run import Run
 
 SCORES = ("forward", "quality", "specificity")
 
@@ -65,16 +62,17 @@ def score_form() -> Record:
 class ScorePlan(JudgePlan):
     """The scores of a run: every listed decision by every judge."""
 
+    kind: ClassVar[str] = "score"
+    command: ClassVar[str] = "ostrom corpus"
     files: ClassVar[tuple[str, ...]] = tuple(
         {"mechanisms/judging.txt": "mechanisms/scoring.txt", "records/motives.txt": "records/scores.txt",
          "turns/judge.txt": "turns/score.txt"}.get(file, file)
         for file in FILES
     )  # fmt: skip
 
-    def resolved(self) -> dict[str, Any]:
+    def about(self) -> dict[str, Any]:
         """What is scored, by whom and how, as plain data."""
-        told = super().resolved()
-        return {**{k: v for k, v in told.items() if k not in ("motives", "shortest")}, "kind": "score"}
+        return {k: v for k, v in super().about().items() if k not in ("motives", "shortest")}
 
     def asks(self, judge: Judge, situation: str, reply: str) -> Judging:  # noqa: ARG002
         """The same question to every judge."""
@@ -102,25 +100,14 @@ def score_plan(
     )
 
 
-def score_run(
-    plan: ScorePlan,
-    options: Options | None = None,
-    watch: Watch | None = None,
-    open_models: Callable[[str, Mapping[str, Any]], Model] | None = None,
-) -> Result:
-    """Score, or go on scoring; what failed in an earlier session is asked for again."""
-    return judge_run(plan, options=options, watch=watch, open_models=open_models)
-
-
 def scores_of(plan: ScorePlan) -> dict[tuple[int, int, int], tuple[Scores, ...]]:
     """The scores by match, step and seat, of the decisions that every judge has scored."""
-    folder = Folder(plan.run.folder.path / plan.name)
-    if not folder.exists or not folder.journal.exists():
+    found: dict[tuple[int, int, int], list[Scores]] = {}
+    if not plan.folder.exists or not plan.folder.journal.exists():
         return {}
-    journal = folder.open_journal()
+    journal = plan.folder.open_journal()
     try:
         done = {unit for unit, state in journal.states().items() if state == "done"}
-        found: dict[tuple[int, int, int], list[Scores]] = {}
         for index in range(len(plan)):
             if index in done:
                 row, _ = plan.place(index)

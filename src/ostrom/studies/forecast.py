@@ -138,6 +138,67 @@ def playing(unit: Unit) -> Sequence[Seated]:
     return [seated if seated.config.model is not None else models[0] for seated in unit.players]
 
 
+class CostSum:
+    """Adds up calls of models: tokens, and what they cost directly and in batches."""
+
+    def __init__(
+        self, total: Forecast, prices: Mapping[str, Any] | None = None, measured: Measured | None = None
+    ) -> None:
+        self.total, self._prices = total, prices
+        self._again = 1.0 if measured is None else measured.again
+        self._dense = 1.0
+        if measured is not None and measured.characters is not None:
+            self._dense = CHARACTERS_PER_TOKEN / measured.characters
+        self._unpriced: dict[str, None] = {}
+        self._unbounded: dict[str, None] = {}
+        self._usual_price: dict[str, None] = {}
+        self._usd = self._likely_usd = self._batch_usd = self._likely_batch_usd = 0.0
+        self._tokens_out = 0
+        total.measured = None if measured is None else str(measured)
+
+    def add(self, model: str, calls: float, call: PerCall, times: int = 1) -> None:
+        """Add so many calls of a model, all of it so many times."""
+        total, again, dense = self.total, self._again, self._dense
+        tokens_in, likely = calls * call.tokens_in, calls * call.likely_out * again
+        usual = call.tokens_in if call.likely_in is None else call.likely_in
+        likely_in = calls * usual * dense * again
+        total.calls += round(calls * times)
+        total.tokens_in += round(tokens_in * times)
+        total.likely_tokens_out += round(likely * times)
+        total.likely_tokens_in += round(likely_in * times)
+        total.likely_calls += round(calls * again * times)
+        if call.most_out is None:
+            self._unbounded[model] = None
+        longest = call.likely_out if call.most_out is None else call.most_out
+        self._tokens_out += round(calls * longest * times)
+        most = price_of_calls(model, calls, call.tokens_in, longest, self._prices)
+        usually = price_of_calls(model, calls * again, usual * dense, call.likely_out, self._prices)
+        if most is None or usually is None:
+            self._unpriced[model] = None
+            return
+        share = batch_share(model, rates_of(model, self._prices))
+        if share is None:
+            self._usual_price[model] = None
+            share = 1.0
+        self._usd += most * times
+        self._likely_usd += usually * times
+        self._batch_usd += most * times * share
+        self._likely_batch_usd += usually * times * share
+
+    def finished(self) -> Forecast:
+        """The forecast, with None where a price or a bound is not known."""
+        total, priced = self.total, not self._unpriced
+        bounded = not self._unbounded
+        total.unpriced, total.unbounded = tuple(self._unpriced), tuple(self._unbounded)
+        total.usual_price = tuple(self._usual_price)
+        total.tokens_out = self._tokens_out if bounded else None
+        total.usd = self._usd if priced and bounded else None
+        total.likely_usd = self._likely_usd if priced else None
+        total.batch_usd = self._batch_usd if priced and bounded else None
+        total.likely_batch_usd = self._likely_batch_usd if priced else None
+        return total
+
+
 def add_up(
     total: Forecast,
     units: Iterable[Unit],
@@ -147,60 +208,18 @@ def add_up(
     measured: Measured | None = None,
 ) -> Forecast:
     """Add what units take, each so many times; ``per_call`` of a unit, a player and its number is one call."""
-    again = 1.0 if measured is None else measured.again
-    dense = 1.0
-    if measured is not None and measured.characters is not None:
-        dense = CHARACTERS_PER_TOKEN / measured.characters
-    unpriced: dict[str, None] = {}
-    unbounded: dict[str, None] = {}
-    usual_price: dict[str, None] = {}
-    usd, likely_usd, batch_usd, likely_batch_usd, tokens_out = 0.0, 0.0, 0.0, 0.0, 0
+    cost = CostSum(total, prices, measured)
     for unit in units:
-        decisions = unit.mechanism.most_decisions(unit.game)
-        total.decisions += decisions * times
+        total.decisions += unit.mechanism.most_decisions(unit.game) * times
         for player, seated in enumerate(playing(unit)):
             model = seated.config.model
             if model is None or seated.config.tree is not None:
                 continue
-            call = per_call(unit, seated, player)
             notes = memories.build(seated.config.memory).most_notes(unit.mechanism.longest_history(unit.game))
             asked = unit.mechanism.decisions_of(unit.game, player, len(unit.players))
             calls = asked * styles.build(seated.config.style).calls + notes
-            tokens_in, likely = calls * call.tokens_in, calls * call.likely_out * again
-            usual = call.tokens_in if call.likely_in is None else call.likely_in
-            likely_in = calls * usual * dense * again
-            total.calls += round(calls * times)
-            total.tokens_in += round(tokens_in * times)
-            total.likely_tokens_out += round(likely * times)
-            total.likely_tokens_in += round(likely_in * times)
-            total.likely_calls += round(calls * again * times)
-            if call.most_out is None:
-                unbounded[model] = None
-            longest = call.likely_out if call.most_out is None else call.most_out
-            tokens_out += round(calls * longest * times)
-            prices_of = [
-                price_of_calls(model, calls, call.tokens_in, longest, prices),
-                price_of_calls(model, calls * again, usual * dense, call.likely_out, prices),
-            ]
-            if prices_of[0] is None or prices_of[1] is None:
-                unpriced[model] = None
-            else:
-                known = batch_share(model, rates_of(model, prices))
-                if known is None:
-                    usual_price[model] = None
-                share = 1.0 if known is None else known
-                usd += prices_of[0] * times
-                likely_usd += prices_of[1] * times
-                batch_usd += prices_of[0] * times * share
-                likely_batch_usd += prices_of[1] * times * share
-    total.unpriced, total.unbounded, total.usual_price = tuple(unpriced), tuple(unbounded), tuple(usual_price)
-    total.tokens_out = None if unbounded else tokens_out
-    total.usd = None if unpriced or unbounded else usd
-    total.likely_usd = None if unpriced else likely_usd
-    total.batch_usd = None if unpriced or unbounded else batch_usd
-    total.likely_batch_usd = None if unpriced else likely_batch_usd
-    total.measured = None if measured is None else str(measured)
-    return total
+            cost.add(model, calls, per_call(unit, seated, player), times)
+    return cost.finished()
 
 
 def _per_call(plan: StudyPlan, unit: Unit, seated: Seated, player: int) -> PerCall:

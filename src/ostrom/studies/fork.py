@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,12 +16,12 @@ from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer
 from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.folder import Folder
-from ostrom.engine.plan import Budget, Unit
+from ostrom.engine.plan import Budget, Plan, Unit
 from ostrom.games.game import Game
 from ostrom.ground.errors import UsageError
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.protocol import Decision
-from ostrom.studies.clients import clients_of
+from ostrom.studies.cell import clients_of
 from ostrom.studies.factors import Factor
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import refuse_other_prompts
@@ -72,7 +72,7 @@ def point_of(run: Run, match: int) -> ForkPoint:
     """A finished match of a run, or one line about why there is none."""
     unit = run.plan.unit(match)
     ended = run.journal.ended(match)
-    if unit.kind != "match" or (run.manifest.get("parent") or {}).get("kind") == "attribution":
+    if unit.kind != "match":
         raise UsageError(f"{run.name}: unit {match} is no match but a {unit.kind}")
     if ended is None or ended[0] != "done":
         how = "is not finished" if ended is None else f"{ended[0]}: {ended[1]}"
@@ -93,15 +93,26 @@ def rules_of(unit: Unit, given: Sequence[Mapping[str, Any]] | None) -> Mechanism
 
 
 class ForkPlan(StudyPlan):
-    """A plan whose units are made from one unit of another plan; all else is as in the study."""
+    """A plan that wraps another one: its units are made from one unit of that plan, all else is as in the study."""
+
+    base: StudyPlan
+    stop = None
+    command: ClassVar[str]
+    """What begins such a fork and goes on with it."""
 
     def __init__(self, base: StudyPlan, origin: Origin, budget: Budget | None = None) -> None:
-        self.__dict__.update(base.__dict__)
+        self.__dict__.update(base.__dict__)  # the study, its grid and what was built for it are shared
         self.base = base
         self.parent = base.unit(origin.match)
         self.budget = budget or Budget()
         self._count_of_units = self.preparations = 0
         self.__dict__.pop("prompts", None)  # a fork's agents may be told other words
+
+    @classmethod
+    def gone_on_with(cls, manifest: Mapping[str, Any]) -> str | None:
+        """The command that began it."""
+        run = manifest["parent"].get("run")
+        return f"is a fork of {run}; `{cls.command} {run}` with its options goes on with it"
 
     @property
     def games(self) -> tuple[Game, ...]:
@@ -125,7 +136,7 @@ class ForkPlan(StudyPlan):
 
     def units(self) -> Iterator[Unit]:
         """All units in the order of their numbers."""
-        return (self.unit(index) for index in range(len(self)))
+        return Plan.units(self)
 
     def _within(self, index: int) -> int:
         if not 0 <= index < len(self):

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
-from ostrom.ground.errors import StudyError, UnknownName, nearest
+from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.ground.registry import NamedFiles, replication_files
 from ostrom.ground.yaml import check_plain, in_words, read_yaml
-from ostrom.studies.baselines import with_baselines
 from ostrom.studies.paths import merge, put
+from ostrom.studies.plans import with_files
 from ostrom.studies.schema import StudyFile
+from ostrom.studies.validation import validate
 
-Checked = TypeVar("Checked", bound=BaseModel)
+FROM = "from"
+"""The key of a sanitized memory that names a run."""
 
 
 def builtin_names() -> list[str]:
@@ -37,13 +37,8 @@ def read_study(source: str | Path | Mapping[str, Any]) -> tuple[dict[str, Any], 
     return _parse(_builtin().text(text), text), text
 
 
-def parse_yaml(text: str, file: str) -> Any:
-    """YAML as plain data, with the line in the error where it is wrong."""
-    return read_yaml(text, file)
-
-
 def _parse(text: str, file: str) -> dict[str, Any]:
-    data = parse_yaml(text, file)
+    data = read_yaml(text, file)
     if not isinstance(data, dict):
         raise StudyError(f"a study is a mapping of keys to values (found {in_words(data)})", file=file)
     return data
@@ -76,10 +71,7 @@ def load_study(
         data["seeds"] = stop["at_most"]
     if budget:
         data["budget"] = {**_mapping(data.get("budget"), file, "budget"), **budget}
-    study = validate(StudyFile, with_baselines(data, file), file)
-    if study.people is None:
-        return study
-    return study.model_copy(update={"people": study.people.with_files(folder_of(source), file)})
+    return with_files(validate(StudyFile, with_baselines(data, file), file), folder_of(source), file)
 
 
 def folder_of(source: str | Path | Mapping[str, Any]) -> Path:
@@ -101,7 +93,7 @@ def merged(
         if not equals or not path.strip():
             raise StudyError("write it as key=value", key="--set", found=change)
         try:
-            put(data, path.strip(), parse_yaml(text, "--set"))
+            put(data, path.strip(), read_yaml(text, "--set"))
         except StudyError as error:
             raise StudyError(f"{error.key}: {error.problem}", key="--set", found=change) from None
     if isinstance(data.get("vary"), dict):  # --set vary.style=null takes a factor out
@@ -163,99 +155,56 @@ def _scripted(types: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def validate(schema: type[Checked], data: Any, file: str, prefix: str = "") -> Checked:
-    """Check data against a schema; the first problem becomes one clear line."""
-    try:
-        return schema.model_validate(data)
-    except ValidationError as error:
-        raise problem(error, schema, file, prefix) from None
+def with_baselines(data: dict[str, Any], file: str) -> dict[str, Any]:
+    """The content of a study in which ``agent.memory.from: RUN`` is replaced by the shares of actions of that run.
+
+    The shares stand in the study as it is recorded, so that a run never depends on another one once it has begun.
+    """
+    return {key: _replaced(value, key, file) for key, value in data.items()}
 
 
-def problem(error: ValidationError, schema: type[BaseModel], file: str, prefix: str = "") -> StudyError:
-    """The first problem of a failed check, in one line."""
-    found_all = error.errors(include_url=False)
-    first = found_all[0]
-    path = [str(p) for p in first["loc"] if not _is_branch(p)]
-    key = ".".join(filter(None, [prefix, *path]))
-    allowed: Iterable[str] | None = None
-    found = first.get("input")
-    text = _plain_words(first)
-    if first["type"] == "extra_forbidden":
-        allowed, found = sorted(_fields_at(schema, path[:-1])), None
-        text = "there is no such key"
-        if near := nearest(path[-1], allowed):
-            text += f", did you mean {near!r}?"
-    elif first["type"] == "missing":
-        text, found = "is missing", None
-    elif first["type"] == "value_error":
-        found = None
-    elif first["type"] == "literal_error":
-        allowed = [part.strip(" '") for part in first["ctx"]["expected"].replace(" or ", ", ").split(",")]
-        near = nearest(found, allowed) if isinstance(found, str) else None
-        text = "is none of the allowed words" + (f", did you mean {near!r}?" if near else "")
-    else:  # a union is refused once for every kind of value that it takes
-        same = [e for e in found_all if e["input"] is first["input"] and e["type"] in _KINDS]
-        kinds = list(dict.fromkeys(_KINDS[e["type"]] for e in same))
-        if len(kinds) > 1:
-            text = f"must be {' or '.join(kinds)}"
-    if isinstance(found, dict | list) and len(str(found)) > 80:
-        found = None
-    return StudyError(text, file=file, key=key or None, found=found, allowed=allowed)
+def _replaced(value: Any, path: str, file: str) -> Any:
+    if isinstance(value, list):
+        return [_replaced(one, path, file) for one in value]
+    if not isinstance(value, Mapping):
+        return value
+    found: dict[str, Any] = {}
+    for key, inner in value.items():
+        text = str(key)
+        if (text == FROM and path.rpartition(".")[2] == "memory") or text.endswith(f"memory.{FROM}"):
+            found[text.removesuffix(FROM) + "shares"] = action_shares(inner, f"{path}.{text}", file)
+        else:
+            found[key] = _replaced(inner, f"{path}.{text}", file)
+    return found
 
 
-_KINDS = {
-    "string_type": "a text",
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_from_float": "a whole number",
-    "int_parsing_size": "a whole number of at most 64 bits",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "finite_number": "a finite number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "dict_type": "a mapping",
-    "model_type": "a mapping",
-    "model_attributes_type": "a mapping",
-    "list_type": "a list",
-    "tuple_type": "a list",
-}
-"""What pydantic wanted, in the words of somebody who writes YAML."""
+def action_shares(run: Any, key: str, file: str) -> dict[str, dict[str, float]]:
+    """How often every combination of actions was played in a run, by game; of finished matches alone."""
+    from ostrom.data.rundata import run_data
+    from ostrom.memory.catalog.sanitized import text_of
+    from ostrom.studies.run import open_run
 
-
-def _plain_words(error: Any) -> str:
-    kind, said, bounds = error["type"], str(error["msg"]), error.get("ctx") or {}
-    if kind in _KINDS:
-        return f"must be {_KINDS[kind]}"
-    for name, words in (("ge", "at least"), ("gt", "more than"), ("le", "at most"), ("lt", "less than")):
-        if name in bounds:
-            return f"must be {words} {bounds[name]}"
-    if kind == "string_pattern_mismatch":
-        return f"must be letters, digits, '.', '_' and '-', as in {bounds.get('pattern')}"
-    return said.removeprefix("Value error, ").replace("Input should be", "must be")
-
-
-def _is_branch(part: int | str) -> bool:
-    """Pydantic names the branch of a union in a path; a user did not write it."""
-    return isinstance(part, str) and ("[" in part or part in ("str", "dict", "list", "int", "float"))
-
-
-def _fields_at(schema: type[BaseModel], path: Sequence[str]) -> list[str]:
-    """The keys that are allowed at a place; those at the top where no model stands there."""
-    here: Any = schema
-    for step in path:
-        if step.isdigit():  # a place in a list: the list was looked into already
-            continue
-        field = here.model_fields.get(step)
-        inner = None if field is None else _model_in(field.annotation)
-        if inner is None:
-            return list(here.model_fields) if step is path[0] else []
-        here = inner
-    return list(here.model_fields)
-
-
-def _model_in(annotation: Any) -> Any:
-    """The model that a field holds, also inside a list or beside null."""
-    if hasattr(annotation, "model_fields"):
-        return annotation
-    return next((found for part in get_args(annotation) if (found := _model_in(part)) is not None), None)
+    if not isinstance(run, str) or not run.strip():
+        raise StudyError("must be a run: its name or folder", file=file, key=key, found=run)
+    found: dict[str, dict[str, float]] = {}
+    with (
+        open_run(run, Path("runs")) as opened,
+        run_data(opened.rows, opened.folder.path, opened.manifest) as data,
+    ):
+        rows = data.records(
+            "SELECT match, any_value(game) AS game, round, list(action ORDER BY seat) AS actions FROM decisions "
+            "WHERE kind = 'act' AND state = 'done' AND unit = 'match' AND action IS NOT NULL AND seat IS NOT NULL "
+            "GROUP BY match, round ORDER BY match, round"
+        )
+        for row in rows:
+            game = opened.plan.unit(row["match"]).game
+            if len(row["actions"]) == game.seats:
+                text = text_of(game, [game.index(seat, action) for seat, action in enumerate(row["actions"])])
+                of = found.setdefault(game.name, {})
+                of[text] = of.get(text, 0) + 1
+    if not found:
+        raise StudyError("the run has no finished match to take actions from", file=file, key=key, found=run)
+    return {
+        game: {text: round(times / sum(of.values()), 6) for text, times in sorted(of.items())}
+        for game, of in sorted(found.items())
+    }

@@ -7,6 +7,7 @@ the journaled matches and refuses a run whose record says otherwise, so a kill a
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,15 @@ from ostrom.analysis.estimate import level_pairs
 from ostrom.analysis.pairing import comparison
 from ostrom.analysis.stopping import FILE, Look, StopRule, blind, decide, first_seeds, read_looks
 from ostrom.analysis.units import NoSuchLevel, observations
-from ostrom.data.rundata import RunData, run_data
+from ostrom.data.rundata import RunData
 from ostrom.engine.folder import Folder
 from ostrom.engine.runner import Result
 from ostrom.ground.errors import RunError
 from ostrom.ground.files import write_whole
 from ostrom.studies.plan import StudyPlan
+
+TablesOf = Callable[[Path], AbstractContextManager[RunData]]
+"""Opens the tables of a run by its folder."""
 
 
 def at_seeds(plan: StudyPlan, seeds: int) -> StudyPlan:
@@ -32,26 +36,27 @@ def at_seeds(plan: StudyPlan, seeds: int) -> StudyPlan:
 
 
 async def play_looks(
-    plan: StudyPlan, folder: Folder, play: Callable[[StudyPlan], Awaitable[Result]]
+    plan: StudyPlan,
+    folder: Folder,
+    play: Callable[[StudyPlan], Awaitable[Result]],
+    tables_of: TablesOf,
 ) -> Result:
     """Play seeds until the rule of the study says stop."""
-    rule = plan.study.stop
+    rule = plan.stop
     assert rule is not None
     begun = int(folder.manifest()["study"].get("seeds", 1)) if folder.exists else 0
     for seeds in [n for n in rule.looks if n >= begun] or [begun]:
         result = await play(at_seeds(plan, seeds))
         if not result.complete:
             return result
-        if take_looks(folder.path, rule, seeds)[-1].stop:
+        if take_looks(folder.path, rule, seeds, tables_of)[-1].stop:
             break
     return result
 
 
-def take_looks(path: Path, rule: StopRule, seeds: int) -> list[Look]:
+def take_looks(path: Path, rule: StopRule, seeds: int, tables_of: TablesOf) -> list[Look]:
     """All looks up to a number of seeds that were played, compared with those on record, and recorded."""
-    from ostrom.studies.run import open_run
-
-    with open_run(path) as opened, run_data(opened.rows, path, opened.manifest) as data:
+    with tables_of(path) as data:
         taken = [look_at(data, rule, n) for n in rule.looks if n <= seeds]
     for old, new in zip(read_looks(path), taken, strict=False):
         if not old.same(new):

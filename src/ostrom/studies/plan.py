@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement, product
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import orjson
 from pydantic import ValidationError
@@ -18,8 +19,8 @@ from pydantic import ValidationError
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.factory import renderer_of
 from ostrom.agents.style import styles
-from ostrom.agents.tree import Trees
-from ostrom.engine.plan import Budget, Seated, Unit
+from ostrom.analysis.stopping import StopRule
+from ostrom.engine.plan import Budget, Plan, PlanSource, Seated, Unit
 from ostrom.framing import Library
 from ostrom.games import build_game
 from ostrom.games.game import Game
@@ -27,7 +28,7 @@ from ostrom.ground.errors import GameError, StudyError
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.controls import build_mechanism
 from ostrom.memory import memories
-from ostrom.studies.cell import Cell
+from ostrom.studies.cell import Cell, clients_of, placed, society_of, spelled_out, watching_types
 from ostrom.studies.checks import (
     check_attributes,
     check_cell,
@@ -38,14 +39,12 @@ from ostrom.studies.checks import (
     check_strategy_name,
     library_of,
 )
-from ostrom.studies.clients import clients_of
 from ostrom.studies.factors import Factor, read_factors
 from ostrom.studies.grid import Grid
-from ostrom.studies.load import problem, validate
 from ostrom.studies.paths import on_top, put
-from ostrom.studies.places import placed, society_of, spelled_out, watching_types
-from ostrom.studies.prompts import prompts_of
+from ostrom.studies.prompts import library_of_run, prompts_of
 from ostrom.studies.schema import StudyFile
+from ostrom.studies.validation import problem, validate
 
 VARIED = ("game", "mechanism", "agent", "types", "seats", "seating", "observers")
 """Parts of a study that factors can vary."""
@@ -56,8 +55,12 @@ CHECK_ALL = 2000
 """Up to so many cells every one is checked before the first match; beyond, every level is, once."""
 
 
-class StudyPlan:
+class StudyPlan(Plan):
     """A study as the engine plays it."""
+
+    kind: ClassVar[str] = "study"
+    agents: tuple[AgentConfig, ...] = ()
+    factors: tuple[Factor, ...] = ()
 
     def __init__(self, study: StudyFile, library: Library | None = None, file: str | None = None) -> None:
         self.study, self.file = study, file or study.name
@@ -65,7 +68,7 @@ class StudyPlan:
         self.name = study.name
         self.retries, self.policy, self.refused = study.invalid.retries, study.invalid.policy, study.refused
         self.budget = Budget(**study.budget.model_dump())
-        self.factors: tuple[Factor, ...] = read_factors(study.vary, self.file)
+        self.factors = read_factors(study.vary, self.file)
         self.grid = Grid(self.factors, study.only or (), self.file)
         self.cells = len(self.grid)
         self._base = study.model_dump(include={*VARIED, *(() if study.people is None else ("people",))})
@@ -78,7 +81,22 @@ class StudyPlan:
         self._starts = self._count()
         self._check()
         self._settings, self.models = self._find_models()
-        self.trees: Trees = {}
+
+    @classmethod
+    def read(cls, source: PlanSource) -> Self:
+        """The plan of a run, from the study in its manifest."""
+        study = validate(StudyFile, source.manifest["study"], source.file, "study")
+        return cls(study, library_of_run(source.manifest, source.folder), source.file)
+
+    @classmethod
+    def with_files(cls, study: StudyFile, folder: Path, file: str) -> StudyFile:  # noqa: ARG003
+        """The study with the content of the files that lie beside it; most studies have none."""
+        return study
+
+    @property
+    def stop(self) -> StopRule | None:
+        """The rule by which seeds are played in looks, where the study has one."""
+        return self.study.stop
 
     def add_model(self, model: str, settings: Mapping[str, Any]) -> None:
         """Open one more model with the run: it takes part without being a type of the study."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from ostrom.agents.explained import explained, mixed
 from ostrom.agents.factory import library_for, renderer_of
 from ostrom.agents.style import styles
 from ostrom.answers import Choice, Form, Number, Record
-from ostrom.engine.plan import Unit
+from ostrom.engine.plan import Plan, Unit
 from ostrom.framing import Library
 from ostrom.framing.fingerprint import difference, hashes, in_set
 from ostrom.framing.library import ENGLISH
@@ -37,19 +38,7 @@ from ostrom.studies.rehearsal import MOST_STEPS, rehearse
 _INCLUDED = re.compile(r"""\{%-?\s*(?:include|import|from|extends)\s+(?:["']([^"']+)["'])?""")
 
 
-class Asking(Protocol):
-    """A plan that knows which of its units show everything that is asked."""
-
-    library: Library
-
-    def unit(self, index: int) -> Unit: ...
-
-    def asked(self) -> Iterator[tuple[Unit, Iterable[AgentConfig]]]:
-        """Units that together ask every kind of question, with the configurations that answer each of them."""
-        ...
-
-
-def prompts_of(plan: Asking) -> dict[str, str]:
+def prompts_of(plan: Plan) -> dict[str, str]:
     """Every prompt file that the models and persons of a plan may be shown, with a hash of its content.
 
     A file that no question of the study leads to has no part in it: adding or changing it changes nothing.
@@ -71,7 +60,7 @@ def prompts_of(plan: Asking) -> dict[str, str]:
     return hashes(plan.library, [in_set(name, file) for name, used in files.items() for file in used])
 
 
-def try_prompts(plan: Asking) -> None:
+def try_prompts(plan: Plan) -> None:
     """Fill in one prompt for every kind of question; what cannot be filled in is refused now."""
     for unit, configs in plan.asked():
         speaking = [config for config in configs if config.kind in ("model", "person")]
@@ -100,7 +89,7 @@ def refuse_other_prompts(old: object, new: Mapping[str, str], where: str, so: st
         raise RunError(f"{where}: its prompts were other ones than now: {how} ({so})")
 
 
-def _decisions(plan: Asking, unit: Unit) -> list[Decision]:
+def _decisions(plan: Plan, unit: Unit) -> list[Decision]:
     """One decision of every kind and form that a match of scripts comes to."""
     found: dict[tuple[Any, ...], Decision] = {}
     for asked in rehearse(plan, unit, enough=MOST_STEPS).values():
@@ -224,3 +213,27 @@ def _with_included(library: Library, files: Iterable[str]) -> set[str]:
             else:
                 todo += [p.relative_to(f).as_posix() for f in library.folders for p in f.rglob("*.txt")]
     return found
+
+
+def prompts_folder(manifest: Mapping[str, Any], path: Path) -> str | None:
+    """Where a run's own prompts lie; refused where that folder is gone."""
+    home: str | None = manifest.get("prompts_folder")
+    if home is not None and not Path(home).is_dir():
+        raise RunError(
+            f"{path}: its prompts were in {home}, which is no folder now (ostrom resume --prompts DIR)"
+        )
+    return home
+
+
+def library_of_run(manifest: Mapping[str, Any], path: Path, prompts: str | None = None) -> Library:
+    """The prompts that a run was played with; ``prompts`` takes the place of its own folder of prompts."""
+    folder = prompts_folder({"prompts_folder": prompts} if prompts else manifest, path)
+    home: str | None = manifest.get("prompts_home")
+    if home is not None and not Path(home).is_dir():
+        raise RunError(f"{path}: its prompt sets were in {home}, which is no folder now (put it back)")
+    return Library(folder, home=home)
+
+
+def home_of(file: str | None) -> Path:
+    """The folder in which the prompt sets of a study lie: that of its file, or the current one."""
+    return Path(file).parent if file is not None and Path(file).is_file() else Path()

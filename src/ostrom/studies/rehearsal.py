@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
-from ostrom.engine.plan import Unit
+from ostrom.engine.plan import Plan, Unit
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.protocol import Decision, Outcome
 
 MOST_STEPS = 200
 
 
-class HasUnits(Protocol):
-    """Anything whose units can be asked for by index."""
-
-    def unit(self, index: int) -> Unit:
-        """One unit."""
-        ...
-
-
-def rehearse(plan: HasUnits, unit: Unit, enough: int) -> dict[int, list[Decision]]:
+def rehearse(plan: Plan, unit: Unit, enough: int) -> dict[int, list[Decision]]:
     """What each player of a unit is asked when all play at random: its first ``enough`` decisions, or all."""
     asked: dict[int, list[Decision]] = {player: [] for player in range(len(unit.players))}
     for step, decisions in enumerate(_steps(unit, _prepared(plan, unit))):
@@ -39,7 +31,7 @@ def rehearse(plan: HasUnits, unit: Unit, enough: int) -> dict[int, list[Decision
     return {player: known[:enough] for player, known in asked.items()}
 
 
-def every_step(plan: HasUnits, unit: Unit) -> Iterator[list[Decision]]:
+def every_step(plan: Plan, unit: Unit) -> Iterator[list[Decision]]:
     """What is asked in each step when all play at random, at most so many steps."""
     for step, decisions in enumerate(_steps(unit, _prepared(plan, unit))):
         if isinstance(decisions, Outcome) or step == MOST_STEPS:
@@ -47,7 +39,7 @@ def every_step(plan: HasUnits, unit: Unit) -> Iterator[list[Decision]]:
         yield decisions
 
 
-def _prepared(plan: HasUnits, unit: Unit) -> Mechanism:
+def _prepared(plan: Plan, unit: Unit) -> Mechanism:
     """The rules of a unit, given what its preparations come to when scripts make them."""
     if not unit.needs:
         return unit.mechanism

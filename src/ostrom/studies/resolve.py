@@ -12,17 +12,19 @@ from typing import Any
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import refuse_unable
+from ostrom.engine.manifest import kind_of
 from ostrom.framing import Library
 from ostrom.ground.errors import RunError, StudyError, UnknownName, UsageError
 from ostrom.models import Abilities, check_model
 from ostrom.models.prices import Rates, load_prices
-from ostrom.people.plan import plan_of
-from ostrom.studies.load import load_study, read_study, validate
+from ostrom.studies.load import load_study, read_study
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.prompts import try_prompts
-from ostrom.studies.run import check_same, find_run, home_of, library_of_run
+from ostrom.studies.plans import plan_class, plan_of
+from ostrom.studies.prompts import home_of, library_of_run, try_prompts
+from ostrom.studies.run import check_same, find_run
 from ostrom.studies.schema import ReportRule, StudyFile
 from ostrom.studies.session import RunOptions, load_session
+from ostrom.studies.validation import validate
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,8 @@ def resolve_run(
     """The plan of a run on disk, as it was begun; what is given replaces what was kept."""
     home = find_run(run, runs)
     manifest, file = home.manifest(), str(home.path / "run.json")
-    _refuse_unplayable(manifest, home.path)
+    if elsewhere := plan_class(kind_of(manifest), file).gone_on_with(manifest):
+        raise UsageError(f"{home.path}: {elsewhere}")
     changed = {
         name: value for name, value in asdict(given).items() if value is not None and name != "executor"
     }
@@ -86,23 +89,6 @@ def resolve_run(
         )
     prices = None if session.prices is None else load_prices(Path(session.prices))
     return Resolved(plan, prices, session, home.path)
-
-
-def _refuse_unplayable(manifest: Mapping[str, Any], path: Path) -> None:
-    """Refuse what is no run of a study: it has a command of its own."""
-    parent = manifest.get("parent") or {}
-    if manifest.get("imported"):
-        raise UsageError(f"{path}: was imported, so there is nothing to play")
-    if parent:
-        how = {"branch": "ostrom branch", "attribution": "ostrom attribute"}.get(str(parent.get("kind")))
-        again = f"`{how} {parent.get('run')}` with its options" if how else "the command that began it"
-        raise UsageError(f"{path}: is a fork of {parent.get('run')}; {again} goes on with it")
-    if manifest["study"].get("people") is not None:
-        raise UsageError(
-            f"{path}: is a study with people; `ostrom serve` with its study file goes on with it"
-        )
-    if "game" not in manifest["study"]:
-        raise UsageError(f"{path}: is no run of a study; a judged corpus is gone on with by `ostrom judge`")
 
 
 def check_plan(plan: StudyPlan) -> None:
@@ -126,10 +112,10 @@ def check_stop(plan: StudyPlan) -> None:
     """Refuse a stopping rule whose contrast the study cannot give."""
     if plan.study.stop is None:
         return
-    from ostrom.features.power.plan import design_of
+    from ostrom.studies.design import planned_contrast
 
     try:
-        design_of(plan, plan.study.stop)
+        planned_contrast(plan, plan.study.stop)
     except UsageError as error:
         raise UsageError(f"{plan.file}: stop: {error}") from None
 

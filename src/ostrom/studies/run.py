@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ostrom.engine import loop
 from ostrom.engine.folder import Folder, check_name, differences, new_manifest
 from ostrom.engine.integrity import check_format
 from ostrom.engine.journal import Journal
 from ostrom.engine.manifest import FREE_TO_CHANGE, MAY_BE_DECIDED, MAY_GROW
+from ostrom.engine.plan import Plan, PlanSource
 from ostrom.engine.rows import Rows
 from ostrom.engine.runner import Options, Result, Runner
 from ostrom.framing import Library
@@ -20,11 +22,13 @@ from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import refuse_link
 from ostrom.models import open_model
 from ostrom.models.base import Model
-from ostrom.people.plan import PeoplePlan, plan_of
-from ostrom.studies.load import validate
 from ostrom.studies.plan import StudyPlan
-from ostrom.studies.prompts import refuse_other_prompts
+from ostrom.studies.plans import plan_class, read_plan
+from ostrom.studies.prompts import home_of, refuse_other_prompts
 from ostrom.studies.schema import StudyFile
+
+if TYPE_CHECKING:
+    from ostrom.data.rundata import RunData
 
 Watch = Callable[[Runner], Coroutine[Any, Any, None]]
 OpenModels = Callable[[str, Mapping[str, Any]], Model]
@@ -32,7 +36,7 @@ OpenModels = Callable[[str, Mapping[str, Any]], Model]
 
 @dataclass(frozen=True)
 class Run:
-    """A run on disk, opened for reading."""
+    """A run on disk, opened: what commands and features take; its folder, manifest, plan, journal and rows together."""
 
     folder: Folder
     manifest: Mapping[str, Any]
@@ -69,29 +73,19 @@ def open_run(path: str | Path, runs: str | Path = "runs", *, checked: bool = Tru
     manifest = folder.manifest()
     journal = folder.open_journal(manifest, checked=checked)
     try:
-        return Run(folder, manifest, _plan_of(folder, manifest, journal), journal)
+        return Run(folder, manifest, read_plan(PlanSource(folder.path, manifest, journal)), journal)
     except BaseException:
         journal.close()
         raise
 
 
-def _plan_of(folder: Folder, manifest: Mapping[str, Any], journal: Journal) -> StudyPlan:
-    """The plan that a run was played by."""
-    file = str(folder.path / "run.json")
-    study = validate(StudyFile, manifest["study"], file, "study")
-    if manifest.get("imported"):
-        from ostrom.features.importing.plan import imported_plan
+@contextmanager
+def _tables_of(path: Path) -> Iterator[RunData]:
+    """The tables of a run, with the run open."""
+    from ostrom.data.rundata import run_data
 
-        plan: StudyPlan = imported_plan(folder.path, manifest, study)
-    else:
-        plan = plan_of(study, library_of_run(manifest, folder.path), file)
-        if isinstance(plan, PeoplePlan):
-            plan.learn(journal)
-    if manifest.get("parent"):
-        from ostrom.studies.forked import forked_plan
-
-        plan = forked_plan(plan, manifest["parent"], journal)
-    return plan
+    with open_run(path) as opened, run_data(opened.rows, path, opened.manifest) as data:
+        yield data
 
 
 def find_run(path: str | Path, runs: str | Path = "runs") -> Folder:
@@ -130,7 +124,7 @@ def play(
 
 
 def play_plan(
-    plan: StudyPlan,
+    plan: Plan,
     *,
     name: str,
     runs: str | Path = "runs",
@@ -158,7 +152,7 @@ def play_plan(
 
 
 async def play_plan_async(
-    plan: StudyPlan,
+    plan: Plan,
     *,
     name: str,
     runs: str | Path = "runs",
@@ -171,18 +165,18 @@ async def play_plan_async(
     """As ``play_plan``, on the event loop that is running; a sequential design is played look by look."""
     folder = Folder(Path(runs) / check_name(name))
 
-    async def play(part: StudyPlan) -> Result:
+    async def play(part: Plan) -> Result:
         return await _play_once(part, folder, runs, options, watch, open_models, extra, begin)
 
-    if type(plan) is StudyPlan and plan.study.stop is not None and not (extra or {}).get("parent"):
+    if isinstance(plan, StudyPlan) and plan.stop is not None:
         from ostrom.studies.looks import play_looks
 
-        return await play_looks(plan, folder, play)
+        return await play_looks(plan, folder, play, _tables_of)
     return await play(plan)
 
 
 async def _play_once(
-    plan: StudyPlan,
+    plan: Plan,
     folder: Folder,
     runs: str | Path,
     options: Options | None,
@@ -191,8 +185,9 @@ async def _play_once(
     extra: Mapping[str, Any] | None,
     begin: Callable[[Folder], Awaitable[None]] | None,
 ) -> Result:
-    prepare_trees(plan, runs)
-    if getattr(plan, "trees", None) and options is not None and options.cluster is not None:
+    if any(config.tree is not None for config in plan.agents):
+        plan_class("tree").provide(plan, Path(runs))
+    if plan.trees and options is not None and options.cluster is not None:
         raise UsageError("--executor ray: a study with trees is played in this process, which holds them")
     # Models are opened before anything is written: a wrong name leaves no trace.
     models: dict[str, Model] = {}
@@ -216,14 +211,6 @@ async def _play_once(
         folder.unlock()
 
 
-def prepare_trees(plan: StudyPlan, runs: str | Path) -> None:
-    """Load what precomputed types answer; nothing is asked of their models while the study is played."""
-    if any(config.tree is not None for config in getattr(plan, "agents", ())):
-        from ostrom.features.trees.plan import load_trees
-
-        plan.trees = load_trees(plan, runs)
-
-
 def _open(name: str, settings: Mapping[str, Any]) -> Model:
     return open_model(name, **settings)
 
@@ -241,7 +228,7 @@ async def _watched(runner: Runner, watch: Watch | None) -> Result:
             raise ended
 
 
-def _prepare(folder: Folder, plan: StudyPlan, extra: Mapping[str, Any]) -> None:
+def _prepare(folder: Folder, plan: Plan, extra: Mapping[str, Any]) -> None:
     """Write the manifest of a new run, or make sure that an old one is the same study."""
     study = plan.resolved()
     if not folder.exists:
@@ -249,7 +236,7 @@ def _prepare(folder: Folder, plan: StudyPlan, extra: Mapping[str, Any]) -> None:
         more = {"prompts_folder": _absolute(plan.library.folder), "loop": loop.loop_name(), **extra}
         if plan.library.sets:
             more["prompts_home"] = str(plan.library.home.absolute())
-        folder.write_manifest(new_manifest(study, plan.prompts, **more))
+        folder.write_manifest(new_manifest(plan.kind, study, plan.prompts, **more))
         return
     try:
         old = check_same(folder, plan, extra)
@@ -273,30 +260,6 @@ def _absolute(folder: str | None) -> str | None:
     return None if folder is None else str(Path(folder).absolute())
 
 
-def prompts_folder(manifest: Mapping[str, Any], path: Path) -> str | None:
-    """Where a run's own prompts lie; refused where that folder is gone."""
-    home: str | None = manifest.get("prompts_folder")
-    if home is not None and not Path(home).is_dir():
-        raise RunError(
-            f"{path}: its prompts were in {home}, which is no folder now (ostrom resume --prompts DIR)"
-        )
-    return home
-
-
-def library_of_run(manifest: Mapping[str, Any], path: Path, prompts: str | None = None) -> Library:
-    """The prompts that a run was played with; ``prompts`` takes the place of its own folder of prompts."""
-    folder = prompts_folder({"prompts_folder": prompts} if prompts else manifest, path)
-    home: str | None = manifest.get("prompts_home")
-    if home is not None and not Path(home).is_dir():
-        raise RunError(f"{path}: its prompt sets were in {home}, which is no folder now (put it back)")
-    return Library(folder, home=home)
-
-
-def home_of(file: str | None) -> Path:
-    """The folder in which the prompt sets of a study lie: that of its file, or the current one."""
-    return Path(file).parent if file is not None and Path(file).is_file() else Path()
-
-
 def _no_orphan(folder: Folder) -> None:
     """Refuse a journal without its manifest: another study would take its answers for its own."""
     if refuse_link(folder.journal).exists():
@@ -306,7 +269,7 @@ def _no_orphan(folder: Folder) -> None:
         )
 
 
-def check_same(folder: Folder, plan: StudyPlan, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def check_same(folder: Folder, plan: Plan, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The manifest of a run; refused where it holds another study, or was played with other prompts."""
     old, parent = folder.manifest(), (extra or {}).get("parent")
     changes = changed(old["study"], plan.resolved()) + changed(old.get("parent") or {}, parent or {})

@@ -100,8 +100,8 @@ def people_run() -> Iterator[list[RunData]]:
     """A small run of simulated people that is played now."""
     from ostrom.agents.config import AgentConfig
     from ostrom.people.piloting import pilot
-    from ostrom.people.plan import plan_of
     from ostrom.people.simulated import Crowd
+    from ostrom.studies.plans import plan_of
 
     with TemporaryDirectory() as folder:
         plan = plan_of(StudyFile.model_validate(dict(PEOPLE)))

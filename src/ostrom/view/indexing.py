@@ -97,7 +97,7 @@ class _Indexer:
     def __init__(self, run: Run, connection: sqlite3.Connection, stop: Callable[[], bool]) -> None:
         self.run, self.connection, self.stop = run, connection, stop
         self.rows = run.rows
-        self.hidden = getattr(run.plan, "hidden", ())
+        self.hidden = run.plan.hidden
         self._cells = {
             str(levels): int(n) for n, levels in connection.execute("SELECT id, levels FROM cells")
         }

@@ -51,7 +51,7 @@ def match_of(run: Run, number: int) -> dict[str, Any]:
         raise UsageError(f"match {number}: {run.name} has the matches 0 to {len(run.plan) - 1}")
     unit = run.plan.unit(number)
     state, reason, scores, facts = run.journal.ended(number) or ("open", None, None, {})
-    if state == "withdrawn" or number in getattr(run.plan, "hidden", ()):
+    if state == "withdrawn" or number in run.plan.hidden:
         raise UsageError(f"match {number}: is not shown: it was withdrawn, or was a test")
     steps: dict[int, dict[str, Any]] = {}
     for row in run.rows.decisions(number):

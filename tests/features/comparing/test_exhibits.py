@@ -18,8 +18,9 @@ from ostrom.features.exporting.command import write_report
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.registry import replications
 from ostrom.ground.yaml import read_yaml
-from ostrom.studies.load import load_study, validate
+from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
+from ostrom.studies.validation import validate
 
 COLUMNS = ("game", "length", "measure")
 TABLE = Exhibit(

@@ -18,17 +18,15 @@ from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.runner import Options, Result
 from ostrom.features.judging import Motive, load_motives
 from ostrom.features.judging.corpus import collect, read_corpus
-from ostrom.features.judging.forecast import forecast_judging
 from ostrom.features.judging.judgements import JudgedCorpus, corpus_of, judged_corpora
-from ostrom.features.judging.plan import JudgePlan, corpus_name, judge_run, judges_of
+from ostrom.features.judging.plan import JudgePlan, corpus_name, judged_rows, judges_of, write_judged
 from ostrom.features.judging.shares import NONE, OVERALL, agreements, dependences, motive_shares, same_sets
-from ostrom.features.judging.table import judged_rows, write_judged
 from ostrom.ground.errors import RunError, StudyError, UsageError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.studies.load import validate
 from ostrom.studies.run import Run, open_run, play
 from ostrom.studies.schema import StudyFile
+from ostrom.studies.validation import validate
 from ostrom.testing.faults import Faults
 from ostrom.testing.server import LoopbackServer
 
@@ -85,7 +83,7 @@ def judged(
         run, "judge-x", judges or judges_of("scripted/judge"), load_motives(),
         collect(run, read_corpus(folder)), **more,
     )  # fmt: skip
-    result = judge_run(plan, options=options)
+    result = plan.play(options=options)
     journal = Journal(folder / "journal.db")
     try:
         rows = list(judged_rows(plan, journal))
@@ -292,7 +290,7 @@ def test_a_budget_stops_judging_and_another_list_of_motives_is_another_corpus(tm
         corpus = collect(run, read_corpus(run.folder.path / "judge-x"))
         other = JudgePlan(run, "judge-x", judges_of("scripted/judge"), load_motives()[:3], corpus)
         with pytest.raises(RunError, match="holds another study"):
-            judge_run(other, options=QUICK)
+            other.play(options=QUICK)
 
 
 def test_the_forecast_is_what_judging_then_asks_and_shrinks_as_it_goes_on(tmp_path: Path) -> None:
@@ -306,35 +304,35 @@ def test_the_forecast_is_what_judging_then_asks_and_shrinks_as_it_goes_on(tmp_pa
     judges, folder = judges_of("scripted/judge", passes=2), tmp_path / "small" / "judge-x"
     with played(tmp_path, kind="scripted/kind") as run:
         plan = JudgePlan(run, "judge-x", judges, load_motives(), collect(run, []), max_tokens=50)
-        bound = forecast_judging(plan)
+        bound = plan.forecast()
         assert not asked and not folder.exists()
         limited = Options(retry=QUICK.retry, ask_again=True, limit=4)
-        assert forecast_judging(plan, limit=4).calls == 4
+        assert plan.forecast(limit=4).calls == 4
         judged(run, *judges, options=limited, max_tokens=50)
-        assert forecast_judging(plan).calls == forecast_judging(plan, limit=100).calls == 8
+        assert plan.forecast().calls == plan.forecast(limit=100).calls == 8
         judged(run, *judges, max_tokens=50)
-        assert forecast_judging(plan).calls == 0
+        assert plan.forecast().calls == 0
         assert (bound.matches, bound.calls, bound.tokens_out, bound.usd) == (12, 12, 12 * 50, 0.0)
         assert bound.tokens_in == pytest.approx(sum(asked) / 3.5, abs=12)
         other = JudgePlan(run, "judge-x", judges, load_motives()[:3], plan.corpus, max_tokens=50)
         with pytest.raises(RunError, match="holds another study"):
-            forecast_judging(other)
+            other.forecast()
 
 
 def test_a_forecast_asks_again_for_what_failed_and_does_not_guess_prices(tmp_path: Path) -> None:
     register("mute", "no")
     with played(tmp_path, kind="scripted/kind", curt="scripted/curt") as run:
         _, _, plan = judged(run, *judges_of("scripted/mute"), retries=0)
-        assert forecast_judging(plan).calls == 6
+        assert plan.forecast().calls == 6
         unheard = JudgePlan(run, "judge-y", judges_of("lab/unheard-of"), load_motives(), plan.corpus)
-        assert (forecast_judging(unheard).usd, forecast_judging(unheard).unpriced) == (
+        assert (unheard.forecast().usd, unheard.forecast().unpriced) == (
             None,
             ("lab/unheard-of",),
         )
-        priced = forecast_judging(unheard, {"lab/unheard-of": {"input": 0, "output": 1}})
+        priced = unheard.forecast({"lab/unheard-of": {"input": 0, "output": 1}})
         assert priced.usd == pytest.approx(6 * 1000 / 1e6)
         with pytest.raises(UsageError, match="nothing to judge"):
-            forecast_judging(JudgePlan(run, "judge-z", plan.judges, plan.motives, []))
+            JudgePlan(run, "judge-z", plan.judges, plan.motives, []).forecast()
 
 
 def test_a_judge_behind_a_server_that_fails_now_and_then_judges_all_the_same(tmp_path: Path) -> None:

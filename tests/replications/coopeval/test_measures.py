@@ -29,9 +29,9 @@ from ostrom.replications.coopeval.scores import (
     scale_of,
     score_points,
 )
-from ostrom.studies.load import validate
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
+from ostrom.studies.validation import validate
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,7 @@ from ostrom.engine.journal import Journal
 from ostrom.features.evolution.replicator import exponential_replicator
 from ostrom.features.judging import load_motives
 from ostrom.features.judging.corpus import collect
-from ostrom.features.judging.plan import JudgePlan, judge_run, judges_of
-from ostrom.features.judging.table import judged_rows, write_judged
+from ostrom.features.judging.plan import JudgePlan, judged_rows, judges_of, write_judged
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.coopeval.streams import REST, corner_place, type_colours
@@ -177,7 +176,7 @@ def judged_run(played: Played, tmp_path: Path) -> Iterator[Path]:
         plan = JudgePlan(
             run, "judge-x", judges_of("scripted/judge", passes=2), load_motives(), collect(run, [])
         )
-        judge_run(plan)
+        plan.play()
         folder = run.folder.path / "judge-x"
         journal = Journal(folder / "journal.db")
         write_judged(list(judged_rows(plan, journal)), plan, folder)

@@ -15,10 +15,10 @@ from ostrom.data.rundata import run_data
 from ostrom.features.comparing import compare_run
 from ostrom.features.importing import import_rounds
 from ostrom.people.piloting import pilot
-from ostrom.people.plan import plan_of
 from ostrom.people.simulated import Crowd
 from ostrom.reports.build import build_report
 from ostrom.studies.load import load_study
+from ostrom.studies.plans import plan_of
 from ostrom.studies.run import open_run
 
 SAME = (

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from ostrom.agents.style import Style
+from ostrom.agents.base import DecisionContext
+from ostrom.agents.style import Asker, Style
 from ostrom.answers import Answer, Choice, Form
 from ostrom.games.function import FunctionGame
 from ostrom.mechanisms.protocol import Decision
 from ostrom.mechanisms.rounds import due_with, form_of
-
-if TYPE_CHECKING:
-    from ostrom.agents.base import DecisionContext
-    from ostrom.agents.language import LanguageAgent
 
 
 class ComputedFirst(Style):
@@ -27,7 +24,7 @@ class ComputedFirst(Style):
     calls: ClassVar[int] = 2
     questions: ClassVar[tuple[str, ...]] = ("best_response",)
 
-    async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
+    async def answer(self, agent: Asker, decision: Decision, context: DecisionContext) -> Answer:
         """One call for the best response, and one for the choice."""
         if decision.kind != "act":
             return await agent.ask(decision, context)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from ostrom.agents.style import Style
+from ostrom.agents.base import DecisionContext
+from ostrom.agents.style import Asker, Style
 from ostrom.answers import Answer
 from ostrom.mechanisms.protocol import Decision
-
-if TYPE_CHECKING:
-    from ostrom.agents.base import DecisionContext
-    from ostrom.agents.language import LanguageAgent
 
 
 class Direct(Style):
@@ -18,7 +15,7 @@ class Direct(Style):
 
     name: ClassVar[str] = "direct"
 
-    async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
+    async def answer(self, agent: Asker, decision: Decision, context: DecisionContext) -> Answer:
         """One call when all goes well."""
         return await agent.ask(decision, context)
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from ostrom.agents.style import Style
+from ostrom.agents.base import DecisionContext
+from ostrom.agents.style import Asker, Style
 from ostrom.answers import Answer
 from ostrom.answers.length import TOKENS_PER_WORD
 from ostrom.mechanisms.protocol import Decision
-
-if TYPE_CHECKING:
-    from ostrom.agents.base import DecisionContext
-    from ostrom.agents.language import LanguageAgent
 
 
 class Reasoned(Style):
@@ -28,7 +25,7 @@ class Reasoned(Style):
         """Reasons as long as was asked for, then the answer."""
         return answer + round(TOKENS_PER_WORD * words)
 
-    async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
+    async def answer(self, agent: Asker, decision: Decision, context: DecisionContext) -> Answer:
         """One call, or two where the end is forced."""
         return await agent.ask(decision, context, think=True)
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from ostrom.agents.style import Style
+from ostrom.agents.base import DecisionContext
+from ostrom.agents.style import Asker, Style
 from ostrom.answers import Answer, Choice, Form
 from ostrom.games.function import FunctionGame
 from ostrom.mechanisms.protocol import Decision, View
 from ostrom.mechanisms.rounds import due_with, form_of
-
-if TYPE_CHECKING:
-    from ostrom.agents.base import DecisionContext
-    from ostrom.agents.language import LanguageAgent
 
 
 class Social(Style):
@@ -28,7 +25,7 @@ class Social(Style):
     calls: ClassVar[int] = 2
     questions: ClassVar[tuple[str, ...]] = ("predict",)
 
-    async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
+    async def answer(self, agent: Asker, decision: Decision, context: DecisionContext) -> Answer:
         """One call per other player, and one for the choice."""
         if decision.kind != "act":
             return await agent.ask(decision, context)
@@ -48,7 +45,7 @@ class Social(Style):
 
     async def _predict(
         self,
-        agent: LanguageAgent,
+        agent: Asker,
         decision: Decision,
         context: DecisionContext,
         seat: int,

@@ -61,8 +61,7 @@ class LocalExecutor:
             self._open_gate(gate, model, most)
             caller.open(model)
         rule = Invalidity(plan.retries, plan.policy, plan.refused)
-        people, trees = getattr(plan, "arrivals", None), getattr(plan, "trees", None)
-        agent_factory = AgentFactory(self.models, self.library, rule, people, trees)
+        agent_factory = AgentFactory(self.models, self.library, rule, plan.arrivals, plan.trees)
         self._player = UnitPlayer(agent_factory, session.journal, caller, session.tally)
         self._seats = max(1, plan.unit(0).game.seats) if len(plan) else 1
         self._in_process = all(ceiling is not None for ceiling in ceilings)

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import orjson
 from pydantic import Field
@@ -19,7 +19,7 @@ from pydantic import Field
 from ostrom.agents.turn import turn_of
 from ostrom.answers import Form, Number
 from ostrom.engine.entries import Journaled, Place
-from ostrom.engine.plan import Budget, Seated, Unit
+from ostrom.engine.plan import Budget, PlanSource, Seated, Unit
 from ostrom.engine.runner import Options, Result
 from ostrom.features.attribution.counterfactuals import AS_IT_WAS, Edit, edits, remembered
 from ostrom.ground.errors import UsageError
@@ -32,7 +32,9 @@ from ostrom.studies.checks import check_memory
 from ostrom.studies.factors import Factor, Level
 from ostrom.studies.fork import Answers, ForkPlan, ForkPoint, Origin, copy_answers, point_of, rules_of
 from ostrom.studies.plan import StudyPlan
+from ostrom.studies.plans import read_base
 from ostrom.studies.run import Run, Watch, play_plan
+from ostrom.studies.validation import validate
 
 Measure = Literal["odds", "logprob", "sample"]
 """Exact odds of a script, log-probabilities of the options, or repeated sampling."""
@@ -52,6 +54,15 @@ class AttributionOf(Origin):
 
 class AttributionPlan(ForkPlan):
     """Unit 0 holds the copied answers; then, sample by sample, the decision as it was and every change."""
+
+    kind: ClassVar[str] = "attribution"
+    command: ClassVar[str] = "ostrom attribute"
+
+    @classmethod
+    def read(cls, source: PlanSource) -> Self:
+        """The plan of an attribution, from its manifest and the answers that it copied."""
+        origin = validate(AttributionOf, dict(source.manifest["parent"]), source.file, "parent")
+        return cls(read_base(source), origin, source.journal.answers(0))
 
     def __init__(
         self, base: StudyPlan, origin: AttributionOf, answers: Answers, budget: Budget | None = None

@@ -51,30 +51,26 @@ def author(
     The same command goes on where it stopped. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
     from ostrom.cli.progress import watch_with
-    from ostrom.engine.folder import Folder, check_name
+    from ostrom.engine.folder import check_name
     from ostrom.engine.plan import Budget
     from ostrom.engine.runner import Options
     from ostrom.features.authoring.plan import AuthorPlan, write_scenarios
     from ostrom.games.scenarios import families, scenarios, shipped_scenario
     from ostrom.ground.errors import UnknownName
-    from ostrom.studies.run import play_plan
 
     say_allowed(allow_key, model, reader)
     if family not in families():
         raise UnknownName("family of scenarios", family, families())
     wanted = [part.strip() for part in names.split(",") if part.strip()] if names else scenarios(family)
     plan = AuthorPlan(
-        [shipped_scenario(family, one) for one in wanted], model, reader, name=check_name(name), copies=copies,
-        prompts=prompts, retries=retries, budget=Budget(budget_calls, budget_tokens, budget_usd),
+        [shipped_scenario(family, one) for one in wanted], model, reader, name=check_name(name), runs=runs,
+        copies=copies, prompts=prompts, retries=retries, budget=Budget(budget_calls, budget_tokens, budget_usd),
     )  # fmt: skip
-    result = play_plan(
-        plan,  # type: ignore[arg-type]  # a plan of its own kind; it has all that playing asks for
-        name=name,
-        runs=runs,
+    result = plan.play(
         options=Options(max_connections=max_connections, prices=price_table(prices), ask_again=True),
         watch=watch_with(json=json),
     )
-    journal = Folder(runs / name).open_journal()
+    journal = plan.folder.open_journal()
     try:
         stories = plan.written(journal)
     finally:

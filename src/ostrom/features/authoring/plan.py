@@ -9,9 +9,8 @@ it wrote.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from importlib.resources import as_file
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,9 +22,7 @@ from ostrom.agents.config import AgentConfig
 from ostrom.answers import Record
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget, Seated, Unit
-from ostrom.features.judging.plan import JudgePrompts
 from ostrom.framing import Framing
-from ostrom.framing.fingerprint import hashes
 from ostrom.games.game import Game
 from ostrom.games.scenarios import Scenario, load_scenario
 from ostrom.games.scenarios.reader import CAST, cast_file
@@ -34,6 +31,7 @@ from ostrom.ground.errors import UsageError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
+from ostrom.studies.derived import DerivedPlan, TaskPrompts
 
 READINGS = ("first", "second", "both", "neither")
 FILES = (
@@ -136,8 +134,12 @@ READING = _record(
 )
 
 
-class AuthorPlan:
+class AuthorPlan(DerivedPlan):
     """Stories for scenarios: every table so many times, written by one model and read by another."""
+
+    kind: ClassVar[str] = "author"
+    command: ClassVar[str] = "ostrom author"
+    files: ClassVar[tuple[str, ...]] = FILES
 
     def __init__(
         self,
@@ -146,6 +148,7 @@ class AuthorPlan:
         reader: str,
         *,
         name: str,
+        runs: str | Path = "runs",
         copies: int = 1,
         prompts: str | Path | None = None,
         retries: int = 3,
@@ -154,36 +157,29 @@ class AuthorPlan:
     ) -> None:
         if author == reader:
             raise UsageError(f"--reader: {reader} wrote the stories; another model has to read them")
-        self.scenarios, self.author, self.reader, self.name = tuple(scenarios), author, reader, name
-        self.copies, self.library = copies, JudgePrompts(prompts)
-        self.retries, self.policy, self.refused = retries, "skip-match", "skip-match"
-        self.budget, self.models = budget or Budget(), (author, reader)
+        super().__init__(
+            name,
+            runs,
+            (author, reader),
+            TaskPrompts(prompts),
+            retries=retries,
+            policy="skip-match",
+            budget=budget,
+        )
+        self.scenarios, self.author, self.reader = tuple(scenarios), author, reader
+        self.copies = copies
         self.params = {"temperature": temperature, "max_tokens": 1000}
 
-    def resolved(self) -> dict[str, Any]:
+    def about(self) -> dict[str, Any]:
         """Who writes what, as plain data."""
         return {
-            "kind": "author", "name": self.name, "author": self.author, "reader": self.reader,
+            "author": self.author, "reader": self.reader,
             "scenarios": [f"{s.family}/{s.name}" for s in self.scenarios], "copies": self.copies,
-            "params": self.params, "invalid": {"retries": self.retries, "policy": self.policy},
-            "budget": {"calls": self.budget.calls, "tokens": self.budget.tokens, "usd": self.budget.usd},
+            "params": self.params,
         }  # fmt: skip
-
-    def settings(self, model: str) -> Mapping[str, Any]:  # noqa: ARG002
-        """Models are opened as their names say."""
-        return {}
-
-    @cached_property
-    def prompts(self) -> dict[str, str]:
-        """The prompt files that are shown, with a hash of each."""
-        return hashes(self.library, FILES)
 
     def __len__(self) -> int:
         return len(self.scenarios) * self.copies
-
-    def units(self) -> Iterator[Unit]:
-        """Story by story."""
-        return (self.unit(index) for index in range(len(self)))
 
     def unit(self, index: int) -> Unit:
         """One story."""

@@ -6,12 +6,12 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import orjson
 from pydantic import Field
 
-from ostrom.engine.plan import Budget, Seated, Unit
+from ostrom.engine.plan import Budget, PlanSource, Seated, Unit
 from ostrom.engine.runner import Options, Result
 from ostrom.features.branching.changes import ROUNDS, changed_agent, described, read_changes, relabelled
 from ostrom.ground.errors import UsageError
@@ -22,7 +22,9 @@ from ostrom.studies.checks import check_memory
 from ostrom.studies.factors import Factor, Level
 from ostrom.studies.fork import ForkPlan, ForkPoint, Origin, copy_answers, point_of
 from ostrom.studies.plan import StudyPlan
+from ostrom.studies.plans import read_base
 from ostrom.studies.run import Run, Watch, play_plan
+from ostrom.studies.validation import validate
 
 
 class BranchOf(Origin):
@@ -40,6 +42,15 @@ class BranchPlan(ForkPlan):
     The first goes on with the chance of the parent's match, so that nothing but the changes makes a
     difference; the others have chance of their own from the round of the branch on.
     """
+
+    kind: ClassVar[str] = "branch"
+    command: ClassVar[str] = "ostrom branch"
+
+    @classmethod
+    def read(cls, source: PlanSource) -> Self:
+        """The plan of a branch, from where its manifest says that it comes from."""
+        origin = validate(BranchOf, dict(source.manifest["parent"]), source.file, "parent")
+        return cls(read_base(source), origin)
 
     def __init__(self, base: StudyPlan, origin: BranchOf, budget: Budget | None = None) -> None:
         super().__init__(base, origin, budget)

@@ -7,8 +7,8 @@ from typing import Any
 
 from ostrom.agents.config import AgentConfig
 from ostrom.ground.errors import StudyError
+from ostrom.ground.yaml import read_yaml
 from ostrom.studies.factors import Factor
-from ostrom.studies.load import parse_yaml
 from ostrom.studies.paths import put
 
 ROUNDS = "mechanism.rounds"
@@ -27,7 +27,7 @@ def read_changes(texts: Sequence[str]) -> dict[str, Any]:
         path = path.strip()
         if not equals or not path:
             raise StudyError("write it as key=value", key="--set", found=text)
-        changes[_full(path)] = parse_yaml(value, "--set")
+        changes[_full(path)] = read_yaml(value, "--set")
     return changes
 
 

@@ -38,7 +38,7 @@ def write_dataset(
     if licence is not None and ("\n" in licence or not licence.strip()):
         raise UsageError(f"--licence {licence!r}: must be one short name, for example cc-by-4.0")
     rows = run.rows
-    types = {**TYPES, **factor_types(rows), **getattr(run.plan, "round_columns", {})}
+    types = {**TYPES, **factor_types(rows), **run.plan.round_columns}
     more = people_columns(rows)
     sources: dict[str, Callable[[], Iterable[Row]]] = {
         "decisions": rows.decisions,

@@ -9,13 +9,13 @@ from ostrom.features.gates.gates import GateFile, Judged, Judgement
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.files import read_text_file, write_whole
 from ostrom.ground.terminal import escaped
-from ostrom.ground.yaml import in_words
-from ostrom.studies.load import parse_yaml, validate
+from ostrom.ground.yaml import in_words, read_yaml
+from ostrom.studies.validation import validate
 
 
 def read_gates(path: str | Path) -> GateFile:
     """The gates in a YAML file."""
-    data = parse_yaml(read_text_file(path), str(path))
+    data = read_yaml(read_text_file(path), str(path))
     if not isinstance(data, dict):
         raise StudyError(f"must be a mapping with the key gates (found {in_words(data)})", file=str(path))
     return validate(GateFile, data, str(path))

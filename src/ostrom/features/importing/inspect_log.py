@@ -14,7 +14,7 @@ from ostrom.features.importing.text import read_bytes
 from ostrom.features.importing.write import Imported, import_tables
 from ostrom.ground.errors import StudyError
 from ostrom.studies.factors import RESERVED
-from ostrom.studies.load import validate
+from ostrom.studies.validation import validate
 
 FORMAT = 1
 FIXED = ("match", "round", "seat", "player", "action", "payoff", "game")

@@ -13,9 +13,9 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_val
 from ostrom.framing.config import Framing
 from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import NamedFiles, replication_files
-from ostrom.ground.yaml import in_words
+from ostrom.ground.yaml import in_words, read_yaml
 from ostrom.studies.factors import RESERVED
-from ostrom.studies.load import parse_yaml, validate
+from ostrom.studies.validation import validate
 
 GENERAL = files("ostrom.features.importing").joinpath("mappings")
 
@@ -347,7 +347,7 @@ def _shipped() -> NamedFiles:
 def load_mapping(source: str | Path) -> tuple[Mapping, str]:
     """A mapping from a file or by the name of a shipped one, and what to call it in messages."""
     name = str(source)
-    data = parse_yaml(_shipped().text(name), name)
+    data = read_yaml(_shipped().text(name), name)
     if not isinstance(data, dict):
         raise StudyError(f"a mapping file maps keys to values (found {in_words(data)})", file=name)
     return validate(Mapping, data, name), name

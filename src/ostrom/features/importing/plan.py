@@ -8,12 +8,12 @@ from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import orjson
 
 from ostrom.agents.config import AgentConfig
-from ostrom.engine.plan import Budget, Seated, Unit
+from ostrom.engine.plan import Budget, Plan, PlanSource, Seated, Unit
 from ostrom.framing import Library
 from ostrom.framing.config import Framing
 from ostrom.games import build_game
@@ -29,6 +29,7 @@ from ostrom.mechanisms.scoring import match_score
 from ostrom.studies.factors import Factor, Level
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.schema import StudyFile
+from ostrom.studies.validation import validate
 
 UNITS = "imported.json"
 PAID_ONLY = {"recorded": "payoffs"}
@@ -103,6 +104,9 @@ def as_scored(rules: Mechanism, payoffs: Sequence[Sequence[float]], scores: Sequ
 class ImportedPlan(StudyPlan):
     """The matches of an imported run."""
 
+    kind: ClassVar[str] = "imported"
+    stop = None
+
     def __init__(
         self,
         study: StudyFile,
@@ -125,6 +129,27 @@ class ImportedPlan(StudyPlan):
         """Columns of the decisions table that the file has beyond ours, with their types."""
         self.factors = _factors(units, (imported or {}).get("framings") or ())
         self.cells = len({orjson.dumps(u.cell, option=orjson.OPT_SORT_KEYS) for u in units})
+
+    @classmethod
+    def read(cls, source: PlanSource) -> Self:
+        """The plan of an imported run, from what was written beside its journal."""
+        path, imported = source.folder / UNITS, source.manifest["imported"]
+        study = validate(StudyFile, source.manifest["study"], source.file, "study")
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise RunError(f"{path}: cannot be read ({error.strerror})") from None
+        if hashlib.blake2b(data, digest_size=16).hexdigest() != imported["digest"]:
+            raise RunError(f"{path}: is not what was imported; import the file again under another name")
+        units = [
+            ImportedUnit(**{**entry, "players": tuple(entry["players"])}) for entry in orjson.loads(data)
+        ]
+        return cls(study, units, source.file, imported)
+
+    @classmethod
+    def gone_on_with(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
+        """Nothing."""
+        return "was imported, so there is nothing to play"
 
     games = ()
     """None that follows from a rule: imported games have tables."""
@@ -166,7 +191,7 @@ class ImportedPlan(StudyPlan):
 
     def units(self) -> Iterator[Unit]:
         """All matches in the order of the file."""
-        yield from (self.unit(index) for index in range(len(self)))
+        return Plan.units(self)
 
     def rules(self, index: int, changes: Mapping[str, Any]) -> Repetition:
         """The rules that an imported match would go on by."""
@@ -209,16 +234,3 @@ def write_units(folder: Path, units: Sequence[ImportedUnit]) -> str:
     except OSError as error:
         raise RunError(f"{folder / UNITS}: cannot be written ({error.strerror})") from None
     return hashlib.blake2b(data, digest_size=16).hexdigest()
-
-
-def imported_plan(folder: Path, manifest: Mapping[str, Any], study: StudyFile) -> ImportedPlan:
-    """The plan of an imported run, from what was written beside its journal."""
-    path = folder / UNITS
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise RunError(f"{path}: cannot be read ({error.strerror})") from None
-    if hashlib.blake2b(data, digest_size=16).hexdigest() != manifest["imported"]["digest"]:
-        raise RunError(f"{path}: is not what was imported; import the file again under another name")
-    units = [ImportedUnit(**{**entry, "players": tuple(entry["players"])}) for entry in orjson.loads(data)]
-    return ImportedPlan(study, units, str(folder / "run.json"), manifest["imported"])

@@ -16,15 +16,15 @@ from ostrom.engine.folder import Folder, check_name, new_manifest
 from ostrom.engine.journal import Journal
 from ostrom.features.importing.check import SeatRound
 from ostrom.features.importing.mapping import Mapping, canonical, load_mapping
-from ostrom.features.importing.plan import ImportedUnit, write_units
+from ostrom.features.importing.plan import ImportedPlan, ImportedUnit, write_units
 from ostrom.features.importing.problems import POLICIES, Cause, Disagreement, by_cause
 from ostrom.features.importing.reader import MatchReader, Ready
 from ostrom.features.importing.table import SourceTable, read_table
 from ostrom.features.importing.text import read_bytes
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.mechanisms.scoring import match_score
-from ostrom.studies.load import validate
 from ostrom.studies.schema import StudyFile
+from ostrom.studies.validation import validate
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,10 @@ def write_run(
             stale.unlink()
         digest = write_units(folder.path, units)
         manifest = new_manifest(
-            study.model_dump(mode="json", exclude={"stop"}), {}, imported={**imported, "digest": digest}
+            ImportedPlan.kind,
+            study.model_dump(mode="json", exclude={"stop"}),
+            {},
+            imported={**imported, "digest": digest},
         )
         journal(folder.open_journal(manifest, create=True))
         # The manifest comes last: a folder without one is no run, so a broken import leaves none behind.

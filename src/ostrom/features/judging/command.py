@@ -75,8 +75,7 @@ def judge(
     from ostrom.features.judging import load_motives
     from ostrom.features.judging.corpus import collect, read_corpus
     from ostrom.features.judging.judgements import corpus_of
-    from ostrom.features.judging.plan import JudgePlan, corpus_name, judge_run, judges_of
-    from ostrom.features.judging.table import judged_rows, write_judged
+    from ostrom.features.judging.plan import JudgePlan, corpus_name, judged_rows, judges_of, write_judged
     from ostrom.studies.run import open_run
 
     say_allowed(allow_key, model, second_model)
@@ -101,7 +100,7 @@ def judge(
         if dry_run:
             _forecast(plan, options, folder, json)
             return
-        result = judge_run(plan, options=options, watch=watch_with(json=json))
+        result = plan.play(options=options, watch=watch_with(json=json))
         journal = Folder(folder).open_journal()
         try:
             rows = list(judged_rows(plan, journal))
@@ -120,9 +119,8 @@ def judge(
 
 def _forecast(plan: JudgePlan, options: Options, folder: Path, json: bool) -> None:
     from ostrom.cli.forecasting import forecast_data, print_forecast
-    from ostrom.features.judging.forecast import forecast_judging
 
-    bound = forecast_judging(plan, options.prices, options.limit)
+    bound = plan.forecast(options.prices, options.limit)
     if json:
         told = forecast_data(bound, plan.budget, batch=options.batch is not None)
         cost = {k: v for k, v in told.items() if k not in ("cells", "matches", "designs", "decisions")}

@@ -11,9 +11,8 @@ judged is a random sample of all.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,20 +21,20 @@ import orjson
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.policy import check_policy
 from ostrom.answers import Record
+from ostrom.data.tables import TYPES, factor_types, write_parquet
 from ostrom.engine.folder import Folder
+from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget, Seated, Unit
-from ostrom.engine.runner import Options, Result
 from ostrom.features.judging import Motive
 from ostrom.features.judging.corpus import SHORTEST, trace_of, write_corpus
-from ostrom.framing import Framing, Library
-from ostrom.framing.fingerprint import hashes
+from ostrom.features.judging.judgements import JUDGED, motive_column
+from ostrom.framing import Framing
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Mechanism
-from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
-from ostrom.models.base import Model
-from ostrom.studies.run import Run, Watch, play_plan
+from ostrom.ground.files import draft_of
+from ostrom.mechanisms.protocol import Decision, View
+from ostrom.studies.derived import DerivedPlan, SingleQuestion, TaskPrompts
+from ostrom.studies.run import Run
 
 POLICIES = ("fail", "skip-match")
 
@@ -68,18 +67,13 @@ def judges_of(model: str, second: str | None = None, passes: int = 1) -> tuple[J
     return tuple(Judge(f"{model} (pass {n})", model, n) for n in range(1, passes + 1))
 
 
-class Judging(Mechanism):
+class Judging(SingleQuestion):
     """One question to one judge about one reply."""
 
     name: ClassVar[str] = "judging"
 
     def __init__(self, motives: Sequence[Motive], situation: str, reply: str) -> None:
         self.motives, self.situation, self.reply = tuple(motives), situation, reply
-
-    def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
-        """Ask for the labels; there is nothing to score."""
-        answers = yield [self.question(game)]
-        return Outcome([], (), dict(answers[0].value))
 
     def question(self, game: Game) -> Decision:
         """The one question: which labels?"""
@@ -89,10 +83,6 @@ class Judging(Mechanism):
             "reply": self.reply,
         }
         return Decision(0, "judge", View(game, 0, self.name, facts=facts), label_form(self.motives))
-
-    def most_decisions(self, game: Game) -> int:  # noqa: ARG002
-        """One."""
-        return 1
 
 
 def label_form(motives: Sequence[Motive]) -> Record:
@@ -130,17 +120,11 @@ FILES = (
 """The prompt files of a judge."""
 
 
-class JudgePrompts(Library):
-    """The library for judges, who are told their task alone: the game's rules are in what they read."""
-
-    def fill(self, path: str, values: Mapping[str, Any]) -> str:
-        """As ever, but the fixed part of a prompt is the task."""
-        return str(values["rules"]) if path == "setup.txt" else super().fill(path, values)
-
-
-class JudgePlan:
+class JudgePlan(DerivedPlan):
     """The judgements of a run: every decision of the corpus by every judge."""
 
+    kind: ClassVar[str] = "judge"
+    command: ClassVar[str] = "ostrom judge"
     files: ClassVar[tuple[str, ...]] = FILES
 
     def __init__(
@@ -163,12 +147,17 @@ class JudgePlan:
                 f"--invalid {policy!r} (allowed: {', '.join(POLICIES)}): labels are never made up"
             )
         check_policy(policy)
-        self.run, self.name, self.judges, self.motives = run, name, tuple(judges), tuple(motives)
+        super().__init__(
+            name,
+            run.folder.path,
+            tuple(dict.fromkeys(judge.model for judge in judges)),
+            TaskPrompts(prompts),
+            retries=retries,
+            policy=policy,
+            budget=budget,
+        )
+        self.run, self.judges, self.motives = run, tuple(judges), tuple(motives)
         self.corpus, self.shortest = list(corpus), shortest
-        self.library = JudgePrompts(prompts)
-        self.retries, self.policy, self.budget = retries, policy, budget or Budget()
-        self.refused = policy  # labels are never made up, whatever they are missing for
-        self.models = tuple(dict.fromkeys(judge.model for judge in judges))
         self.params = {"temperature": 0.0, "max_tokens": max_tokens}
 
     def check(self) -> None:
@@ -179,35 +168,22 @@ class JudgePlan:
                 f"reply of at least {self.shortest} characters"
             )
 
-    def resolved(self) -> dict[str, Any]:
+    async def begin(self, folder: Folder) -> None:
+        """Write the list of what is judged."""
+        write_corpus(folder.path, self.corpus)
+
+    def about(self) -> dict[str, Any]:
         """What is judged, by whom and how, as plain data."""
         return {
-            "kind": "judge",
-            "name": self.name,
             "run": self.run.name,
             "judges": [{"name": j.name, "model": j.model, "pass": j.pass_} for j in self.judges],
             "motives": [motive.as_dict() for motive in self.motives],
             "shortest": self.shortest,
             "params": self.params,
-            "invalid": {"retries": self.retries, "policy": self.policy},
-            "budget": {"calls": self.budget.calls, "tokens": self.budget.tokens, "usd": self.budget.usd},
         }
-
-    def settings(self, model: str) -> Mapping[str, Any]:  # noqa: ARG002
-        """Judges are opened as their names say."""
-        return {}
-
-    @cached_property
-    def prompts(self) -> dict[str, str]:
-        """The prompt files that judges are shown, with a hash of each."""
-        return hashes(self.library, self.files)
 
     def __len__(self) -> int:
         return len(self.corpus) * len(self.judges)
-
-    def units(self) -> Iterator[Unit]:
-        """Decision by decision, each by all judges."""
-        return (self.unit(index) for index in range(len(self)))
 
     def place(self, index: int) -> tuple[Mapping[str, Any], Judge]:
         """The decision and the judge of a unit."""
@@ -257,25 +233,60 @@ def corpus_name(judges: Sequence[Judge]) -> str:
     return re.sub(r"[^A-Za-z0-9._]+", "-", "-and-".join(models)).strip("-.")[:80] + passes
 
 
-def judge_run(
-    plan: JudgePlan,
-    *,
-    options: Options | None = None,
-    watch: Watch | None = None,
-    open_models: Callable[[str, Mapping[str, Any]], Model] | None = None,
-) -> Result:
-    """Judge, or go on judging; what failed in an earlier session is asked for again."""
-    plan.check()
+def judged_rows(plan: JudgePlan, journal: Journal) -> Iterator[dict[str, Any]]:
+    """Every judgement that has begun, failed ones included: their labels are not known."""
+    ended = {unit: (state, reason) for unit, state, reason in journal.endings()}
+    open_units = {unit for unit in journal.begun() if unit not in ended}
+    for index in sorted({*ended, *open_units}):
+        row, judge = plan.place(index)
+        state, reason = ended.get(index, ("open", None))
+        answer, complaints, _ = journal.answers(index).get((0, 0, ""), (None, 0, None))
+        value = answer.value if answer is not None and state == "done" else None
+        labels = None if value is None else [m.name for m in plan.motives if m.name in value["labels"]]
+        yield {
+            **row,
+            "judge": judge.name,
+            "judge_model": judge.model,
+            "pass": judge.pass_,
+            "self_judged": same_model(judge.model, row["model"]),
+            "judged": state,
+            "reason": reason,
+            "labels": None if labels is None else ";".join(labels),
+            "labelled": None if labels is None else len(labels),
+            "confidence": None if value is None else float(value["confidence"]),
+            "explanation": None if value is None else value["explanation"],
+            "unreadable": complaints,
+            **{motive_column(m.name): None if labels is None else m.name in labels for m in plan.motives},
+        }
 
-    async def begin(folder: Folder) -> None:
-        write_corpus(folder.path, plan.corpus)
 
-    return play_plan(
-        plan,  # type: ignore[arg-type]  # a plan of its own kind; it has all that playing asks for
-        name=plan.name,
-        runs=plan.run.folder.path,
-        options=options,
-        watch=watch,
-        open_models=open_models,
-        begin=begin,
-    )
+def write_judged(rows: Sequence[Mapping[str, Any]], plan: JudgePlan, folder: Path) -> Path:
+    """Write ``judged.parquet`` beside the journal of the corpus."""
+    kinds: dict[str, type] = {
+        **TYPES,
+        **factor_types(plan.run.rows),
+        **dict.fromkeys(["pass", "call", "labelled", "unreadable"], int),
+        **dict.fromkeys(["self_judged", *(motive_column(m.name) for m in plan.motives)], bool),
+        "confidence": float,
+    }
+    path = folder / JUDGED
+    draft = draft_of(path)
+    try:
+        write_parquet(draft, [dict(row) for row in rows], kinds)
+        draft.replace(path)
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written ({error.strerror or error})") from None
+    return path
+
+
+def same_model(judge: str, contestant: str | None) -> bool:
+    """Whether a judge judges itself: the same model, through whatever provider it is reached.
+
+    >>> same_model("openai/gpt-5", "openrouter/openai/gpt-5"), same_model("openai/gpt-5", "openai/gpt-5-mini")
+    (True, False)
+    """
+    return contestant is not None and _bare(judge) == _bare(contestant)
+
+
+def _bare(model: str) -> str:
+    return model.rpartition("#")[2].rpartition("/")[2].lower()

@@ -3,47 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ostrom.analysis.estimate import level_pairs
-from ostrom.analysis.pairing import TwoSides, comparison, shared_columns
+from ostrom.analysis.pairing import TwoSides, comparison
 from ostrom.analysis.query import Query
-from ostrom.analysis.selection import as_text
-from ostrom.analysis.units import SETTING, Observation, Observations, observations
+from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData
 from ostrom.features.power.simulation import Assumed, SeedLayout
 from ostrom.ground.errors import UsageError
+from ostrom.studies.design import condition_columns, condition_of, sides_of
 
 ENOUGH_PAIRS = 10
 """Pairs beyond one per condition from which on the correlation of a pilot is taken: of two pairs it is always 1."""
-
-
-def sides_of(found: Observations, query: Query) -> tuple[list[Observation], list[Observation]]:
-    """The values at both levels of a contrast."""
-    factor, levels = query.pair
-    found.need([factor])
-    pairs = level_pairs(found, factor, levels)
-    if len(pairs) != 1:
-        raise UsageError(f"contrast {query.contrast!r}: power is that of two levels, A-B")
-    one, two = ([row for row in found.rows if row[factor] == side] for side in pairs[0])
-    return one, two
-
-
-def condition_columns(
-    found: Observations, query: Query, first: Sequence[Observation], second: Sequence[Observation]
-) -> list[str]:
-    """The columns that tell conditions apart: what the design fixes, less the factor and its other names."""
-    names = [name for name in dict.fromkeys((*found.factors, *SETTING)) if name in found.columns]
-    names = [name for name in names if name != query.pair[0]]
-    shared, confounded = shared_columns(names, first, second)
-    return [name for name in names if name in shared or name in confounded]
-
-
-def condition_of(row: Observation, columns: Sequence[str]) -> tuple[str, ...]:
-    """The condition of a value."""
-    return tuple(as_text(row[name]) for name in columns)
 
 
 def assumed_from(pilot: RunData, query: Query) -> tuple[Assumed, str]:

@@ -89,8 +89,8 @@ def power(
     from ostrom.features.power import assumptions as assuming
     from ostrom.features.power import plan as powering
     from ostrom.reports.single import check_chart_file
-    from ostrom.studies.load import validate
     from ostrom.studies.resolve import resolve
+    from ostrom.studies.validation import validate
 
     check_level(level)
     numbers = _seeds(seeds, powering.MOST_SEEDS)

@@ -8,25 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.estimate import Estimate
-from ostrom.analysis.pairing import comparison
 from ostrom.analysis.query import Query
-from ostrom.analysis.selection import as_text
 from ostrom.analysis.stopping import MET, Look, StopRule, decide
-from ostrom.analysis.units import Observation, Observations, joined
-from ostrom.data.rundata import RunData
-from ostrom.data.tables import TABLES, factor_types
-from ostrom.engine.rows import Rows
-from ostrom.features.power.assumptions import assumed_of, condition_columns, condition_of, sides_of
+from ostrom.features.power.assumptions import assumed_of
 from ostrom.features.power.simulation import Assumed, SeedLayout, Simulation, excludes_zero, inside, share
-from ostrom.ground.errors import UnknownName, UsageError
+from ostrom.ground.errors import UsageError
+from ostrom.studies.design import condition_of, planned_contrast
 from ostrom.studies.forecast import Forecast, forecast
 from ostrom.studies.plan import StudyPlan
 
 MOST_SEEDS = 10_000
-MOST_MATCHES = 20_000
-"""A single seed may have at most so many matches in the contrast."""
 
 
 @dataclass(frozen=True)
@@ -80,76 +72,13 @@ class PowerCurve:
 
 def design_of(plan: StudyPlan, query: Query) -> SeedLayout:
     """What one seed of a study adds to a contrast."""
-    part = query.part
-    if part.unit not in ("match", "decision"):
-        raise UsageError(
-            f"{part.name}: its unit of analysis is the {part.unit}, and more seeds add no {part.unit}s: power over "
-            "seeds is defined for measures of matches"
-        )
-    if isinstance(query.where, str):
-        raise UsageError(
-            "where: power takes columns with levels, for there is no table yet that SQL could ask"
-        )
-    two = StudyPlan(plan.study.model_copy(update={"seeds": 2}), plan.library, plan.file)
-    found = _planned(two, query)
-    sides = sides_of(found, query)
-    made, columns = comparison(found, *sides, query.pair[0], ()), condition_columns(found, query, *sides)
-    if len(made.first) > 2 * MOST_MATCHES:
-        raise UsageError(f"the contrast has {len(made.first) // 2} values per seed (at most {MOST_MATCHES})")
+    made, columns = planned_contrast(plan, query)
     conditions, sizes = [], []
     for units in made.units:
         own = [of for of in units if of[0].rows[0]["seed"] == plan.study.seed]
         conditions.append(tuple(condition_of(of[0].rows[0], columns) for of in own))
         sizes.append(tuple(len(of) for of in own))
     return SeedLayout(made, (conditions[0], conditions[1]), (sizes[0], sizes[1]))
-
-
-def _planned(plan: StudyPlan, query: Query) -> Observations:
-    """The observations that a study will give, without their values."""
-    part, stand_in = query.part, Path(plan.name)
-    rows = Rows(plan, None, plan.name)  # type: ignore[arg-type]
-    types = factor_types(rows)
-    levels = {factor.name: [level.label for level in factor.levels] for factor in plan.factors}
-    data = RunData(
-        stand_in,
-        {"study": plan.resolved()},
-        levels=levels,
-        types=types,
-        planned=len(plan),
-        rows=dict.fromkeys(TABLES, 0),
-        units=plan.unit,
-    )
-    with data:
-        bounds, exact = part.bounds_of(data), Determinism(plan.unit)
-    wanted = {
-        column: {as_text(level) for level in (given if isinstance(given, list) else [given])}
-        for column, given in dict(query.where).items()  # type: ignore[arg-type]
-    }
-    whole = isinstance(part.values, str) and "player" not in part.values
-    found: list[Observation] = []
-    columns: set[str] = set()
-    for index in range(len(plan)):
-        unit = plan.unit(index)
-        if unit.kind != "match":
-            continue
-        players = [_typed(row, types) for row in rows.planned(unit)]
-        for own in [joined({"match": index}, players)] if whole else players:
-            assert own is not None
-            columns.update(own)
-            for column in wanted:
-                if column not in own:
-                    raise UnknownName("column", column, own)
-            if all(as_text(own[column]) in levels for column, levels in wanted.items()):
-                found.append(Observation(0.0, None, bounds(index), exact(index), own))
-    if not found:
-        raise UsageError(f"no match of {plan.name} meets where: {query.matches}")
-    names = tuple(factor.name for factor in plan.factors)
-    return Observations(part, tuple(found), names, levels, frozenset(columns))
-
-
-def _typed(row: Mapping[str, Any], types: Mapping[str, type]) -> dict[str, Any]:
-    """Labels as the tables hold them."""
-    return {name: types[name](v) if name in types and v is not None else v for name, v in row.items()}
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ from ostrom.analysis.query import Query
 from ostrom.ground.errors import StudyError, UnknownName, UsageError
 from ostrom.ground.files import read_text_file
 from ostrom.ground.registry import replication_files
-from ostrom.ground.yaml import in_words
-from ostrom.studies.load import builtin_names, folder_of, parse_yaml, validate
+from ostrom.ground.yaml import in_words, read_yaml
+from ostrom.studies.load import builtin_names, folder_of
+from ostrom.studies.validation import validate
 
 MODEL = "{model}"
 """Stands for the name of the model in the conditions of a figure."""
@@ -146,7 +147,7 @@ def read_battery(source: str, preset: str | None = None) -> tuple[Battery, Path]
         text, file = known[source].read_text(encoding="utf-8"), f"battery {source}"
     else:
         raise UnknownName("battery", source, known)
-    data = parse_yaml(text, file)
+    data = read_yaml(text, file)
     if not isinstance(data, dict):
         raise StudyError(f"a battery is a mapping of keys to values (found {in_words(data)})", file=file)
     made = validate(Battery, data, file)

@@ -58,10 +58,8 @@ def tree(
 
     The same command goes on after an interruption. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
-    from ostrom.engine.folder import Folder
-    from ostrom.engine.plan import Budget
     from ostrom.engine.runner import Options
-    from ostrom.features.trees.plan import FOLDER, TreePlan, forecast_tree, known_nodes, make_tree, tree_names
+    from ostrom.features.trees.plan import TreePlan, tree_names
     from ostrom.ground.errors import StudyError
     from ostrom.studies.resolve import resolve
 
@@ -79,10 +77,9 @@ def tree(
     told: list[dict[str, Any]] = []
     results: list[Result] = []
     for name in names:
-        plan = TreePlan(found.plan, name, Budget(**found.plan.study.budget.model_dump()))
-        folder = Folder(runs / FOLDER / name)
-        known = known_nodes(plan, folder)
-        bound = forecast_tree(plan, found.prices)
+        plan = TreePlan(found.plan, name, runs=runs)
+        folder, known = plan.folder, plan.known()
+        bound = plan.forecast(found.prices)
         entry = _entry(plan, folder.path, known, bound.as_dict())
         told.append(entry)
         if known == plan.nodes:
@@ -104,9 +101,9 @@ def tree(
             ask_again=True,
             batch=polling(batch),
         )
-        result = make_tree(plan, runs=runs, options=options, watch=watch_with(json=json))
+        result = plan.play(options=options, watch=watch_with(json=json))
         results.append(result)
-        entry |= {"known": known_nodes(plan, folder), "spent": spent_data(result.tally)}
+        entry |= {"known": plan.known(), "spent": spent_data(result.tally)}
         entry["complete"] = entry["known"] == plan.nodes
         if not json:
             say(f"{folder.path}: {entry['known']:,} of {plan.nodes:,} answers; {spent(result.tally)}")

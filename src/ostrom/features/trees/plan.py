@@ -6,11 +6,11 @@ other run. A study whose game, rules, agent or prompts differ from those of its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,9 +19,7 @@ from ostrom.agents.factory import renderer_of
 from ostrom.agents.style import styles
 from ostrom.agents.tree import Trees, tree_key
 from ostrom.engine.folder import Folder
-from ostrom.engine.plan import Budget, Seated, Unit
-from ostrom.engine.runner import Options, Result
-from ostrom.framing import Library
+from ostrom.engine.plan import Budget, Plan, Seated, Unit
 from ostrom.games.game import Game
 from ostrom.games.yaml_file import game_to_mapping
 from ostrom.ground.errors import GameError, RunError, StudyError
@@ -29,12 +27,11 @@ from ostrom.mechanisms.base import Mechanism, choice_of
 from ostrom.mechanisms.protocol import Decision, History, Round, View
 from ostrom.mechanisms.walk import Walk
 from ostrom.memory import memories
-from ostrom.models.base import Model
-from ostrom.models.prices import price_of_calls
-from ostrom.studies.forecast import CHARACTERS_PER_TOKEN, Forecast, reply_of
+from ostrom.studies.derived import DerivedPlan
+from ostrom.studies.forecast import CHARACTERS_PER_TOKEN, CostSum, Forecast, PerCall, reply_of
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.prompts import formed, prompts_of, refuse_other_prompts
-from ostrom.studies.run import Watch, changed, play_plan
+from ostrom.studies.run import changed
 
 FOLDER = "trees"
 
@@ -62,28 +59,43 @@ class TreeSeat:
         return tree_key(self.config, self.game, self.walk.seat, self.rules.name, self.walk.told)
 
 
-class TreePlan:
+class TreePlan(DerivedPlan):
     """All trees of a study that bear one name."""
 
-    def __init__(self, plan: StudyPlan, name: str, budget: Budget | None = None) -> None:
-        self.plan, self.name = plan, name
-        self.library: Library = plan.library
-        self.file = plan.file
-        self.retries, self.policy, self.refused = plan.retries, plan.policy, plan.refused
-        self.budget = budget or plan.budget
+    kind: ClassVar[str] = "tree"
+    command: ClassVar[str] = "ostrom tree"
+
+    def __init__(
+        self, plan: StudyPlan, name: str, budget: Budget | None = None, runs: str | Path = "runs"
+    ) -> None:
+        self.plan = plan
         self.seats = [seat for seat in tree_seats(plan) if tree_name(seat.config, plan) == name]
-        self.models = tuple(dict.fromkeys(str(seat.config.model) for seat in self.seats))
+        super().__init__(
+            name,
+            Path(runs) / FOLDER,
+            tuple(dict.fromkeys(str(seat.config.model) for seat in self.seats)),
+            plan.library,
+            retries=plan.retries,
+            policy=plan.policy,
+            refused=plan.refused,
+            budget=budget or plan.budget,
+        )
+        self.file = plan.file
+
+    @classmethod
+    def provide(cls, plan: Plan, runs: Path) -> None:
+        """Load what the precomputed types of a study answer."""
+        assert isinstance(plan, StudyPlan), "only a study has types with trees"
+        plan.trees = load_trees(plan, runs)
 
     @property
     def nodes(self) -> int:
         """How many answers there are in all."""
         return sum(seat.walk.nodes for seat in self.seats)
 
-    def resolved(self) -> dict[str, Any]:
+    def about(self) -> dict[str, Any]:
         """What is asked of whom, as plain data."""
         return {
-            "kind": "tree",
-            "name": self.name,
             "trees": {
                 str(number): {
                     "type": seat.name,
@@ -96,8 +108,6 @@ class TreePlan:
                 }
                 for number, seat in enumerate(self.seats, 1)
             },
-            "invalid": {"retries": self.retries, "policy": self.policy},
-            "budget": {"calls": self.budget.calls, "tokens": self.budget.tokens, "usd": self.budget.usd},
         }
 
     def settings(self, model: str) -> Mapping[str, Any]:
@@ -117,15 +127,47 @@ class TreePlan:
     def __len__(self) -> int:
         return len(self.seats)
 
-    def units(self) -> Iterator[Unit]:
-        """Tree by tree."""
-        return (self.unit(index) for index in range(len(self)))
-
     def unit(self, index: int) -> Unit:
         """One tree."""
         seat = self.seats[index]
         players = (Seated(seat.name, seat.asked),) * seat.walk.players
         return Unit(index, seat.key, 0, {}, seat.game, seat.walk, players, kind="tree", seat=seat.walk.seat)
+
+    def forecast(self, prices: Mapping[str, Any] | None = None, limit: int | None = None) -> Forecast:  # noqa: ARG002
+        """What all trees take: one prompt of every level is written and counted once for each history of the level."""
+        total = CostSum(
+            Forecast(
+                cells=len(self), matches=len(self), decisions=self.nodes, retries_per_decision=self.retries
+            ),
+            prices,
+        )
+        for seat in self.seats:
+            config, walk, calls = seat.asked, seat.walk, styles.build(seat.config.style).calls
+            renderer, memory = renderer_of(config, self.library), memories.build(config.memory)
+            form = choice_of(seat.game.actions[walk.seat])
+            payoffs, rounds, tokens_in = seat.game.payoff((0,) * seat.game.seats), list[Round](), 0.0
+            for level in range(walk.rounds):
+                view = View(seat.game, walk.seat, walk.name, level + 1, History(list(rounds)), walk.told)
+                decision = formed(Decision(0, "act", view, form), config)
+                text = renderer.prompt(decision, memory.show(view, _no_chance), None, config.facts).whole
+                tokens_in += walk.width**level * calls * len(text) / CHARACTERS_PER_TOKEN
+                rounds.append(Round(level + 1, (0,) * seat.game.seats, payoffs))
+            made = calls * walk.nodes
+            total.add(str(config.model), made, PerCall(tokens_in / made, *reply_of(config, decision.form)))
+        bound = total.finished()
+        bound.batch_usd = bound.likely_batch_usd = None
+        return bound
+
+    def known(self) -> int:
+        """How many answers there are by now; refused where the folder holds the trees of another study."""
+        if not self.folder.exists:
+            return 0
+        _check_made_for(self.folder, self)
+        journal = self.folder.open_journal()
+        try:
+            return sum(not part for index in range(len(self)) for _, _, part in journal.answers(index))
+        finally:
+            journal.close()
 
 
 def tree_name(config: AgentConfig, plan: StudyPlan) -> str:
@@ -199,8 +241,8 @@ def load_trees(plan: StudyPlan, runs: str | Path) -> Trees:
     """The answers of all trees of a study; refused where one is missing, incomplete or of another study."""
     trees: dict[str, Mapping[Any, Any]] = {}
     for name in tree_names(plan):
-        made = TreePlan(plan, name)
-        folder = Folder(Path(runs) / FOLDER / name)
+        made = TreePlan(plan, name, runs=runs)
+        folder = made.folder
         if not folder.exists:
             raise RunError(
                 f"{folder.path}: there is no tree yet; `ostrom tree {plan.file}` asks its {made.nodes:,} answers"
@@ -237,78 +279,3 @@ def _check_made_for(folder: Folder, plan: TreePlan) -> None:
             f"{folder.path}: the tree was made for another study: {'; '.join(differs[:3])}{more} ({so})"
         )
     refuse_other_prompts(manifest.get("prompts"), plan.prompts, str(folder.path), so)
-
-
-def known_nodes(plan: TreePlan, folder: Folder) -> int:
-    """How many answers a tree has by now; refused where the folder holds the tree of another study."""
-    if not folder.exists:
-        return 0
-    _check_made_for(folder, plan)
-    journal = folder.open_journal()
-    try:
-        return sum(not part for index in range(len(plan)) for _, _, part in journal.answers(index))
-    finally:
-        journal.close()
-
-
-def make_tree(
-    plan: TreePlan,
-    *,
-    runs: str | Path = "runs",
-    options: Options | None = None,
-    watch: Watch | None = None,
-    open_models: Callable[[str, Mapping[str, Any]], Model] | None = None,
-) -> Result:
-    """Ask all answers of a tree, or go on asking."""
-    return play_plan(
-        plan,  # type: ignore[arg-type]  # a plan of its own kind; it has all that playing asks for
-        name=plan.name,
-        runs=Path(runs) / FOLDER,
-        options=options,
-        watch=watch,
-        open_models=open_models,
-    )
-
-
-def forecast_tree(plan: TreePlan, prices: Mapping[str, Any] | None = None) -> Forecast:
-    """What a tree takes: one prompt of every level is written, and counted as often as the level has histories."""
-    total = Forecast(
-        cells=len(plan), matches=len(plan), decisions=plan.nodes, retries_per_decision=plan.retries
-    )
-    unpriced, unbounded = dict[str, None](), dict[str, None]()
-    usd, likely_usd, most_out = 0.0, 0.0, 0
-    for seat in plan.seats:
-        config, walk, calls = seat.asked, seat.walk, styles.build(seat.config.style).calls
-        renderer, memory = (
-            renderer_of(config, plan.library),
-            memories.build(config.memory),
-        )
-        form = choice_of(seat.game.actions[walk.seat])
-        payoffs, rounds, tokens_in = seat.game.payoff((0,) * seat.game.seats), list[Round](), 0.0
-        for level in range(walk.rounds):
-            view = View(seat.game, walk.seat, walk.name, level + 1, History(list(rounds)), walk.told)
-            decision = formed(Decision(0, "act", view, form), config)
-            text = renderer.prompt(decision, memory.show(view, _no_chance), None, config.facts).whole
-            tokens_in += walk.width**level * calls * len(text) / CHARACTERS_PER_TOKEN
-            rounds.append(Round(level + 1, (0,) * seat.game.seats, payoffs))
-        likely, most = reply_of(config, decision.form)
-        made = calls * walk.nodes
-        total.calls += round(made)
-        total.tokens_in += round(tokens_in)
-        total.likely_tokens_out += round(made * likely)
-        most_out += round(made * (likely if most is None else most))
-        model = str(config.model)
-        if most is None:
-            unbounded[model] = None
-        costs = [
-            price_of_calls(model, made, tokens_in / made, out, prices) for out in (most or likely, likely)
-        ]
-        if costs[0] is None or costs[1] is None:
-            unpriced[model] = None
-        else:
-            usd, likely_usd = usd + costs[0], likely_usd + costs[1]
-    total.unpriced, total.unbounded = tuple(unpriced), tuple(unbounded)
-    total.tokens_out = None if unbounded else most_out
-    total.usd = None if unpriced or unbounded else usd
-    total.likely_usd = None if unpriced else likely_usd
-    return total

@@ -30,8 +30,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from ostrom.analysis.references import Reference
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.ground.registry import replications
+from ostrom.ground.yaml import read_yaml
 from ostrom.reports.chart import panel_of
-from ostrom.studies.load import parse_yaml, validate
+from ostrom.studies.validation import validate
 
 FILE = "exhibits.yaml"
 MODEL = "model"
@@ -118,7 +119,7 @@ def exhibits_of(replication: str) -> tuple[Exhibit, ...]:
     if not path.is_file():
         return ()
     place = f"{replication}/{FILE}"
-    found = validate(Exhibits, parse_yaml(path.read_text(encoding="utf-8"), place), place).exhibits
+    found = validate(Exhibits, read_yaml(path.read_text(encoding="utf-8"), place), place).exhibits
     names = [one.name for one in found]
     for name in names:
         if names.count(name) > 1:

@@ -30,8 +30,8 @@ from ostrom.replications.coopeval.released.tournament_files import (
     load_json,
     parse_tournament,
 )
-from ostrom.studies.load import validate
 from ostrom.studies.schema import StudyFile
+from ostrom.studies.validation import validate
 
 PAID_AS_PRINTED = ("none", "repetition", "mediation", "reputation")
 """Mechanisms under which a round pays what the game pays."""

@@ -12,8 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import NamedFiles, replication_files
+from ostrom.ground.yaml import read_yaml
 from ostrom.replications.coopeval.released.tournament_files import load_json
-from ostrom.studies.load import parse_yaml, validate
+from ostrom.studies.validation import validate
 
 CONFIG = "config.json"
 Spec = str | dict[str, Any]
@@ -63,7 +64,7 @@ def tournament_names() -> list[str]:
 
 def load_tournament_mapping(source: str) -> tuple[TournamentMapping, str]:
     """A mapping from a file or by the name of a shipped one."""
-    return validate(TournamentMapping, parse_yaml(_shipped().text(source), source), source), source
+    return validate(TournamentMapping, read_yaml(_shipped().text(source), source), source), source
 
 
 def about(path: Path, mapping: TournamentMapping) -> About:

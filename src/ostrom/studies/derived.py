@@ -1,0 +1,174 @@
+"""Derived runs: questions about what exists already, each asked and journaled as one unit of work.
+
+A judgement of a reply, a score, a story for a payoff table, a tree of answers: each kind is a plan of its own and lies
+in a folder of its own. Limits, retries, budget, journal and exact resume are those of every run, and what failed
+in an earlier session is asked for again.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from ostrom.engine.folder import Folder
+from ostrom.engine.journal import Journal
+from ostrom.engine.plan import Budget, Plan, Seated, Unit
+from ostrom.engine.runner import Options, Result
+from ostrom.framing import Library, PromptRenderer
+from ostrom.framing.fingerprint import hashes
+from ostrom.games.game import Game
+from ostrom.ground.streams import Streams
+from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.protocol import Decision, Outcome, Play
+from ostrom.memory import Shown
+from ostrom.models.base import Model
+from ostrom.models.batches import may_batch
+from ostrom.studies.forecast import CHARACTERS_PER_TOKEN, Forecast, PerCall, add_up, reply_of
+from ostrom.studies.run import Watch, check_same, play_plan
+from ostrom.studies.waves import AT_ONCE, HOURS, MOST_HOURS, Waves
+
+
+class TaskPrompts(Library):
+    """The library for those who are told their task alone: the rules of the game are in what they read."""
+
+    def fill(self, path: str, values: Mapping[str, Any]) -> str:
+        """As ever, but the fixed part of a prompt is the task."""
+        return str(values["rules"]) if path == "setup.txt" else super().fill(path, values)
+
+
+class SingleQuestion(Mechanism):
+    """One question to one player, whose answer is the outcome."""
+
+    def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002
+        """Ask; there is nothing to score."""
+        answers = yield [self.question(game)]
+        return Outcome([], (), dict(answers[0].value))
+
+    @abstractmethod
+    def question(self, game: Game) -> Decision:
+        """The one question."""
+
+    def most_decisions(self, game: Game) -> int:  # noqa: ARG002
+        """One."""
+        return 1
+
+
+class DerivedPlan(Plan):
+    """Questions about what exists already: the base of judging, scoring, authoring and trees."""
+
+    command: ClassVar[str]
+    """What begins such a run and goes on with it."""
+    files: ClassVar[tuple[str, ...]] = ()
+    """The prompt files that are shown."""
+
+    def __init__(
+        self,
+        name: str,
+        home: str | Path,
+        models: tuple[str, ...],
+        library: Library,
+        *,
+        retries: int = 3,
+        policy: str = "fail",
+        refused: str | None = None,
+        budget: Budget | None = None,
+    ) -> None:
+        self.name = self.file = name
+        self.folder = Folder(Path(home) / name)
+        self.models, self.library = models, library
+        self.retries, self.policy, self.refused = retries, policy, refused or policy
+        self.budget = budget or Budget()
+
+    @classmethod
+    def gone_on_with(cls, manifest: Mapping[str, Any]) -> str | None:  # noqa: ARG003
+        """The command that began it."""
+        return f"is no run of a study; `{cls.command}` goes on with it"
+
+    @abstractmethod
+    def about(self) -> dict[str, Any]:
+        """What is asked of whom, as plain data."""
+
+    def resolved(self) -> dict[str, Any]:
+        """What is asked of whom and how, as plain data; the order of the keys is part of what a journal is bound to."""
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            **self.about(),
+            "invalid": {"retries": self.retries, "policy": self.policy},
+            "budget": {"calls": self.budget.calls, "tokens": self.budget.tokens, "usd": self.budget.usd},
+        }
+
+    def settings(self, model: str) -> Mapping[str, Any]:  # noqa: ARG002
+        """Models are opened as their names say."""
+        return {}
+
+    @cached_property
+    def prompts(self) -> dict[str, str]:
+        """The prompt files that are shown, with a hash of each."""
+        return hashes(self.library, self.files)
+
+    def check(self) -> None:
+        """Refuse a plan in which there is nothing to ask."""
+
+    async def begin(self, folder: Folder) -> None:
+        """Write what lies beside the journal."""
+
+    def play(
+        self,
+        *,
+        options: Options | None = None,
+        watch: Watch | None = None,
+        open_models: Callable[[str, Mapping[str, Any]], Model] | None = None,
+    ) -> Result:
+        """Ask, or go on asking."""
+        self.check()
+        path = self.folder.path
+        return play_plan(
+            self,
+            name=path.name,
+            runs=path.parent,
+            options=options,
+            watch=watch,
+            open_models=open_models,
+            begin=self.begin,
+        )
+
+    @contextmanager
+    def journal(self) -> Iterator[Journal | None]:
+        """The journal of earlier sessions, None before the first; refused where it is that of other questions."""
+        folder = self.folder
+        manifest = check_same(folder, self) if folder.exists else None
+        if manifest is None or not folder.journal.exists():
+            yield None
+            return
+        journal = folder.open_journal(manifest)
+        try:
+            yield journal
+        finally:
+            journal.close()
+
+    def forecast(self, prices: Mapping[str, Any] | None = None, limit: int | None = None) -> Forecast:
+        """Bound what is still to be asked, at most ``limit`` units of it; each prompt is looked at."""
+        self.check()
+        with self.journal() as journal:
+            states = {} if journal is None else journal.states()
+        left = [index for index in range(len(self)) if states.get(index) not in ("done", "skipped")][:limit]
+        total = Forecast(matches=len(left), retries_per_decision=self.retries)
+        bound = add_up(total, map(self.unit, left), self._per_call, prices)
+        if all(may_batch(model) for model in self.models):
+            count = -(-len(left) // AT_ONCE)
+            bound.waves = Waves(count, count * HOURS, count * MOST_HOURS)
+        else:
+            bound.batch_usd = bound.likely_batch_usd = None
+        return bound
+
+    def _per_call(self, unit: Unit, seated: Seated, player: int) -> PerCall:  # noqa: ARG002
+        assert isinstance(unit.mechanism, SingleQuestion), "other plans bound their calls themselves"
+        config, question = seated.config, unit.mechanism.question(unit.game)
+        renderer = PromptRenderer(config.framing, self.library, config.style)
+        text = renderer.prompt(question, Shown(), None, config.facts).text
+        return PerCall(len(text) / CHARACTERS_PER_TOKEN, *reply_of(config, question.form))

@@ -1,0 +1,120 @@
+"""What more seeds of a study add to a contrast: the observations that it will give, before any is played."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ostrom.analysis.determinism import Determinism
+from ostrom.analysis.estimate import level_pairs
+from ostrom.analysis.pairing import TwoSides, comparison, shared_columns
+from ostrom.analysis.query import Query
+from ostrom.analysis.selection import as_text
+from ostrom.analysis.units import SETTING, Observation, Observations, joined
+from ostrom.data.rundata import RunData
+from ostrom.data.tables import TABLES, factor_types
+from ostrom.engine.rows import Rows
+from ostrom.ground.errors import UnknownName, UsageError
+from ostrom.studies.plan import StudyPlan
+
+MOST_MATCHES = 20_000
+"""A single seed may have at most so many matches in the contrast."""
+
+
+def planned_contrast(plan: StudyPlan, query: Query) -> tuple[TwoSides, list[str]]:
+    """The contrast of a study over two seeds, without values, and the columns that tell its conditions apart.
+
+    Refused where the study cannot give the contrast, or more seeds would not add to it.
+    """
+    part = query.part
+    if part.unit not in ("match", "decision"):
+        raise UsageError(
+            f"{part.name}: its unit of analysis is the {part.unit}, and more seeds add no {part.unit}s: power over "
+            "seeds is defined for measures of matches"
+        )
+    if isinstance(query.where, str):
+        raise UsageError(
+            "where: power takes columns with levels, for there is no table yet that SQL could ask"
+        )
+    two = StudyPlan(plan.study.model_copy(update={"seeds": 2}), plan.library, plan.file)
+    found = _planned(two, query)
+    sides = sides_of(found, query)
+    made = comparison(found, *sides, query.pair[0], ())
+    if len(made.first) > 2 * MOST_MATCHES:
+        raise UsageError(f"the contrast has {len(made.first) // 2} values per seed (at most {MOST_MATCHES})")
+    return made, condition_columns(found, query, *sides)
+
+
+def _planned(plan: StudyPlan, query: Query) -> Observations:
+    """The observations that a study will give, without their values."""
+    part, stand_in = query.part, Path(plan.name)
+    rows = Rows(plan, None, plan.name)  # type: ignore[arg-type]
+    types = factor_types(rows)
+    levels = {factor.name: [level.label for level in factor.levels] for factor in plan.factors}
+    data = RunData(
+        stand_in,
+        {"study": plan.resolved()},
+        levels=levels,
+        types=types,
+        planned=len(plan),
+        rows=dict.fromkeys(TABLES, 0),
+        units=plan.unit,
+    )
+    with data:
+        bounds, exact = part.bounds_of(data), Determinism(plan.unit)
+    wanted = {
+        column: {as_text(level) for level in (given if isinstance(given, list) else [given])}
+        for column, given in dict(query.where).items()  # type: ignore[arg-type]
+    }
+    whole = isinstance(part.values, str) and "player" not in part.values
+    found: list[Observation] = []
+    columns: set[str] = set()
+    for index in range(len(plan)):
+        unit = plan.unit(index)
+        if unit.kind != "match":
+            continue
+        players = [_typed(row, types) for row in rows.planned(unit)]
+        for own in [joined({"match": index}, players)] if whole else players:
+            assert own is not None
+            columns.update(own)
+            for column in wanted:
+                if column not in own:
+                    raise UnknownName("column", column, own)
+            if all(as_text(own[column]) in levels for column, levels in wanted.items()):
+                found.append(Observation(0.0, None, bounds(index), exact(index), own))
+    if not found:
+        raise UsageError(f"no match of {plan.name} meets where: {query.matches}")
+    names = tuple(factor.name for factor in plan.factors)
+    return Observations(part, tuple(found), names, levels, frozenset(columns))
+
+
+def _typed(row: Mapping[str, Any], types: Mapping[str, type]) -> dict[str, Any]:
+    """Labels as the tables hold them."""
+    return {name: types[name](v) if name in types and v is not None else v for name, v in row.items()}
+
+
+def sides_of(found: Observations, query: Query) -> tuple[list[Observation], list[Observation]]:
+    """The values at both levels of a contrast."""
+    factor, levels = query.pair
+    found.need([factor])
+    pairs = level_pairs(found, factor, levels)
+    if len(pairs) != 1:
+        raise UsageError(f"contrast {query.contrast!r}: power is that of two levels, A-B")
+    one, two = ([row for row in found.rows if row[factor] == side] for side in pairs[0])
+    return one, two
+
+
+def condition_columns(
+    found: Observations, query: Query, first: Sequence[Observation], second: Sequence[Observation]
+) -> list[str]:
+    """The columns that tell conditions apart: what the design fixes, less the factor and its other names."""
+    names = [name for name in dict.fromkeys((*found.factors, *SETTING)) if name in found.columns]
+    names = [name for name in names if name != query.pair[0]]
+    shared, confounded = shared_columns(names, first, second)
+    return [name for name in names if name in shared or name in confounded]
+
+
+def condition_of(row: Observation, columns: Sequence[str]) -> tuple[str, ...]:
+    """The condition of a value."""
+    return tuple(as_text(row[name]) for name in columns)

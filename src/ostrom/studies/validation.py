@@ -1,0 +1,110 @@
+"""Check what people write against a schema: the first problem becomes one line with file, key and what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from ostrom.ground.errors import StudyError, nearest
+
+Checked = TypeVar("Checked", bound=BaseModel)
+
+
+def validate(schema: type[Checked], data: Any, file: str, prefix: str = "") -> Checked:
+    """Check data against a schema; the first problem becomes one clear line."""
+    try:
+        return schema.model_validate(data)
+    except ValidationError as error:
+        raise problem(error, schema, file, prefix) from None
+
+
+def problem(error: ValidationError, schema: type[BaseModel], file: str, prefix: str = "") -> StudyError:
+    """The first problem of a failed check, in one line."""
+    found_all = error.errors(include_url=False)
+    first = found_all[0]
+    path = [str(p) for p in first["loc"] if not _is_branch(p)]
+    key = ".".join(filter(None, [prefix, *path]))
+    allowed: Iterable[str] | None = None
+    found = first.get("input")
+    text = _plain_words(first)
+    if first["type"] == "extra_forbidden":
+        allowed, found = sorted(_fields_at(schema, path[:-1])), None
+        text = "there is no such key"
+        if near := nearest(path[-1], allowed):
+            text += f", did you mean {near!r}?"
+    elif first["type"] == "missing":
+        text, found = "is missing", None
+    elif first["type"] == "value_error":
+        found = None
+    elif first["type"] == "literal_error":
+        allowed = [part.strip(" '") for part in first["ctx"]["expected"].replace(" or ", ", ").split(",")]
+        near = nearest(found, allowed) if isinstance(found, str) else None
+        text = "is none of the allowed words" + (f", did you mean {near!r}?" if near else "")
+    else:  # a union is refused once for every kind of value that it takes
+        same = [e for e in found_all if e["input"] is first["input"] and e["type"] in _KINDS]
+        kinds = list(dict.fromkeys(_KINDS[e["type"]] for e in same))
+        if len(kinds) > 1:
+            text = f"must be {' or '.join(kinds)}"
+    if isinstance(found, dict | list) and len(str(found)) > 80:
+        found = None
+    return StudyError(text, file=file, key=key or None, found=found, allowed=allowed)
+
+
+_KINDS = {
+    "string_type": "a text",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing_size": "a whole number of at most 64 bits",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "list_type": "a list",
+    "tuple_type": "a list",
+}
+"""What pydantic wanted, in the words of somebody who writes YAML."""
+
+
+def _plain_words(error: Any) -> str:
+    kind, said, bounds = error["type"], str(error["msg"]), error.get("ctx") or {}
+    if kind in _KINDS:
+        return f"must be {_KINDS[kind]}"
+    for name, words in (("ge", "at least"), ("gt", "more than"), ("le", "at most"), ("lt", "less than")):
+        if name in bounds:
+            return f"must be {words} {bounds[name]}"
+    if kind == "string_pattern_mismatch":
+        return f"must be letters, digits, '.', '_' and '-', as in {bounds.get('pattern')}"
+    return said.removeprefix("Value error, ").replace("Input should be", "must be")
+
+
+def _is_branch(part: int | str) -> bool:
+    """Pydantic names the branch of a union in a path; a user did not write it."""
+    return isinstance(part, str) and ("[" in part or part in ("str", "dict", "list", "int", "float"))
+
+
+def _fields_at(schema: type[BaseModel], path: Sequence[str]) -> list[str]:
+    """The keys that are allowed at a place; those at the top where no model stands there."""
+    here: Any = schema
+    for step in path:
+        if step.isdigit():  # a place in a list: the list was looked into already
+            continue
+        field = here.model_fields.get(step)
+        inner = None if field is None else _model_in(field.annotation)
+        if inner is None:
+            return list(here.model_fields) if step is path[0] else []
+        here = inner
+    return list(here.model_fields)
+
+
+def _model_in(annotation: Any) -> Any:
+    """The model that a field holds, also inside a list or beside null."""
+    if hasattr(annotation, "model_fields"):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _model_in(part)) is not None), None)
