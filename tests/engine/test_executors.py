@@ -15,9 +15,9 @@ import ostrom.ground.errors
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
 from ostrom.engine.executors.cluster import Cluster
-from ostrom.engine.executors.gate_actor import GateActor
-from ostrom.engine.executors.outbox import Outbox
+from ostrom.engine.executors.cluster_gate import GateActor
 from ostrom.engine.executors.wire import CallOutcome, Failure
+from ostrom.engine.executors.worker import Outbox
 from ostrom.engine.gate import RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.runner import Options

@@ -10,11 +10,11 @@ import numpy as np
 
 from ostrom.agents.base import Agent
 from ostrom.agents.config import AgentConfig
+from ostrom.agents.turn import turn_of
 from ostrom.answers import Answer
 from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.questions import ReplayDiffers, asked, compare, compare_count
-from ostrom.engine.turns import Turns
 from ostrom.ground.errors import InvalidAnswers, StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.protocol import Decision, Outcome, Play
@@ -293,3 +293,41 @@ def replay(
 def _decided(answers: Mapping[Place, Journaled]) -> int:
     """How many answers are decisions, and not questions within one."""
     return sum(not part for _, _, part in answers)
+
+
+class Turns:
+    """The turns of the dialogues of one match; one that is resumed or forked begins with those of its journal.
+
+    A turn is an answer that holds what was asked and what was replied (``agents.turn``).
+    """
+
+    def __init__(self, earlier: Sequence[tuple[int, Answer]], known: Mapping[Place, Journaled]) -> None:
+        self._done: dict[int, list[Answer]] = {}
+        self._within: dict[tuple[int, int], list[Answer]] = {}
+        for player, answer in earlier:
+            self._done.setdefault(player, []).append(answer)
+        for (step, player, part), (answer, *_) in known.items():
+            if part:
+                self.add_within(step, player, answer)
+
+    def add(self, step: int, player: int, answer: Answer) -> None:
+        """Take in the answer to a decision, after those to the questions within it."""
+        if turn_of(answer) is not None:
+            self._done.setdefault(player, []).extend([*self._questions(step, player), answer])
+
+    def add_within(self, step: int, player: int, answer: Answer) -> None:
+        """Take in the answer to a question within a decision."""
+        if turn_of(answer) is not None:
+            self._within.setdefault((step, player), []).append(answer)
+
+    def before(self, step: int, player: int) -> list[Answer]:
+        """The answers of a player that left a turn so far, oldest first."""
+        return [*self._done.get(player, ()), *self._questions(step, player)]
+
+    def _questions(self, step: int, player: int) -> list[Answer]:
+        return sorted(self._within.get((step, player), ()), key=_turn_number)
+
+
+def _turn_number(answer: Answer) -> int:
+    turn = turn_of(answer)
+    return 0 if turn is None else turn.nth

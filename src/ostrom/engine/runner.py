@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +13,6 @@ from typing import Any
 
 from ostrom.agents.policy import SkipMatch
 from ostrom.engine.arrays import ArrayPlayer
-from ostrom.engine.arriving import play_arrivals
 from ostrom.engine.batching.ledger import refuse_batches
 from ostrom.engine.batching.polling import PollingPolicy
 from ostrom.engine.executors.base import Assignment, CallSettings, Executor, Session, UnitEnd
@@ -22,7 +21,7 @@ from ostrom.engine.executors.local import LocalExecutor
 from ostrom.engine.folder import Folder
 from ostrom.engine.gate import Stopped
 from ostrom.engine.journal import Journal
-from ostrom.engine.plan import Plan, Tally, Unit
+from ostrom.engine.plan import Arrivals, Plan, Tally, Unit
 from ostrom.engine.questions import ReplayDiffers
 from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.rows import Rows
@@ -433,3 +432,43 @@ def _few_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+async def play_arrivals(
+    arrivals: Arrivals, play: Callable[[Unit], Awaitable[OstromError | None]], stopping: asyncio.Event
+) -> None:
+    """Play every unit as it arises, until there are no more or the run is stopped; then drop what is under way.
+
+    All are played concurrently: participants must not wait for each other's units.
+    """
+    playing: set[asyncio.Task[None]] = set()
+    broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def work(unit: Unit) -> None:
+        await arrivals.ended(unit, await play(unit))
+
+    def done(task: asyncio.Task[None]) -> None:
+        playing.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None and not broken.done():
+            broken.set_exception(error)
+
+    stopped = asyncio.create_task(stopping.wait())
+    coming: asyncio.Task[Unit | None] | None = None
+    try:
+        while True:
+            coming = asyncio.create_task(arrivals.next())
+            watched: set[asyncio.Future[Any]] = {coming, stopped, broken}
+            await asyncio.wait(watched, return_when=asyncio.FIRST_COMPLETED)
+            if broken.done():
+                broken.result()
+            if stopped.done() or (unit := coming.result()) is None:
+                return
+            task = asyncio.create_task(work(unit))
+            playing.add(task)
+            task.add_done_callback(done)
+    finally:
+        waiting = [task for task in (stopped, coming, *playing) if task is not None]
+        for one in waiting:
+            one.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        broken.cancel()

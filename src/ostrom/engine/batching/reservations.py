@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ostrom.engine.batching.calls import WaveCall
 from ostrom.engine.plan import Budget, Tally
 from ostrom.ground.errors import BudgetSpent
 from ostrom.models.base import Usage
 from ostrom.models.prices import price_of
-
-if TYPE_CHECKING:
-    from ostrom.engine.batching.calls import WaveCall
 
 BYTES_PER_TOKEN = 3.5
 TOKENS_OUT = 1000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,18 @@ from ostrom.engine.executors.base import (
     CallSettings,
     Session,
     UnitEnd,
+    UnitPlayer,
     matches_at_once,
     most_calls,
 )
-from ostrom.engine.executors.player import UnitPlayer
 from ostrom.engine.gate import RunGate
-from ostrom.engine.open_files import connections_left
 from ostrom.framing import Library
+from ostrom.ground.errors import RunError
 from ostrom.models.base import Model
+
+OWN_FILES = 48
+"""Files that a run needs besides connections: journal, logs, prompts, packages that are imported on the way."""
+WANTED_FILES = 4096
 
 
 class LocalExecutor:
@@ -110,3 +115,20 @@ class LocalExecutor:
         """Close the cache. The models are closed by the code that opened them."""
         if self._cache is not None:
             self._cache.close()
+
+
+def connections_left() -> int:
+    """Connections that may be open at a time; the soft limit is raised first, as far as the system allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return WANTED_FILES
+    most = WANTED_FILES if hard == resource.RLIM_INFINITY else min(WANTED_FILES, hard)
+    if soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        soft = most
+    if soft <= OWN_FILES:
+        raise RunError(
+            f"only {soft} files may be open at a time, and a run with models needs more than {OWN_FILES}: "
+            "raise the limit (ulimit -n 1024) and run again"
+        )
+    return soft - OWN_FILES

@@ -25,9 +25,17 @@ from ostrom.engine.executors.base import (
     most_calls,
 )
 from ostrom.engine.executors.cluster import Cluster, import_ray, join, processors
-from ostrom.engine.executors.gate_actor import GateActor
-from ostrom.engine.executors.tallying import count_entry
-from ostrom.engine.executors.wire import Batch, Failure, Opened, UnitReport, Work, WorkerConfig, prompt_files
+from ostrom.engine.executors.cluster_gate import GateActor
+from ostrom.engine.executors.wire import (
+    Batch,
+    Failure,
+    Opened,
+    UnitReport,
+    Work,
+    WorkerConfig,
+    count_entry,
+    prompt_files,
+)
 from ostrom.engine.executors.worker import Worker
 from ostrom.engine.gate import Stopped
 from ostrom.engine.match import Replies

@@ -12,7 +12,7 @@ from ostrom.engine.entries import CallRecord, Journaled, Place
 from ostrom.engine.executors.base import UnitEnd
 from ostrom.engine.gate import Gate, Stopped
 from ostrom.engine.match import Replies
-from ostrom.engine.plan import Unit
+from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.questions import ReplayDiffers
 from ostrom.engine.retries import RetryPolicy
 from ostrom.framing import Library
@@ -140,3 +140,28 @@ def prompt_files(library: Library) -> dict[str, dict[str, bytes]]:
     """The user's own prompt files by prompt set, those for all agents under no name."""
     given = {} if library.folder is None else {"": library.own_files}
     return given | {name: chosen.own_files for name, chosen in library.sets.items()}
+
+
+def count_entry(tally: Tally, entry: AnswerEntry | CallRecord) -> None:
+    """Count journaled entries, so that the numbers of a run agree with its journal after workers are lost."""
+    if not isinstance(entry, CallRecord):
+        _, _, _, part, answer, complaints, _ = entry
+        tally.decisions += not part
+        tally.invalid += complaints
+        tally.policies += answer.reading in ("policy", "refused")
+    elif entry.source == "cache":
+        tally.cached += 1
+    else:
+        tally.calls += 1
+        tally.trouble = entry.error
+        if entry.reply is None:
+            tally.retries += 1
+            return
+        tally.refused += entry.reply.finish == "filter"
+        tally.tokens_in += entry.reply.usage.input or 0
+        tally.tokens_out += entry.reply.usage.output or 0
+        tally.tokens_cached += entry.reply.usage.cached or 0
+        if entry.usd is None:
+            tally.unpriced += 1
+        else:
+            tally.usd += entry.usd

@@ -11,20 +11,25 @@ from typing import Any, ClassVar, Literal, Self
 import orjson
 from pydantic import Field
 
+from ostrom.agents.config import AgentConfig
 from ostrom.engine.plan import Budget, PlanSource, Seated, Unit
 from ostrom.engine.runner import Options, Result
-from ostrom.features.branching.changes import ROUNDS, changed_agent, described, read_changes, relabelled
-from ostrom.ground.errors import UsageError
+from ostrom.ground.errors import StudyError, UsageError
+from ostrom.ground.yaml import read_yaml
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.fork import Branched
 from ostrom.models.base import Model
 from ostrom.studies.checks import check_memory
 from ostrom.studies.factors import Factor, Level
 from ostrom.studies.fork import ForkPlan, ForkPoint, Origin, copy_answers, point_of
+from ostrom.studies.paths import put
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.plans import read_base
 from ostrom.studies.run import Run, Watch, play_plan
 from ostrom.studies.validation import validate
+
+ROUNDS = "mechanism.rounds"
+WAYS = ("strategy", "model", "person")
 
 
 class BranchOf(Origin):
@@ -196,3 +201,89 @@ def _reach(plan: BranchPlan, prefix: Mapping[Any, Any], origin: BranchOf) -> Non
 def _digest(origin: BranchOf) -> str:
     data = orjson.dumps([origin.changes, origin.seat], option=orjson.OPT_SORT_KEYS)
     return hashlib.blake2b(data, digest_size=3).hexdigest()
+
+
+def read_changes(texts: Sequence[str]) -> dict[str, Any]:
+    """Changes as people write them, by their full paths.
+
+    >>> read_changes(["memory=window:2", "rounds=20"])
+    {'agent.memory': 'window:2', 'mechanism.rounds': 20}
+    """
+    changes: dict[str, Any] = {}
+    for text in texts:
+        path, equals, value = text.partition("=")
+        path = path.strip()
+        if not equals or not path:
+            raise StudyError("write it as key=value", key="--set", found=text)
+        changes[_full(path)] = read_yaml(value, "--set")
+    return changes
+
+
+def _full(path: str) -> str:
+    if path in ("rounds", ROUNDS):
+        return ROUNDS
+    bare = path.removeprefix("agent.")
+    if bare.split(".")[0] not in AgentConfig.model_fields:
+        allowed = [f"agent.{name}" for name in AgentConfig.model_fields] + [ROUNDS]
+        raise StudyError("cannot be changed in a branch", key="--set", found=path, allowed=allowed)
+    return f"agent.{bare}"
+
+
+def changed_agent(config: AgentConfig, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration of an agent with changes, as plain data.
+
+    Another way of deciding replaces the old one, and client settings belong to the model they were made for.
+    """
+    data: dict[str, Any] = config.model_dump(mode="json", exclude_unset=True)
+    for path, value in changes.items():
+        if not path.startswith("agent."):
+            continue
+        field = path.removeprefix("agent.")
+        if field in WAYS:
+            for way in (*WAYS, "settings"):
+                data.pop(way, None)
+        put(data, field, value)
+    return data
+
+
+def relabelled(
+    labels: Mapping[str, Any], factors: Sequence[Factor], changes: Mapping[str, Any], everywhere: bool
+) -> dict[str, Any]:
+    """The labels of a cell after changes: a factor that was overridden shows its new level, or none.
+
+    A level is known only where the very field of the factor was changed for all players.
+    """
+    result = dict(labels)
+    for factor in factors:
+        for path, value in changes.items():
+            touched = {own for level in factor.levels for own in level.assigns if _meet(_bare(own), path)}
+            if not touched:
+                continue
+            kinds = {type(level.label) for level in factor.levels}
+            same = everywhere and touched == {path} and type(value) in kinds
+            result[factor.name] = value if same else None
+    return result
+
+
+def _bare(path: str) -> str:
+    """The field of an agent that a path sets, wherever the agent is described."""
+    first, _, rest = path.partition(".")
+    if first in ("types", "seats"):
+        return f"agent.{rest.partition('.')[2]}".removesuffix(".")
+    return path
+
+
+def _meet(one: str, other: str) -> bool:
+    return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
+
+
+def described(changes: Mapping[str, Any], seat: int | None) -> str:
+    """Changes in a few words.
+
+    >>> described({"agent.memory": "window:2"}, 1)
+    'memory=window:2 at seat 1'
+    """
+    if not changes:
+        return "no change"
+    text = ", ".join(f"{path.removeprefix('agent.')}={value}" for path, value in changes.items())
+    return text if seat is None else f"{text} at seat {seat}"

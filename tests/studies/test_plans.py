@@ -1,0 +1,155 @@
+"""Plans by kind: every manifest leads to the class that reads it, those of version 0.1 without a kind too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ostrom.engine.folder import Folder
+from ostrom.engine.manifest import identity, kind_of
+from ostrom.engine.plan import Plan
+from ostrom.features.attribution.plan import attribute
+from ostrom.features.branching.branch import branch
+from ostrom.features.importing import import_rounds
+from ostrom.ground.errors import RunError, UsageError
+from ostrom.studies.load import load_study
+from ostrom.studies.plans import plan_class, plan_of, plans
+from ostrom.studies.resolve import resolve_run
+from ostrom.studies.run import open_run, play
+
+DUEL: dict[str, Any] = {
+    "name": "duel",
+    "game": "prisoners_dilemma",
+    "mechanism": {"name": "repetition", "rounds": 4},
+    "types": {"a": "tit_for_tat", "b": "win_stay_lose_shift"},
+    "seating": "seats",
+}
+ROUNDS = "round,player1,player2,answer1,answer2,points1,points2,total1,total2\n1,ann,bob,J,J,8,8,8,8\n"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of every kind that is opened as a study is."""
+    folder = tmp_path_factory.mktemp("runs")
+    play(load_study(DUEL), runs=folder)
+    with open_run("duel", folder) as run:
+        branch(run, 0, 3, name="branch", runs=folder)
+        attribute(run, 0, 3, name="attribution", runs=folder)
+    with open_run("branch", folder) as run:
+        branch(run, 0, 4, name="twice", runs=folder)
+    rounds = folder / "rounds.csv"
+    rounds.write_text(ROUNDS)
+    import_rounds([rounds], "repeated-games-pd", name="imported", runs=folder)
+    return folder
+
+
+KINDS = {
+    "duel": "study",
+    "branch": "branch",
+    "twice": "branch",
+    "attribution": "attribution",
+    "imported": "imported",
+}
+
+
+def without_kind(folder: Folder) -> dict[str, Any]:
+    """The manifest as version 0.1 wrote it."""
+    manifest = folder.manifest()
+    del manifest["kind"]
+    return manifest
+
+
+@pytest.mark.parametrize("kind", plans.names())
+def test_every_kind_is_a_plan_that_says_so(kind: str) -> None:
+    found = plan_class(kind)
+    assert issubclass(found, Plan) and found.kind == kind
+
+
+@pytest.mark.parametrize(("name", "kind"), KINDS.items())
+def test_a_manifest_names_its_kind(runs: Path, name: str, kind: str) -> None:
+    with open_run(name, runs) as run:
+        assert run.manifest["kind"] == run.plan.kind == kind
+
+
+@pytest.mark.parametrize(("name", "kind"), KINDS.items())
+def test_a_manifest_of_version_0_1_is_recognised_by_its_keys(runs: Path, name: str, kind: str) -> None:
+    folder = Folder(runs / name)
+    named = folder.manifest()
+    with open_run(name, runs) as run:
+        rows = list(run.rows.decisions())
+    old = without_kind(folder)
+    assert kind_of(old) == kind and identity(old) == identity(named)
+    try:
+        folder.write_manifest(old)
+        with open_run(name, runs) as run:
+            assert run.plan.kind == kind and list(run.rows.decisions()) == rows
+    finally:
+        folder.write_manifest(named)
+
+
+@pytest.mark.parametrize(
+    ("study", "kind"),
+    [({"kind": "judge"}, "judge"), ({"kind": "tree"}, "tree"), ({"game": "chicken", "people": {}}, "people")],
+)
+def test_other_manifests_of_version_0_1_are_recognised_too(study: Mapping[str, Any], kind: str) -> None:
+    assert kind_of({"study": study}) == kind
+
+
+def test_a_run_of_version_0_1_goes_on(tmp_path: Path) -> None:
+    play(load_study(DUEL), runs=tmp_path)
+    folder = Folder(tmp_path / "duel")
+    folder.write_manifest(without_kind(folder))
+    assert play(load_study({**DUEL, "seeds": 2}), runs=tmp_path).tally.resumed == 1
+    assert resolve_run("duel", tmp_path).plan.study.seeds == 2
+
+
+def test_a_fork_of_a_fork_wraps_a_fork(runs: Path) -> None:
+    with open_run("twice", runs) as run:
+        base = run.plan.base
+        assert base is not None and base.kind == "branch"
+        assert base.base is not None and base.base.kind == "study"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("branch", "is a fork of duel; `ostrom branch duel` with its options goes on with it"),
+        ("attribution", "is a fork of duel; `ostrom attribute duel` with its options goes on with it"),
+        ("imported", "was imported, so there is nothing to play"),
+    ],
+)
+def test_what_is_not_resumed_names_what_goes_on_with_it(runs: Path, name: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        resolve_run(name, runs)
+
+
+@pytest.mark.parametrize(
+    ("kind", "command"), [("judge", "judge"), ("score", "corpus"), ("tree", "tree"), ("author", "author")]
+)
+def test_a_derived_run_is_no_run_of_a_study(runs: Path, tmp_path: Path, kind: str, command: str) -> None:
+    folder = Folder(tmp_path / kind)
+    folder.path.mkdir()
+    folder.write_manifest({**Folder(runs / "duel").manifest(), "kind": kind, "study": {"kind": kind}})
+    folder.open_journal(create=True).close()
+    for opening in (lambda: open_run(folder.path), lambda: resolve_run(folder.path)):
+        with pytest.raises(UsageError, match=f"is no run of a study; `ostrom {command}` goes on with it"):
+            opening()
+
+
+def test_a_kind_that_nobody_reads_is_refused(runs: Path, tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "odd")
+    folder.path.mkdir()
+    folder.write_manifest({**Folder(runs / "duel").manifest(), "kind": "branhc"})
+    with pytest.raises(
+        RunError, match=r"run\.json: kind: unknown kind of plan 'branhc' \(did you mean branch"
+    ):
+        resolve_run(folder.path)
+
+
+def test_a_plan_has_what_it_does_not_state() -> None:
+    plan = plan_of(load_study(DUEL))
+    assert (plan.base, plan.preparations, plan.arrivals, dict(plan.trees)) == (None, 0, None, {})
+    assert 0 not in plan.hidden and not plan.round_columns
