@@ -23,31 +23,24 @@ class DecisionContext(Protocol):
 
     def draw(self, purpose: str = "", step: int | None = None) -> np.random.Generator:
         """A stream keyed by match, step, player and purpose; with ``step``, by that round instead."""
-        ...
 
     def chance(self, purpose: str = "") -> float:
         """One number in [0, 1) keyed by match, step, player and purpose."""
-        ...
 
     async def call(self, model: Model, request: Request, part: str = "") -> Reply:
         """Make a call, or take its reply from the journal if it was made before."""
-        ...
 
     async def answer_once(self, part: str, work: Callable[[], Awaitable[Answer]]) -> Answer:
         """Answer a question within the decision once: journaled, and never asked again on resume."""
-        ...
 
     def earlier_answers(self, part: str) -> list[Answer]:
         """The answers of this player to earlier questions of that name in this match, oldest first."""
-        ...
 
     def earlier_turns(self) -> list[Answer]:
         """The answers of this player in this match that left a turn in its dialogue, oldest first."""
-        ...
 
     def count_invalid(self, reason: str) -> None:
         """Count an answer that could not be read."""
-        ...
 
 
 class PersonAgentFactory(Protocol):
@@ -61,7 +54,6 @@ class PersonAgentFactory(Protocol):
         agent: Callable[[AgentConfig], Agent],
     ) -> Agent:
         """The agent of one person; ``others`` play in the same match, ``agent`` makes agents of other kinds."""
-        ...
 
 
 class Agent(Protocol):
@@ -72,8 +64,6 @@ class Agent(Protocol):
 
     def reply(self, decision: Decision, context: DecisionContext) -> Answer:
         """Answer at once (instant agents)."""
-        ...
 
     async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
         """Answer, taking the time it needs."""
-        ...

@@ -31,37 +31,29 @@ class Asker(Protocol):
         part: str = "",
     ) -> Answer:
         """Ask, read, and ask again with the error shown, as often as the study allows."""
-        ...
 
     async def call(self, context: DecisionContext, request: Request, part: str) -> Reply:
         """One call; a reply that is a refusal is raised as Declined."""
-        ...
 
     def chat(self, decision: Decision, context: DecisionContext) -> Chat | None:
         """The dialogue that asks; None where the decision is one prompt of its own."""
-        ...
 
     def prompt(self, decision: Decision, context: DecisionContext, shown: Shown | None = None) -> Prompt:
         """What the model is told."""
-        ...
 
     def opening(self, prompt: Prompt) -> list[Message]:
         """The messages that ask."""
-        ...
 
     def params(self, context: DecisionContext, part: str) -> dict[str, Any]:
         """Sampling parameters of one call."""
-        ...
 
     def with_facts(self, answer: Answer, prompt: Prompt) -> Answer:
         """The answer with what the player was shown as options."""
-        ...
 
     def give_up(
         self, decision: Decision, context: DecisionContext, reason: str, *, refused: bool = False
     ) -> Answer:
         """Apply the study's policy for answers that never came, or for those that were refused."""
-        ...
 
 
 class Style(ABC):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ostrom.cli.output import say
+from ostrom.cli.output import print_json, say
 
 if TYPE_CHECKING:
     from ostrom.engine.plan import Counted, Tally
@@ -50,6 +51,26 @@ def say_trouble(result: Result, more: str = "", again: str = "the same command")
         say(f"stopped: {result.why}")
     if not result.complete:
         say(f"{again} goes on from here{more}")
+
+
+def conclude(
+    result: Result,
+    report: Mapping[str, Any],
+    show: Callable[[], None],
+    *,
+    json: bool,
+    said: Iterable[str] = (),
+    more: str = "",
+) -> None:
+    """End a command that asked models: its report as JSON or as tables, what else is to be said, and the exit code."""
+    if json:
+        print_json(report)
+    else:
+        show()
+    for line in said:
+        say(line)
+    say_trouble(result, more)
+    leave(result)
 
 
 def leave(result: Result) -> None:

@@ -79,7 +79,7 @@ TEXTS: Mapping[str, str] = {
 
 
 class RunData:
-    """The tables of one run: views ``matches``, ``decisions``, ``calls`` and ``traces`` in DuckDB.
+    """What analysis asks with SQL: a run as the views ``matches``, ``decisions``, ``calls`` and ``traces`` in DuckDB.
 
     ``traces`` is every reply that arrived beside the columns of its match and player: no failed tries, and no
     forced endings (parts ``*.end``, in which a model only completes its own reply with a label).

@@ -32,7 +32,6 @@ class CallLog(Protocol):
 
     def call(self, record: CallRecord) -> None:
         """Queue a try at a call."""
-        ...
 
 
 class ReplyCache(Protocol):
@@ -40,11 +39,9 @@ class ReplyCache(Protocol):
 
     async def get(self, key: bytes) -> Reply | None:
         """A kept reply."""
-        ...
 
     def put(self, key: bytes, reply: Reply) -> None:
         """Keep a reply."""
-        ...
 
 
 class Caller:

@@ -28,7 +28,7 @@ MANIFEST = "run.json"
 
 
 class Folder:
-    """The folder of one run."""
+    """Where a run lies: locks the folder, reads and writes the manifest, and is the only way to the journal."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -39,27 +39,21 @@ class Gate(Protocol):
 
     def request_slot(self, model: str, request: SlotRequest) -> None:
         """Queue a request for a slot: it is started, or refused with Stopped, BudgetSpent or ModelGivenUp."""
-        ...
 
     def release(self, model: str) -> None:
         """Free the slot for the next call."""
-        ...
 
     def succeeded(self, model: str, usage: Usage, usd: float | None) -> None:
         """The call returned a reply that used so many tokens and cost so much."""
-        ...
 
     def failed(self, model: str, era: int, retry_after: float | None, last: bool = False) -> None:
         """The call met a rate limit, a failure or a timeout; ``last``: it is not tried again."""
-        ...
 
     def refused(self, model: str, for_good: bool = False) -> None:
         """The server declined the call; ``for_good``: it will decline every other call too."""
-        ...
 
     def abandoned(self, model: str) -> None:
         """The call was cancelled on our side. It is not counted."""
-        ...
 
 
 @dataclass(slots=True)

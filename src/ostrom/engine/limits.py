@@ -18,11 +18,9 @@ class SlotRequest(Protocol):
 
     def start(self, era: int) -> None:
         """A slot is granted; pass the era on to ``failed`` if the call fails."""
-        ...
 
     def refuse(self, error: OstromError) -> None:
         """No slot will be granted."""
-        ...
 
 
 class Limiter:

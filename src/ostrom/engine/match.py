@@ -38,11 +38,9 @@ class Answers(Protocol):
         asked: str | None = None,
     ) -> None:
         """Queue an answer and what was asked."""
-        ...
 
     async def flush(self) -> None:
         """Wait until everything queued so far is durable."""
-        ...
 
 
 class Calls(Protocol):
@@ -52,11 +50,9 @@ class Calls(Protocol):
         self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request
     ) -> Reply:
         """One call."""
-        ...
 
     def key(self, unit: Unit, step: int, player: int, part: str, model: Model, request: Request) -> bytes:
         """The key under which that call is journaled."""
-        ...
 
 
 class LiveMatch:

@@ -114,7 +114,6 @@ class PeopleColumns(Protocol):
     @property
     def columns(self) -> Mapping[str, Mapping[str, type]]:
         """Columns by table, with their types."""
-        ...
 
     def of_match(self, unit: Unit, player: int) -> dict[str, Any]: ...
     def of_decision(self, unit: Unit, player: int, facts: Mapping[str, Any]) -> dict[str, Any]: ...
@@ -214,6 +213,11 @@ class Plan(ABC):
         """Client settings of a model."""
 
     @property
+    def forked_from(self) -> dict[str, Any] | None:
+        """Where a fork comes from, as its manifest records it under ``parent``; None: it is no fork."""
+        return None
+
+    @property
     def games(self) -> Iterable[Game]:
         """The games that are played, or those of the first units."""
         return [unit.game for unit in islice(self.units(), FEW_UNITS)]
@@ -233,15 +237,12 @@ class Arrivals(PersonAgentFactory, Protocol):
 
     async def begin(self, journal: Journal) -> None:
         """The journal is open: take up what is under way."""
-        ...
 
     async def next(self) -> Unit | None:
         """The next unit to be played, as soon as there is one; None: there will be no more."""
-        ...
 
     async def ended(self, unit: Unit, error: OstromError | None) -> None:
         """A unit has ended, or cannot continue."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class Visited:
 
 
 class Records:
-    """The people of one run, opened for a command."""
+    """Who took part in a run: its journal beside its register of personal data, for `ostrom people`."""
 
     def __init__(self, run: str | Path, runs: str | Path = "runs") -> None:
         folder = find_run(run, runs)

@@ -96,6 +96,7 @@ class ForkPlan(StudyPlan):
     """A plan that wraps another one: its units are made from one unit of that plan, all else is as in the study."""
 
     base: StudyPlan
+    origin: Origin
     stop = None
     command: ClassVar[str]
     """What begins such a fork and goes on with it."""
@@ -113,6 +114,11 @@ class ForkPlan(StudyPlan):
         """The command that began it."""
         run = manifest["parent"].get("run")
         return f"is a fork of {run}; `{cls.command} {run}` with its options goes on with it"
+
+    @property
+    def forked_from(self) -> dict[str, Any]:
+        """The match that it is a fork of, and how."""
+        return self.origin.model_dump(mode="json")
 
     @property
     def games(self) -> tuple[Game, ...]:

@@ -108,7 +108,6 @@ def play(
     options: Options | None = None,
     watch: Watch | None = None,
     open_models: OpenModels | None = None,
-    extra: Mapping[str, Any] | None = None,
     file: str | None = None,
 ) -> Result:
     """Play a study into ``runs/<name>``, or go on where an earlier session left off."""
@@ -119,7 +118,6 @@ def play(
         options=options,
         watch=watch,
         open_models=open_models,
-        extra=extra,
     )
 
 
@@ -131,7 +129,6 @@ def play_plan(
     options: Options | None = None,
     watch: Watch | None = None,
     open_models: OpenModels | None = None,
-    extra: Mapping[str, Any] | None = None,
     begin: Callable[[Folder], Awaitable[None]] | None = None,
 ) -> Result:
     """Play a plan into ``runs/<name>``; ``begin`` may write the beginning of its journal."""
@@ -142,7 +139,6 @@ def play_plan(
         options=options,
         watch=watch,
         open_models=open_models,
-        extra=extra,
         begin=begin,
     )
     try:
@@ -158,15 +154,14 @@ async def play_plan_async(
     runs: str | Path = "runs",
     options: Options | None = None,
     watch: Watch | None = None,
-    open_models: Callable[[str, Mapping[str, Any]], Model] | None = None,
-    extra: Mapping[str, Any] | None = None,
+    open_models: OpenModels | None = None,
     begin: Callable[[Folder], Awaitable[None]] | None = None,
 ) -> Result:
     """As ``play_plan``, on the event loop that is running; a sequential design is played look by look."""
     folder = Folder(Path(runs) / check_name(name))
 
     async def play(part: Plan) -> Result:
-        return await _play_once(part, folder, runs, options, watch, open_models, extra, begin)
+        return await _play_once(part, folder, runs, options, watch, open_models, begin)
 
     if isinstance(plan, StudyPlan) and plan.stop is not None:
         from ostrom.studies.looks import play_looks
@@ -181,8 +176,7 @@ async def _play_once(
     runs: str | Path,
     options: Options | None,
     watch: Watch | None,
-    open_models: Callable[[str, Mapping[str, Any]], Model] | None,
-    extra: Mapping[str, Any] | None,
+    open_models: OpenModels | None,
     begin: Callable[[Folder], Awaitable[None]] | None,
 ) -> Result:
     if any(config.tree is not None for config in plan.agents):
@@ -199,7 +193,7 @@ async def _play_once(
         runner = Runner(plan, folder, plan.library, models, options, open_models)
         await runner.open()
         folder.lock()
-        _prepare(folder, plan, extra or {})
+        _prepare(folder, plan)
         if begin is not None:
             await begin(folder)
         return await _watched(runner, watch)
@@ -228,29 +222,25 @@ async def _watched(runner: Runner, watch: Watch | None) -> Result:
             raise ended
 
 
-def _prepare(folder: Folder, plan: Plan, extra: Mapping[str, Any]) -> None:
+def _prepare(folder: Folder, plan: Plan) -> None:
     """Write the manifest of a new run, or make sure that an old one is the same study."""
-    study = plan.resolved()
+    study, parent = plan.resolved(), plan.forked_from
+    forked = {} if parent is None else {"parent": parent}
     if not folder.exists:
         _no_orphan(folder)
-        more = {"prompts_folder": _absolute(plan.library.folder), "loop": loop.loop_name(), **extra}
+        more = {"prompts_folder": _absolute(plan.library.folder), "loop": loop.loop_name(), **forked}
         if plan.library.sets:
             more["prompts_home"] = str(plan.library.home.absolute())
         folder.write_manifest(new_manifest(plan.kind, study, plan.prompts, **more))
         return
     try:
-        old = check_same(folder, plan, extra)
+        old = check_same(folder, plan)
     except RunError:
         # A journal of an older format was played with older prompts too: what it is comes before what differs.
         check_format(folder.journal)
         raise
     home = _absolute(plan.library.folder) or old.get("prompts_folder")
-    new = {
-        **old,
-        "study": study,
-        "prompts_folder": home,
-        **({"parent": extra["parent"]} if "parent" in extra else {}),
-    }
+    new = {**old, "study": study, "prompts_folder": home, **forked}
     if old != new:
         folder.write_manifest(new)
 
@@ -269,10 +259,11 @@ def _no_orphan(folder: Folder) -> None:
         )
 
 
-def check_same(folder: Folder, plan: Plan, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def check_same(folder: Folder, plan: Plan) -> dict[str, Any]:
     """The manifest of a run; refused where it holds another study, or was played with other prompts."""
-    old, parent = folder.manifest(), (extra or {}).get("parent")
-    changes = changed(old["study"], plan.resolved()) + changed(old.get("parent") or {}, parent or {})
+    old = folder.manifest()
+    changes = changed(old["study"], plan.resolved())
+    changes += changed(old.get("parent") or {}, plan.forked_from or {})
     if changes:
         shown = "; ".join(changes[:5]) + (f"; and {len(changes) - 5} more" if len(changes) > 5 else "")
         raise RunError(f"{folder.path}: holds another study: {shown} (choose another --name to keep both)")

@@ -95,7 +95,7 @@ class MatchPage:
 
 
 class RunIndex:
-    """The index of one run, for reading. Open one for each request: opening takes a millisecond."""
+    """What the viewer searches: the index of a run, for reading. One for each request: opening takes a millisecond."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

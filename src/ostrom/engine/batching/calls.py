@@ -23,19 +23,15 @@ class WaveQueue(Protocol):
 
     def encode(self, model: str, request: Request) -> bytes:
         """The body of a request."""
-        ...
 
     def put(self, call: WaveCall) -> None:
         """Take a call into the next wave."""
-        ...
 
     def dropped(self, call: WaveCall) -> None:
         """Nobody waits for the reply any more."""
-        ...
 
     def journaled(self, key: bytes) -> None:
         """The reply to a call is in the journal."""
-        ...
 
 
 class WaveCall(PendingCall):

@@ -62,35 +62,27 @@ class Executor(Protocol):
 
     async def open(self) -> None:
         """Make models ready."""
-        ...
 
     async def start(self, session: Session) -> None:
         """Begin a session."""
-        ...
 
     def capacity(self) -> int:
         """How many units should be in play at present; follows the limits of the models."""
-        ...
 
     async def play(self, assignment: Assignment) -> UnitEnd:
         """Play one unit; every error that a user may see comes back in the ending."""
-        ...
 
     async def models_to_abort(self) -> set[str]:
         """The models to which further calls would be wasted."""
-        ...
 
     def give_up(self, model: str, why: str) -> None:
         """Make no more calls to a model."""
-        ...
 
     def stop(self) -> None:
         """Start no more calls; calls in flight are awaited and journaled."""
-        ...
 
     async def close(self) -> None:
         """Close everything that was opened."""
-        ...
 
 
 class UnitPlayer:

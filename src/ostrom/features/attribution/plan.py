@@ -57,6 +57,7 @@ class AttributionPlan(ForkPlan):
 
     kind: ClassVar[str] = "attribution"
     command: ClassVar[str] = "ostrom attribute"
+    origin: AttributionOf
 
     @classmethod
     def read(cls, source: PlanSource) -> Self:
@@ -199,7 +200,6 @@ def attribute(
         options=options,
         watch=watch,
         open_models=opening,
-        extra={"parent": origin.model_dump(mode="json")},
         begin=lambda folder: copy_answers(folder, {0: {**prefix, **notes}, **copies}, [0]),
     )
     return result, Path(runs) / label

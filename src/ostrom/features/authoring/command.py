@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.ending import leave, say_trouble, spent_data
+from ostrom.cli.ending import conclude, spent_data
 from ostrom.cli.options import (
     AllowKey,
     BudgetCalls,
@@ -19,7 +19,7 @@ from ostrom.cli.options import (
     price_table,
     say_allowed,
 )
-from ostrom.cli.output import print_json, print_table, say
+from ostrom.cli.output import print_table
 from ostrom.features.exporting.command import RUNS
 
 
@@ -84,11 +84,12 @@ def author(
             for s in stories
         ],
     }  # fmt: skip
-    if json:
-        print_json(told)
-    else:
-        rows = [[s.name, s.title, s.claim, "yes" if s.kept else "no", s.why] for s in stories]
-        print_table(f"Stories by {model}", ["name", "title", "claim", "kept", "why not"], rows)
-    say(f"{len(made)} of {len(stories)} stories kept in {folder}")
-    say_trouble(result, " and asks again what failed")
-    leave(result)
+    rows = [[s.name, s.title, s.claim, "yes" if s.kept else "no", s.why] for s in stories]
+    conclude(
+        result,
+        told,
+        lambda: print_table(f"Stories by {model}", ["name", "title", "claim", "kept", "why not"], rows),
+        json=json,
+        said=[f"{len(made)} of {len(stories)} stories kept in {folder}"],
+        more=" and asks again what failed",
+    )

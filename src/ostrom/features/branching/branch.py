@@ -50,6 +50,7 @@ class BranchPlan(ForkPlan):
 
     kind: ClassVar[str] = "branch"
     command: ClassVar[str] = "ostrom branch"
+    origin: BranchOf
 
     @classmethod
     def read(cls, source: PlanSource) -> Self:
@@ -160,7 +161,6 @@ def branch(
         options=options,
         watch=watch,
         open_models=open_models,
-        extra={"parent": origin.model_dump(mode="json")},
         begin=lambda folder: copy_answers(folder, dict.fromkeys(range(seeds), prefix)),
     )
     return BranchResult(result, Path(runs) / label, origin)

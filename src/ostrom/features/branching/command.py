@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.ending import leave, say_trouble, spent
+from ostrom.cli.ending import conclude, spent
 from ostrom.cli.options import (
     AllowKey,
     Batch,
@@ -21,15 +21,13 @@ from ostrom.cli.options import (
     price_table,
     say_allowed,
 )
-from ostrom.cli.output import cell, print_json, print_table, say, write
+from ostrom.cli.output import cell, print_table, write
 from ostrom.features.exporting.command import RUNS
 
 if TYPE_CHECKING:
     from ostrom.engine.plan import Budget
     from ostrom.engine.runner import Options, Result
     from ostrom.features.attribution.effects import Attribution
-    from ostrom.features.branching.branch import BranchResult
-    from ostrom.studies.run import Run
 
 RUN = typer.Argument(help="A run: its name or folder.")
 MATCH = typer.Option(help="The number of the match, as the tables give it.", min=0)
@@ -68,6 +66,7 @@ def branch(
     """
     from ostrom.cli.progress import watch_with
     from ostrom.features.branching.branch import branch as play_branch
+    from ostrom.features.branching.continuation import continuations, measure_of
     from ostrom.studies.run import open_run
 
     say_allowed(allow_key, set_)
@@ -86,32 +85,24 @@ def branch(
             watch=watch_with(json=json),
         )
         with open_run(done.folder) as made:
-            _show_branch(parent, made, done, json)
-    _leave(done.result, done.folder)
-
-
-def _show_branch(parent: Run, made: Run, done: BranchResult, json: bool) -> None:
-    from ostrom.features.branching.continuation import continuations, measure_of
-
-    origin = done.origin
-    rows = continuations(parent, made, origin)
-    what = measure_of(made.plan.unit(0).game)
-    if json:
-        shown = [row.as_dict() for row in rows]
-        print_json(
-            {
-                "run": str(done.folder),
-                "complete": done.result.complete,
-                "parent": origin.model_dump(),
-                "measure": what,
-                "players": shown,
-            }
-        )
-        return
-    print_table(
-        f"{done.folder.name}: {what} from round {origin.round} on ({made.plan.unit(0).cell['branch']})",
-        ["player", "agent", "before", "parent after", "branch after", "change", "replicates"],
-        [[r.player, r.agent, r.before, r.parent, r.branch, r.change, r.replicates] for r in rows],
+            rows, unit = continuations(parent, made, done.origin), made.plan.unit(0)
+    what = measure_of(unit.game)
+    conclude(
+        done.result,
+        {
+            "run": str(done.folder),
+            "complete": done.result.complete,
+            "parent": done.origin.model_dump(),
+            "measure": what,
+            "players": [row.as_dict() for row in rows],
+        },
+        lambda: print_table(
+            f"{done.folder.name}: {what} from round {done.origin.round} on ({unit.cell['branch']})",
+            ["player", "agent", "before", "parent after", "branch after", "change", "replicates"],
+            [[r.player, r.agent, r.before, r.parent, r.branch, r.change, r.replicates] for r in rows],
+        ),
+        json=json,
+        said=[_spent(done.result, done.folder)],
     )
 
 
@@ -176,12 +167,14 @@ def attribute(
         found = read_effects(made)
     svg = folder / "attribution.svg"
     drawn = draw_svg(found, svg)
-    if json:
-        print_json({"run": str(folder), **found.as_dict(), "svg": str(svg) if drawn else None})
-    else:
-        _show_attribution(found)
-        say(f"drawn: {svg}" if drawn else "install ostrom[report] for the strip as SVG")
-    _leave(result, folder)
+    said = [] if json else [f"drawn: {svg}" if drawn else "install ostrom[report] for the strip as SVG"]
+    conclude(
+        result,
+        {"run": str(folder), **found.as_dict(), "svg": str(svg) if drawn else None},
+        lambda: _show_attribution(found),
+        json=json,
+        said=[*said, _spent(result, folder)],
+    )
 
 
 def _show_attribution(found: Attribution) -> None:
@@ -244,8 +237,6 @@ def _options(
     )
 
 
-def _leave(result: Result, folder: Path) -> None:
-    """Say how it ended, and leave with the code of `ostrom run`."""
-    say(f"{spent(result.tally)}; run: {folder}")
-    say_trouble(result)
-    leave(result)
+def _spent(result: Result, folder: Path) -> str:
+    """What was spent, and where the run lies."""
+    return f"{spent(result.tally)}; run: {folder}"

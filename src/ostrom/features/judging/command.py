@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.ending import leave, say_trouble, spent_data
+from ostrom.cli.ending import conclude, spent_data
 from ostrom.cli.options import (
     AllowKey,
     Batch,
@@ -22,7 +23,7 @@ from ostrom.cli.options import (
     price_table,
     say_allowed,
 )
-from ostrom.cli.output import print_json, print_table, say
+from ostrom.cli.output import print_json, print_table
 from ostrom.features.exporting.command import RUNS
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def judge(
     Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
     from ostrom.cli.progress import watch_with
-    from ostrom.engine.folder import Folder, check_name
+    from ostrom.engine.folder import check_name
     from ostrom.engine.plan import Budget
     from ostrom.engine.runner import Options
     from ostrom.features.judging import load_motives
@@ -101,7 +102,7 @@ def judge(
             _forecast(plan, options, folder, json)
             return
         result = plan.play(options=options, watch=watch_with(json=json))
-        journal = Folder(folder).open_journal()
+        journal = plan.folder.open_journal()
         try:
             rows = list(judged_rows(plan, journal))
         finally:
@@ -109,12 +110,14 @@ def judge(
         table = write_judged(rows, plan, folder)
         corpus = corpus_of(plan.resolved(), rows)
     report = _report(corpus, factors, result, len(plan.corpus), table)
-    if json:
-        print_json(report)
-    else:
-        _print(corpus, report)
-    _say_end(result, report)
-    leave(result)
+    conclude(
+        result,
+        report,
+        lambda: _print(corpus, report),
+        json=json,
+        said=_ending(report),
+        more=" and asks again what failed",
+    )
 
 
 def _forecast(plan: JudgePlan, options: Options, folder: Path, json: bool) -> None:
@@ -197,17 +200,16 @@ def _print(corpus: JudgedCorpus, report: dict[str, Any]) -> None:
         )  # fmt: skip
 
 
-def _say_end(result: Result, report: dict[str, Any]) -> None:
+def _ending(report: dict[str, Any]) -> Iterator[str]:
     counts = report["judgements"]
-    say(
+    yield (
         f"{counts['done']} of {counts['planned']} judgements of {report['decisions']} decisions; "
         f"{counts['without_labels']} without labels; {report['calls']} calls, "
         f"{report['unreadable_replies']} unreadable replies"
     )
     if counts["self_judged"]:
-        say(
+        yield (
             f"mind: {counts['self_judged']} of {counts['done']} judgements are by the model that played "
             "(self_judged in the table)"
         )
-    say_trouble(result, " and asks again what failed")
-    say(f"table: {report['table']}")
+    yield f"table: {report['table']}"
