@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache, partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ostrom.answers import Answer
 from ostrom.engine.entries import (
@@ -246,6 +246,12 @@ class Journal:
             self._entries = self._writer.entries
             self._writer = None
         self._read.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     # -- reading -------------------------------------------------------------------------------------
 

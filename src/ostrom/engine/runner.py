@@ -152,8 +152,7 @@ class Runner:
 
     async def run(self) -> Result:
         """Play until the plan is done, the budget is spent or someone stops it."""
-        journal = self.folder.open_journal(create=True)
-        try:
+        with self.folder.open_journal(create=True) as journal:
             self._count_units(journal)
             if self.options.batch is None:
                 refuse_batches(journal)
@@ -164,8 +163,6 @@ class Runner:
             with _few_collections():
                 await self._play_all(journal)
             await journal.flush()
-        finally:
-            journal.close()
         if self._error is not None:
             raise self._error
         tally = self.tally

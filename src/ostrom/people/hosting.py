@@ -40,11 +40,8 @@ def host_plan(
     async def begin(folder: Folder) -> None:
         mark = identity(folder.manifest())
         if folder.journal.exists():
-            journal = folder.open_journal()
-            try:
+            with folder.open_journal() as journal:
                 plan.learn(journal)
-            finally:
-                journal.close()
             if plan.book.visits and not (folder.path / FILE).exists():
                 raise RunError(
                     f"{folder.path / FILE}: is missing, and {len(plan.book.visits)} people have come: without it "

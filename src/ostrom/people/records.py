@@ -163,8 +163,7 @@ class Records:
         return True
 
     async def _take_out(self, visited: Visited) -> None:
-        journal = self.folder.open_journal()
-        try:
+        with self.folder.open_journal() as journal:
             journal.start()
             known = self.plan.book.visits[visited.visit]
             for index in (visited.visit * self.plan.stride, *(seat.unit for seat in known.seats.values())):
@@ -172,8 +171,6 @@ class Records:
                 journal.finish(index, "withdrawn", "taken back by a person", 0, facts=facts)
             await journal.flush()
             await asyncio.sleep(0)
-        finally:
-            journal.close()
 
     # -- checking ------------------------------------------------------------------------------------
 

@@ -105,8 +105,7 @@ def scores_of(plan: ScorePlan) -> dict[tuple[int, int, int], tuple[Scores, ...]]
     found: dict[tuple[int, int, int], list[Scores]] = {}
     if not plan.folder.exists or not plan.folder.journal.exists():
         return {}
-    journal = plan.folder.open_journal()
-    try:
+    with plan.folder.open_journal() as journal:
         done = {unit for unit, state in journal.states().items() if state == "done"}
         for index in range(len(plan)):
             if index in done:
@@ -114,8 +113,6 @@ def scores_of(plan: ScorePlan) -> dict[tuple[int, int, int], tuple[Scores, ...]]
                 value = journal.answers(index)[0, 0, ""][0].value
                 scores = Scores(*(int(value[name]) for name in SCORES))
                 found.setdefault((row["match"], row["step"], row["player"]), []).append(scores)
-    finally:
-        journal.close()
     return {place: tuple(of) for place, of in found.items() if len(of) == len(plan.judges)}
 
 

@@ -145,11 +145,8 @@ class DerivedPlan(Plan):
         if manifest is None or not folder.journal.exists():
             yield None
             return
-        journal = folder.open_journal(manifest)
-        try:
+        with folder.open_journal(manifest) as journal:
             yield journal
-        finally:
-            journal.close()
 
     def forecast(self, prices: Mapping[str, Any] | None = None, limit: int | None = None) -> Forecast:
         """Bound what is still to be asked, at most ``limit`` units of it; each prompt is looked at."""

@@ -152,8 +152,7 @@ class ForkPlan(StudyPlan):
 
 async def copy_answers(folder: Folder, copies: Mapping[int, Answers], finished: Iterable[int] = ()) -> None:
     """Begin a journal with answers of another one, each marked as copied. Doing it twice changes nothing."""
-    journal = folder.open_journal(create=True)
-    try:
+    with folder.open_journal(create=True) as journal:
         journal.start()
         states = journal.states()
         for unit, answers in copies.items():
@@ -166,8 +165,6 @@ async def copy_answers(folder: Folder, copies: Mapping[int, Answers], finished: 
             if unit not in states:
                 journal.finish(unit, "done", None, len({step for step, _, _ in copies[unit]}))
         await journal.flush()
-    finally:
-        journal.close()
 
 
 def marked(answer: Answer) -> Answer:

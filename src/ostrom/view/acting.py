@@ -202,8 +202,7 @@ def job_events(viewer: Viewer, request: Request) -> Response:
 
 def strip(viewer: Viewer, request: Request) -> Response:
     """What an attribution found: how much every remembered round moved the decision."""
-    from ostrom.features.attribution.effects import read_effects
-    from ostrom.features.attribution.strip import strips
+    from ostrom.features.attribution.effects import read_effects, strips
 
     name = str(request.path_params["run"])
     with viewer.shelf.opened(name) as run:

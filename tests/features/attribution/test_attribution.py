@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from ostrom.engine.plan import Budget
-from ostrom.features.attribution.effects import Attribution, RoundEffect, read_effects
+from ostrom.features.attribution.effects import Attribution, RoundEffect, draw_svg, read_effects, strips
 from ostrom.features.attribution.plan import attribute
-from ostrom.features.attribution.strip import draw_svg, strips
 from ostrom.ground.errors import UsageError
 from ostrom.models.base import Abilities, Reply, Request
 from ostrom.models.providers.scripted import ScriptedModel, register, unregister

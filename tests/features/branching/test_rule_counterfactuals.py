@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from tests.features.attribution.test_attribution import changes, effects
 
-from ostrom.features.attribution.effects import Attribution, Chance, RoundEffect
+from ostrom.features.attribution.effects import Attribution, Chance, RoundEffect, strips
 from ostrom.features.attribution.plan import attribute
-from ostrom.features.attribution.strip import strips
 from ostrom.features.branching.branch import branch
 from ostrom.features.branching.continuation import continuations, measure_of
 from ostrom.features.exporting.inspect_log import write_logs

@@ -70,11 +70,8 @@ def author(
         options=Options(max_connections=max_connections, prices=price_table(prices), ask_again=True),
         watch=watch_with(json=json),
     )
-    journal = plan.folder.open_journal()
-    try:
+    with plan.folder.open_journal() as journal:
         stories = plan.written(journal)
-    finally:
-        journal.close()
     made = write_scenarios(plan, stories, folder)
     told: dict[str, Any] = {
         "run": str(runs / name), "folder": str(folder), "complete": result.complete, "why": result.why,

@@ -26,11 +26,8 @@ class BatchRecords:
     def __init__(self, run: str | Path, runs: str | Path = "runs") -> None:
         self.folder = find_run(run, runs)
         manifest = self.folder.manifest()
-        journal = self.folder.open_journal(manifest)
-        try:
+        with self.folder.open_journal(manifest) as journal:
             self.batches = list(read_batches(journal).values())
-        finally:
-            journal.close()
         self._settings = _settings_of(self.folder, manifest["study"])
 
     @property
@@ -120,16 +117,13 @@ def _settings_of(folder: Folder, study: Mapping[str, Any]) -> dict[str, dict[str
 
 
 async def _forget(folder: Folder) -> int:
-    journal = folder.open_journal()
-    try:
+    with folder.open_journal() as journal:
         journal.start()
         ledger = Ledger(journal)
         given_up = [b for b in ledger.batches.values() if not (b.settled or b.void)]
         for batch in given_up:
             ledger.tell(batch, "void")
         await ledger.flush()
-    finally:
-        journal.close()
     return len(given_up)
 
 

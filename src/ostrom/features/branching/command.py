@@ -140,9 +140,8 @@ def attribute(
     amounts or stages, as if it had named the other end of the range or another option.
     """
     from ostrom.cli.progress import watch_with
-    from ostrom.features.attribution.effects import read_effects
+    from ostrom.features.attribution.effects import draw_svg, read_effects
     from ostrom.features.attribution.plan import attribute as play_attribution
-    from ostrom.features.attribution.strip import draw_svg
     from ostrom.studies.run import open_run
 
     say_allowed(allow_key)
@@ -178,7 +177,7 @@ def attribute(
 
 
 def _show_attribution(found: Attribution) -> None:
-    from ostrom.features.attribution.strip import strips
+    from ostrom.features.attribution.effects import strips
 
     how = {
         "odds": "exact odds of the strategy",

@@ -9,8 +9,7 @@ from typing import Any
 import orjson
 
 from ostrom.features.importing.mapping import Mapping
-from ostrom.features.importing.table import SourceRow, SourceTable
-from ostrom.features.importing.text import read_bytes
+from ostrom.features.importing.table import SourceRow, SourceTable, read_bytes
 from ostrom.features.importing.write import Imported, import_tables
 from ostrom.ground.errors import StudyError
 from ostrom.studies.factors import RESERVED

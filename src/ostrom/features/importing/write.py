@@ -19,8 +19,7 @@ from ostrom.features.importing.mapping import Mapping, canonical, load_mapping
 from ostrom.features.importing.plan import ImportedPlan, ImportedUnit, write_units
 from ostrom.features.importing.problems import POLICIES, Cause, Disagreement, by_cause
 from ostrom.features.importing.reader import MatchReader, Ready
-from ostrom.features.importing.table import SourceTable, read_table
-from ostrom.features.importing.text import read_bytes
+from ostrom.features.importing.table import SourceTable, read_bytes, read_table
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.mechanisms.scoring import match_score
 from ostrom.studies.schema import StudyFile

@@ -102,11 +102,8 @@ def judge(
             _forecast(plan, options, folder, json)
             return
         result = plan.play(options=options, watch=watch_with(json=json))
-        journal = plan.folder.open_journal()
-        try:
+        with plan.folder.open_journal() as journal:
             rows = list(judged_rows(plan, journal))
-        finally:
-            journal.close()
         table = write_judged(rows, plan, folder)
         corpus = corpus_of(plan.resolved(), rows)
     report = _report(corpus, factors, result, len(plan.corpus), table)

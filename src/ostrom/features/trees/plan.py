@@ -163,11 +163,8 @@ class TreePlan(DerivedPlan):
         if not self.folder.exists:
             return 0
         _check_made_for(self.folder, self)
-        journal = self.folder.open_journal()
-        try:
+        with self.folder.open_journal() as journal:
             return sum(not part for index in range(len(self)) for _, _, part in journal.answers(index))
-        finally:
-            journal.close()
 
 
 def tree_name(config: AgentConfig, plan: StudyPlan) -> str:
@@ -248,8 +245,7 @@ def load_trees(plan: StudyPlan, runs: str | Path) -> Trees:
                 f"{folder.path}: there is no tree yet; `ostrom tree {plan.file}` asks its {made.nodes:,} answers"
             )
         _check_made_for(folder, made)
-        journal = folder.open_journal()
-        try:
+        with folder.open_journal() as journal:
             for index, seat in enumerate(made.seats):
                 answers = journal.answers(index)
                 known = {
@@ -263,8 +259,6 @@ def load_trees(plan: StudyPlan, runs: str | Path) -> Trees:
                         f"{seat.name} in game {seat.game.name}); `ostrom tree {plan.file}` goes on with it"
                     )
                 trees[seat.key] = known
-        finally:
-            journal.close()
     return trees
 
 
