@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -16,9 +16,10 @@ from ostrom.features.branching.branch import branch
 from ostrom.features.importing import import_rounds
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.studies.load import load_study
+from ostrom.studies.plan import StudyPlan
 from ostrom.studies.plans import plan_class, plan_of, plans
 from ostrom.studies.resolve import resolve_run
-from ostrom.studies.run import open_run, play
+from ostrom.studies.run import open_run, play, play_plan
 
 DUEL: dict[str, Any] = {
     "name": "duel",
@@ -147,6 +148,24 @@ def test_a_kind_that_nobody_reads_is_refused(runs: Path, tmp_path: Path) -> None
         RunError, match=r"run\.json: kind: unknown kind of plan 'branhc' \(did you mean branch"
     ):
         resolve_run(folder.path)
+
+
+def test_another_package_adds_a_kind_of_run(tmp_path: Path) -> None:
+    class Foreign(StudyPlan):
+        """A plan of another package."""
+
+        kind: ClassVar[str] = "foreign"
+
+    study = load_study(DUEL)
+    plans.add("foreign", Foreign)
+    try:
+        play_plan(Foreign(study), name="two", runs=tmp_path)
+        with open_run("two", tmp_path) as run:
+            assert type(run.plan) is Foreign and run.manifest["kind"] == "foreign"
+    finally:
+        plans.remove("foreign")
+    with pytest.raises(RunError, match="unknown kind of plan 'foreign'"):
+        open_run("two", tmp_path)
 
 
 def test_a_plan_has_what_it_does_not_state() -> None:
