@@ -95,16 +95,16 @@ def kind_of(manifest: Mapping[str, Any]) -> str:
     >>> kind_of({"study": {"game": "chicken"}}), kind_of({"study": {"kind": "tree"}})
     ('study', 'tree')
     """
-    study: Mapping[str, Any] = manifest["study"]
+    content: Mapping[str, Any] = manifest["study"]
     if manifest.get("kind"):
         return str(manifest["kind"])
     if manifest.get("parent"):
         return str(manifest["parent"].get("kind"))
     if manifest.get("imported"):
         return "imported"
-    if "game" not in study and "kind" in study:
-        return str(study["kind"])
-    return "study" if study.get("people") is None else "people"
+    if "game" not in content and "kind" in content:
+        return str(content["kind"])
+    return "study" if content.get("people") is None else "people"
 
 
 def identity(manifest: Mapping[str, Any]) -> str:
