@@ -21,7 +21,7 @@ from ostrom.memory import Memory, Shown
 from ostrom.models.base import Message
 
 
-class Speaker(Protocol):
+class ChatAgent(Protocol):
     """What a chat needs of the agent that holds it."""
 
     config: AgentConfig
@@ -32,7 +32,7 @@ class Speaker(Protocol):
 class Chat:
     """The chat that ends with one question, and the turn that it becomes once it is answered."""
 
-    def __init__(self, agent: Speaker, decision: Decision, context: DecisionContext, shown: Shown) -> None:
+    def __init__(self, agent: ChatAgent, decision: Decision, context: DecisionContext, shown: Shown) -> None:
         self.agent, self._earlier = agent, context.earlier_turns()
         turns, told = self._turns(decision.view, shown)
         heard = {place for turn in turns for place in turn.heard}
