@@ -15,7 +15,8 @@ import orjson
 from benchmarks.call_path import ours, study
 from benchmarks.processes import server
 from benchmarks.result import Result
-from ostrom.engine.runner import Options, Runner
+from ostrom.engine.play_options import PlayOptions
+from ostrom.engine.runner import Runner
 from ostrom.studies.run import play
 
 LATENCY, SLOW = 0.05, 0.25
@@ -34,7 +35,7 @@ def timed(model: str, connections: int, samples: list[Sample]) -> float:
             await asyncio.sleep(0.002)
 
     with tempfile.TemporaryDirectory() as folder:
-        options = Options(max_connections=connections, start_connections=connections)
+        options = PlayOptions(max_connections=connections, start_connections=connections)
         result = play(study(model, seeds=MATCHES), runs=folder, options=options, watch=watch)
         assert result.complete
     first = next(t for t, flying, _ in samples if flying)

@@ -16,7 +16,7 @@ import orjson
 from benchmarks.processes import server
 from benchmarks.result import Result
 from ostrom.engine.loop import VARIABLE
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 from ostrom.studies.validation import validate
@@ -64,7 +64,7 @@ def ours(model: str, loop: str) -> tuple[Pace, list[list[list[str]]]]:
     os.environ[VARIABLE] = loop
     with tempfile.TemporaryDirectory() as folder:
         begun, used = time.perf_counter(), time.process_time()
-        result = play(study(model), runs=folder, options=Options(max_connections=IN_FLIGHT))
+        result = play(study(model), runs=folder, options=PlayOptions(max_connections=IN_FLIGHT))
         pace = Pace.since(begun, used, CALLS)
         assert result.complete and result.tally.calls == CALLS
         with open_run(Path(folder) / "calls") as run:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.result import Result
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.mechanisms.base import act
@@ -36,7 +36,7 @@ def run_seconds(matches: int, rounds: int, seats: int) -> float:
     )
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
-        play(study, runs=folder, options=Options(arrays=False))
+        play(study, runs=folder, options=PlayOptions(arrays=False))
         return time.perf_counter() - begun
 
 

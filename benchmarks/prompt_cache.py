@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Iterable
 
 from benchmarks.result import Result
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import OstromError
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
@@ -66,7 +66,7 @@ def prompts_of(name: str, conversation: str) -> list[str]:
         )
         study = study.model_copy(update={"invalid": study.invalid.model_copy(update={"policy": "uniform"})})
         with tempfile.TemporaryDirectory() as folder:
-            play(study, runs=folder, options=Options(limit=MATCHES))
+            play(study, runs=folder, options=PlayOptions(limit=MATCHES))
     finally:
         unregister("bench")
     return sent

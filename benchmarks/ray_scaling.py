@@ -7,8 +7,7 @@ from pathlib import Path
 
 from benchmarks.processes import server
 from benchmarks.result import Result
-from ostrom.engine.executors.cluster import Cluster
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 from ostrom.studies.validation import validate
@@ -17,7 +16,7 @@ LATENCY, MATCHES, ROUNDS, PER_WORKER = 0.05, 24, 10, 2
 WORKERS = (1, 2, 4)
 
 
-def seconds(model: str, options: Options) -> float:
+def seconds(model: str, options: PlayOptions) -> float:
     """From the first call to the end of the last one: starting a cluster is not what is measured."""
     study = {
         "name": "scaling",
@@ -48,10 +47,10 @@ def measure() -> list[Result]:
     try:
         with server(LATENCY) as model:
             for workers in WORKERS:
-                cluster = Cluster(workers=workers, matches=PER_WORKER)
-                rates[workers] = calls / seconds(model, Options(cluster=cluster))
+                options = PlayOptions(executor="ray", workers=workers, worker_matches=PER_WORKER)
+                rates[workers] = calls / seconds(model, options)
             flying = 2 * PER_WORKER
-            alone = calls / seconds(model, Options(max_connections=flying, start_connections=flying))
+            alone = calls / seconds(model, PlayOptions(max_connections=flying, start_connections=flying))
     finally:
         ray.shutdown()
     results = [

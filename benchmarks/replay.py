@@ -12,7 +12,7 @@ from benchmarks.result import Result
 RESUME = """
 import asyncio, sys, time
 from pathlib import Path
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.studies.run import play
 from benchmarks.grid import plan_of
 plan = plan_of(sys.argv[2])
@@ -23,7 +23,7 @@ async def watch(runner):
         if runner.tally.calls + runner.tally.in_flight and "first" not in found:
             found["first"] = time.perf_counter() - begun
         await asyncio.sleep(0.005)
-result = play(plan.study, name="grid", runs=sys.argv[1], options=Options(max_connections=64), watch=watch)
+result = play(plan.study, name="grid", runs=sys.argv[1], options=PlayOptions(max_connections=64), watch=watch)
 found["all"] = time.perf_counter() - begun
 found["complete"], found["calls"] = result.complete, result.tally.calls
 """

@@ -36,12 +36,12 @@ REASONING = 1000
 """Characters of reasoning in each reply."""
 PLAYED = """
 import sys
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
 data = {"name": "live", "game": "prisoners_dilemma", "mechanism": {"name": "repetition", "rounds": 20},
         "types": {"a": {"model": sys.argv[1], "style": "direct"}}, "seating": "ordered", "seeds": 40_000}
-play(load_study(data), name=sys.argv[3], runs=sys.argv[2], options=Options(max_connections=64))
+play(load_study(data), name=sys.argv[3], runs=sys.argv[2], options=PlayOptions(max_connections=64))
 """
 
 

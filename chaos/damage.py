@@ -17,7 +17,7 @@ from typing import Any
 from chaos.finding import Finding, verdict
 from chaos.player import processes, start
 from ostrom.engine.journal import Journal
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import OstromError
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
@@ -70,9 +70,11 @@ def samples(home: Path) -> tuple[Sample, Sample, Sample]:
     """A closed journal, the same one at an earlier time, and one whose process was killed while it wrote."""
     with LoopbackServer(latency=0.003) as server:
         data = study(server.model)
-        play(load_study(data), name="run", runs=home / "calm", options=Options(limit=6, max_connections=1))
+        play(
+            load_study(data), name="run", runs=home / "calm", options=PlayOptions(limit=6, max_connections=1)
+        )
         earlier = taken(home / "calm" / "run" / "journal.db", home)
-        play(load_study(data), name="run", runs=home / "calm", options=Options(max_connections=1))
+        play(load_study(data), name="run", runs=home / "calm", options=PlayOptions(max_connections=1))
         closed = taken(home / "calm" / "run" / "journal.db", home)
         begun = server.count
         process = start(processes(), data, home / "killed")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from chaos.finding import Finding, verdict
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import OstromError
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
@@ -25,7 +25,7 @@ STUDY: dict[str, Any] = {
     "seating": "ordered",
     "seeds": 6,
 }
-ONE_BY_ONE = Options(arrays=False)
+ONE_BY_ONE = PlayOptions(arrays=False)
 """Every decision is an entry of its own, so that the disk fills slowly."""
 
 
@@ -112,7 +112,7 @@ def read_only(home: Path, check: str) -> list[Finding]:
     """A run on a disk that was made read-only can be read, and refuses to go on in one line."""
     study, place = load_study(STUDY), home / "locked"
     with disk(place, 50_000):
-        play(study, runs=place, options=Options(arrays=False, limit=3))
+        play(study, runs=place, options=PlayOptions(arrays=False, limit=3))
         with open_run(place / "disk") as run:
             before = list(run.rows.decisions())
         mount("-o", "remount,ro", str(place))

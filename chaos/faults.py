@@ -7,8 +7,8 @@ from collections import Counter
 from pathlib import Path
 
 from chaos.finding import Finding, verdict
+from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
-from ostrom.engine.runner import Options
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 from ostrom.testing.faults import KINDS, Faults
@@ -43,7 +43,7 @@ def fail(rate: float, seeds: int) -> Finding:
                 "invalid": {"retries": 50, "policy": "fail"},
             }
         )
-        options = Options(retry=RetryPolicy(tries=60, first=0.001, longest=0.05))
+        options = PlayOptions(retry=RetryPolicy(tries=60, first=0.001, longest=0.05))
         result = play(study, runs=runs, options=options)
         served, met = server.count, server.fault_counts
         with open_run(Path(runs) / "faults") as opened:

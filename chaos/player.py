@@ -14,8 +14,8 @@ from types import MappingProxyType
 from typing import Any
 
 from ostrom.engine.batching.polling import PollingPolicy
+from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
-from ostrom.engine.runner import Options
 from ostrom.ground.errors import OstromError
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
@@ -42,9 +42,10 @@ def run_study(
     if jumps:
         _jumping_clock()
     retry = RetryPolicy(tries=30, first=0.001, longest=0.02)
-    options = Options(max_connections=4, retry=retry)
+    options = PlayOptions(max_connections=4, retry=retry)
     if batch:
-        options = Options(retry=retry, batch=PollingPolicy(first=0.01, longest=0.05, lag=0.3, patience=0.5))
+        polling = PollingPolicy(first=0.01, longest=0.05, lag=0.3, patience=0.5)
+        options = PlayOptions(retry=retry, batch=True, polling=polling)
     try:
         result = play(load_study(study), name="run", runs=runs, options=options)
     except OstromError as error:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ostrom.data.rundata import RunData, run_data
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 
@@ -49,7 +49,7 @@ def play_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlayedRun]:
         def make(limit: int | None = None, **changes: Any) -> RunData:
             folder = tmp_path_factory.mktemp("runs")
             made = study(**changes)
-            play(made, runs=folder, options=Options(limit=limit))
+            play(made, runs=folder, options=PlayOptions(limit=limit))
             run = open_runs.enter_context(open_run(Path(folder) / made.name))
             return open_runs.enter_context(run_data(run.rows, run.folder.path, run.manifest))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,27 +19,28 @@ from ostrom.ground.errors import UsageError
 LATER = {"runs", "json"}
 """Where runs lie is part of an opened run; JSON is what functions give."""
 OTHER: dict[str, dict[str, str | None]] = {
-    "run": {"model": "models", "executor": None, "ray_address": None, "workers": None, "allow_key": None,
-            "dry_run": None, "from_": None},
+    "run": {"model": "models", "dry_run": None, "from_": None},
     "branch": {"budget_usd": None, "budget_calls": None, "budget_tokens": None, "max_connections": None, "prices": None,
                "cache": None, "batch": None, "allow_key": None},
 }  # fmt: skip
 """What the short functions name otherwise, or leave to ostrom.commands."""
 
 
-def commands() -> dict[str, Any]:
+@cache
+def commands() -> dict[str, list[Any]]:
+    """The parameters of every command and its help."""
     found = {}
 
-    def walk(group: Any, head: str) -> None:
+    def walk(group: Any, head: str, above: list[Any]) -> None:
         for name, command in group.commands.items():
-            if hasattr(command, "commands"):
-                walk(command, f"{head}{name}_")
+            if hasattr(
+                command, "commands"
+            ):  # `ostrom people RUN list`: what the group takes, its commands take
+                walk(command, f"{head}{name}_", command.params)
             else:
-                found[f"{head}{name}".replace("-", "_")] = command
-                if head:  # `ostrom people RUN list`: what the group takes, its commands take
-                    command.params = [*group.params, *command.params]
+                found[f"{head}{name}".replace("-", "_")] = [command.help, *above, *command.params]
 
-    walk(get_command(app), "")
+    walk(get_command(app), "", [])
     return found
 
 
@@ -50,15 +52,15 @@ def python_name(parameter: Any) -> str:
 
 @pytest.mark.parametrize("name", sorted(commands()))
 def test_the_function_of_a_command_has_its_names_and_defaults(name: str) -> None:
-    command = commands()[name]
+    help, *parameters = commands()[name]
     function = getattr(ostrom.commands, {"import": "import_"}.get(name, name))
     own = inspect.signature(function).parameters
-    theirs = {python_name(p): p for p in command.params if python_name(p) not in ("json", "help")}
+    theirs = {python_name(p): p for p in parameters if python_name(p) not in ("json", "help")}
     assert set(own) == set(theirs)
     for key, parameter in theirs.items():
         expected = inspect.Parameter.empty if parameter.required else parameter.default
         assert own[key].default == expected, key
-    assert function.__doc__ == command.help
+    assert function.__doc__ == help
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,7 @@ def test_the_function_of_a_command_has_its_names_and_defaults(name: str) -> None
 )
 def test_methods_of_a_run_take_what_the_commands_take(name: str, function: Any, given: set[str]) -> None:
     own = {k: p for k, p in inspect.signature(function).parameters.items() if k != "self"}
-    theirs = {python_name(p): p for p in commands()[name].params}
+    theirs = {python_name(p): p for p in commands()[name][1:]}
     for key, parameter in theirs.items():
         if key in given | LATER | {"help"} or OTHER.get(name, {}).get(key, key) is None:
             continue
@@ -84,7 +86,7 @@ def test_methods_of_a_run_take_what_the_commands_take(name: str, function: Any, 
 
 def test_study_and_play_take_what_run_takes() -> None:
     own = inspect.signature(ostrom.play).parameters | inspect.signature(ostrom.study).parameters
-    for parameter in commands()["run"].params:
+    for parameter in commands()["run"][1:]:
         key = OTHER["run"].get(python_name(parameter), python_name(parameter))
         if key is None or key in {*LATER, "study", "help"}:
             continue

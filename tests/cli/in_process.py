@@ -30,7 +30,6 @@ def caller(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Call:
     """Run ``ostrom`` with arguments in a folder; ``keys`` is what somebody types."""
     monkeypatch.chdir(folder)
     monkeypatch.delenv("OSTROM_DEBUG", raising=False)
-    monkeypatch.setenv("XDG_STATE_HOME", str(folder / ".state"))
 
     def call(*arguments: str, keys: str = "") -> Done:
         out, err, code = io.StringIO(), io.StringIO(), 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
+import shlex
 from pathlib import Path
 
 import pytest
@@ -45,46 +45,73 @@ def test_a_run_goes_on_without_its_options_from_any_folder(
         (tmp_path / "own.yaml").unlink()
         (tmp_path / "elsewhere").mkdir()
         monkeypatch.chdir(tmp_path / "elsewhere")
-        stopped = ostrom("resume", str(tmp_path / "runs" / "own"))
+        stopped = ostrom("resume", str(tmp_path / "runs" / "own"), "--cache", "../cache.db")
         assert stopped.code == 1 and "budget" in stopped.err
-        done = ostrom("resume", "own", "--runs", "../runs", "--budget-calls", "100", "--json")
+        done = ostrom(
+            "resume", "own", "--runs", "../runs", "--budget-calls", "100", "--cache", "../cache.db", "--json"
+        )
         told = json.loads(done.out)
         assert done.code == 0 and told["complete"] and told["calls"] == 16, done.err
-        more = ostrom("resume", str(tmp_path / "runs" / "own"), "--seeds", "5", "--json")
+        more = ostrom(
+            "resume", str(tmp_path / "runs" / "own"), "--seeds", "5", "--cache", "../cache.db", "--json"
+        )
         assert json.loads(more.out)["matches"]["done"] == 5
     session = json.loads((tmp_path / "runs" / "own" / "session.json").read_text())
-    assert session["max_connections"] == 1 and session["prompts"] == str(tmp_path / "mine")
-    assert session["cache"] == str(tmp_path / "cache.db")
+    assert session["max_connections"] == 1 and session["cache"] == str(tmp_path / "cache.db")
+    assert set(session) == {
+        "max_connections", "prices", "cache", "executor", "ray_address", "workers", "batch",
+    }  # fmt: skip
 
 
 def test_what_is_missing_or_changed_is_said(ostrom: Call, tmp_path: Path) -> None:
     with LoopbackServer() as server:
         begun(ostrom, server)
         (tmp_path / "mine").rename(tmp_path / "moved")
-        done = ostrom("resume", "own", "--budget-calls", "100")
+        again = ("resume", "own", "--budget-calls", "100", "--cache", "cache.db")
+        done = ostrom(*again)
         assert done.code == 1 and "which is no folder now (ostrom resume --prompts DIR)" in done.err
         (tmp_path / "moved" / "goals" / "total.txt").write_text("Earn little.")
-        done = ostrom("resume", "own", "--budget-calls", "100", "--prompts", "moved")
+        done = ostrom(*again, "--prompts", "moved")
         assert done.code == 1 and "goals/total.txt was changed" in done.err
         (tmp_path / "moved" / "goals" / "total.txt").write_text("Earn a lot.")
-        done = ostrom("resume", "own", "--budget-calls", "100", "--prompts", "moved")
+        done = ostrom(*again, "--prompts", "moved")
         assert done.code == 0, done.err
 
 
-def test_a_path_that_somebody_else_wrote_is_not_used(ostrom: Call, tmp_path: Path) -> None:
+def test_what_leads_out_of_the_run_folder_is_used_only_when_it_is_given(ostrom: Call, tmp_path: Path) -> None:
     with LoopbackServer() as server:
         begun(ostrom, server)
         file = tmp_path / "runs" / "own" / "session.json"
-        shutil.copytree(tmp_path / "runs" / "own", tmp_path / "runs" / "gift")
         written = json.loads(file.read_text())
-        for name, value in (("cache", "/etc/passwd"), ("prompts", str(OWN)), ("ray_address", "evil:1")):
-            file.write_text(json.dumps({**written, name: value}))
+        for name, value in (
+            ("cache", "/etc/passwd"),
+            ("prices", "/etc/my prices"),
+            ("ray_address", "evil:1"),
+        ):
+            session = {
+                **written,
+                "cache": None,
+                "executor": "ray" if name == "ray_address" else "local",
+                name: value,
+            }
+            file.write_text(json.dumps(session))
             done = ostrom("resume", "own", "--budget-calls", "100")
-            assert done.code == 1 and "was not written here by you" in done.err, (name, done)
-        done = ostrom("resume", "gift", "--budget-calls", "100")  # sealed for another place
-        assert done.code == 1 and "--prompts" in done.err
-        done = ostrom("resume", "gift", "--budget-calls", "100", "--prompts", "mine", "--cache", "own.db")
+            option = f"--{name.replace('_', '-')} {shlex.quote(value)}"
+            assert done.code == 1 and f"ostrom resume runs/own {option}" in done.err, (name, done)
+        file.write_text(json.dumps(written))
+        done = ostrom("resume", "own", "--budget-calls", "100", "--cache", "own.db")
+        assert done.code == 0 and (tmp_path / "own.db").exists(), done.err
+
+
+def test_the_session_of_an_earlier_version_is_read(ostrom: Call, tmp_path: Path) -> None:
+    with LoopbackServer() as server:
+        begun(ostrom, server)
+        file = tmp_path / "runs" / "own" / "session.json"
+        written = json.loads(file.read_text())
+        file.write_text(json.dumps({**written, "prompts": str(OWN), "seal": "0" * 64}))
+        done = ostrom("resume", "own", "--budget-calls", "100", "--cache", "cache.db")
         assert done.code == 0, done.err
+        assert "seal" not in json.loads(file.read_text())
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"prompts": 3}', "null"])

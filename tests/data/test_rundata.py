@@ -10,7 +10,7 @@ import pytest
 
 from ostrom.data.rundata import RunData, columns, run_data
 from ostrom.data.tables import TABLES
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import RunError, UnknownName, UsageError
 from ostrom.models.base import Reply, Request
 from ostrom.models.providers import scripted
@@ -39,7 +39,7 @@ def opened(folder: Path) -> RunData:
 
 
 def played(tmp_path: Path, limit: int | None = None, **changes: Any) -> RunData:
-    play(study(**changes), runs=tmp_path, options=Options(limit=limit))
+    play(study(**changes), runs=tmp_path, options=PlayOptions(limit=limit))
     return opened(tmp_path / "small")
 
 

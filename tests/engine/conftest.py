@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
-from ostrom.engine.runner import Options
 from ostrom.studies.schema import StudyFile
 from ostrom.studies.validation import validate
 
@@ -17,9 +17,9 @@ QUICK = RetryPolicy(tries=8, first=0.001, longest=0.02)
 
 
 @pytest.fixture
-def quick() -> Options:
+def quick() -> PlayOptions:
     """Retries without long waits."""
-    return Options(retry=QUICK)
+    return PlayOptions(retry=QUICK)
 
 
 def study(**changes: Any) -> StudyFile:

@@ -10,7 +10,7 @@ import pytest
 from ostrom.agents.strategies import strategies
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.journal import Journal
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.games import build_game
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
@@ -41,7 +41,7 @@ def test_arrays_and_generators_agree_to_the_last_bit(
     found = []
     for arrays in (True, False):
         runs = tmp_path / str(arrays)
-        assert play(study, runs=runs, options=Options(arrays=arrays)).complete
+        assert play(study, runs=runs, options=PlayOptions(arrays=arrays)).complete
         with open_run(runs / "small") as run:
             found.append((list(run.rows.decisions()), list(run.rows.matches())))
             kept = run.journal.play(0) is not None
@@ -53,7 +53,7 @@ def test_arrays_and_generators_agree_to_the_last_bit(
 def test_stated_odds_are_those_of_the_strategies(small: Small, tmp_path: Path) -> None:
     study = small(types={"gtft": "generous_tit_for_tat", "zd": "zd_extortion"}, vary={})
     for arrays in (True, False):
-        play(study, runs=tmp_path / str(arrays), options=Options(arrays=arrays))
+        play(study, runs=tmp_path / str(arrays), options=PlayOptions(arrays=arrays))
     with open_run(tmp_path / "True" / "small") as a, open_run(tmp_path / "False" / "small") as b:
         assert list(a.rows.decisions()) == list(b.rows.decisions())
 

@@ -13,8 +13,9 @@ import pytest
 
 from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.batching.polling import PollingPolicy
+from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
-from ostrom.engine.runner import Options, Result, Runner
+from ostrom.engine.runner import Result, Runner
 from ostrom.ground.errors import RunError
 from ostrom.models.batches import BatchLimits
 from ostrom.studies.run import open_run, play
@@ -29,8 +30,8 @@ POLLING = PollingPolicy(first=0.01, longest=0.05, lag=0.3, patience=0.5)
 Small = Callable[..., StudyFile]
 
 
-def batched(**more: Any) -> Options:
-    return Options(retry=QUICK, batch=POLLING, **more)
+def batched(**more: Any) -> PlayOptions:
+    return PlayOptions(retry=QUICK, batch=True, polling=POLLING, **more)
 
 
 def types_of(model: str, **settings: Any) -> dict[str, Any]:
@@ -43,7 +44,7 @@ def types_of(model: str, **settings: Any) -> dict[str, Any]:
 def both(server: LoopbackServer, study: StudyFile, runs: Path) -> tuple[Result, Path, Path]:
     """A study played directly, then in batches."""
     quiet, server.faults = server.faults, Faults()
-    play(study, runs=runs / "direct", options=Options(retry=QUICK))
+    play(study, runs=runs / "direct", options=PlayOptions(retry=QUICK))
     server.faults = quiet
     result = play(study, runs=runs / "batched", options=batched())
     return result, runs / "direct" / "small", runs / "batched" / "small"
@@ -125,7 +126,7 @@ def test_a_stopped_run_leaves_its_batch_and_resuming_collects_it(small: Small, r
         stopped = play(study, runs=runs, options=batched(), watch=watch)
         assert not stopped.complete and stopped.interrupted
         with pytest.raises(RunError, match="1 batch under way"):
-            play(study, runs=runs, options=Options(retry=QUICK))
+            play(study, runs=runs, options=PlayOptions(retry=QUICK))
         assert play(study, runs=runs, options=batched()).complete
         assert len(server.batches.batches) == 2
         assert server.batches.stats()["billed"] == paid(runs / "small")
@@ -135,11 +136,11 @@ KILLED = """
 import sys
 from ostrom.engine.batching.polling import PollingPolicy
 from ostrom.engine.retries import RetryPolicy
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
 polling = PollingPolicy(first=0.01, longest=0.05, lag=0.3, patience=0.5)
-options = Options(retry=RetryPolicy(first=0.001, longest=0.01), batch=polling)
+options = PlayOptions(retry=RetryPolicy(first=0.001, longest=0.01), batch=True, polling=polling)
 sys.exit(0 if play(load_study(sys.argv[1]), runs=sys.argv[2], options=options).complete else 1)
 """
 

@@ -21,7 +21,7 @@ from tests.engine.test_batches import stop_when
 from tests.engine.test_batches_outside import Small, billed_once, options, service, study_of, wire
 
 from ostrom.engine.batching.ledger import read_batches
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import RunError
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import BudgetRule
@@ -144,7 +144,7 @@ def test_what_is_under_way_counts_against_the_budget_of_the_next_session(
 
 def left_calls(service: Service, study: Any, runs: Path) -> list[Any]:
     service.begin_faults(Plan(seconds=0.3))
-    some: Options = replace(options(), limit=6)
+    some: PlayOptions = replace(options(), limit=6)
     play(study, runs=runs, options=some, watch=stop_when(lambda: bool(service.store.batches)))
     (batch,) = service.store.batches.values()
     return batch.requests

@@ -18,8 +18,9 @@ from tests.engine.test_batches import stop_when
 
 from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.batching.polling import PollingPolicy
+from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
-from ostrom.engine.runner import Options, Result
+from ostrom.engine.runner import Result
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
@@ -40,9 +41,9 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
         yield service
 
 
-def options(tries: int = 12, **more: Any) -> Options:
+def options(tries: int = 12, **more: Any) -> PlayOptions:
     polling = PollingPolicy(first=0.01, longest=0.05, lag=0.3, patience=0.5, **more)
-    return Options(retry=RetryPolicy(tries, first=0.001, longest=0.02), batch=polling)
+    return PlayOptions(retry=RetryPolicy(tries, first=0.001, longest=0.02), batch=True, polling=polling)
 
 
 def study_of(small: Small, wire: str, rounds: int = 2, timeout: float = 60, **changes: Any) -> StudyFile:

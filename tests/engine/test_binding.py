@@ -14,8 +14,8 @@ from ostrom.engine import runner
 from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import seal
 from ostrom.engine.manifest import written
+from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.rows import Rows
-from ostrom.engine.runner import Options
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import OstromError, RunError
@@ -46,7 +46,7 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
 def test_a_manifest_beside_the_journal_of_another_study_is_refused(
     small: Small, runs: Path, other: dict[str, Any]
 ) -> None:
-    play(small(), name="one", runs=runs, options=Options(arrays=False))
+    play(small(), name="one", runs=runs, options=PlayOptions(arrays=False))
     play(small(**other), name="two", runs=runs)
     shutil.copy(runs / "two" / "run.json", runs / "one" / "run.json")
     with pytest.raises(RunError, match=r"journal\.db: belongs to another study") as caught:
@@ -137,7 +137,7 @@ def test_a_manifest_of_an_older_version_is_refused_by_the_version_of_its_journal
 def test_scores_that_the_rules_no_longer_give_are_refused_with_player_and_versions(
     small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    play(small(), runs=runs, options=Options(arrays=False))
+    play(small(), runs=runs, options=PlayOptions(arrays=False))
     before = rows_of(runs / "small")
     pays = TensorGame.payoff
     monkeypatch.setattr(
@@ -156,7 +156,7 @@ def test_scores_that_the_rules_no_longer_give_are_refused_with_player_and_versio
 def test_a_session_that_goes_on_refuses_changed_rules_before_it_plays(
     small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch, arrays: bool
 ) -> None:
-    play(small(), runs=runs, options=Options(arrays=arrays, limit=3))
+    play(small(), runs=runs, options=PlayOptions(arrays=arrays, limit=3))
     entries = Folder(runs / "small").open_journal().entries
     pays = TensorGame.payoff
     monkeypatch.setattr(
@@ -170,7 +170,7 @@ def test_a_session_that_goes_on_refuses_changed_rules_before_it_plays(
 def test_another_version_replays_every_finished_match_first(
     small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    play(small(seeds=9), runs=runs, options=Options(limit=50))
+    play(small(seeds=9), runs=runs, options=PlayOptions(limit=50))
     seen: list[int] = []
     replayed = Rows.replayed
 
@@ -179,18 +179,18 @@ def test_another_version_replays_every_finished_match_first(
         return replayed(self, unit)
 
     monkeypatch.setattr(Rows, "replayed", watched)
-    play(small(seeds=9), runs=runs, options=Options(limit=1))
+    play(small(seeds=9), runs=runs, options=PlayOptions(limit=1))
     assert 0 < len(seen) <= runner.VERIFIED
     seen.clear()
     monkeypatch.setattr(runner, "__version__", "99.0")
-    play(small(seeds=9), runs=runs, options=Options(limit=1))
+    play(small(seeds=9), runs=runs, options=PlayOptions(limit=1))
     assert len(seen) == 51
 
 
 def test_a_decision_of_another_kind_or_form_is_refused_with_both(
     small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    play(small(), runs=runs, options=Options(arrays=False))
+    play(small(), runs=runs, options=PlayOptions(arrays=False))
     from ostrom.mechanisms.catalog import repetition
 
     def renamed(player: int, kind: str, view: Any, form: Any) -> Decision:
@@ -204,7 +204,7 @@ def test_a_decision_of_another_kind_or_form_is_refused_with_both(
 def test_a_match_that_takes_another_course_is_refused(
     small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    play(small(vary={}), runs=runs, options=Options(arrays=False))
+    play(small(vary={}), runs=runs, options=PlayOptions(arrays=False))
     plays = Repetition.play
     for rounds in (5, 7):
 
@@ -235,7 +235,7 @@ def test_moves_that_a_strategy_no_longer_makes_are_refused(
 def test_a_resumed_match_compares_before_it_asks(small: Small, runs: Path) -> None:
     import sqlite3
 
-    play(small(vary={}, seeds=1), runs=runs, options=Options(arrays=False))
+    play(small(vary={}, seeds=1), runs=runs, options=PlayOptions(arrays=False))
     path = runs / "small" / "journal.db"
     with sqlite3.connect(path) as database:  # the last rounds of match 0 are still to be played
         cut = database.execute("DELETE FROM answers WHERE unit=0 AND step>2").rowcount

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from ostrom.engine.runner import Options, Runner
+from ostrom.engine.play_options import PlayOptions
+from ostrom.engine.runner import Runner
 from ostrom.ground.errors import OstromError
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
@@ -54,7 +55,7 @@ def counting(most: list[int]) -> Callable[[Runner], Coroutine[Any, Any, None]]:
 def test_no_more_matches_than_keep_the_places_taken(tmp_path: Path) -> None:
     most: list[int] = []
     with LoopbackServer(latency=0.01) as server:
-        options = Options(max_connections=8, start_connections=8)
+        options = PlayOptions(max_connections=8, start_connections=8)
         play(study(server.model, 60), runs=tmp_path, options=options, watch=counting(most))
         assert server.max_in_flight == 8
     assert max(most) == 16
@@ -63,7 +64,7 @@ def test_no_more_matches_than_keep_the_places_taken(tmp_path: Path) -> None:
 def test_more_matches_begin_as_the_limit_grows(tmp_path: Path) -> None:
     most: list[int] = []
     with LoopbackServer(latency=0.01) as server:
-        options = Options(max_connections=64, start_connections=4)
+        options = PlayOptions(max_connections=64, start_connections=4)
         play(study(server.model, 120, rounds=12), runs=tmp_path, options=options, watch=counting(most))
         assert 8 < server.max_in_flight <= 64
     assert most[:8] == list(range(1, 9)) and 16 < max(most) <= 128
@@ -74,7 +75,7 @@ def test_fewer_matches_go_on_when_the_limit_falls(tmp_path: Path) -> None:
     with LoopbackServer(
         latency=0.01, faults=Faults(first=("rate_limit",) * 72, retry_after="0.01")
     ) as server:
-        options = Options(max_connections=24, start_connections=24)
+        options = PlayOptions(max_connections=24, start_connections=24)
         result = play(study(server.model, 100), runs=tmp_path, options=options, watch=counting(most))
     assert result.complete and max(most) == 48
     assert min(most[60:]) < 44  # those that ended were not all replaced at once

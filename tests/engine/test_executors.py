@@ -14,13 +14,12 @@ import pytest
 import ostrom.ground.errors
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
-from ostrom.engine.executors.cluster import Cluster
 from ostrom.engine.executors.cluster_gate import GateActor
 from ostrom.engine.executors.wire import CallOutcome, Failure
 from ostrom.engine.executors.worker import Outbox
 from ostrom.engine.gate import RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import BudgetSpent, OstromError, RunError, StudyError, UnknownName, UsageError
 from ostrom.models.base import Usage
 from ostrom.studies.load import builtin_names, load_study
@@ -175,14 +174,14 @@ def test_a_wrong_address_is_one_line_and_leaves_no_trace(
     ray = pytest.importorskip("ray", reason="Ray is not installed (make ray)")
     monkeypatch.setattr(ray, "is_initialized", lambda: False)  # another test's cluster may be up
     with pytest.raises(UsageError, match=words):
-        play_scripted(tmp_path, Cluster(address))
+        play_scripted(tmp_path, address)
     assert not list(tmp_path.iterdir())
 
 
 def test_without_ray_one_line_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(UsageError, match=r"pip install 'ostrom\[ray\]'"):
-        play_scripted(tmp_path, Cluster())
+        play_scripted(tmp_path)
     assert not list(tmp_path.iterdir())
 
 
@@ -194,10 +193,10 @@ def test_a_cluster_that_does_not_start_in_time_is_one_line(
 
     monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(is_initialized=lambda: False, init=init))
     with pytest.raises(RunError, match=r"could not be started on this machine: .* during startup\.$"):
-        play_scripted(tmp_path, Cluster())
+        play_scripted(tmp_path)
 
 
-def play_scripted(runs: Path, cluster: Cluster) -> Any:
+def play_scripted(runs: Path, address: str | None = None) -> Any:
     """A study that needs no model, on a cluster."""
     study = load_study("memory", preset="smoke", changes=["types={tft: tit_for_tat}"])
-    return play(study, runs=runs, options=Options(cluster=cluster))
+    return play(study, runs=runs, options=PlayOptions(executor="ray", ray_address=address))

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from ostrom.engine.plan import Tally
+from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
-from ostrom.engine.runner import Options, Runner
+from ostrom.engine.runner import Runner
 from ostrom.ground.errors import AccessRefused
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
@@ -35,7 +36,7 @@ def test_a_server_that_fails_one_call_in_five_delays_the_study_and_loses_nothing
 ) -> None:
     faults = Faults({way: 0.2 / len(WAYS) for way in WAYS})
     with LoopbackServer(faults=faults) as server:
-        options = Options(retry=RetryPolicy(tries=12, first=0.001, longest=0.02))
+        options = PlayOptions(retry=RetryPolicy(tries=12, first=0.001, longest=0.02))
         study = small(**against(server), mechanism={"name": "repetition", "rounds": 20}, vary={}, seeds=6)
         result = play(study, runs=runs, options=options)
         served, failed = server.count, server.fault_counts
@@ -72,7 +73,7 @@ def test_a_wrong_key_stops_the_run_at_once_with_one_line(
 
 
 def test_an_unreachable_server_is_named_and_what_was_played_is_kept(
-    small: Small, runs: Path, quick: Options
+    small: Small, runs: Path, quick: PlayOptions
 ) -> None:
     with LoopbackServer() as server:
         study = small(**against(server))
@@ -88,7 +89,7 @@ def test_no_byte_that_a_run_writes_holds_the_key(
     runs: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
-    quick: Options,
+    quick: PlayOptions,
 ) -> None:
     canary = "sk-canary-9f8e7d6c5b4a"
     monkeypatch.setenv("OSTROM_API_KEY", canary)
@@ -109,7 +110,7 @@ def test_no_byte_that_a_run_writes_holds_the_key(
 
 
 def test_a_budget_of_calls_is_never_exceeded_and_can_be_raised(
-    small: Small, runs: Path, quick: Options
+    small: Small, runs: Path, quick: PlayOptions
 ) -> None:
     with LoopbackServer(latency=0.002) as server:
         first = play(small(**against(server), budget={"calls": 30}), runs=runs, options=quick)
@@ -125,7 +126,7 @@ def test_a_budget_in_money_needs_a_price(small: Small, runs: Path) -> None:
     with LoopbackServer() as server:
         study = small(**against(server), budget={"usd": 0.001})
         prices = {server.model: {"input": 5.0, "output": 10.0}}
-        result = play(study, runs=runs, options=Options(prices=prices, max_connections=2))
+        result = play(study, runs=runs, options=PlayOptions(prices=prices, max_connections=2))
     assert not result.complete and "USD" in (result.why or "")
     assert 0.001 <= result.tally.usd < 0.005
 
@@ -155,14 +156,14 @@ def test_the_policy_for_answers_that_never_come_is_applied_recorded_and_counted(
 
 
 def test_a_reply_that_was_paid_for_is_used_after_a_restart_even_if_it_was_unreadable(
-    small: Small, runs: Path, quick: Options
+    small: Small, runs: Path, quick: PlayOptions
 ) -> None:
     replies = iter(["nonsense"] * 12 + ["[A0]"] * 1000)
     with LoopbackServer(lambda body: next(replies)) as server:
         study = small(
             **against(server), seating="self", vary={}, seeds=1, budget={"calls": 7}, invalid={"retries": 9}
         )
-        play(study, runs=runs, options=Options(retry=quick.retry, max_connections=1))
+        play(study, runs=runs, options=PlayOptions(retry=quick.retry, max_connections=1))
         before = server.count
         done = play(
             study.model_copy(update={"budget": study.budget.model_copy(update={"calls": None})}), runs=runs
@@ -176,7 +177,7 @@ def test_a_reply_that_was_paid_for_is_used_after_a_restart_even_if_it_was_unread
 def test_the_cache_answers_the_same_draw_and_no_other(small: Small, tmp_path: Path) -> None:
     with LoopbackServer(faults=Faults({"cut_reply": 0.2})) as server:
         study = small(**against(server))
-        options = Options(cache=tmp_path / "cache.db")
+        options = PlayOptions(cache=tmp_path / "cache.db")
         first = play(study, name="first", runs=tmp_path, options=options)
         calls = server.count
         again = play(study, name="again", runs=tmp_path, options=options)
@@ -213,6 +214,6 @@ def test_a_run_that_is_told_to_be_patient_can_be_stopped_meanwhile(small: Small,
         runner.stop("interrupted", interrupted=True)
 
     with LoopbackServer(faults=Faults({"rate_limit": 1.0}, retry_after="600")) as server:
-        options = Options(max_connections=2, start_connections=2)
+        options = PlayOptions(max_connections=2, start_connections=2)
         result = play(small(**against(server)), runs=runs, options=options, watch=watch)
     assert result.interrupted and not result.complete and server.count == 2

@@ -15,7 +15,7 @@ import pytest
 from ostrom.answers import Answer
 from ostrom.engine.folder import Folder
 from ostrom.engine.journal import Journal
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import RunError
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
@@ -202,7 +202,7 @@ def test_a_full_disk_stops_the_run_and_space_lets_it_go_on(
     try:
         study = small(mechanism={"name": "repetition", "rounds": 400}, vary={}, seeds=4)
         with pytest.raises(RunError, match="disk is full"):
-            play(study, runs=disk, options=Options(arrays=False))
+            play(study, runs=disk, options=PlayOptions(arrays=False))
         subprocess.run(["mount", "-o", "remount,size=50m", str(disk)], check=True)
         assert play(study, runs=disk).complete
         calm = play(study, runs=tmp_path / "calm")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import AccessRefused, ContentRefused, ContextExceeded, RequestRefused
 from ostrom.models.failures import from_status
 from ostrom.studies.run import open_run, play
@@ -56,7 +56,7 @@ def states(folder: Path) -> dict[int, str]:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("policy", ["fail", "skip-match", "default:defect"])
 def test_what_is_refused_follows_the_policy_and_the_rest_is_played(
-    small: Small, runs: Path, quick: Options, way: str, policy: str
+    small: Small, runs: Path, quick: PlayOptions, way: str, policy: str
 ) -> None:
     with LoopbackServer(refusing(WAYS[way])) as server:
         study = small(**against(server, refused=policy))
@@ -83,7 +83,7 @@ def test_what_is_refused_follows_the_policy_and_the_rest_is_played(
     assert all(row["reason"].startswith("refused: ") and row["score"] is None for row in lost)
 
 
-def test_a_policy_may_be_decided_after_matches_failed(small: Small, runs: Path, quick: Options) -> None:
+def test_a_policy_may_be_decided_after_matches_failed(small: Small, runs: Path, quick: PlayOptions) -> None:
     with LoopbackServer(refusing(WAYS["status 400"])) as server:
         assert not play(small(**against(server)), runs=runs, options=quick).complete
         asked = server.count
@@ -101,7 +101,7 @@ def test_an_unknown_policy_is_refused_with_those_that_exist(small: Small) -> Non
         small(refused="skip_match")
 
 
-def test_refusals_are_in_the_report(small: Small, runs: Path, quick: Options) -> None:
+def test_refusals_are_in_the_report(small: Small, runs: Path, quick: PlayOptions) -> None:
     from ostrom.data.rundata import run_data
     from ostrom.reports.panel import panels
 
@@ -126,7 +126,7 @@ NO_PARAMETER = (
 
 @pytest.mark.parametrize("failure", [NOT_FOUND, NO_KEY, NO_PARAMETER])
 def test_one_model_that_cannot_be_used_does_not_stop_the_others(
-    small: Small, runs: Path, quick: Options, failure: Any
+    small: Small, runs: Path, quick: PlayOptions, failure: Any
 ) -> None:
     ghosts = True
 
@@ -155,7 +155,7 @@ def test_one_model_that_cannot_be_used_does_not_stop_the_others(
 
 
 def test_without_any_usable_model_scripts_are_played_and_the_reason_is_told(
-    small: Small, runs: Path, quick: Options
+    small: Small, runs: Path, quick: PlayOptions
 ) -> None:
     with LoopbackServer(lambda _: NOT_FOUND) as server:
         result = play(small(**against(server)), runs=runs, options=quick)
@@ -165,7 +165,7 @@ def test_without_any_usable_model_scripts_are_played_and_the_reason_is_told(
                  name="alone", runs=runs, options=quick)  # fmt: skip
 
 
-def test_a_dead_server_beside_a_good_one(small: Small, runs: Path, quick: Options) -> None:
+def test_a_dead_server_beside_a_good_one(small: Small, runs: Path, quick: PlayOptions) -> None:
     with LoopbackServer() as server:
         types = {"good": {"model": server.model}, "dead": {"model": "http://127.0.0.1:9/v1#m"}}
         study = small(agent={"style": "direct"}, types=types, vary={}, seeds=3, seating="self")
@@ -208,7 +208,7 @@ def test_refusals_are_told_apart(status: int, error: dict[str, Any], kind: type)
 
 
 def test_a_prompt_that_is_too_long_ends_its_match_and_not_the_model(
-    small: Small, runs: Path, quick: Options
+    small: Small, runs: Path, quick: PlayOptions
 ) -> None:
     too_long = (400, {"error": {"code": "context_length_exceeded", "message": "too long"}})
     with LoopbackServer(refusing(lambda _: too_long)) as server:
@@ -217,7 +217,9 @@ def test_a_prompt_that_is_too_long_ends_its_match_and_not_the_model(
     assert any("ContextExceeded" in line for line in result.tally.failures)
 
 
-def test_anthropic_refusals_are_refusals(small: Small, runs: Path, quick: Options, monkeypatch: Any) -> None:
+def test_anthropic_refusals_are_refusals(
+    small: Small, runs: Path, quick: PlayOptions, monkeypatch: Any
+) -> None:
     def way(body: dict[str, Any]) -> dict[str, Any]:
         return anthropic_document(body, "") | {"stop_reason": "refusal"}
 
@@ -230,7 +232,7 @@ def test_anthropic_refusals_are_refusals(small: Small, runs: Path, quick: Option
 
 @pytest.mark.parametrize("tokens", [2**62, 2**63, -5, 1.5, "12", True, None, [1], {"a": 1}])
 def test_absurd_token_counts_are_taken_for_none(
-    small: Small, runs: Path, quick: Options, tokens: Any
+    small: Small, runs: Path, quick: PlayOptions, tokens: Any
 ) -> None:
     def respond(body: dict[str, Any]) -> dict[str, Any]:
         document = openai_document(body, answer(body))
@@ -243,7 +245,7 @@ def test_absurd_token_counts_are_taken_for_none(
 
     with LoopbackServer(respond) as server:
         study = small(**against(server))
-        play(study, runs=runs, options=Options(retry=quick.retry, limit=3))
+        play(study, runs=runs, options=PlayOptions(retry=quick.retry, limit=3))
         result = play(study, runs=runs, options=quick)
     assert result.complete and result.tally.tokens_in == 0
     with open_run(runs / "small") as run:

@@ -21,11 +21,11 @@ PLAY = """
 import sys
 from pathlib import Path
 from ostrom.engine.retries import RetryPolicy
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
 result = play(load_study(sys.argv[1]), name="run", runs=sys.argv[2],
-              options=Options(max_connections=4, retry=RetryPolicy(first=0.001, longest=0.01)))
+              options=PlayOptions(max_connections=4, retry=RetryPolicy(first=0.001, longest=0.01)))
 sys.exit(0 if result.complete else 1)
 """
 
@@ -95,7 +95,7 @@ def test_kills_leave_the_same_tables_and_no_question_is_asked_twice(tmp_path: Pa
 
 
 def test_results_do_not_depend_on_concurrency(tmp_path: Path) -> None:
-    from ostrom.engine.runner import Options
+    from ostrom.engine.play_options import PlayOptions
     from ostrom.studies.load import load_study
     from ostrom.studies.run import play
 
@@ -105,21 +105,21 @@ def test_results_do_not_depend_on_concurrency(tmp_path: Path) -> None:
         found = []
         for connections in (1, 3, 32):
             runs = tmp_path / str(connections)
-            play(load_study(study), name="run", runs=runs, options=Options(max_connections=connections))
+            play(load_study(study), name="run", runs=runs, options=PlayOptions(max_connections=connections))
             found.append(tables(runs / "run", tmp_path / f"t{connections}"))
     assert found[0] == found[1] == found[2] and set(found[0]) == {"matches", "decisions"}
 
 
 @pytest.mark.parametrize("limit", [1, 5])
 def test_a_limit_plays_so_many_matches_and_the_next_session_goes_on(tmp_path: Path, limit: int) -> None:
-    from ostrom.engine.runner import Options
+    from ostrom.engine.play_options import PlayOptions
     from ostrom.studies.load import load_study
     from ostrom.studies.run import play
 
     study = tmp_path / "study.yaml"
     text = STUDY.format(model="none").replace('{model: "none"}', "{strategy: tit_for_tat}")
     study.write_text(text.replace('  talker: {model: "none", conversation: dialogue}\n', ""))
-    first = play(load_study(study), name="run", runs=tmp_path, options=Options(limit=limit))
+    first = play(load_study(study), name="run", runs=tmp_path, options=PlayOptions(limit=limit))
     assert (first.tally.done, first.complete) == (limit, False)
     second = play(load_study(study), name="run", runs=tmp_path)
     assert (second.tally.done, second.complete, second.tally.resumed) == (8, True, limit)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ostrom.engine.plan import Tally
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 from ostrom.testing.server import LoopbackServer
@@ -63,5 +63,5 @@ def test_rows_say_who_decided_and_how(small: Small, runs: Path) -> None:
 def test_decisions_are_counted_alike_however_scripts_are_played(
     small: Small, runs: Path, arrays: bool
 ) -> None:
-    tally = play(small(vary={}), runs=runs, options=Options(arrays=arrays)).tally
+    tally = play(small(vary={}), runs=runs, options=PlayOptions(arrays=arrays)).tally
     assert (tally.matches, tally.done, tally.decisions) == (8, 8, 8 * 6 * 2)

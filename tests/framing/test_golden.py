@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.games import games
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
@@ -79,7 +79,9 @@ def transcript(case: dict[str, Any], folder: Path) -> str:
             "agent": {**agent, "params": {"temperature": 0.0, "max_tokens": 100}},
             "types": {"model": {"model": server.model, "settings": {"abilities": []}}},
         }
-        result = play(validate(StudyFile, study, "golden"), runs=folder, options=Options(max_connections=1))
+        result = play(
+            validate(StudyFile, study, "golden"), runs=folder, options=PlayOptions(max_connections=1)
+        )
         assert result.complete
     lines = []
     with open_run(folder / "golden") as run:

@@ -15,7 +15,7 @@ from chaos.finding import Finding
 from chaos.fuzz import TARGETS
 from chaos.fuzzing.watch import Target, attempt, feed_range, watched
 
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import StudyError
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
@@ -86,7 +86,7 @@ def test_an_unnoticed_change_of_a_journal_is_found_out(tmp_path: Path) -> None:
         load_study({**damage.study("x/y"), "types": {"tft": "tit_for_tat", "d": "defector"}}),
         name="run",
         runs=tmp_path,
-        options=Options(arrays=False),
+        options=PlayOptions(arrays=False),
     )
     sample = damage.taken(tmp_path / "run" / "journal.db", tmp_path)
     short = sample.rows - type(sample.rows)([next(iter(sample.rows))])

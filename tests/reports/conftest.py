@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ostrom.data.rundata import RunData, run_data
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.reports import build_report
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
@@ -48,7 +48,7 @@ def played(tmp_path: Path) -> Iterator[Played]:
     made: list[RunData] = []
 
     def make(limit: int | None = None, **changes: Any) -> RunData:
-        play(small(**changes), runs=tmp_path, options=Options(limit=limit))
+        play(small(**changes), runs=tmp_path, options=PlayOptions(limit=limit))
         with open_run(tmp_path / "small") as run:
             made.append(run_data(run.rows, run.folder.path, run.manifest))
         return made[-1]
@@ -62,7 +62,7 @@ def played(tmp_path: Path) -> Iterator[Played]:
 def ready(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of the small study, for tests that only look at it."""
     folder = tmp_path_factory.mktemp("ready")
-    play(small(), runs=folder, options=Options())
+    play(small(), runs=folder, options=PlayOptions())
     with opened(folder / "small") as data:
         report = build_report(data)
     assert report.failures == ()

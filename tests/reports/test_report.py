@@ -12,7 +12,7 @@ import yaml
 
 from ostrom.analysis.summary import summarise
 from ostrom.data.rundata import RunData
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.models.providers import scripted
 from ostrom.reports import DEFAULT_PANELS, Drawn, Panel, build_report, chosen_panels
@@ -201,7 +201,7 @@ def test_the_table_of_the_terminal_has_the_factors_of_the_study_and_no_outcome(t
     vary: dict[str, Any] = {"name": "varied", "game": "prisoners_dilemma", "agent": {"strategy": "random"}, "seeds": 2,
             "vary": {"agent.strategy": ["random", "cooperator"]}}  # fmt: skip
     for config, names in ((study, ["game", "mechanism"]), (vary, ["game", "mechanism", "strategy"])):
-        play(StudyFile.model_validate(config), name=config["name"], runs=tmp_path, options=Options())
+        play(StudyFile.model_validate(config), name=config["name"], runs=tmp_path, options=PlayOptions())
         with open_run(tmp_path / config["name"]) as run:
             cells = summarise(run.rows)
         assert {tuple(cell.factors) for cell in cells} == {tuple(names)}
@@ -210,7 +210,7 @@ def test_the_table_of_the_terminal_has_the_factors_of_the_study_and_no_outcome(t
 
 def test_the_study_beside_the_page_plays_the_same_matches(ready: Path, tmp_path: Path) -> None:
     study = StudyFile.model_validate(yaml.safe_load((ready.parent / "study.yaml").read_text()))
-    play(study, name="again", runs=tmp_path, options=Options())
+    play(study, name="again", runs=tmp_path, options=PlayOptions())
     question = "SELECT match, player, agent, score, cooperation FROM matches ORDER BY match, player"
     with opened(tmp_path / "again") as again, opened(ready.parent.parent) as data:
         assert again.records(question) == data.records(question)

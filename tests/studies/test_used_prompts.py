@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ostrom.engine.play_options import PlayOptions
 from ostrom.framing import Library
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.studies.load import load_study
@@ -55,7 +56,9 @@ def test_every_file_that_is_read_while_playing_is_among_those_used(
 
 
 def _play(folder: Path, runs: Path, server: LoopbackServer) -> None:
-    play_plan(resolve(OWN, models=[server.model], prompts=folder).plan, name="run", runs=runs)
+    play_plan(
+        resolve(OWN, models=[server.model], options=PlayOptions(prompts=folder)).plan, name="run", runs=runs
+    )
 
 
 def test_a_file_that_the_study_uses_is_held_fast_and_another_is_free(tmp_path: Path) -> None:
@@ -92,11 +95,14 @@ def test_included_files_are_used_too(tmp_path: Path) -> None:
     (tmp_path / "goals").mkdir()
     (tmp_path / "goals" / "total.txt").write_text('{% include "goals/_own.txt" %}')
     (tmp_path / "goals" / "_own.txt").write_text("Earn.")
-    assert "goals/_own.txt" in resolve(OWN, models=["openai/x"], prompts=tmp_path).plan.prompts
+    assert (
+        "goals/_own.txt"
+        in resolve(OWN, models=["openai/x"], options=PlayOptions(prompts=tmp_path)).plan.prompts
+    )
 
 
 def test_a_prompt_that_cannot_be_filled_in_is_refused_before_the_first_match(tmp_path: Path) -> None:
     (tmp_path / "answers").mkdir()
     (tmp_path / "answers" / "correction.txt").write_text("{{ reson }}")
     with pytest.raises(StudyError, match="reson"):
-        resolve(OWN, models=["openai/x"], prompts=tmp_path)
+        resolve(OWN, models=["openai/x"], options=PlayOptions(prompts=tmp_path))

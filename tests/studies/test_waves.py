@@ -10,7 +10,7 @@ import pytest
 from ostrom.engine.batching.ledger import read_batches
 from ostrom.engine.batching.polling import PollingPolicy
 from ostrom.engine.plan import Budget
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UsageError
 from ostrom.studies.forecast import forecast, verdicts
 from ostrom.studies.load import load_study
@@ -54,7 +54,7 @@ def test_as_many_waves_as_are_forecast(mechanism: dict[str, Any], tmp_path: Path
         plan = study(mechanism=mechanism, types=types)
         told = forecast(plan).waves
         assert told is not None
-        options = Options(batch=PollingPolicy(first=0.01, longest=0.02))
+        options = PlayOptions(batch=True, polling=PollingPolicy(first=0.01, longest=0.02))
         assert play(plan.study, runs=tmp_path, options=options).complete
         with open_run(tmp_path / "waves") as run:
             assert len(read_batches(run.journal)) == told.count

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
-from ostrom.engine.runner import Options
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.models.providers.scripted import ScriptedModel
 from ostrom.studies.load import load_study
@@ -39,7 +39,7 @@ def talk(runs: Path, script: Script = said, *, name: str = "talk", rounds: int =
         load_study(data),
         name=name,
         runs=runs,
-        options=Options(retry=RetryPolicy(tries=2, first=0.0)),
+        options=PlayOptions(retry=RetryPolicy(tries=2, first=0.0)),
         open_models=lambda model, _: ScriptedModel(model, script),
     )
     return runs / name

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 from ostrom.analysis.estimate import Estimate, contrast, estimate, trend
 from ostrom.data.rundata import RunData, run_data
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
@@ -96,7 +96,7 @@ def _of_every_factor(data: RunData) -> Iterator[tuple[str, Estimate, float]]:
 def _asked(studies: int, seeds: int, rounds: int, first: int) -> Iterator[tuple[str, Estimate, float]]:
     """All questions to some studies, which are played as one run."""
     with TemporaryDirectory() as folder:
-        play(null_study(studies * seeds, rounds, first), runs=Path(folder), options=Options())
+        play(null_study(studies * seeds, rounds, first), runs=Path(folder), options=PlayOptions())
         with (
             open_run(Path(folder) / "null") as run,
             run_data(run.rows, run.folder.path, run.manifest) as data,

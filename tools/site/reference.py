@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-from ostrom.api import commands
+from ostrom.ground.commands import every_command
 
 CATALOGUES = {
     "games": ("ostrom.games", "games", "Games"),
@@ -36,8 +36,7 @@ def _commands() -> str:
         "Every command, as `ostrom COMMAND --help` prints it; `ostrom.commands` has the same as functions.",
         "",
     ]
-    for name in commands.names():
-        *groups, command = commands._commands()[name][1:]
+    for _, (*groups, command) in sorted(every_command().items()):
         said = " ".join(
             [
                 *(f"{group.name} RUN" if group.params else str(group.name) for group in groups),

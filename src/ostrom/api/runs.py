@@ -128,23 +128,25 @@ class Run:
         safe: bool = False,
     ) -> Path:
         """Write the report and give its page; with ``as_paper`` the one in the shape of the study's paper."""
-        from ostrom.features.exporting.command import write_report
+        from ostrom.api import commands
 
         if not as_paper and (as_ or reference):
             raise UsageError("as_ and reference need as_paper=True")
-        made = write_report(self.path, safe=safe, paper=(as_ or (), reference) if as_paper else None)
-        if made.failures:
-            raise UsageError("; ".join(made.failures))
-        return made.path
+        made = commands.report(self.path, as_paper=as_paper, as_=as_, reference=reference, safe=safe)
+        if made["failures"]:
+            raise UsageError("; ".join(made["failures"]))
+        return Path(made["report"])
 
     def transcript(
         self, match: int = 0, *, round: int | None = None, player: int | None = None
     ) -> list[dict[str, Any]]:
         """A match as it was said: every prompt, every reply, and how it was read."""
-        from ostrom.features.transcript.transcript import transcript
+        from ostrom.api import commands
 
-        with open_folder(self.path) as opened:
-            return list(transcript(opened, match, number=round, player=player))
+        decisions: list[dict[str, Any]] = commands.transcript(
+            self.path, match=match, round=round, player=player
+        )["decisions"]
+        return decisions
 
     def compare(self, *, as_: Sequence[str] | None = None, reference: str | None = None) -> Comparison:
         """The figures of this run beside the published ones."""
@@ -202,11 +204,12 @@ class Run:
         safe: bool = False,
     ) -> dict[str, Path]:
         """Write the run for other tools, as `ostrom export` does, and say where the files are."""
-        from ostrom.features.exporting import export_run
+        from ostrom.api import commands
 
-        with open_folder(self.path) as opened:
-            written = export_run(opened, format, out, texts=texts, visits=visits, safe=safe, licence=licence)
-        return {name: path for name, (path, _) in written.items()}
+        written = commands.export(
+            self.path, format=format, out=out, texts=texts, visits=visits, safe=safe, licence=licence
+        )
+        return {name: Path(table["file"]) for name, table in written.items()}
 
     @contextmanager
     def data(self) -> Iterator[RunData]:

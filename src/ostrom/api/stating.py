@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,8 @@ from typing import Any
 import orjson
 
 from ostrom.api.objects import model_name, plain
-from ostrom.cli.commands.validate import budget_of
+from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UsageError
-from ostrom.models.prices import Rates
 from ostrom.studies.forecast import Forecast, forecast
 from ostrom.studies.measured import measure
 from ostrom.studies.plan import StudyPlan
@@ -25,9 +24,8 @@ class Study:
     """A study that was checked from end to end and can be played."""
 
     plan: StudyPlan
-    prices: Mapping[str, Rates] | None = None
-    session: Mapping[str, Any] | None = None
-    """Where prompts and prices come from, kept with the run so that it can be resumed."""
+    options: PlayOptions = field(default_factory=PlayOptions)
+    """Its prompts, prices and budget, with which it is played."""
     given: Mapping[str, Any] | None = None
     """What ``ostrom.study`` was given, so that ``ostrom.play`` can state it again with a budget."""
 
@@ -43,7 +41,7 @@ class Study:
 
     def forecast(self, like: str | Path | None = None, runs: str | Path = "runs") -> Forecast:
         """What it takes to play: matches, calls, tokens, money; ``like`` is a run with replies of that length."""
-        return forecast(self.plan, self.prices, None if like is None else measure(like, runs))
+        return forecast(self.plan, self.options.rates, None if like is None else measure(like, runs))
 
     def __repr__(self) -> str:
         varied = ", ".join(f"{name} ({len(levels)})" for name, levels in self.factors.items()) or "nothing"
@@ -91,11 +89,15 @@ def study(
         changes=[*_changes(plain(set)), *_factors(plain(vary or {}))],
         models=[model_name(model) for model in models],
         seeds=seeds,
-        budget=budget_of(budget_usd, budget_calls, budget_tokens),
-        prompts=prompts,
-        prices=None if prices is None else Path(prices),
+        options=PlayOptions(
+            budget_usd=budget_usd,
+            budget_calls=budget_calls,
+            budget_tokens=budget_tokens,
+            prompts=None if prompts is None else Path(prompts),
+            prices=None if prices is None else Path(prices),
+        ),
     )
-    return Study(found.plan, found.prices, {"prompts": prompts, "prices": prices}, given)
+    return Study(found.plan, found.options, given)
 
 
 def _changes(given: Mapping[str, Any] | Sequence[str] | None) -> list[str]:

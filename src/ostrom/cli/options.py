@@ -1,35 +1,22 @@
-"""Options of every command that makes calls, said once: what may be spent, how, and at what prices."""
+"""Options that several commands take, said once; those of playing come from ``PlayOptions``."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
-if TYPE_CHECKING:
-    from ostrom.engine.batching.polling import PollingPolicy
-    from ostrom.models.prices import Rates
+from ostrom.engine.play_options import DECLARED, PlayOptions
 
-BudgetUsd = Annotated[
-    float | None,
-    typer.Option(
-        help="Spend at most so many US dollars, judged by the mean price of the calls so far.", min=0
-    ),
-]
-BudgetCalls = Annotated[int | None, typer.Option(help="Make at most so many calls.", min=0)]
-BudgetTokens = Annotated[int | None, typer.Option(help="Use at most so many tokens.", min=0)]
-MaxConnections = Annotated[int | None, typer.Option(help="At most so many calls in flight per model.", min=1)]
-Prices = Annotated[Path | None, typer.Option(help="A YAML file with prices per million tokens.")]
-Cache = Annotated[Path | None, typer.Option(help="Share replies with other runs through this file.")]
-Prompts = Annotated[Path | None, typer.Option(help="A folder whose files replace prompts.")]
-AllowKey = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="VARIABLE=HOST",
-        help="Let the key in this environment variable be sent to this server. May be given several times.",
-    ),
-]
+BUDGET = ("budget_usd", "budget_calls", "budget_tokens")
+Command = Callable[..., None]
+
+Runs = Annotated[Path, typer.Option(help="The folder of all runs.", envvar="OSTROM_RUNS")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Safe = Annotated[
     bool,
     typer.Option(
@@ -43,18 +30,6 @@ Sets = Annotated[
     list[str] | None, typer.Option("--set", help="Change a field: key=value. May be given several times.")
 ]
 Seeds = Annotated[int | None, typer.Option("--seeds", help="How many seeds.", min=1)]
-Batch = Annotated[
-    bool | None,
-    typer.Option(
-        "--batch/--no-batch",
-        help="Ask through the batch endpoints of the models: slower, at a lower price.",
-        show_default=False,
-    ),
-]
-BatchWaves = Annotated[
-    int | None,
-    typer.Option(help="With --batch: wait for at most so many batches, one after another.", min=1),
-]
 From = Annotated[
     str | None,
     typer.Option(
@@ -62,27 +37,62 @@ From = Annotated[
     ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
+WriteReport = Annotated[bool, typer.Option("--report/--no-report", help="Write the HTML report at the end.")]
 
 
-def polling(batch: bool | None) -> PollingPolicy | None:
-    """How batches are asked for, where they are wanted."""
-    from ostrom.engine.batching.polling import PollingPolicy
+def with_play_options(*names: str) -> Callable[[Command], Command]:
+    """A command whose parameter ``options`` is a PlayOptions: the command line has the named ones in its place.
 
-    return PollingPolicy() if batch else None
+    Where the name of a parameter of the command itself stands among them, `--help` shows that there.
+    """
+
+    def decorate(function: Command) -> Command:
+        own = inspect.signature(function).parameters
+        hints = get_type_hints(function, include_extras=True)
+        order: list[str] = []
+        for name in own:
+            if name == "options":
+                order += names
+            elif name not in names:
+                order.append(name)
+        parameters = [
+            own[name].replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
+            if name in own
+            else _parameter(name)
+            for name in order
+        ]
+
+        @wraps(function)
+        def command(**values: Any) -> None:
+            how = {name: values.pop(name) for name in names if name not in own}
+            function(**values, options=PlayOptions(**how))
+
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": None}
+        return command
+
+    return decorate
 
 
-def say_allowed(allowed: list[str] | None, *named: list[str] | str | None) -> None:
+def _parameter(name: str) -> inspect.Parameter:
+    """An option of playing as a parameter that Typer reads."""
+    declaration, default = DECLARED[name], getattr(PlayOptions, name)
+    option = typer.Option(
+        *([declaration.flag] if declaration.flag else []),
+        help=declaration.help,
+        min=declaration.least,
+        metavar=declaration.metavar,
+        show_default=declaration.kind is not bool,
+    )
+    kind = declaration.kind if default is not None else declaration.kind | None
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option]
+    )
+
+
+def say_allowed(allowed: Sequence[str] | None, *named: list[str] | str | None) -> None:
     """Take in which keys the person lets go where, and the servers that the command line names itself."""
     from ostrom.models.grants import say_allowed as take_in
 
     texts = [text for part in named if part for text in ([part] if isinstance(part, str) else part)]
     take_in(allowed or (), texts)
-
-
-def price_table(path: Path | None) -> dict[str, Rates] | None:
-    """The prices in a file, or None where none is given: then the published ones hold."""
-    if path is None:
-        return None
-    from ostrom.models.prices import load_prices
-
-    return load_prices(path)

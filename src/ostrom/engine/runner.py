@@ -7,23 +7,20 @@ import gc
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from ostrom.agents.policy import SkipMatch
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.batching.ledger import refuse_batches
-from ostrom.engine.batching.polling import PollingPolicy
-from ostrom.engine.executors.base import Assignment, CallSettings, Executor, Session, UnitEnd
-from ostrom.engine.executors.cluster import Cluster
+from ostrom.engine.executors.base import Assignment, Executor, Session, UnitEnd
 from ostrom.engine.executors.local import LocalExecutor
 from ostrom.engine.folder import Folder
 from ostrom.engine.gate import Stopped
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Arrivals, Plan, Tally, Unit
+from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.questions import ReplayDiffers
-from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.rows import Rows
 from ostrom.framing import Library
 from ostrom.ground.errors import (
@@ -49,27 +46,6 @@ ARRAY_BATCH = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How a run is executed; nothing here changes what is played."""
-
-    max_connections: int | None = None
-    start_connections: int | None = None
-    """Calls in flight to begin with; by default what the client suggests."""
-    limit: int | None = None
-    cache: Path | None = None
-    prices: Mapping[str, Any] | None = None
-    arrays: bool = True
-    """Play scripted matches as arrays where that is possible; the results are the same."""
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
-    cluster: Cluster | None = None
-    """Play on a Ray cluster; None: in this process."""
-    batch: PollingPolicy | None = None
-    """Send calls through the batch endpoints of the models, which are asked for results at this pace."""
-    ask_again: bool = False
-    """A unit that failed before is asked anew; else its unreadable replies are read again from the journal."""
-
-
-@dataclass(frozen=True, slots=True)
 class Result:
     """How a run ended."""
 
@@ -88,11 +64,12 @@ class Runner:
         folder: Folder,
         library: Library,
         models: Mapping[str, Model],
-        options: Options | None = None,
+        options: PlayOptions | None = None,
         open_models: OpenModel | None = None,
     ) -> None:
         self.plan, self.folder, self.library = plan, folder, library
-        self.options = options or Options()
+        self.options = options or PlayOptions()
+        self.options.check()
         self.tally = Tally(matches=len(plan), preparations=plan.preparations)
         self.stopping = asyncio.Event()
         self.executor = self._executor(models, open_models)
@@ -109,22 +86,15 @@ class Runner:
 
     def _executor(self, models: Mapping[str, Model], open_models: OpenModel | None) -> Executor:
         options = self.options
-        call_settings = CallSettings(
-            options.retry, options.max_connections, options.start_connections, options.prices
-        )
-        if options.batch is not None:
-            return self._batch_executor(options.batch, models, call_settings)
+        if options.batch:
+            return self._batch_executor(models)
         if options.cluster is None:
-            return LocalExecutor(models, self.library, call_settings, options.cache)
+            return LocalExecutor(models, self.library, options)
         from ostrom.engine.executors.ray import RayExecutor
 
-        return RayExecutor(
-            options.cluster, self.plan, open_models, self.library, call_settings, options.cache
-        )
+        return RayExecutor(options.cluster, self.plan, open_models, self.library, options)
 
-    def _batch_executor(
-        self, polling: PollingPolicy, models: Mapping[str, Model], call_settings: CallSettings
-    ) -> Executor:
+    def _batch_executor(self, models: Mapping[str, Model]) -> Executor:
         from ostrom.engine.executors.batch import BatchExecutor
 
         if self.options.cluster is not None:
@@ -133,7 +103,7 @@ class Runner:
             )
         if self.plan.arrivals is not None:
             raise UsageError("--batch: people do not wait a day for an answer; play this study without it")
-        return BatchExecutor(models, self.library, call_settings, self.options.cache, polling)
+        return BatchExecutor(models, self.library, self.options)
 
     def stop(self, why: str, *, interrupted: bool = False) -> None:
         """Stop cleanly: await and journal the calls in flight, start nothing new."""
@@ -154,7 +124,7 @@ class Runner:
         """Play until the plan is done, the budget is spent or someone stops it."""
         with self.folder.open_journal(create=True) as journal:
             self._count_units(journal)
-            if self.options.batch is None:
+            if not self.options.batch:
                 refuse_batches(journal)
             self._verify(journal)
             journal.start()

@@ -9,11 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
+from ostrom.cli.options import Runs
 from ostrom.cli.output import print_json, print_table, say, write
-from ostrom.features.exporting.command import RUNS
 
 RunName = Annotated[str, typer.Argument(help="The run: its folder or its name.")]
-Runs = Annotated[Path, RUNS]
 Json = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 Code = Annotated[str, typer.Argument(help="The code of a person (ostrom people RUN list).")]
 MaybeCode = Annotated[

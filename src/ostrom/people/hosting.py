@@ -8,7 +8,8 @@ from typing import Any
 
 from ostrom.engine.folder import Folder
 from ostrom.engine.manifest import identity
-from ostrom.engine.runner import Options, Result, Runner
+from ostrom.engine.play_options import PlayOptions
+from ostrom.engine.runner import Result, Runner
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.people.host import Host
 from ostrom.people.plan import PeoplePlan
@@ -26,7 +27,7 @@ def host_plan(
     *,
     name: str,
     runs: str | Path = "runs",
-    options: Options | None = None,
+    options: PlayOptions | None = None,
     open_models: OpenModels | None = None,
     test: bool = False,
     hosts: type[Host] = Host,

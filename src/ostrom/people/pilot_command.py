@@ -8,28 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostrom.cli.commands.validate import budget_of
 from ostrom.cli.ending import spent, spent_data
-from ostrom.cli.options import (
-    AllowKey,
-    BudgetCalls,
-    BudgetTokens,
-    BudgetUsd,
-    Cache,
-    MaxConnections,
-    Presets,
-    Prices,
-    Prompts,
-    Sets,
-    say_allowed,
-)
+from ostrom.cli.options import BUDGET, Json, Presets, Runs, Sets, say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_table, say
-from ostrom.features.exporting.command import RUNS
+from ostrom.engine.play_options import PlayOptions
 
 if TYPE_CHECKING:
     from ostrom.people.piloting import Through
 
 
+@with_play_options(*BUDGET, "max_connections", "prompts", "prices", "cache", "allow_key")
 def pilot(
     study: Annotated[str, typer.Argument(help="A study with people: its file (YAML) or its name.")],
     people: Annotated[int, typer.Option(help="How many participants come.", min=1, max=100_000)] = 40,
@@ -57,16 +45,9 @@ def pilot(
     name: Annotated[
         str | None, typer.Option(help="The name of the run (default: that of the study, with -pilot).")
     ] = None,
-    runs: Annotated[Path, RUNS] = Path("runs"),
-    budget_usd: BudgetUsd = None,
-    budget_calls: BudgetCalls = None,
-    budget_tokens: BudgetTokens = None,
-    max_connections: MaxConnections = None,
-    prompts: Prompts = None,
-    prices: Prices = None,
-    cache: Cache = None,
-    allow_key: AllowKey = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    runs: Runs = Path("runs"),
+    options: PlayOptions = PlayOptions(),
+    json: Json = False,
 ) -> None:
     """Let simulated participants through the same visit as people, into a run of its own.
 
@@ -74,7 +55,6 @@ def pilot(
     reports are those of a real run, so the whole analysis can be tried before anybody is recruited.
     """
     from ostrom.engine.folder import check_name
-    from ostrom.engine.runner import Options
     from ostrom.ground.errors import UsageError
     from ostrom.people.piloting import pilot as play
     from ostrom.people.piloting import pilot_agent
@@ -82,17 +62,13 @@ def pilot(
     from ostrom.studies.load import folder_of, read_study
     from ostrom.studies.resolve import resolve
 
-    say_allowed(allow_key, [model] if model else None, set_)
+    say_allowed(options.allow_key, [model] if model else None, set_)
     if not read_study(study)[0].get("people"):
         raise UsageError(f"{study}: has no section 'people'; `ostrom run` plays it")
     changes = [*(set_ or ()), *(() if real_time else ("people.time.reveal=null",))]
-    found = resolve(
-        study, preset=preset, changes=changes, budget=budget_of(budget_usd, budget_calls, budget_tokens),
-        prompts=prompts, prices=prices,
-    )  # fmt: skip
+    found = resolve(study, preset=preset, changes=changes, options=options)
     crowd = Crowd(people, pilot_agent(found.plan, model, strategy), dropout, miss, seed)
     called = check_name(name or f"{found.plan.name}-pilot")
-    options = Options(max_connections=max_connections, cache=cache, prices=found.prices)
     through: Through | None = None
     if browser:
         from ostrom.people.pilot_server import browse

@@ -10,7 +10,8 @@ from typing import Any
 
 from ostrom.agents.config import AgentConfig
 from ostrom.engine.folder import Folder
-from ostrom.engine.runner import Options, Result
+from ostrom.engine.play_options import PlayOptions
+from ostrom.engine.runner import Result
 from ostrom.ground.errors import UsageError
 from ostrom.people.host import Host
 from ostrom.people.hosting import host_plan
@@ -48,7 +49,7 @@ def pilot(
     *,
     name: str,
     runs: str | Path = "runs",
-    options: Options | None = None,
+    options: PlayOptions | None = None,
     open_models: OpenModels | None = None,
     through: Through | None = None,
 ) -> tuple[Result, dict[str, Any]]:

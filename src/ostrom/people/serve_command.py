@@ -7,27 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostrom.cli.commands.validate import budget_of
-from ostrom.cli.options import (
-    AllowKey,
-    BudgetCalls,
-    BudgetTokens,
-    BudgetUsd,
-    Cache,
-    Presets,
-    Prices,
-    Prompts,
-    Sets,
-    say_allowed,
-)
+from ostrom.cli.options import BUDGET, Presets, Runs, Sets, say_allowed, with_play_options
 from ostrom.cli.output import say
-from ostrom.features.exporting.command import RUNS
+from ostrom.engine.play_options import PlayOptions
 
 if TYPE_CHECKING:
     from ostrom.engine.folder import Folder
     from ostrom.people.host import Host
 
 
+@with_play_options(*BUDGET, "prompts", "prices", "cache", "allow_key")
 def serve(
     study: Annotated[str, typer.Argument(help="A study file (YAML) or the name of a built-in study.")],
     port: Annotated[int, typer.Option(help="The port for participants.", min=0, max=65535)] = 8000,
@@ -49,33 +38,22 @@ def serve(
     name: Annotated[
         str | None, typer.Option(help="The name of the run (default: that of the study).")
     ] = None,
-    runs: Annotated[Path, RUNS] = Path("runs"),
-    budget_usd: BudgetUsd = None,
-    budget_calls: BudgetCalls = None,
-    budget_tokens: BudgetTokens = None,
-    prompts: Prompts = None,
-    prices: Prices = None,
-    cache: Cache = None,
-    allow_key: AllowKey = None,
+    runs: Runs = Path("runs"),
+    options: PlayOptions = PlayOptions(),
 ) -> None:
     """Serve a study with people; the same command goes on after a stop, a crash or a restart.
 
     The admin page needs a password where it can be reached from elsewhere: OSTROM_ADMIN_PASSWORD.
     """
     from ostrom.engine.folder import check_name
-    from ostrom.engine.runner import Options
     from ostrom.people.hosting import host_plan
     from ostrom.people.server import Listening, listening, serve_people
     from ostrom.studies.load import folder_of
     from ostrom.studies.resolve import resolve
 
-    say_allowed(allow_key, None, set_)
-    found = resolve(
-        study, preset=preset, changes=set_ or (), budget=budget_of(budget_usd, budget_calls, budget_tokens),
-        prompts=prompts, prices=prices,
-    )  # fmt: skip
+    say_allowed(options.allow_key, None, set_)
+    found = resolve(study, preset=preset, changes=set_ or (), options=options)
     where: Listening = listening(host, port, admin_port, public)
-    options = Options(cache=cache, prices=found.prices)
 
     async def run(people: Host, folder: Folder) -> None:
         await serve_people(people, folder, where, folder_of(study), say, joins_a_minute)

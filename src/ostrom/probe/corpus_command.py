@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ostrom.cli.ending import leave, say_trouble, spent_data
-from ostrom.cli.options import (
-    AllowKey,
-    BudgetCalls,
-    BudgetTokens,
-    BudgetUsd,
-    DryRun,
-    MaxConnections,
-    Prices,
-    Prompts,
-    price_table,
-    say_allowed,
-)
+from ostrom.cli.options import BUDGET, DryRun, Json, Runs, say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_table, say
-from ostrom.features.exporting.command import RUNS
+from ostrom.engine.play_options import PlayOptions
 
 if TYPE_CHECKING:
     from ostrom.probe.plan import Probing
 
 
+@with_play_options(*BUDGET, "max_connections", "prompts", "prices", "runs", "allow_key")
 def corpus(
     run: Annotated[list[str], typer.Argument(help="Runs whose traces are taken: names or folders.")],
     out: Annotated[Path, typer.Option(help="The folder of the corpus.")],
@@ -54,24 +45,16 @@ def corpus(
     invalid: Annotated[
         str, typer.Option(help="Then: fail (asked again next time) | skip-match (left without scores).")
     ] = "fail",
-    budget_usd: BudgetUsd = None,
-    budget_calls: BudgetCalls = None,
-    budget_tokens: BudgetTokens = None,
-    max_connections: MaxConnections = None,
-    prompts: Prompts = None,
-    prices: Prices = None,
-    runs: Annotated[Path, RUNS] = Path("runs"),
-    allow_key: AllowKey = None,
+    options: PlayOptions = PlayOptions(),
+    runs: Runs = Path("runs"),
     dry_run: DryRun = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Select reasoning traces for fine-tuning, every drop with its reason; the same command goes on.
 
     Exit code: 0 complete, 1 scores are missing, 2 wrong use, 130 interrupted.
     """
     from ostrom.cli.progress import watch_with
-    from ostrom.engine.plan import Budget
-    from ostrom.engine.runner import Options
     from ostrom.features.judging.plan import judges_of
     from ostrom.ground.errors import UnknownName
     from ostrom.probe.agreement import agreement
@@ -85,7 +68,7 @@ def corpus(
     if arm not in ARMS:
         raise UnknownName("arm", arm, ARMS)
     install()
-    say_allowed(allow_key, judge, second_judge)
+    say_allowed(options.allow_key, judge, second_judge)
     judges = judges_of(judge, second_judge)
     rules = Rules(
         sample, forward, quality, specificity, family, held_out, placebo_below, tuple(leave_out or ())
@@ -93,8 +76,7 @@ def corpus(
     with ExitStack() as stack:
         opened = [stack.enter_context(open_run(name, runs)) for name in run]
         probing = Probing(
-            opened, judges, prompts, Budget(budget_calls, budget_tokens, budget_usd), retries, invalid,
-            Options(max_connections=max_connections, prices=price_table(prices), ask_again=True),
+            opened, judges, options.prompts, options.budget, retries, invalid, replace(options, ask_again=True),
             lambda: watch_with(json=json),
         )  # fmt: skip
         if dry_run:

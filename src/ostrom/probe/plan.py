@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ostrom.analysis.span import span_of
 from ostrom.engine.plan import Budget
-from ostrom.engine.runner import Options, Result
+from ostrom.engine.play_options import PlayOptions
+from ostrom.engine.runner import Result
 from ostrom.features.judging.corpus import trace_of
 from ostrom.features.judging.plan import Judge
 from ostrom.features.words.traces.text import reasoning_of
@@ -39,7 +40,7 @@ class Probing:
     budget: Budget = field(default_factory=Budget)
     retries: int = 3
     policy: str = "fail"
-    options: Options = field(default_factory=Options)
+    options: PlayOptions = field(default_factory=PlayOptions)
     watch: Callable[[], Watch] | None = None
     results: list[Result] = field(default_factory=list)
     forecasts: list[tuple[ScorePlan, Forecast]] = field(default_factory=list)
@@ -68,7 +69,7 @@ class Probing:
                 known = [p for p, _ in self.forecasts if p.run.name == plan.run.name]
                 if plan.corpus and (not known or len(known[-1].corpus) < len(plan.corpus)):
                     self.forecasts = [f for f in self.forecasts if f[0].run.name != plan.run.name]
-                    self.forecasts.append((plan, plan.forecast(self.options.prices)))
+                    self.forecasts.append((plan, plan.forecast(self.options.rates)))
             return self._with_scores(traces)
 
         build(collected(list(self.runs)), arm, rules, look, len(self.judges))

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ostrom.cli.options import Json
 from ostrom.cli.output import print_json, print_table, say
 
 
@@ -29,7 +30,7 @@ def regress(
     ] = False,
     items: Annotated[int, typer.Option(help="So many items per task.", min=1)] = 50,
     max_tokens: Annotated[int, typer.Option(help="The longest reply.", min=1)] = 120,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Ask the base model and the adapter the same questions and compare them in pairs; the same command goes on."""
     from ostrom.ground.errors import UsageError

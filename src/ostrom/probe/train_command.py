@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ostrom.cli.options import Json
 from ostrom.cli.output import print_json, say
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def train(
     truncate: Annotated[
         str, typer.Option(help="What a longer example loses: history (oldest rounds) | left (as the paper)")
     ] = "history",
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Train an adapter; the same command goes on after a stop and does nothing when all is done.
 

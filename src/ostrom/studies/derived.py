@@ -17,7 +17,8 @@ from typing import Any, ClassVar
 from ostrom.engine.folder import Folder
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget, Plan, Seated, Unit
-from ostrom.engine.runner import Options, Result
+from ostrom.engine.play_options import PlayOptions
+from ostrom.engine.runner import Result
 from ostrom.framing import Library, PromptRenderer
 from ostrom.framing.fingerprint import hashes
 from ostrom.games.game import Game
@@ -120,7 +121,7 @@ class DerivedPlan(Plan):
     def play(
         self,
         *,
-        options: Options | None = None,
+        options: PlayOptions | None = None,
         watch: Watch | None = None,
         open_models: Callable[[str, Mapping[str, Any]], Model] | None = None,
     ) -> Result:

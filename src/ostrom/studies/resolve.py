@@ -6,34 +6,33 @@ Everything is checked here that can be known without asking a model: what `valid
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import refuse_unable
 from ostrom.engine.manifest import kind_of
+from ostrom.engine.play_options import PlayOptions
 from ostrom.framing import Library
-from ostrom.ground.errors import RunError, StudyError, UnknownName, UsageError
+from ostrom.ground.errors import StudyError, UnknownName, UsageError
 from ostrom.models import Abilities, check_model
-from ostrom.models.prices import Rates, load_prices
 from ostrom.studies.load import load_study, read_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.plans import plan_class, plan_of
 from ostrom.studies.prompts import home_of, library_of_run, try_prompts
 from ostrom.studies.run import check_same, find_run
 from ostrom.studies.schema import ReportRule, StudyFile
-from ostrom.studies.session import RunOptions, load_session
+from ostrom.studies.session import load_session
 from ostrom.studies.validation import validate
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """A plan that can be played, and the prices that its calls are counted at."""
+    """A plan that can be played, and how it is to be played."""
 
     plan: StudyPlan
-    prices: Mapping[str, Rates] | None = None
-    session: RunOptions = field(default_factory=RunOptions)
+    options: PlayOptions = field(default_factory=PlayOptions)
     folder: Path = Path()
     """Where a run lies that is to be resumed."""
 
@@ -45,50 +44,45 @@ def resolve(
     changes: Sequence[str] = (),
     models: Sequence[str] = (),
     seeds: int | None = None,
-    budget: Mapping[str, Any] | None = None,
-    prompts: str | Path | None = None,
-    prices: Path | None = None,
+    options: PlayOptions = PlayOptions(),
 ) -> Resolved:
     """The plan of a study with the options of `ostrom run`, checked from end to end."""
-    study = load_study(source, preset=preset, changes=changes, models=models, seeds=seeds, budget=budget)
+    options.check()
+    study = load_study(
+        source, preset=preset, changes=changes, models=models, seeds=seeds, budget=options.bounds
+    )
     file = read_study(source)[1]
-    plan = plan_of(study, Library(prompts, home=home_of(file)), file)
+    plan = plan_of(study, Library(options.prompts, home=home_of(file)), file)
     check_plan(plan)
-    return Resolved(plan, None if prices is None else load_prices(prices))
+    _ = options.rates  # a file of prices that cannot be read is refused now
+    return Resolved(plan, options)
 
 
 def resolve_run(
     run: str | Path,
     runs: str | Path = "runs",
     *,
-    given: RunOptions = RunOptions(),
+    options: PlayOptions = PlayOptions(),
     seeds: int | None = None,
-    budget: Mapping[str, Any] | None = None,
 ) -> Resolved:
-    """The plan of a run on disk, as it was begun; what is given replaces what was kept."""
+    """The plan of a run on disk, as it was begun; options that are stated replace what was kept."""
     home = find_run(run, runs)
     manifest, file = home.manifest(), str(home.path / "run.json")
     if elsewhere := plan_class(kind_of(manifest), file).gone_on_with(manifest):
         raise UsageError(f"{home.path}: {elsewhere}")
-    changed = {
-        name: value for name, value in asdict(given).items() if value is not None and name != "executor"
-    }
-    session = replace(load_session(home.path, changed), **changed)
+    options = load_session(home.path, options)
     data = dict(manifest["study"])
     if seeds is not None:
         data["seeds"] = seeds
-    if budget:
-        data["budget"] = {**(data.get("budget") or {}), **budget}
+    if options.bounds:
+        data["budget"] = {**(data.get("budget") or {}), **options.bounds}
     study = validate(StudyFile, data, file, "study")
-    plan = StudyPlan(study, library_of_run(manifest, home.path, session.prompts), file)
+    prompts = None if options.prompts is None else str(options.prompts)
+    plan = StudyPlan(study, library_of_run(manifest, home.path, prompts), file)
     check_plan(plan)
     check_same(home, plan)
-    if session.prices is not None and not Path(session.prices).is_file():
-        raise RunError(
-            f"{home.path}: its prices were in {session.prices}, which is gone (give --prices FILE)"
-        )
-    prices = None if session.prices is None else load_prices(Path(session.prices))
-    return Resolved(plan, prices, session, home.path)
+    _ = options.rates
+    return Resolved(plan, options, home.path)
 
 
 def check_plan(plan: StudyPlan) -> None:

@@ -15,8 +15,9 @@ from ostrom.engine.integrity import check_format
 from ostrom.engine.journal import Journal
 from ostrom.engine.manifest import FREE_TO_CHANGE, MAY_BE_DECIDED, MAY_GROW
 from ostrom.engine.plan import Plan, PlanSource
+from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.rows import Rows
-from ostrom.engine.runner import Options, Result, Runner
+from ostrom.engine.runner import Result, Runner
 from ostrom.framing import Library
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import refuse_link
@@ -105,7 +106,7 @@ def play(
     name: str | None = None,
     runs: str | Path = "runs",
     prompts: str | Path | None = None,
-    options: Options | None = None,
+    options: PlayOptions | None = None,
     watch: Watch | None = None,
     open_models: OpenModels | None = None,
     file: str | None = None,
@@ -126,7 +127,7 @@ def play_plan(
     *,
     name: str,
     runs: str | Path = "runs",
-    options: Options | None = None,
+    options: PlayOptions | None = None,
     watch: Watch | None = None,
     open_models: OpenModels | None = None,
     begin: Callable[[Folder], Awaitable[None]] | None = None,
@@ -152,7 +153,7 @@ async def play_plan_async(
     *,
     name: str,
     runs: str | Path = "runs",
-    options: Options | None = None,
+    options: PlayOptions | None = None,
     watch: Watch | None = None,
     open_models: OpenModels | None = None,
     begin: Callable[[Folder], Awaitable[None]] | None = None,
@@ -174,7 +175,7 @@ async def _play_once(
     plan: Plan,
     folder: Folder,
     runs: str | Path,
-    options: Options | None,
+    options: PlayOptions | None,
     watch: Watch | None,
     open_models: OpenModels | None,
     begin: Callable[[Folder], Awaitable[None]] | None,

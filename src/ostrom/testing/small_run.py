@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ostrom.data.rundata import RunData, run_data
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 
@@ -87,7 +87,7 @@ def amounts_run() -> Iterator[list[RunData]]:
 @contextmanager
 def _played(study: Mapping[str, Any]) -> Iterator[RunData]:
     with TemporaryDirectory() as folder:
-        play(StudyFile.model_validate(dict(study)), runs=Path(folder), options=Options())
+        play(StudyFile.model_validate(dict(study)), runs=Path(folder), options=PlayOptions())
         with (
             open_run(Path(folder) / study["name"]) as opened,
             run_data(opened.rows, opened.folder.path, opened.manifest) as tables,

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from tests.engine.ray.machines import Machines
 
-from ostrom.engine.executors.cluster import Cluster
+from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
-from ostrom.engine.runner import Options
 
 
 @pytest.fixture(scope="session")
@@ -26,11 +25,11 @@ def machines() -> Iterator[Machines]:
 
 
 @pytest.fixture
-def on_ray(machines: Machines) -> Callable[..., Options]:
+def on_ray(machines: Machines) -> Callable[..., PlayOptions]:
     """Options that play on the cluster."""
 
-    def options(workers: int = 2, **changes: Any) -> Options:
+    def options(workers: int = 2, **changes: Any) -> PlayOptions:
         retry = RetryPolicy(tries=8, first=0.001, longest=0.02)
-        return Options(cluster=Cluster(workers=workers), retry=retry, **changes)
+        return PlayOptions(executor="ray", workers=workers, retry=retry, **changes)
 
     return options

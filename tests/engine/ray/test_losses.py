@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.engine.ray.machines import WORKERS_KEY, Machines, asked, study
 
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.studies.run import play
 from ostrom.testing.server import LoopbackServer
 from ostrom.testing.tables import tables
@@ -36,7 +36,7 @@ def when(condition: Callable[[], bool], act: Callable[[], None]) -> threading.Th
 
 
 def test_a_machine_dies_in_mid_run_and_nothing_is_lost(
-    machines: Machines, on_ray: Callable[..., Options], tmp_path: Path
+    machines: Machines, on_ray: Callable[..., PlayOptions], tmp_path: Path
 ) -> None:
     doomed = machines.add()
     with LoopbackServer(latency=0.02) as server:
@@ -81,7 +81,7 @@ def test_ctrl_c_stops_cleanly_and_the_cluster_goes_on_later(machines: Machines, 
 
 def test_keys_stay_where_they_are(
     machines: Machines,
-    on_ray: Callable[..., Options],
+    on_ray: Callable[..., PlayOptions],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from tests.engine.ray.machines import Machines, asked, study
 
-from ostrom.engine.executors.cluster import Cluster
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.studies.run import play
 from ostrom.testing.faults import Faults
@@ -41,7 +40,7 @@ STUDIES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", list(STUDIES))
 def test_tables_are_the_same_bytes_as_those_of_one_process(
-    name: str, on_ray: Callable[..., Options], tmp_path: Path
+    name: str, on_ray: Callable[..., PlayOptions], tmp_path: Path
 ) -> None:
     faults = Faults({"rate_limit": 0.05, "server_error": 0.05}, retry_after="0")
     with LoopbackServer(mumbling, faults=faults) as server:
@@ -51,7 +50,7 @@ def test_tables_are_the_same_bytes_as_those_of_one_process(
         declared = study(server.model, **changes)
         spread = play(declared, name="run", runs=tmp_path / "ray", options=on_ray())
         server._seen.clear()  # the same faults again: they depend on how often a request has come
-        alone = play(declared, name="run", runs=tmp_path / "local", options=Options(retry=on_ray().retry))
+        alone = play(declared, name="run", runs=tmp_path / "local", options=PlayOptions(retry=on_ray().retry))
     assert tables(tmp_path / "ray/run", tmp_path / "a") == tables(tmp_path / "local/run", tmp_path / "b")
     assert sorted(asked(tmp_path / "ray/run")) == sorted(asked(tmp_path / "local/run"))
     for number in ("done", "skipped", "failed", "calls", "tokens_in", "tokens_out", "invalid", "policies"):
@@ -60,7 +59,7 @@ def test_tables_are_the_same_bytes_as_those_of_one_process(
 
 
 def test_scripted_matches_stay_with_the_driver_and_give_the_same_tables(
-    on_ray: Callable[..., Options], tmp_path: Path
+    on_ray: Callable[..., PlayOptions], tmp_path: Path
 ) -> None:
     declared = study("", types={"tft": "tit_for_tat", "chance": "random:0.5"})
     play(declared, name="run", runs=tmp_path / "ray", options=on_ray())
@@ -69,7 +68,7 @@ def test_scripted_matches_stay_with_the_driver_and_give_the_same_tables(
 
 
 def test_the_limit_of_connections_holds_for_the_cluster_as_a_whole(
-    on_ray: Callable[..., Options], tmp_path: Path
+    on_ray: Callable[..., PlayOptions], tmp_path: Path
 ) -> None:
     with LoopbackServer(latency=0.03) as server:
         result = play(study(server.model), runs=tmp_path, options=on_ray(max_connections=3))
@@ -78,7 +77,7 @@ def test_the_limit_of_connections_holds_for_the_cluster_as_a_whole(
 
 
 def test_a_budget_is_never_exceeded_and_one_process_goes_on_where_the_cluster_stopped(
-    on_ray: Callable[..., Options], tmp_path: Path
+    on_ray: Callable[..., PlayOptions], tmp_path: Path
 ) -> None:
     with LoopbackServer(latency=0.01) as server:
         whole = study(server.model)
@@ -95,7 +94,7 @@ def test_a_budget_is_never_exceeded_and_one_process_goes_on_where_the_cluster_st
 
 
 def test_replies_of_other_runs_are_shared_through_the_drivers_cache(
-    on_ray: Callable[..., Options], tmp_path: Path
+    on_ray: Callable[..., PlayOptions], tmp_path: Path
 ) -> None:
     cache = tmp_path / "cache.db"
     with LoopbackServer() as server:
@@ -105,7 +104,9 @@ def test_replies_of_other_runs_are_shared_through_the_drivers_cache(
         assert server.count == asked_before == again.tally.cached
 
 
-def test_prompts_of_the_users_own_reach_the_workers(on_ray: Callable[..., Options], tmp_path: Path) -> None:
+def test_prompts_of_the_users_own_reach_the_workers(
+    on_ray: Callable[..., PlayOptions], tmp_path: Path
+) -> None:
     prompts = tmp_path / "prompts" / "stories"
     prompts.mkdir(parents=True)
     (prompts / "harbour.txt").write_text("Two boats share a harbour.\n")
@@ -116,20 +117,22 @@ def test_prompts_of_the_users_own_reach_the_workers(on_ray: Callable[..., Option
 
 
 def test_workers_that_reach_a_model_in_different_ways_are_refused_before_anything_is_written(
-    on_ray: Callable[..., Options], tmp_path: Path
+    on_ray: Callable[..., PlayOptions], tmp_path: Path
 ) -> None:
     with pytest.raises(RunError, match="two workers reach it in different ways"):
         play(study("openai/gpt-4o-mini"), runs=tmp_path, options=on_ray())
     assert not list(tmp_path.iterdir())
 
 
-def test_a_model_that_does_not_exist_leaves_no_trace(on_ray: Callable[..., Options], tmp_path: Path) -> None:
+def test_a_model_that_does_not_exist_leaves_no_trace(
+    on_ray: Callable[..., PlayOptions], tmp_path: Path
+) -> None:
     with pytest.raises(UsageError, match="nobody"):
         play(study("nobody/knows"), runs=tmp_path, options=on_ray())
     assert not list(tmp_path.iterdir())
 
 
 def test_a_process_is_connected_to_one_cluster_at_a_time(machines: Machines, tmp_path: Path) -> None:
-    elsewhere = Options(cluster=Cluster(address="127.0.0.1:1"))
+    elsewhere = PlayOptions(executor="ray", ray_address="127.0.0.1:1")
     with pytest.raises(UsageError, match=f"connected to the cluster at {machines.address}"):
         play(study("http://127.0.0.1:1/v1#x"), runs=tmp_path, options=elsewhere)

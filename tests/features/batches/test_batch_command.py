@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.cli.in_process import Call, caller
 
-from ostrom.engine.batching.polling import PollingPolicy
-from ostrom.engine.runner import Options, Runner
+from ostrom.engine.play_options import PlayOptions
+from ostrom.engine.runner import Runner
 from ostrom.studies.load import load_study
 from ostrom.studies.run import play
 from ostrom.testing.batches import BatchFaults
@@ -172,7 +172,7 @@ def test_batches_are_listed_asked_for_cancelled_and_given_up(tmp_path: Path, ost
         file = write(tmp_path, server.model)
         folder = tmp_path / "runs"
         study = load_study(file)
-        play(study, runs=folder, options=Options(batch=PollingPolicy()), watch=stop_when(server))
+        play(study, runs=folder, options=PlayOptions(batch=True), watch=stop_when(server))
         (listed,) = json.loads(ostrom("batches", "own", *runs, "--json").out)
         assert listed["requests"] == 4 and listed["state"] == "in_progress" and not listed["settled"]
         asked = json.loads(ostrom("batches", "own", *runs, "--ask", "--json").out)

@@ -121,7 +121,7 @@ class TestDisagreements:
         assert "says 3, but game prisoners_dilemma pays 0 for (cooperate, defect)" in str(found)
 
     def test_kept_rows_stay_as_written_with_a_note(self, tmp_path: Path) -> None:
-        done = bring(write(tmp_path, *self.WRONG), disagreements="keep")
+        done = bring(write(tmp_path, *self.WRONG), bad_rows="keep")
         assert done.folder is not None and len(done.disagreements) == 1
         matches, decisions = tables(tmp_path)
         flagged = [d for d in decisions if d["note"]]
@@ -136,7 +136,7 @@ class TestDisagreements:
 
     def test_an_unknown_policy_is_refused(self, tmp_path: Path) -> None:
         with pytest.raises(StudyError, match="allowed: refuse, skip, skip-match, keep, repair"):
-            bring(write(tmp_path, HEADER, *MATCH), disagreements="ignore")
+            bring(write(tmp_path, HEADER, *MATCH), bad_rows="ignore")
 
 
 @pytest.mark.parametrize(

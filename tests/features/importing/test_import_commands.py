@@ -44,7 +44,7 @@ def test_disagreements_are_listed_and_exit_with_1(ostrom: Command, tmp_path: Pat
     assert done.returncode == 1 and "line 3, column points1: says 9" in done.stderr
     assert json.loads(done.stdout)["disagreements"][0]["line"] == 3
     assert not (tmp_path / "runs" / "mine" / "run.json").exists()
-    kept = ostrom("import", "mine.csv", "--mapping", "repeated-games-pd", "--disagreements", "keep")
+    kept = ostrom("import", "mine.csv", "--mapping", "repeated-games-pd", "--bad-rows", "keep")
     assert kept.returncode == 0 and "kept as written" in kept.stderr
 
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from ostrom.analysis.statistics.counts import chi_square
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Budget
+from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
-from ostrom.engine.runner import Options, Result
+from ostrom.engine.runner import Result
 from ostrom.features.judging import Motive, load_motives
 from ostrom.features.judging.corpus import collect, read_corpus
 from ostrom.features.judging.judgements import JudgedCorpus, corpus_of, judged_corpora
@@ -30,7 +31,7 @@ from ostrom.studies.validation import validate
 from ostrom.testing.faults import Faults
 from ostrom.testing.server import LoopbackServer
 
-QUICK = Options(retry=RetryPolicy(tries=2, first=0.001, longest=0.01), ask_again=True)
+QUICK = PlayOptions(retry=RetryPolicy(tries=2, first=0.001, longest=0.01), ask_again=True)
 LONG = "I have thought about this for a while and considered what each of us would get out of it in the end. "
 RECIPROCAL = LONG + "You were kind, so I return it.\n[A0]"
 SELFISH = LONG + "I take what pays me most.\n[A1]"
@@ -76,7 +77,7 @@ def played(runs: Path, **types: str) -> Run:
 
 
 def judged(
-    run: Run, *judges: Any, options: Options = QUICK, **more: Any
+    run: Run, *judges: Any, options: PlayOptions = QUICK, **more: Any
 ) -> tuple[Result, list[dict[str, Any]], JudgePlan]:
     folder = run.folder.path / "judge-x"
     plan = JudgePlan(
@@ -177,7 +178,7 @@ def test_an_unreadable_judge_fails_by_the_policy_and_is_asked_again_on_resume(tm
 
 def test_without_asking_again_a_failed_unit_fails_as_it_did_and_costs_nothing(tmp_path: Path) -> None:
     register("mute", "I would rather not say.")
-    quiet = Options(retry=QUICK.retry)
+    quiet = PlayOptions(retry=QUICK.retry)
     with played(tmp_path, kind="scripted/kind") as run:
         judged(run, *judges_of("scripted/mute"), retries=0, options=quiet)
         register("mute", sharp)
@@ -260,7 +261,7 @@ def test_a_contestant_that_judges_itself_is_flagged(tmp_path: Path) -> None:
 
 def test_a_part_of_the_judgements_is_a_sample_and_more_can_follow(tmp_path: Path) -> None:
     with played(tmp_path, kind="scripted/kind", greedy="scripted/greedy") as run:
-        limited = Options(retry=QUICK.retry, ask_again=True, limit=5)
+        limited = PlayOptions(retry=QUICK.retry, ask_again=True, limit=5)
         result, rows, _ = judged(run, options=limited)
         assert not result.complete and len(rows) == 5
         # Not the first matches of the run: any part is spread over all of them.
@@ -306,7 +307,7 @@ def test_the_forecast_is_what_judging_then_asks_and_shrinks_as_it_goes_on(tmp_pa
         plan = JudgePlan(run, "judge-x", judges, load_motives(), collect(run, []), max_tokens=50)
         bound = plan.forecast()
         assert not asked and not folder.exists()
-        limited = Options(retry=QUICK.retry, ask_again=True, limit=4)
+        limited = PlayOptions(retry=QUICK.retry, ask_again=True, limit=4)
         assert plan.forecast(limit=4).calls == 4
         judged(run, *judges, options=limited, max_tokens=50)
         assert plan.forecast().calls == plan.forecast(limit=100).calls == 8
@@ -341,7 +342,7 @@ def test_a_judge_behind_a_server_that_fails_now_and_then_judges_all_the_same(tmp
         found = "reciprocity" if "I return it" in body["messages"][0]["content"] else "own_utility"
         return orjson.dumps({"labels": [found], "confidence": 1, "explanation": "words"}).decode()
 
-    patient = Options(retry=RetryPolicy(tries=8, first=0.001, longest=0.01), ask_again=True)
+    patient = PlayOptions(retry=RetryPolicy(tries=8, first=0.001, longest=0.01), ask_again=True)
     faults = Faults({"server_error": 0.3, "malformed": 0.2})
     with played(tmp_path, kind="scripted/kind") as run, LoopbackServer(respond, faults=faults) as server:
         result, rows, _ = judged(run, *judges_of(server.model), options=patient)

@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from ostrom.cli.app import app
+from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.rows import Rows
-from ostrom.engine.runner import Options
 from ostrom.features.transcript.transcript import transcript
 from ostrom.ground.errors import UsageError
 from ostrom.studies.load import load_study
@@ -37,7 +37,7 @@ def played(
     play(
         load_study(data),
         runs=tmp_path,
-        options=Options(limit=limit, retry=RetryPolicy(tries=2, first=0.0)),
+        options=PlayOptions(limit=limit, retry=RetryPolicy(tries=2, first=0.0)),
     )
     return tmp_path / "said"
 

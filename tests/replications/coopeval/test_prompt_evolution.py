@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from ostrom.features.lineages.populations import populations_by_cell
 from tests.replications.killing import calm_and_killed
 
 from ostrom.analysis.estimate import contrast, estimate, trend
 from ostrom.analysis.measure import measures
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.lineages.genomes import populations
+from ostrom.features.lineages.populations import populations_by_cell
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.reports.build import build_report

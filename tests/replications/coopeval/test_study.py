@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.replications.killing import calm_and_killed
 
-from ostrom.engine.runner import Options
+from ostrom.engine.play_options import PlayOptions
 from ostrom.mechanisms.designed import Design
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
@@ -120,7 +120,7 @@ def test_mechanisms_make_calculating_players_cooperate(tournament: Path) -> None
 def test_a_tournament_in_pieces_is_the_same_tournament(tournament: Path, tmp_path: Path) -> None:
     study = load_study("mechanisms", changes=[THREE], seeds=1)
     for _ in range(20):
-        if play(study, name="calm", runs=tmp_path, options=Options(limit=120)).complete:
+        if play(study, name="calm", runs=tmp_path, options=PlayOptions(limit=120)).complete:
             break
     assert tables(tmp_path / "calm", tmp_path / "a") == tables(tournament, tmp_path / "b")
 
@@ -223,7 +223,7 @@ def test_a_design_that_comes_later_is_used(tmp_path: Path, stubborn: Callable[[s
 
     register("late", reply)
     assert play(study, runs=tmp_path).tally.skipped == 3  # what was said before is read again
-    result = play(study, runs=tmp_path, options=Options(ask_again=True))
+    result = play(study, runs=tmp_path, options=PlayOptions(ask_again=True))
     assert (result.complete, result.tally.done, result.tally.skipped) == (True, 8, 0)
     assert all(r["state"] == "done" for r in rows_of(tmp_path / "odd"))
 

@@ -17,8 +17,8 @@ from ostrom.cli.commands.catalog_analysis import (
     part_row,
     run_rows,
 )
+from ostrom.cli.options import Json, Runs
 from ostrom.cli.output import print_json, print_record, print_table, say, write
-from ostrom.features.exporting.command import RUNS
 from ostrom.ground.errors import OstromError, UnknownName, UsageError, nearest
 from ostrom.studies.file_kinds import file_kind
 
@@ -60,12 +60,12 @@ def kind_of(text: str) -> str:
 
 def list_parts(
     kind: Annotated[str, typer.Argument(help=" | ".join(KINDS.values()))],
-    runs: Annotated[Path, RUNS] = Path("runs"),
+    runs: Runs = Path("runs"),
     family: Annotated[
         str | None,
         typer.Option(help="games: the ordinal 2x2 games of a family (win-win, pd-family, ...), or of 'all'."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """List what can be used by name."""
     kind = KINDS[kind_of(kind)]
@@ -177,7 +177,7 @@ def _registry(kind: str) -> Any:
 def show(
     kind: Annotated[str, typer.Argument(help=" | ".join(KINDS))],
     name: Annotated[str, typer.Argument(help="Its name, with parameters after a colon: public_goods:n=4")],
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Show one part in full."""
     kind = kind_of(kind)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from ostrom.cli.output import write
+from ostrom.ground.commands import every_command
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -24,27 +25,8 @@ def completion(
         raise UsageError(
             f"completion {shell}: there is no script for that shell (allowed: {', '.join(SHELLS)})"
         )
-    tree = _tree()
+    tree = {words: parts[-1].params for words, parts in every_command().items()}
     write(_fish(tree) if shell == "fish" else _bash(tree, zsh=shell == "zsh"))
-
-
-def _tree() -> dict[str, list[Any]]:
-    """The parameters of every command; those of groups under ``group command``."""
-    from typer.main import get_command
-
-    from ostrom.cli.app import app
-
-    found: dict[str, list[Any]] = {}
-
-    def walk(group: Any, head: str) -> None:
-        for name, command in group.commands.items():
-            if hasattr(command, "commands"):
-                walk(command, f"{head}{name} ")
-            else:
-                found[f"{head}{name}"] = command.params
-
-    walk(get_command(app), "")
-    return found
 
 
 def _options(parameters: list[Any]) -> list[str]:

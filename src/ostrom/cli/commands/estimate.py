@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Safe
+from ostrom.cli.options import Json, Runs, Safe
 from ostrom.cli.output import print_csv, print_json, print_table, write
-from ostrom.features.exporting.command import RUNS
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,8 +43,8 @@ def estimate(
     level: Level = 0.95,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     safe: Safe = False,
-    runs: Annotated[Path, RUNS] = Path("runs"),
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    runs: Runs = Path("runs"),
+    json: Json = False,
 ) -> None:
     """Estimate a measure: its mean, a difference (--contrast) or a slope (--over), with intervals.
 
@@ -148,8 +147,8 @@ def test(
     ] = "II",
     level: Level = 0.95,
     seed: Annotated[int, typer.Option(help="The seed of random arrangements (permutation).", min=0)] = 0,
-    runs: Annotated[Path, RUNS] = Path("runs"),
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    runs: Runs = Path("runs"),
+    json: Json = False,
 ) -> None:
     """Test whether a measure differs between the levels of a factor: any column of the matches.
 

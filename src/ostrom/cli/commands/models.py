@@ -7,23 +7,28 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.options import AllowKey, say_allowed
+from ostrom.cli.options import Json, say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_record, print_table, write
 from ostrom.engine import loop
+from ostrom.engine.play_options import PlayOptions
+
+models = typer.Typer(help="Language models: check one, fetch the embedded ones.", no_args_is_help=True)
 
 
+@models.command("check")
+@with_play_options("allow_key")
 def check(
     name: Annotated[str, typer.Argument(help="A model: provider/model or http://host:port/v1#model")],
     timeout: Annotated[float, typer.Option(help="Seconds to wait for a server.", min=0.1)] = 60.0,
-    allow_key: AllowKey = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    options: PlayOptions = PlayOptions(),
+    json: Json = False,
 ) -> None:
     """Make one call and report what came back."""
     from ostrom.ground.errors import TimedOut
     from ostrom.models import open_model
     from ostrom.testing.check_model import probe
 
-    say_allowed(allow_key, name)
+    say_allowed(options.allow_key, name)
 
     async def once() -> dict[str, Any]:
         model = open_model(name)
@@ -40,9 +45,10 @@ def check(
     print_json(facts) if json else print_record(facts)
 
 
+@models.command("fetch")
 def fetch(
     name: Annotated[str, typer.Argument(help="smollm2-135m | qwen2.5-coder-1.5b")] = "smollm2-135m",
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Fetch the weights of an embedded model into the user's cache."""
     from ostrom.models.embedded.progress import bar
@@ -53,7 +59,8 @@ def fetch(
     print_json({"model": name, "file": str(path)}) if json else write(path)
 
 
-def list_models(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+@models.command("list")
+def list_models(json: Json = False) -> None:
     """List the providers and models that are known by name."""
     from ostrom.models import model_names
 

@@ -1,47 +1,51 @@
-"""`ostrom run`: play a study, or go on with one."""
+"""`ostrom run` and `ostrom resume`: play a study, or go on with one."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostrom.cli.commands.validate import budget_of
 from ostrom.cli.ending import counted, leave, say_trouble, spent, spent_data
 from ostrom.cli.options import (
-    AllowKey,
-    Batch,
-    BatchWaves,
-    BudgetCalls,
-    BudgetTokens,
-    BudgetUsd,
-    Cache,
+    BUDGET,
     DryRun,
     From,
-    MaxConnections,
     Models,
     Presets,
-    Prices,
-    Prompts,
+    Runs,
     Seeds,
     Sets,
-    polling,
+    WriteReport,
     say_allowed,
+    with_play_options,
 )
 from ostrom.cli.output import print_json, print_table, say
-from ostrom.features.exporting.command import RUNS
+from ostrom.engine.play_options import PlayOptions
 
 if TYPE_CHECKING:
-    from ostrom.engine.executors.cluster import Cluster
     from ostrom.engine.folder import Folder
-    from ostrom.engine.runner import Options, Result
-    from ostrom.studies.plan import StudyPlan
+    from ostrom.engine.runner import Result
     from ostrom.studies.resolve import Resolved
 
 
+@with_play_options(
+    "limit",
+    *BUDGET,
+    "max_connections",
+    "prompts",
+    "prices",
+    "cache",
+    "executor",
+    "ray_address",
+    "workers",
+    "batch",
+    "batch_waves",
+    "allow_key",
+)
 def run(
     study: Annotated[str, typer.Argument(help="A study file (YAML) or the name of a built-in study.")],
     model: Models = None,
@@ -50,32 +54,12 @@ def run(
     name: Annotated[
         str | None, typer.Option(help="The name of the run (default: that of the study).")
     ] = None,
-    runs: Annotated[Path, RUNS] = Path("runs"),
+    runs: Runs = Path("runs"),
     seeds: Seeds = None,
-    limit: Annotated[int | None, typer.Option(help="Play at most so many matches now.", min=1)] = None,
-    budget_usd: BudgetUsd = None,
-    budget_calls: BudgetCalls = None,
-    budget_tokens: BudgetTokens = None,
-    max_connections: MaxConnections = None,
-    prompts: Prompts = None,
-    prices: Prices = None,
-    cache: Cache = None,
-    executor: Annotated[
-        str, typer.Option(help="Where matches are played: local (this process) or ray (a cluster).")
-    ] = "local",
-    ray_address: Annotated[
-        str | None,
-        typer.Option(help="The Ray cluster, host:port or auto (default: one made on this machine)."),
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(help="How many Ray workers (default: one per processor).", min=1)
-    ] = None,
-    batch: Batch = None,
-    batch_waves: BatchWaves = None,
-    allow_key: AllowKey = None,
+    options: PlayOptions = PlayOptions(),
     dry_run: DryRun = False,
     from_: From = None,
-    report: Annotated[bool, typer.Option(help="Write the HTML report at the end.")] = False,
+    report: WriteReport = False,
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Play a study against models; the same command or `ostrom resume RUN` goes on with it.
@@ -83,66 +67,82 @@ def run(
     Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
     from ostrom.engine.folder import check_name
-    from ostrom.engine.runner import Options
     from ostrom.ground.errors import UsageError
     from ostrom.studies.resolve import resolve
-    from ostrom.studies.session import RunOptions
-    from ostrom.studies.waves import check_batch
 
-    say_allowed(allow_key, model, set_)
-    cluster = cluster_of(executor, ray_address, workers)
+    say_allowed(options.allow_key, model, set_)
     found = resolve(
-        study,
-        preset=preset,
-        changes=set_ or (),
-        models=model or (),
-        seeds=seeds,
-        budget=budget_of(budget_usd, budget_calls, budget_tokens),
-        prompts=prompts,
-        prices=prices,
+        study, preset=preset, changes=set_ or (), models=model or (), seeds=seeds, options=options
     )
     if found.plan.study.people is not None:
         raise UsageError(f"{study}: is a study with people; `ostrom serve {study}` serves it")
     if dry_run:
-        forecast_plan(found.plan, found.prices, json, batch=bool(batch), like=from_, runs=runs)
+        forecast_plan(found, json, like=from_, runs=runs)
         return
-    refuse_unused(batch, batch_waves, from_)
-    if batch:
-        check_batch(found.plan, batch_waves)
-    options = Options(
-        max_connections=max_connections, limit=limit, cache=cache, prices=found.prices, cluster=cluster,
-        batch=polling(batch),
-    )  # fmt: skip
-    session = RunOptions.of(
-        prompts=prompts, prices=prices, cache=cache, max_connections=max_connections,
-        executor=executor, ray_address=ray_address, workers=workers, batch=batch,
-    )  # fmt: skip
-    folder = runs / check_name(name or found.plan.name)
-    play_and_tell(replace(found, session=session), folder, options, report=report, json=json)
+    refuse_unused(found, from_)
+    play_and_tell(found, runs / check_name(name or found.plan.name), report=report, json=json)
 
 
-def play_found(found: Resolved, folder: Path, options: Options, *, json: bool) -> Result:
+@with_play_options(
+    "limit",
+    *BUDGET,
+    "max_connections",
+    "prompts",
+    "prices",
+    "cache",
+    "ray_address",
+    "batch",
+    "batch_waves",
+    "allow_key",
+)  # fmt: skip
+def resume(
+    run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
+    runs: Runs = Path("runs"),
+    seeds: Seeds = None,
+    options: PlayOptions = PlayOptions(),
+    dry_run: DryRun = False,
+    from_: From = None,
+    report: WriteReport = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+) -> None:
+    """Go on with a run where it stopped, with the study and the options that it was begun with.
+
+    Options given here replace the kept ones: a higher budget, more seeds, a folder that was moved. Keys and
+    --allow-key are never kept. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
+    """
+    from ostrom.studies.resolve import resolve_run
+
+    say_allowed(options.allow_key)
+    found = resolve_run(run, runs, options=options, seeds=seeds)
+    if dry_run:
+        forecast_plan(found, json, like=from_, runs=runs)
+        return
+    refuse_unused(found, from_, begun=not options.batch)  # what was begun in batches goes on in them
+    play_and_tell(found, found.folder, report=report, json=json)
+
+
+def play_found(found: Resolved, folder: Path, *, json: bool) -> Result:
     """Play a plan into a folder, with progress on stderr."""
     from ostrom.cli.progress import watch_with
     from ostrom.studies.run import play_plan
     from ostrom.studies.session import save_session
 
     async def begin(home: Folder) -> None:
-        save_session(home.path, found.session)
+        save_session(home.path, found.options)
 
     return play_plan(
         found.plan,
         name=folder.name,
         runs=folder.parent,
-        options=options,
+        options=found.options,
         watch=watch_with(json=json),
         begin=begin,
     )
 
 
-def play_and_tell(found: Resolved, folder: Path, options: Options, *, report: bool, json: bool) -> None:
+def play_and_tell(found: Resolved, folder: Path, *, report: bool, json: bool) -> None:
     """Play a plan into a folder, say how it ended, and leave with the exit code that says so too."""
-    result = play_found(found, folder, options, json=json)
+    result = play_found(found, folder, json=json)
     _finish(result, folder, json)
     drawn = True
     if report:
@@ -156,57 +156,32 @@ def play_and_tell(found: Resolved, folder: Path, options: Options, *, report: bo
     leave(result)
 
 
-def cluster_of(executor: str, address: str | None, workers: int | None) -> Cluster | None:
-    """The Ray cluster that options name; None: this process."""
-    from ostrom.engine.executors.cluster import Cluster
+def refuse_unused(found: Resolved, like: str | None = None, *, begun: bool = False) -> None:
+    """Refuse options that would do nothing, and too many batches one after another unless the run has begun."""
     from ostrom.ground.errors import UsageError
-
-    if executor not in ("local", "ray"):
-        raise UsageError(f"--executor {executor}: there is no such executor (allowed: local, ray)")
-    if executor == "ray":
-        return Cluster(address, workers)
-    if address is not None or workers is not None:
-        raise UsageError(
-            f"{'--ray-address' if address is not None else '--workers'}: needs --executor ray, "
-            "for the local executor has one process"
-        )
-    return None
-
-
-def refuse_unused(batch: bool | None, waves: int | None, like: str | None) -> None:
-    """Refuse options that would do nothing."""
-    from ostrom.ground.errors import UsageError
+    from ostrom.studies.waves import check_batch
 
     if like is not None:
         raise UsageError("--from: says what to expect, and needs --dry-run")
-    if waves is not None and not batch:
-        raise UsageError("--batch-waves: needs --batch")
+    if found.options.batch and not begun:
+        check_batch(found.plan, found.options.batch_waves)
 
 
-def forecast_plan(
-    plan: StudyPlan,
-    prices: Any,
-    json: bool,
-    *,
-    batch: bool | None = None,
-    like: str | None = None,
-    runs: Path = Path("runs"),
-) -> None:
+def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs: Path = Path("runs")) -> None:
     """Say what a plan takes, directly and in batches, and whether its budget suffices."""
     from ostrom.cli.forecasting import forecast_data, print_forecast
     from ostrom.studies.forecast import forecast
     from ostrom.studies.measured import measure
 
-    bound = forecast(plan, prices, None if like is None else measure(like, runs))
-    if batch is None:  # the command knows no batches
-        bound.waves = bound.batch_usd = bound.likely_batch_usd = None
+    plan, batch = found.plan, bool(found.options.batch)
+    bound = forecast(plan, found.options.rates, None if like is None else measure(like, runs))
     if json:
-        print_json({"study": plan.name, **forecast_data(bound, plan.budget, batch=bool(batch))})
+        print_json({"study": plan.name, **forecast_data(bound, plan.budget, batch=batch)})
         return
     units = {"cells": bound.cells, "matches": bound.matches}
     if bound.designs:
         units["designs"] = bound.designs
-    print_forecast(plan.name, {**units, "decisions": bound.decisions}, bound, plan.budget, batch=bool(batch))
+    print_forecast(plan.name, {**units, "decisions": bound.decisions}, bound, plan.budget, batch=batch)
 
 
 def _finish(result: Result, folder: Path, json: bool) -> None:

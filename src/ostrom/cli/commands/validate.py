@@ -7,26 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.options import (
-    AllowKey,
-    BudgetCalls,
-    BudgetTokens,
-    BudgetUsd,
-    Models,
-    Presets,
-    Prices,
-    Prompts,
-    Seeds,
-    Sets,
-    say_allowed,
-)
+from ostrom.cli.options import BUDGET, Json, Models, Presets, Seeds, Sets, say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_record, say
+from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import StudyError, UsageError
 
 STAND_IN = "embedded/smollm2-135m"
 """Takes the place of the model in a study that leaves it to --model."""
 
 
+@with_play_options(*BUDGET, "prompts", "prices", "allow_key")
 def validate_file(
     file: Annotated[
         str,
@@ -38,13 +28,8 @@ def validate_file(
     preset: Presets = None,
     set_: Sets = None,
     seeds: Seeds = None,
-    budget_usd: BudgetUsd = None,
-    budget_calls: BudgetCalls = None,
-    budget_tokens: BudgetTokens = None,
-    prompts: Prompts = None,
-    prices: Prices = None,
-    allow_key: AllowKey = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    options: PlayOptions = PlayOptions(),
+    json: Json = False,
 ) -> None:
     """Check a file from end to end and say what it is.
 
@@ -52,19 +37,17 @@ def validate_file(
     """
     from ostrom.studies.load import builtin_names
 
-    say_allowed(allow_key, model, set_)
+    say_allowed(options.allow_key, model, set_)
     given: dict[str, Any] = {
         "models": model or (),
         "changes": set_ or (),
         "seeds": seeds,
-        "budget": budget_of(budget_usd, budget_calls, budget_tokens),
-        "prompts": prompts,
-        "prices": prices,
+        "options": options,
     }
     facts = None if file in builtin_names() else check_file(Path(file))
     if facts is None:
         facts = _study(file, preset, given)
-    elif preset is not None or any(given.values()):
+    elif preset is not None or model or set_ or seeds or options.stated().keys() - {"allow_key"}:
         raise UsageError(
             f"{file}: is a {facts['kind']}; --model, --preset, --set and the like are for studies"
         )
@@ -73,12 +56,6 @@ def validate_file(
     else:
         print_record(facts)
         say("valid")
-
-
-def budget_of(usd: float | None, calls: int | None, tokens: int | None) -> dict[str, float]:
-    """The bounds that were given."""
-    given = {"usd": usd, "calls": calls, "tokens": tokens}
-    return {name: bound for name, bound in given.items() if bound is not None}
 
 
 def _study(file: str, preset: str | None, given: dict[str, Any]) -> dict[str, Any]:

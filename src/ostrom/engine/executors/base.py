@@ -11,7 +11,6 @@ from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.journal import Journal
 from ostrom.engine.match import Answers, Calls, LiveMatch, Replies
 from ostrom.engine.plan import Plan, Tally, Unit
-from ostrom.engine.retries import RetryPolicy
 from ostrom.ground.errors import OstromError
 
 
@@ -112,16 +111,6 @@ class UnitPlayer:
         except OstromError as error:
             return UnitEnd(match.step if match else 0, error=error)
         return UnitEnd(match.step, outcome.scores, dict(outcome.facts) or None)
-
-
-@dataclass(frozen=True, slots=True)
-class CallSettings:
-    """How calls are made, wherever they are made; nothing here changes what is played."""
-
-    retry: RetryPolicy
-    max_connections: int | None
-    start_connections: int | None
-    prices: Mapping[str, Any] | None
 
 
 def most_calls(connections: int, ceiling: int | None, wanted: int | None) -> int:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 
 from ostrom.engine.batching.calls import MOST, BatchCaller, BatchGate
 from ostrom.engine.batching.ledger import Ledger
-from ostrom.engine.batching.polling import PollingPolicy
 from ostrom.engine.batching.reservations import BudgetReservations
 from ostrom.engine.batching.scheduler import BatchScheduler
 from ostrom.engine.batching.service import BatchService, check
 from ostrom.engine.caller import Caller
-from ostrom.engine.executors.base import Assignment, CallSettings, Session, UnitEnd
+from ostrom.engine.executors.base import Assignment, Session, UnitEnd
 from ostrom.engine.executors.local import LocalExecutor
 from ostrom.engine.gate import RunGate
 from ostrom.engine.plan import Tally
+from ostrom.engine.play_options import PlayOptions
 from ostrom.framing import Library
 from ostrom.ground.errors import UsageError
 from ostrom.models.base import Model
@@ -44,37 +43,29 @@ def _wait(tally: Tally, seconds: float) -> None:
 class BatchExecutor(LocalExecutor):
     """Plays units with models that answer in batches."""
 
-    def __init__(
-        self,
-        models: Mapping[str, Model],
-        library: Library,
-        call_settings: CallSettings,
-        cache: Path | None,
-        polling: PollingPolicy,
-    ) -> None:
+    def __init__(self, models: Mapping[str, Model], library: Library, options: PlayOptions) -> None:
         self._endpoints = {model.name: batch_endpoint(model) for model in models.values()}
-        super().__init__(models, library, call_settings, cache)
-        self._polling = polling
+        super().__init__(models, library, options)
         self._scheduler: BatchScheduler | None = None
 
     async def open(self) -> None:
         """Ask every service whether it has a batch endpoint."""
         await super().open()
         for endpoint in self._endpoints.values():
-            await check(endpoint, self.call_settings.retry)
+            await check(endpoint, self.options.retry)
 
     async def start(self, session: Session) -> None:
         """Take up the batches of earlier sessions."""
         session.journal.keep_batches()
         ledger = Ledger(session.journal)
-        settings = self.call_settings
+        options = self.options
         services = {
-            name: BatchService(endpoint, ledger, settings.retry, self._polling)
+            name: BatchService(endpoint, ledger, options.retry, self.options.polling)
             for name, endpoint in self._endpoints.items()
         }
         for service in services.values():
             service.on_retry_after = partial(_wait, session.tally)
-        reservations = BudgetReservations(session.plan.budget, session.tally, settings.prices)
+        reservations = BudgetReservations(session.plan.budget, session.tally, options.rates)
         self._scheduler = BatchScheduler(services, ledger, session.tally, reservations)
         await super().start(session)
         await self._scheduler.start()
@@ -86,16 +77,16 @@ class BatchExecutor(LocalExecutor):
         gate.open(model.name, MOST, MOST)
 
     def _make_caller(self, session: Session, gate: RunGate) -> Caller:
-        settings = self.call_settings
+        options = self.options
         assert self._scheduler is not None
         return BatchCaller(
-            self._scheduler, session.journal, session.tally, gate, self._stopping, settings.retry, self._cache,
-            settings.prices,
+            self._scheduler, session.journal, session.tally, gate, self._stopping, options.retry, self._cache,
+            options.rates,
         )  # fmt: skip
 
     def capacity(self) -> int:
         """As many matches as memory is meant to hold; ``max_connections`` makes it fewer."""
-        return self.call_settings.max_connections or MATCHES
+        return self.options.max_connections or MATCHES
 
     async def play(self, assignment: Assignment) -> UnitEnd:
         """Play one unit."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import resource
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from ostrom.agents.factory import AgentFactory
@@ -14,7 +13,6 @@ from ostrom.engine.cache import Cache
 from ostrom.engine.caller import Caller
 from ostrom.engine.executors.base import (
     Assignment,
-    CallSettings,
     Session,
     UnitEnd,
     UnitPlayer,
@@ -22,6 +20,7 @@ from ostrom.engine.executors.base import (
     most_calls,
 )
 from ostrom.engine.gate import RunGate
+from ostrom.engine.play_options import PlayOptions
 from ostrom.framing import Library
 from ostrom.ground.errors import RunError
 from ostrom.models.base import Model
@@ -34,34 +33,31 @@ WANTED_FILES = 4096
 class LocalExecutor:
     """Plays units with the models that were opened in this process."""
 
-    def __init__(
-        self, models: Mapping[str, Model], library: Library, call_settings: CallSettings, cache: Path | None
-    ) -> None:
-        self.models, self.library, self.call_settings = models, library, call_settings
+    def __init__(self, models: Mapping[str, Model], library: Library, options: PlayOptions) -> None:
+        self.models, self.library, self.options = models, library, options
         self.described: Mapping[str, Mapping[str, Any]] = {
             name: dict(model.describe()) for name, model in models.items()
         }
         self._stopping = asyncio.Event()
         self._halt: Callable[[], None] = self._stopping.set
-        self._cache_path = cache
         self._cache: Cache | None = None
 
     async def open(self) -> None:
         """Open the cache; the models are open."""
         self._left = connections_left() if self.models else 0
-        if self._cache_path is not None:
-            self._cache = Cache(self._cache_path)
+        if self.options.cache is not None:
+            self._cache = Cache(self.options.cache)
 
     async def start(self, session: Session) -> None:
         """Set up the gate, the caller and the agents' company."""
-        plan, call_settings = session.plan, self.call_settings
+        plan = session.plan
         self._journal = session.journal
         self._gate = gate = self._make_gate(session)
         self._halt = gate.stop
         caller = self._make_caller(session, gate)
         ceilings = [getattr(model, "most_connections", None) for model in self.models.values()]
         for model, ceiling in zip(self.models.values(), ceilings, strict=True):
-            most = most_calls(model.connections, ceiling, call_settings.max_connections)
+            most = most_calls(model.connections, ceiling, self.options.max_connections)
             most = max(1, min(most, self._left // len(self.models)))
             self._open_gate(gate, model, most)
             caller.open(model)
@@ -75,18 +71,17 @@ class LocalExecutor:
         return RunGate(session.tally, session.plan.budget, self._stopping)
 
     def _open_gate(self, gate: RunGate, model: Model, most: int) -> None:
-        gate.open(model.name, self.call_settings.start_connections or model.connections, most)
+        gate.open(model.name, self.options.start_connections or model.connections, most)
 
     def _make_caller(self, session: Session, gate: RunGate) -> Caller:
-        settings = self.call_settings
         return Caller(
             session.journal,
             session.tally,
             gate,
             self._stopping,
-            settings.retry,
+            self.options.retry,
             self._cache,
-            settings.prices,
+            self.options.rates,
         )
 
     def capacity(self) -> int:
@@ -101,7 +96,7 @@ class LocalExecutor:
 
     async def models_to_abort(self) -> set[str]:
         """The models that fail steadily."""
-        return self._gate.models_to_abort(self.call_settings.retry.tries)
+        return self._gate.models_to_abort(self.options.retry.tries)
 
     def give_up(self, model: str, why: str) -> None:
         """Close the gate to a model."""

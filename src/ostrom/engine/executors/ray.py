@@ -12,13 +12,11 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 from ostrom.engine.entries import CallRecord
 from ostrom.engine.executors.base import (
     Assignment,
-    CallSettings,
     Session,
     UnitEnd,
     matches_at_once,
@@ -40,6 +38,7 @@ from ostrom.engine.executors.worker import Worker
 from ostrom.engine.gate import Stopped
 from ostrom.engine.match import Replies
 from ostrom.engine.plan import Plan, Tally
+from ostrom.engine.play_options import PlayOptions
 from ostrom.framing import Library
 from ostrom.ground.errors import OstromError, RunError
 from ostrom.ground.version import __version__
@@ -88,12 +87,10 @@ class RayExecutor:
         plan: Plan,
         open_models: Callable[[str, Mapping[str, Any]], Model] | None,
         library: Library,
-        call_settings: CallSettings,
-        cache: Path | None,
+        options: PlayOptions,
     ) -> None:
-        self.cluster, self.call_settings = cluster, call_settings
+        self.cluster, self.options = cluster, options
         self.described: Mapping[str, Mapping[str, Any]] = {}
-        self._cache = cache
         self._worker_config = WorkerConfig(
             __version__,
             dict(plan.prompts),
@@ -104,9 +101,7 @@ class RayExecutor:
             plan.retries,
             plan.policy,
             plan.refused,
-            call_settings.retry,
-            call_settings.prices,
-            cache is not None,
+            options.for_workers(),
         )
         self._joined = False
         self._opened: Mapping[str, Opened] | None = None
@@ -144,13 +139,13 @@ class RayExecutor:
         """Set up the gate of the run and put the workers to work."""
         assert self._opened is not None
         self._session = session
-        opened, call_settings = self._opened, self.call_settings
+        opened, options = self._opened, self.options
         models: dict[str, tuple[int, int]] = {}
         for name, model in opened.items():
             # A model inside the workers has one copy per worker.
             copies = 1 if model.ceiling is None else self._workers
-            most = most_calls(model.connections, model.ceiling, call_settings.max_connections)
-            begin = call_settings.start_connections or model.connections * copies
+            most = most_calls(model.connections, model.ceiling, options.max_connections)
+            begin = options.start_connections or model.connections * copies
             models[name] = (begin, most * copies)
         strategy = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
             self._ray.get_runtime_context().get_node_id(), soft=False
@@ -163,7 +158,7 @@ class RayExecutor:
             usd=tally.usd,
             unpriced=tally.unpriced,
         )
-        cache = None if self._cache is None else self._cache.absolute()
+        cache = None if options.cache is None else options.cache.absolute()
         gate_actor = self._ray.remote(GateActor).options(
             num_cpus=0, max_concurrency=CONCURRENCY, scheduling_strategy=strategy
         )
@@ -197,7 +192,7 @@ class RayExecutor:
     async def models_to_abort(self) -> set[str]:
         """The models that fail steadily, over the whole cluster."""
         try:
-            found: set[str] = await self._gate_actor.models_to_abort.remote(self.call_settings.retry.tries)
+            found: set[str] = await self._gate_actor.models_to_abort.remote(self.options.retry.tries)
         except self._ray.exceptions.RayActorError:
             return set(self._worker_config.models)  # the run cannot continue without the gate actor
         return found

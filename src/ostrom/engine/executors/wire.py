@@ -13,8 +13,8 @@ from ostrom.engine.executors.base import UnitEnd
 from ostrom.engine.gate import Gate, Stopped
 from ostrom.engine.match import Replies
 from ostrom.engine.plan import Tally, Unit
+from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.questions import ReplayDiffers
-from ostrom.engine.retries import RetryPolicy
 from ostrom.framing import Library
 from ostrom.ground import errors
 from ostrom.ground.errors import OstromError
@@ -41,9 +41,8 @@ class WorkerConfig:
     retries: int
     policy: str
     refused: str
-    retry: RetryPolicy
-    prices: Mapping[str, Any] | None
-    cache: bool
+    options: PlayOptions
+    """How calls are made and counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,15 +57,15 @@ class Worker:
         self._stopping, self._outbox = asyncio.Event(), Outbox()
         ceilings = {m.name: getattr(m, "most_connections", None) for m in self._models.values()}
         gate = ClusterGate(self.name, gate_actor, ceilings)
-        cache = gate if worker_config.cache else None
+        cache = None if worker_config.options.cache is None else gate
         self._caller = Caller(
             self._outbox,
             Tally(),
             gate,
             self._stopping,
-            worker_config.retry,
+            worker_config.options.retry,
             cache,
-            worker_config.prices,
+            worker_config.options.rates,
         )
         for model in self._models.values():
             self._caller.open(model)

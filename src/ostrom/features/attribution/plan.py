@@ -20,7 +20,8 @@ from ostrom.agents.turn import turn_of
 from ostrom.answers import Form, Number
 from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.plan import Budget, PlanSource, Seated, Unit
-from ostrom.engine.runner import Options, Result
+from ostrom.engine.play_options import PlayOptions
+from ostrom.engine.runner import Result
 from ostrom.features.attribution.counterfactuals import AS_IT_WAS, Edit, edits, remembered
 from ostrom.ground.errors import UsageError
 from ostrom.ground.registry import write_spec
@@ -169,7 +170,7 @@ def attribute(
     name: str | None = None,
     runs: str | Path = "runs",
     budget: Budget | None = None,
-    options: Options | None = None,
+    options: PlayOptions | None = None,
     watch: Watch | None = None,
     open_models: Callable[[str, Mapping[str, Any]], Model] | None = None,
 ) -> tuple[Result, Path]:

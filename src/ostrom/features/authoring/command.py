@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ostrom.cli.ending import conclude, spent_data
-from ostrom.cli.options import (
-    AllowKey,
-    BudgetCalls,
-    BudgetTokens,
-    BudgetUsd,
-    MaxConnections,
-    Prices,
-    Prompts,
-    price_table,
-    say_allowed,
-)
+from ostrom.cli.options import BUDGET, Json, Runs, say_allowed, with_play_options
 from ostrom.cli.output import print_table
-from ostrom.features.exporting.command import RUNS
+from ostrom.engine.play_options import PlayOptions
 
 
+@with_play_options(*BUDGET, "max_connections", "prompts", "prices", "runs", "allow_key")
 def author(
     folder: Annotated[Path, typer.Argument(help="The folder for the scenario files.")],
     model: Annotated[str, typer.Option(help="The author: provider/model or http://host:port/v1#model")],
@@ -36,15 +28,9 @@ def author(
     copies: Annotated[int, typer.Option(help="Stories per table.", min=1)] = 1,
     name: Annotated[str, typer.Option(help="The name of the run.")] = "stories",
     retries: Annotated[int, typer.Option(help="Ask again so often after an unreadable answer.", min=0)] = 3,
-    budget_usd: BudgetUsd = None,
-    budget_calls: BudgetCalls = None,
-    budget_tokens: BudgetTokens = None,
-    max_connections: MaxConnections = None,
-    prompts: Prompts = None,
-    prices: Prices = None,
-    runs: Annotated[Path, RUNS] = Path("runs"),
-    allow_key: AllowKey = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    options: PlayOptions = PlayOptions(),
+    runs: Runs = Path("runs"),
+    json: Json = False,
 ) -> None:
     """Write stories, have another model read them without the table, and keep those that it reads rightly.
 
@@ -52,22 +38,20 @@ def author(
     """
     from ostrom.cli.progress import watch_with
     from ostrom.engine.folder import check_name
-    from ostrom.engine.plan import Budget
-    from ostrom.engine.runner import Options
     from ostrom.features.authoring.plan import AuthorPlan, write_scenarios
     from ostrom.games.scenarios import families, scenarios, shipped_scenario
     from ostrom.ground.errors import UnknownName
 
-    say_allowed(allow_key, model, reader)
+    say_allowed(options.allow_key, model, reader)
     if family not in families():
         raise UnknownName("family of scenarios", family, families())
     wanted = [part.strip() for part in names.split(",") if part.strip()] if names else scenarios(family)
     plan = AuthorPlan(
         [shipped_scenario(family, one) for one in wanted], model, reader, name=check_name(name), runs=runs,
-        copies=copies, prompts=prompts, retries=retries, budget=Budget(budget_calls, budget_tokens, budget_usd),
+        copies=copies, prompts=options.prompts, retries=retries, budget=options.budget,
     )  # fmt: skip
     result = plan.play(
-        options=Options(max_connections=max_connections, prices=price_table(prices), ask_again=True),
+        options=replace(options, ask_again=True),
         watch=watch_with(json=json),
     )
     with plan.folder.open_journal() as journal:

@@ -7,14 +7,15 @@ from typing import Annotated
 
 import typer
 
-from ostrom.cli.options import AllowKey, say_allowed
+from ostrom.cli.options import Runs, say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_table, say
-from ostrom.features.exporting.command import RUNS
+from ostrom.engine.play_options import PlayOptions
 
 
+@with_play_options("allow_key")
 def batches(
     run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
-    runs: Annotated[Path, RUNS] = Path("runs"),
+    runs: Runs = Path("runs"),
     ask: Annotated[bool, typer.Option("--ask", help="Ask the services how far they are.")] = False,
     cancel: Annotated[
         bool, typer.Option("--cancel", help="Cancel what is under way; resuming keeps the replies it has.")
@@ -22,7 +23,7 @@ def batches(
     forget: Annotated[
         bool, typer.Option("--forget", help="Give up what is under way: it may be paid for again.")
     ] = False,
-    allow_key: AllowKey = None,
+    options: PlayOptions = PlayOptions(),
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
     """List the batches of a run that was played with --batch; ask for, cancel or give up those under way."""
@@ -30,7 +31,7 @@ def batches(
     from ostrom.features.batches.records import BatchRecords
     from ostrom.ground.errors import UsageError
 
-    say_allowed(allow_key)
+    say_allowed(options.allow_key)
     if ask + cancel + forget > 1:
         raise UsageError("--ask, --cancel, --forget: give one of them")
     records = BatchRecords(run, runs)

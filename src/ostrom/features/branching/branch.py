@@ -13,7 +13,8 @@ from pydantic import Field
 
 from ostrom.agents.config import AgentConfig
 from ostrom.engine.plan import Budget, PlanSource, Seated, Unit
-from ostrom.engine.runner import Options, Result
+from ostrom.engine.play_options import PlayOptions
+from ostrom.engine.runner import Result
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.yaml import read_yaml
 from ostrom.mechanisms import Mechanism
@@ -139,7 +140,7 @@ def branch(
     name: str | None = None,
     runs: str | Path = "runs",
     budget: Budget | None = None,
-    options: Options | None = None,
+    options: PlayOptions | None = None,
     watch: Watch | None = None,
     open_models: Callable[[str, Mapping[str, Any]], Model] | None = None,
 ) -> BranchResult:

@@ -8,25 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ostrom.cli.ending import conclude, spent
-from ostrom.cli.options import (
-    AllowKey,
-    Batch,
-    BudgetCalls,
-    BudgetTokens,
-    BudgetUsd,
-    Cache,
-    MaxConnections,
-    Prices,
-    polling,
-    price_table,
-    say_allowed,
-)
+from ostrom.cli.options import BUDGET, Runs, say_allowed, with_play_options
 from ostrom.cli.output import cell, print_table, write
-from ostrom.features.exporting.command import RUNS
+from ostrom.engine.play_options import PlayOptions
 
 if TYPE_CHECKING:
-    from ostrom.engine.plan import Budget
-    from ostrom.engine.runner import Options, Result
+    from ostrom.engine.runner import Result
     from ostrom.features.attribution.effects import Attribution
 
 RUN = typer.Argument(help="A run: its name or folder.")
@@ -36,6 +23,7 @@ JSON = typer.Option("--json", help="Print JSON.")
 MOST_ROWS = 40
 
 
+@with_play_options(*BUDGET, "max_connections", "prices", "cache", "batch", "allow_key")
 def branch(
     run: Annotated[str, RUN],
     match: Annotated[int, MATCH],
@@ -49,15 +37,8 @@ def branch(
     seat: Annotated[int | None, typer.Option(help="Change only the player at this seat.", min=1)] = None,
     seeds: Annotated[int, typer.Option(help="How many replicates.", min=1)] = 1,
     name: Annotated[str | None, NAME] = None,
-    runs: Annotated[Path, RUNS] = Path("runs"),
-    budget_usd: BudgetUsd = None,
-    budget_calls: BudgetCalls = None,
-    budget_tokens: BudgetTokens = None,
-    max_connections: MaxConnections = None,
-    prices: Prices = None,
-    cache: Cache = None,
-    batch: Batch = None,
-    allow_key: AllowKey = None,
+    runs: Runs = Path("runs"),
+    options: PlayOptions = PlayOptions(),
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Play on from a round of a finished match as a new run; the same command resumes it.
@@ -69,7 +50,7 @@ def branch(
     from ostrom.features.branching.continuation import continuations, measure_of
     from ostrom.studies.run import open_run
 
-    say_allowed(allow_key, set_)
+    say_allowed(options.allow_key, set_)
     with open_run(run, runs) as parent:
         done = play_branch(
             parent,
@@ -80,8 +61,8 @@ def branch(
             seeds=seeds,
             name=name,
             runs=runs,
-            budget=_budget(budget_usd, budget_calls, budget_tokens),
-            options=_options(max_connections, prices, cache, batch),
+            budget=options.budget,
+            options=options,
             watch=watch_with(json=json),
         )
         with open_run(done.folder) as made:
@@ -106,6 +87,7 @@ def branch(
     )
 
 
+@with_play_options(*BUDGET, "max_connections", "prices", "cache", "batch", "allow_key")
 def attribute(
     run: Annotated[str, RUN],
     match: Annotated[int, MATCH],
@@ -123,15 +105,8 @@ def attribute(
         str | None, typer.Option(help="odds | logprob | sample (default: the surest that fits the agent)")
     ] = None,
     name: Annotated[str | None, NAME] = None,
-    runs: Annotated[Path, RUNS] = Path("runs"),
-    budget_usd: BudgetUsd = None,
-    budget_calls: BudgetCalls = None,
-    budget_tokens: BudgetTokens = None,
-    max_connections: MaxConnections = None,
-    prices: Prices = None,
-    cache: Cache = None,
-    batch: Batch = None,
-    allow_key: AllowKey = None,
+    runs: Runs = Path("runs"),
+    options: PlayOptions = PlayOptions(),
     json: Annotated[bool, JSON] = False,
 ) -> None:
     """Say how much each remembered round moved a decision, by leaving it out or flipping it.
@@ -144,7 +119,7 @@ def attribute(
     from ostrom.features.attribution.plan import attribute as play_attribution
     from ostrom.studies.run import open_run
 
-    say_allowed(allow_key)
+    say_allowed(options.allow_key)
     with open_run(run, runs) as parent:
         result, folder = play_attribution(
             parent,
@@ -158,8 +133,8 @@ def attribute(
             last=last,
             name=name,
             runs=runs,
-            budget=_budget(budget_usd, budget_calls, budget_tokens),
-            options=_options(max_connections, prices, cache, batch),
+            budget=options.budget,
+            options=options,
             watch=watch_with(json=json),
         )
     with open_run(folder) as made:
@@ -218,22 +193,6 @@ def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> Any:
     if value not in allowed:
         raise UsageError(f"{option} {value!r} (allowed: {', '.join(allowed)})")
     return value
-
-
-def _budget(usd: float | None, calls: int | None, tokens: int | None) -> Budget:
-    from ostrom.engine.plan import Budget
-
-    return Budget(calls, tokens, usd)
-
-
-def _options(
-    max_connections: int | None, prices: Path | None, cache: Path | None, batch: bool | None
-) -> Options:
-    from ostrom.engine.runner import Options
-
-    return Options(
-        max_connections=max_connections, cache=cache, prices=price_table(prices), batch=polling(batch)
-    )
 
 
 def _spent(result: Result, folder: Path) -> str:

@@ -171,11 +171,12 @@ class DeclaredReference(Reference):
 
 def declared_reference(name: str, package: str) -> type[Reference]:
     """The reference that the ``claims.yaml`` of a replication declares."""
-    from ostrom.studies.load import parse_yaml, validate
+    from ostrom.ground.yaml import read_yaml
+    from ostrom.studies.validation import validate
 
     place = f"{name}/{FILE}"
     text = files(package).joinpath(FILE).read_text(encoding="utf-8")
-    claims = validate(ClaimsFile, parse_yaml(text, place), place)
+    claims = validate(ClaimsFile, read_yaml(text, place), place)
     base: type[DeclaredReference] = DeclaredReference
     if claims.python is not None:
         module, _, part = claims.python.partition(":")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ostrom.cli.options import Json, Runs
 from ostrom.cli.output import print_json, print_table, say, write
-from ostrom.features.exporting.command import RUNS
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def compare(
     reference: Annotated[
         str | None, typer.Option(help="Published figures by name (default: those of the study).")
     ] = None,
-    runs: Annotated[Path, RUNS] = Path("runs"),
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    runs: Runs = Path("runs"),
+    json: Json = False,
 ) -> None:
     """Set the figures of a run beside the published ones, for the cells that both have.
 
@@ -133,8 +133,8 @@ def traces(
     sensitivity: Annotated[
         bool, typer.Option("--sensitivity", help="Show also what every list counts under the other rules.")
     ] = False,
-    runs: Annotated[Path, RUNS] = Path("runs"),
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    runs: Runs = Path("runs"),
+    json: Json = False,
 ) -> None:
     """Count the words of reasoning traces: matches, per 1,000 words, ratios, mentions.
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Safe
+from ostrom.cli.options import Json, Runs, Safe
 from ostrom.cli.output import print_json, print_table, say
-from ostrom.features.exporting.command import RUNS
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
@@ -72,8 +71,8 @@ def evolve(
     out: Annotated[Path | None, typer.Option(help="Write averages, results and trajectories there.")] = None,
     format: Annotated[str, typer.Option(help="Tables in --out: csv | parquet.")] = "csv",
     safe: Safe = False,
-    runs: Annotated[Path, RUNS] = Path("runs"),
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    runs: Runs = Path("runs"),
+    json: Json = False,
 ) -> None:
     """Let a population of agent types evolve on the payoffs of a tournament.
 

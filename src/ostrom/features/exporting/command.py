@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostrom.cli.options import Safe
+from ostrom.cli.options import Json, Runs, Safe
 from ostrom.cli.output import print_json, say, write
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from ostrom.reports.build import Report
-
-RUNS = typer.Option(help="The folder of all runs.", envvar="OSTROM_RUNS")
 
 
 def export(
@@ -44,8 +42,8 @@ def export(
         str | None, typer.Option(help="hf: the licence of the data on its card, for example cc-by-4.0.")
     ] = None,
     safe: Safe = False,
-    runs: Annotated[Path, RUNS] = Path("runs"),
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    runs: Runs = Path("runs"),
+    json: Json = False,
 ) -> None:
     """Write a run as files for other tools: tables, Inspect logs, a dataset folder, oTree's wide table."""
     from ostrom.features.exporting import export_run
@@ -83,8 +81,8 @@ def report(
         typer.Option(help="With --as-paper: published figures by name (default: those of the study)."),
     ] = None,
     safe: Safe = False,
-    runs: Annotated[Path, RUNS] = Path("runs"),
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    runs: Runs = Path("runs"),
+    json: Json = False,
 ) -> None:
     """Write the report of a run: one HTML page that opens offline, with figures and tables beside it.
 

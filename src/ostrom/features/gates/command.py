@@ -8,35 +8,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.commands.validate import budget_of
 from ostrom.cli.options import (
-    AllowKey,
-    Batch,
-    BatchWaves,
-    BudgetCalls,
-    BudgetTokens,
-    BudgetUsd,
-    Cache,
-    MaxConnections,
+    BUDGET,
+    Json,
     Models,
     Presets,
-    Prices,
-    Prompts,
+    Runs,
     Seeds,
     Sets,
-    polling,
     say_allowed,
+    with_play_options,
 )
 from ostrom.cli.output import print_json, print_table, say, write
-from ostrom.features.exporting.command import RUNS
+from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from ostrom.features.gates.gates import Judgement
+    from ostrom.studies.resolve import Resolved
 
 CODES = {"pass": 0, "fail": 1, "undecided": 3}
 
 
+@with_play_options(
+    *BUDGET, "max_connections", "prompts", "prices", "cache", "batch", "batch_waves", "allow_key"
+)
 def gate(
     run: Annotated[str, typer.Argument(metavar="RUN|STUDY", help="A run, or a study that is played first.")],
     gates: Annotated[Path, typer.Option(help="The statements (YAML).")],
@@ -58,19 +54,10 @@ def gate(
     name: Annotated[
         str | None, typer.Option(help="With a study: the name of its run (default: that of the study).")
     ] = None,
-    runs: Annotated[Path, RUNS] = Path("runs"),
+    runs: Runs = Path("runs"),
     seeds: Seeds = None,
-    budget_usd: BudgetUsd = None,
-    budget_calls: BudgetCalls = None,
-    budget_tokens: BudgetTokens = None,
-    max_connections: MaxConnections = None,
-    prompts: Prompts = None,
-    prices: Prices = None,
-    cache: Cache = None,
-    batch: Batch = None,
-    batch_waves: BatchWaves = None,
-    allow_key: AllowKey = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    options: PlayOptions = PlayOptions(),
+    json: Json = False,
 ) -> None:
     """Judge statements about a run by their intervals; a study is played first, or gone on with.
 
@@ -78,8 +65,10 @@ def gate(
     """
     from ostrom.cli.commands.estimate import check_level
     from ostrom.cli.commands.estimate import opened as opened_runs
+    from ostrom.engine.folder import check_name
     from ostrom.features.gates import plan as gating
     from ostrom.features.gates.gates import judge
+    from ostrom.studies.resolve import resolve
 
     asked = gating.read_gates(gates)
     if level is not None:
@@ -91,15 +80,16 @@ def gate(
         if not path.parent.is_dir():
             raise UsageError(f"{path}: there is no folder {path.parent}")
     played: dict[str, Any] = {
-        "model": model, "preset": preset, "set": set_, "name": name, "seeds": seeds, "budget-usd": budget_usd,
-        "budget-calls": budget_calls, "budget-tokens": budget_tokens, "max-connections": max_connections,
-        "prompts": prompts, "prices": prices, "cache": cache, "batch": batch, "batch-waves": batch_waves,
+        "model": model, "preset": preset, "set": set_, "name": name, "seeds": seeds, **options.stated(),
     }  # fmt: skip
-    given = {key: value for key, value in played.items() if value is not None}
-    say_allowed(allow_key, model, set_)
+    given = {key: value for key, value in played.items() if value is not None and key != "allow_key"}
+    say_allowed(options.allow_key, model, set_)
     target, interrupted = run, False
     if is_study(run, runs, given):
-        folder, interrupted = _play(run, runs, played, json)
+        found = resolve(
+            run, preset=preset, changes=set_ or (), models=model or (), seeds=seeds, options=options
+        )
+        folder, interrupted = _play(found, run, runs / check_name(name or found.plan.name), json)
         target = str(folder)
     with opened_runs([target], runs) as data:
         verdict = judge(asked, data[0], str(gates))
@@ -129,42 +119,21 @@ def is_study(name: str, runs: Path, given: dict[str, Any]) -> bool:
         return bool(given)
     if is_run and given:
         raise UsageError(
-            f"{name}: is a run, which --{next(iter(given))} cannot change (name a study to play one)"
+            f"{name}: is a run, which --{next(iter(given)).replace('_', '-')} cannot change (name a study to play one)"
         )
     return not is_run and name in builtin_names()
 
 
-def _play(study: str, runs: Path, given: dict[str, Any], json: bool) -> tuple[Path, bool]:
+def _play(found: Resolved, study: str, folder: Path, json: bool) -> tuple[Path, bool]:
     """Play a study; where its run lies, and whether somebody interrupted it."""
-    from dataclasses import replace
-
     from ostrom.cli.commands.run import play_found, refuse_unused, say_end
-    from ostrom.engine.folder import check_name
-    from ostrom.engine.runner import Options
-    from ostrom.studies.resolve import resolve
-    from ostrom.studies.session import RunOptions
-    from ostrom.studies.waves import check_batch
 
-    refuse_unused(given["batch"], given["batch-waves"], None)
-    how = {name: given[name] for name in ("prompts", "prices", "cache")}
-    found = resolve(
-        study, preset=given["preset"], changes=given["set"] or (), models=given["model"] or (), seeds=given["seeds"],
-        budget=budget_of(given["budget-usd"], given["budget-calls"], given["budget-tokens"]),
-        prompts=how["prompts"], prices=how["prices"],
-    )  # fmt: skip
     if found.plan.study.people is not None:
         raise UsageError(
             f"{study}: is a study with people; `ostrom serve {study}` serves it, then gate its run"
         )
-    if given["batch"]:
-        check_batch(found.plan, given["batch-waves"])
-    connections = given["max-connections"]
-    options = Options(
-        max_connections=connections, cache=how["cache"], prices=found.prices, batch=polling(given["batch"])
-    )
-    session = RunOptions.of(**how, max_connections=connections, batch=given["batch"])
-    folder = runs / check_name(given["name"] or found.plan.name)
-    result = play_found(replace(found, session=session), folder, options, json=json)
+    refuse_unused(found)
+    result = play_found(found, folder, json=json)
     say_end(result, folder)
     return folder, result.interrupted
 

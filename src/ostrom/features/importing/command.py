@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ostrom.cli.options import Json, Runs
 from ostrom.cli.output import print_json, say, write
-from ostrom.features.exporting.command import RUNS
 
 if TYPE_CHECKING:
     from ostrom.features.importing import Imported
@@ -29,7 +29,7 @@ def import_files(
         typer.Option(help="A mapping file (YAML) or the name of a shipped one: ostrom list mappings."),
     ] = None,
     name: Annotated[str | None, typer.Option(help="The name of the run (default: that of the file).")] = None,
-    runs: Annotated[Path, RUNS] = Path("runs"),
+    runs: Runs = Path("runs"),
     bad_rows: Annotated[
         str | None,
         typer.Option(
@@ -37,10 +37,7 @@ def import_files(
             "(default: as the mapping says)."
         ),
     ] = None,
-    disagreements: Annotated[
-        str | None, typer.Option(help="The older name of --bad-rows.", hidden=True)
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Read foreign rounds into a run, so that all measures, charts and tests work on them.
 
@@ -61,7 +58,7 @@ def import_files(
     if mapping is None:
         if is_log(files[0]):
             chosen = name or files[0].stem.partition("_")[2].partition("_")[0] or files[0].stem
-            _end(import_logs(files, name=chosen, runs=runs, bad_rows=bad_rows or disagreements), json)
+            _end(import_logs(files, name=chosen, runs=runs, bad_rows=bad_rows), json)
             return
         if len(files) == 1 and files[0].suffix.lower() != ".json" and _is_table_of_games(files[0]):
             check_games(files[0], json)
@@ -69,8 +66,7 @@ def import_files(
         own = (row["name"] for one in readers for row in one.mappings())
         known = ", ".join((*mapping_names(), *own))
         raise UsageError(f"say what the columns mean: --mapping FILE, or one of {known}")
-    chosen, policy = name or files[0].stem, bad_rows or disagreements
-    _end(import_rounds(files, mapping, name=chosen, runs=runs, bad_rows=policy), json)
+    _end(import_rounds(files, mapping, name=name or files[0].stem, runs=runs, bad_rows=bad_rows), json)
 
 
 def _end(done: Imported, json: bool) -> None:

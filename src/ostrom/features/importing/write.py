@@ -70,15 +70,14 @@ def import_rounds(
     name: str,
     runs: str | Path = "runs",
     bad_rows: str | None = None,
-    disagreements: str | None = None,
 ) -> Imported:
     """Read files with a mapping into ``runs/<name>``; nothing is written where something is refused.
 
     ``bad_rows`` (refuse, skip, skip-match, keep or repair) goes before what the mapping says of rows that
-    contradict the game or cannot be read; ``disagreements`` is its older name.
+    contradict the game or cannot be read.
     """
     rule, mapping_file = (mapping, "mapping") if isinstance(mapping, Mapping) else load_mapping(mapping)
-    policy = bad_rows or disagreements or rule.policy
+    policy = bad_rows or rule.policy
     if policy not in POLICIES:
         raise StudyError("no such policy", key="bad_rows", found=policy, allowed=POLICIES)
     if not paths:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ostrom.cli.options import Json, Runs
 from ostrom.cli.output import print_json, print_table, say, write
-from ostrom.features.exporting.command import RUNS
 
 if TYPE_CHECKING:
     from ostrom.features.inference.runs import AgentFrequencies, RunInference
@@ -34,8 +34,8 @@ def infer(
     compare: Annotated[
         bool, typer.Option(help="Refit without each candidate in turn, which takes most of the time.")
     ] = True,
-    runs: Annotated[Path, RUNS] = Path("runs"),
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    runs: Runs = Path("runs"),
+    json: Json = False,
 ) -> None:
     """Estimate shares of strategies and memory-one responses from a run's repeated two-player matches."""
     from ostrom.analysis.repeated_play import DEFAULT_CANDIDATES, named_candidates

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,28 +11,23 @@ import typer
 
 from ostrom.cli.ending import conclude, spent_data
 from ostrom.cli.options import (
-    AllowKey,
-    Batch,
-    BudgetCalls,
-    BudgetTokens,
-    BudgetUsd,
+    BUDGET,
     DryRun,
-    MaxConnections,
-    Prices,
-    Prompts,
-    polling,
-    price_table,
+    Json,
+    Runs,
     say_allowed,
+    with_play_options,
 )
 from ostrom.cli.output import print_json, print_table
-from ostrom.features.exporting.command import RUNS
+from ostrom.engine.play_options import PlayOptions
 
 if TYPE_CHECKING:
-    from ostrom.engine.runner import Options, Result
+    from ostrom.engine.runner import Result
     from ostrom.features.judging.judgements import JudgedCorpus
     from ostrom.features.judging.plan import JudgePlan
 
 
+@with_play_options(*BUDGET, "max_connections", "prompts", "prices", "runs", "batch", "allow_key")
 def judge(
     run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
     model: Annotated[str, typer.Option(help="The judge: provider/model or http://host:port/v1#model")],
@@ -53,17 +49,10 @@ def judge(
         str, typer.Option(help="Then: fail (asked again when judging goes on) | skip-match (never again).")
     ] = "fail",
     max_tokens: Annotated[int, typer.Option(help="The longest answer of a judge.", min=1)] = 1000,
-    budget_usd: BudgetUsd = None,
-    budget_calls: BudgetCalls = None,
-    budget_tokens: BudgetTokens = None,
-    max_connections: MaxConnections = None,
-    prompts: Prompts = None,
-    prices: Prices = None,
-    runs: Annotated[Path, RUNS] = Path("runs"),
-    batch: Batch = None,
-    allow_key: AllowKey = None,
+    options: PlayOptions = PlayOptions(),
+    runs: Runs = Path("runs"),
     dry_run: DryRun = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Label the motives of every reasoned play decision of a run; the same command goes on.
 
@@ -71,15 +60,13 @@ def judge(
     """
     from ostrom.cli.progress import watch_with
     from ostrom.engine.folder import check_name
-    from ostrom.engine.plan import Budget
-    from ostrom.engine.runner import Options
     from ostrom.features.judging import load_motives
     from ostrom.features.judging.corpus import collect, read_corpus
     from ostrom.features.judging.judgements import corpus_of
     from ostrom.features.judging.plan import JudgePlan, corpus_name, judged_rows, judges_of, write_judged
     from ostrom.studies.run import open_run
 
-    say_allowed(allow_key, model, second_model)
+    say_allowed(options.allow_key, model, second_model)
     judges = judges_of(model, second_model, passes)
     labels = load_motives(motives)
     called = check_name(f"judge-{name or corpus_name(judges)}")
@@ -88,16 +75,10 @@ def judge(
         folder = opened.folder.path / called
         plan = JudgePlan(
             opened, called, judges, labels, collect(opened, read_corpus(folder), shortest),
-            prompts=prompts, retries=retries, policy=invalid, max_tokens=max_tokens, shortest=shortest,
-            budget=Budget(budget_calls, budget_tokens, budget_usd),
+            prompts=options.prompts, retries=retries, policy=invalid, max_tokens=max_tokens, shortest=shortest,
+            budget=options.budget,
         )  # fmt: skip
-        options = Options(
-            max_connections=max_connections,
-            limit=None if limit is None else limit * len(judges),
-            prices=price_table(prices),
-            ask_again=True,
-            batch=polling(batch),
-        )
+        options = replace(options, limit=None if limit is None else limit * len(judges), ask_again=True)
         if dry_run:
             _forecast(plan, options, folder, json)
             return
@@ -117,18 +98,18 @@ def judge(
     )
 
 
-def _forecast(plan: JudgePlan, options: Options, folder: Path, json: bool) -> None:
+def _forecast(plan: JudgePlan, options: PlayOptions, folder: Path, json: bool) -> None:
     from ostrom.cli.forecasting import forecast_data, print_forecast
 
-    bound = plan.forecast(options.prices, options.limit)
+    bound = plan.forecast(options.rates, options.limit)
     if json:
-        told = forecast_data(bound, plan.budget, batch=options.batch is not None)
+        told = forecast_data(bound, plan.budget, batch=bool(options.batch))
         cost = {k: v for k, v in told.items() if k not in ("cells", "matches", "designs", "decisions")}
         judgements = {"planned": len(plan), "due": bound.matches}
         print_json({"corpus": str(folder), "decisions": len(plan.corpus), "judgements": judgements, **cost})
         return
     counted = {"decisions": len(plan.corpus), "judgements": len(plan), "due now": bound.matches}
-    print_forecast(folder.name, counted, bound, plan.budget, batch=options.batch is not None)
+    print_forecast(folder.name, counted, bound, plan.budget, batch=bool(options.batch))
 
 
 def _report(

@@ -8,10 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.options import AllowKey, say_allowed
+from ostrom.cli.options import say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_table
+from ostrom.engine.play_options import PlayOptions
 
 
+@with_play_options("allow_key")
 def play(
     game: Annotated[str, typer.Argument(help="A game of the catalog, or a file.")],
     against: Annotated[
@@ -20,7 +22,7 @@ def play(
     rounds: Annotated[int, typer.Option(help="How many rounds.", min=1)] = 5,
     seat: Annotated[int, typer.Option(help="Your seat, from 1.", min=1)] = 1,
     seed: Annotated[int, typer.Option(help="The seed of chance.")] = 0,
-    allow_key: AllowKey = None,
+    options: PlayOptions = PlayOptions(),
     json: Annotated[bool, typer.Option("--json", help="Print the match as JSON at the end.")] = False,
 ) -> None:
     """Play a game yourself."""
@@ -32,7 +34,7 @@ def play(
     from ostrom.studies.schema import StudyFile
     from ostrom.studies.validation import validate
 
-    say_allowed(allow_key, against)
+    say_allowed(options.allow_key, against)
     seats = build_game(game).seats
     others = against or ["tit_for_tat"]
     if len(others) == 1:

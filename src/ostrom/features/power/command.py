@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Models, Presets, Prices, Prompts, Sets
+from ostrom.cli.options import Json, Models, Presets, Runs, Sets, with_play_options
 from ostrom.cli.output import print_json, print_table, say, write
-from ostrom.features.exporting.command import RUNS
+from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ WIDTH = 40
 """Characters of a full bar."""
 
 
+@with_play_options("prompts", "prices")
 def power(
     study: Annotated[str, typer.Argument(help="A study file (YAML) or the name of a built-in study.")],
     measure: Annotated[
@@ -75,10 +76,9 @@ def power(
     model: Models = None,
     preset: Presets = None,
     set_: Sets = None,
-    prompts: Prompts = None,
-    prices: Prices = None,
-    runs: Annotated[Path, RUNS] = Path("runs"),
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    options: PlayOptions = PlayOptions(),
+    runs: Runs = Path("runs"),
+    json: Json = False,
 ) -> None:
     """Say how many seeds a study needs to find a difference: its own analysis on simulated values.
 
@@ -105,9 +105,7 @@ def power(
         raise UsageError(f"--effect {true:g}: must lie within the margin of {within:g}")
     if chart is not None:
         check_chart_file(chart)
-    found = resolve(
-        study, preset=preset, changes=set_ or (), models=model or (), prompts=prompts, prices=prices
-    )
+    found = resolve(study, preset=preset, changes=set_ or (), models=model or (), options=options)
     rule = found.plan.study.stop if measure is None and contrast is None else None
     if rule is None and (measure is None or contrast is None):
         raise UsageError(
@@ -140,13 +138,13 @@ def power(
             design,
             simulations=simulations,
             seed=seed,
-            prices=found.prices,
+            prices=options.rates,
         )
         _tell_sequences(told, found.plan.name, rule, assumed, source, simulations, json)
         return
     asked = powering.PowerQuestion(true, within, level, target, simulations, seed)
     made = powering.power_curve(
-        found.plan, query, asked, numbers, assumed, source, design=design, prices=found.prices, seconds_per_call=pace,
+        found.plan, query, asked, numbers, assumed, source, design=design, prices=options.rates, seconds_per_call=pace,
         progress=(lambda n: None) if json else (lambda n: say(f"simulating {n} seeds")),  # noqa: ARG005
     )  # fmt: skip
     if chart is not None:

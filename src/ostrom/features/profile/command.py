@@ -3,93 +3,79 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostrom.cli.options import (
-    AllowKey,
-    Batch,
-    BatchWaves,
-    BudgetUsd,
-    Cache,
-    DryRun,
-    MaxConnections,
-    Prices,
-    Prompts,
-    polling,
-    say_allowed,
-)
+from ostrom.cli.options import DryRun, Json, say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_table, say, write
+from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
-    from ostrom.engine.runner import Options, Result
+    from ostrom.engine.runner import Result
     from ostrom.features.profile.sizing import SizedPart
     from ostrom.studies.resolve import Resolved
 
 
+@with_play_options(
+    "budget_usd",
+    "preset",
+    "battery",
+    "out",
+    "max_connections",
+    "prompts",
+    "prices",
+    "cache",
+    "batch",
+    "batch_waves",
+    "allow_key",
+)
 def profile(
     model: Annotated[list[str], typer.Option("--model", help="A model; may be given several times.")],
-    budget_usd: BudgetUsd = None,
+    options: PlayOptions = PlayOptions(),
     preset: Annotated[str | None, typer.Option(help="A preset of the battery, such as smoke.")] = None,
     battery: Annotated[str, typer.Option(help="A battery: its file (YAML) or its name.")] = "standard",
     out: Annotated[
         Path | None, typer.Option(help="The folder of runs and pages (default: profiles/BATTERY[-PRESET]).")
     ] = None,
-    max_connections: MaxConnections = None,
-    prompts: Prompts = None,
-    prices: Prices = None,
-    cache: Cache = None,
-    batch: Batch = None,
-    batch_waves: BatchWaves = None,
-    allow_key: AllowKey = None,
     dry_run: DryRun = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: Json = False,
 ) -> None:
     """Profile models: play a battery of studies within a budget and write a page per model, with intervals.
 
     The same command goes on where it stopped. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
-    from ostrom.cli.commands.run import play_found, refuse_unused
-    from ostrom.engine.runner import Options
+    from ostrom.cli.commands.run import play_found
     from ostrom.features.profile import pages
     from ostrom.features.profile.battery import read_battery
     from ostrom.features.profile.playing import play_battery
     from ostrom.features.profile.sizing import resolved as plan_of_part
     from ostrom.features.profile.sizing import sized
     from ostrom.reports.figures import need_extras
-    from ostrom.studies.session import RunOptions
     from ostrom.studies.waves import check_batch
 
-    say_allowed(allow_key, model)
-    refuse_unused(batch, batch_waves, None)
+    say_allowed(options.allow_key, model)
+    options.check()
     need_extras()
     if len(set(model)) < len(model):
         raise UsageError("--model: a model is named twice")
     found, home = read_battery(battery, preset)
-    options = {"prompts": prompts, "prices": prices}
-    sizes = sized(found, model, budget_usd, home, preset, options)
+    sizes = sized(found, model, home, preset, options)
     if dry_run:
         _show_sizes(sizes, found.title, json)
         return
-    for part, name in [(one.part, name) for one in sizes if batch and one.seeds for name in model]:
-        check_batch(plan_of_part(part, name, 1, home, preset, options).plan, batch_waves)
+    for part, name in [(one.part, name) for one in sizes if options.batch and one.seeds for name in model]:
+        check_batch(plan_of_part(part, name, 1, home, preset, options).plan, options.batch_waves)
     folder = out or Path("profiles") / (found.name + (f"-{preset}" if preset else ""))
-    session = RunOptions.of(
-        prompts=prompts, prices=prices, cache=cache, max_connections=max_connections, batch=batch
-    )
 
-    def play(resolved: Resolved, place: Path, engine: Options) -> Result:
+    def play(resolved: Resolved, place: Path) -> Result:
         place.parent.mkdir(parents=True, exist_ok=True)
-        made = replace(engine, prices=resolved.prices)
-        return play_found(replace(resolved, session=session), place, made, json=json)
+        return play_found(resolved, place, json=json)
 
     profiles, interrupted = play_battery(
-        folder, found, sizes, model, play, home=home, preset=preset, budget=budget_usd, options=options,
-        engine=Options(max_connections=max_connections, cache=cache, batch=polling(batch)), tell=say,
+        folder, found, sizes, model, play, home=home, preset=preset, options=options, tell=say,
     )  # fmt: skip
     if interrupted:
         say("interrupted; the same command goes on from here")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -16,7 +15,8 @@ from ostrom.analysis.estimate import Estimate
 from ostrom.analysis.query import Query
 from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData, run_data
-from ostrom.engine.runner import Options, Result
+from ostrom.engine.play_options import PlayOptions
+from ostrom.engine.runner import Result
 from ostrom.features.profile.battery import Battery, BatteryPart, ProfileFigure
 from ostrom.features.profile.published import Other, published_beside
 from ostrom.features.profile.sizing import SizedPart, resolved
@@ -26,7 +26,7 @@ from ostrom.studies.resolve import Resolved
 from ostrom.studies.run import open_run
 
 RECORD = "profile.json"
-Play = Callable[[Resolved, Path, Options], Result]
+Play = Callable[[Resolved, Path], Result]
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,11 @@ def play_battery(
     *,
     home: Path,
     preset: str | None,
-    budget: float | None,
-    options: Mapping[str, Any],
-    engine: Options,
+    options: PlayOptions,
     tell: Callable[[str], None],
 ) -> tuple[list[ModelProfile], bool]:
     """Play every part for every model; the profiles, and whether somebody interrupted it."""
+    budget = options.budget_usd
     seeds = _recorded(out, battery, sizes, preset)
     profiles = [ModelProfile(model, out / folder_name(model)) for model in models]
     played = [one for one in sizes if seeds.get(one.part.name)]
@@ -85,14 +84,13 @@ def play_battery(
         for profile in profiles:
             tell(f"{profile.model}: {one.part.title} ({number} of {len(played)} parts)")
             folder = profile.folder / one.part.name
-            limits = {}
+            limit = None
             if budget is not None and budget > 0:
                 left = budget - (_spent(profiles, played) - _spent([profile], [one]))
-                limits = {"budget": {"usd": left if left >= _mean_call(profile, played) else 0.0}}
-            found = resolved(
-                one.part, profile.model, seeds[one.part.name], home, preset, {**options, **limits}
-            )
-            result = play(found, folder, engine)
+                limit = left if left >= _mean_call(profile, played) else 0.0
+            how = replace(options, budget_usd=limit)
+            found = resolved(one.part, profile.model, seeds[one.part.name], home, preset, how)
+            result = play(found, folder)
             if not result.complete:
                 profile.complete = False
                 why = result.why or "; ".join(result.tally.failures[:2]) or "not all matches ended"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from ostrom.analysis.estimate import pairs_of
+from ostrom.engine.play_options import PlayOptions
 from ostrom.features.profile.battery import Battery, BatteryPart, study_source
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.studies.factors import Factor
@@ -35,7 +35,7 @@ class SizedPart:
 
 
 def resolved(
-    part: BatteryPart, model: str, seeds: int, home: Path, preset: str | None, options: Mapping[str, Any]
+    part: BatteryPart, model: str, seeds: int, home: Path, preset: str | None, options: PlayOptions
 ) -> Resolved:
     """The plan of a part for one model."""
     how = part.at(preset)
@@ -46,7 +46,7 @@ def resolved(
             changes=how.set,
             models=[model],
             seeds=seeds,
-            **options,
+            options=options,
         )
     except UsageError as error:
         raise UsageError(f"battery part {part.name}: {error}") from None
@@ -55,19 +55,18 @@ def resolved(
 def sized(
     battery: Battery,
     models: Sequence[str],
-    budget: float | None,
     home: Path,
     preset: str | None,
-    options: Mapping[str, Any],
+    options: PlayOptions,
 ) -> list[SizedPart]:
     """The parts with their seeds: each at least at its least size as far as the money goes, then all larger alike."""
-    parts = []
+    budget, parts = options.budget_usd, []
     for part in battery.parts:
         costs = []
         for model in models:
-            found = resolved(part, model, 1, home, preset, options)
+            found = resolved(part, model, 1, home, preset, replace(options, budget_usd=None))
             check_figures(part, found.plan.factors)
-            costs.append(forecast(found.plan, found.prices))
+            costs.append(forecast(found.plan, options.rates))
         parts.append(SizedPart(part, 0, tuple(costs)))
     unpriced = list(dict.fromkeys(name for one in parts for cost in one.costs for name in cost.unpriced))
     if unpriced:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ostrom.cli.options import Json, Runs
 from ostrom.cli.output import print_json, print_table, say
-from ostrom.features.exporting.command import RUNS
 
 if TYPE_CHECKING:
     from ostrom.features.robustness.robustness import Robustness
@@ -27,8 +27,8 @@ def robustness(
     agent: Annotated[
         list[str] | None, typer.Option(help="Only these agents (default: all that are no scripts).")
     ] = None,
-    runs: Annotated[Path, RUNS] = Path("runs"),
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    runs: Runs = Path("runs"),
+    json: Json = False,
 ) -> None:
     """Decompose the variance of an outcome, and say which conclusions hold in every framing."""
     from ostrom.data.rundata import run_data

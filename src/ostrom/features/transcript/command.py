@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from ostrom.cli.options import Json, Runs
 from ostrom.cli.output import cell, print_json, write
-from ostrom.features.exporting.command import RUNS
 
 
 def transcript(
@@ -16,8 +16,8 @@ def transcript(
     match: Annotated[int, typer.Option(help="Which match, as numbered in the tables.")] = 0,
     round: Annotated[int | None, typer.Option(help="This round alone.")] = None,
     player: Annotated[int | None, typer.Option(help="This player alone, counted from 1.")] = None,
-    runs: Annotated[Path, RUNS] = Path("runs"),
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    runs: Runs = Path("runs"),
+    json: Json = False,
 ) -> None:
     """Show a match as it was said: every prompt, every reply, and how it was read."""
     from ostrom.features.transcript.transcript import ended_early

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.commands.validate import budget_of
 from ostrom.cli.ending import leave, say_trouble, spent, spent_data
 from ostrom.cli.options import (
-    AllowKey,
-    Batch,
-    BudgetCalls,
-    BudgetTokens,
-    BudgetUsd,
-    Cache,
-    MaxConnections,
+    BUDGET,
+    Json,
     Models,
     Presets,
-    Prices,
-    Prompts,
+    Runs,
     Sets,
-    polling,
     say_allowed,
+    with_play_options,
 )
 from ostrom.cli.output import print_json, say
-from ostrom.features.exporting.command import RUNS
+from ostrom.engine.play_options import PlayOptions
 
 if TYPE_CHECKING:
     from ostrom.engine.runner import Result
@@ -36,39 +30,27 @@ if TYPE_CHECKING:
 COST = ("calls", "tokens_in", "likely_tokens_out", "tokens_out", "likely_usd", "usd")
 
 
+@with_play_options(*BUDGET, "max_connections", "prompts", "prices", "cache", "batch", "allow_key")
 def tree(
     study: Annotated[str, typer.Argument(help="A study file (YAML) or the name of a built-in study.")],
     model: Models = None,
     preset: Presets = None,
     set_: Sets = None,
-    runs: Annotated[Path, RUNS] = Path("runs"),
+    runs: Runs = Path("runs"),
     yes: Annotated[bool, typer.Option("--yes", help="Go on without asking once the cost is shown.")] = False,
-    budget_usd: BudgetUsd = None,
-    budget_calls: BudgetCalls = None,
-    budget_tokens: BudgetTokens = None,
-    max_connections: MaxConnections = None,
-    prompts: Prompts = None,
-    prices: Prices = None,
-    cache: Cache = None,
-    batch: Batch = None,
-    allow_key: AllowKey = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    options: PlayOptions = PlayOptions(),
+    json: Json = False,
 ) -> None:
     """Ask every answer of the types with `tree: auto`, one per history of the others' moves; shows the cost first.
 
     The same command goes on after an interruption. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
-    from ostrom.engine.runner import Options
     from ostrom.features.trees.plan import TreePlan, tree_names
     from ostrom.ground.errors import StudyError
     from ostrom.studies.resolve import resolve
 
-    say_allowed(allow_key, model, set_)
-    limits = budget_of(budget_usd, budget_calls, budget_tokens)
-    found = resolve(
-        study, preset=preset, changes=set_ or (), models=model or (), seeds=None, budget=limits, prompts=prompts,
-        prices=prices,
-    )  # fmt: skip
+    say_allowed(options.allow_key, model, set_)
+    found = resolve(study, preset=preset, changes=set_ or (), models=model or (), options=options)
     names = tree_names(found.plan)
     if not names:
         raise StudyError(
@@ -79,7 +61,7 @@ def tree(
     for name in names:
         plan = TreePlan(found.plan, name, runs=runs)
         folder, known = plan.folder, plan.known()
-        bound = plan.forecast(found.prices)
+        bound = plan.forecast(options.rates)
         entry = _entry(plan, folder.path, known, bound.as_dict())
         told.append(entry)
         if known == plan.nodes:
@@ -94,14 +76,7 @@ def tree(
             continue
         from ostrom.cli.progress import watch_with
 
-        options = Options(
-            max_connections=max_connections,
-            cache=cache,
-            prices=found.prices,
-            ask_again=True,
-            batch=polling(batch),
-        )
-        result = plan.play(options=options, watch=watch_with(json=json))
+        result = plan.play(options=replace(options, ask_again=True), watch=watch_with(json=json))
         results.append(result)
         entry |= {"known": plan.known(), "spent": spent_data(result.tally)}
         entry["complete"] = entry["known"] == plan.nodes

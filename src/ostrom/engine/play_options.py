@@ -1,0 +1,202 @@
+"""How a study is played, declared once: the command line, Python, the executors and the record for `resume`.
+
+Nothing here changes what is played. An option with a declaration is one of the command line (``--max-connections``) and
+of ``ostrom.play`` (``max_connections=``), with the same default and the same bounds; the others are for Python alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ostrom.engine.batching.polling import PollingPolicy
+from ostrom.engine.retries import RetryPolicy
+from ostrom.ground.errors import UsageError
+
+if TYPE_CHECKING:
+    from ostrom.engine.executors.cluster import Cluster
+    from ostrom.engine.plan import Budget
+
+EXECUTORS = ("local", "ray")
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What the command line, Python and the record know of an option beside its name and default."""
+
+    kind: Any
+    """The type of its value on the command line: int, float, str, bool, Path or list[str]."""
+    help: str
+    least: int | None = None
+    flag: str | None = None
+    """How it is written where that is not ``--name``."""
+    metavar: str | None = None
+    recorded: bool = False
+    """Kept with a run, and used when it is resumed."""
+    foreign: bool = False
+    """Leads out of the run folder: a recorded one is used only when it is given again."""
+
+
+def _as(kind: Any, help: str, **more: Any) -> dict[str, Declaration]:
+    return {"declaration": Declaration(kind, help, **more)}
+
+
+@dataclass(frozen=True)
+class PlayOptions:
+    """Limits, budget, prices, cache, executor and retries of playing.
+
+    >>> PlayOptions(max_connections=8, budget_usd=5).stated()
+    {'budget_usd': 5, 'max_connections': 8}
+    """
+
+    limit: int | None = field(default=None, metadata=_as(int, "Play at most so many matches now.", least=1))
+    budget_usd: float | None = field(
+        default=None,
+        metadata=_as(
+            float, "Spend at most so many US dollars, judged by the mean price of the calls so far.", least=0
+        ),
+    )
+    budget_calls: int | None = field(default=None, metadata=_as(int, "Make at most so many calls.", least=0))
+    budget_tokens: int | None = field(default=None, metadata=_as(int, "Use at most so many tokens.", least=0))
+    max_connections: int | None = field(
+        default=None, metadata=_as(int, "At most so many calls in flight per model.", least=1, recorded=True)
+    )
+    prompts: Path | None = field(default=None, metadata=_as(Path, "A folder whose files replace prompts."))
+    prices: Path | Mapping[str, Any] | None = field(
+        default=None,
+        metadata=_as(Path, "A YAML file with prices per million tokens.", recorded=True, foreign=True),
+    )
+    cache: Path | None = field(
+        default=None,
+        metadata=_as(Path, "Share replies with other runs through this file.", recorded=True, foreign=True),
+    )
+    executor: str = field(
+        default="local",
+        metadata=_as(
+            str, "Where matches are played: local (this process) or ray (a cluster).", recorded=True
+        ),
+    )
+    ray_address: str | None = field(
+        default=None,
+        metadata=_as(
+            str,
+            "The Ray cluster, host:port or auto (default: one made on this machine).",
+            recorded=True,
+            foreign=True,
+        ),
+    )
+    workers: int | None = field(
+        default=None,
+        metadata=_as(int, "How many Ray workers (default: one per processor).", least=1, recorded=True),
+    )
+    batch: bool | None = field(
+        default=None,
+        metadata=_as(
+            bool,
+            "Ask through the batch endpoints of the models: slower, at a lower price.",
+            flag="--batch/--no-batch",
+            recorded=True,
+        ),
+    )
+    batch_waves: int | None = field(
+        default=None,
+        metadata=_as(int, "With --batch: wait for at most so many batches, one after another.", least=1),
+    )
+    allow_key: Sequence[str] | None = field(
+        default=None,
+        metadata=_as(
+            list[str],
+            "Let the key in this environment variable be sent to this server. May be given several times.",
+            metavar="VARIABLE=HOST",
+        ),
+    )
+    start_connections: int | None = None
+    """Calls in flight to begin with; by default what the client suggests."""
+    arrays: bool = True
+    """Play scripted matches as arrays where that is possible; the results are the same."""
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    polling: PollingPolicy = field(default_factory=PollingPolicy)
+    """How often batches are asked for their results."""
+    worker_matches: int = 256
+    """The most matches that one Ray worker has under way."""
+    ask_again: bool = False
+    """A unit that failed before is asked anew; else its unreadable replies are read again from the journal."""
+
+    def __post_init__(self) -> None:
+        for name, declaration in DECLARED.items():
+            value = getattr(self, name)
+            if declaration.kind is Path and isinstance(value, str):
+                object.__setattr__(self, name, Path(value))
+            elif value is not None:
+                _check(name, value, declaration)
+
+    def check(self) -> None:
+        """Refuse options that contradict each other; what a run recorded and what is given now are checked together."""
+        if self.executor not in EXECUTORS:
+            raise UsageError(f"--executor {self.executor}: there is no such executor (allowed: local, ray)")
+        if self.executor == "local" and not (self.ray_address is None and self.workers is None):
+            option = "--ray-address" if self.ray_address is not None else "--workers"
+            raise UsageError(f"{option}: needs --executor ray, for the local executor has one process")
+        if self.batch_waves is not None and not self.batch:
+            raise UsageError("--batch-waves: needs --batch")
+
+    @cached_property
+    def rates(self) -> Mapping[str, Any] | None:
+        """The prices as a table; None: the published ones hold."""
+        if self.prices is None or isinstance(self.prices, Mapping):
+            return self.prices
+        from ostrom.models.prices import load_prices
+
+        return load_prices(self.prices)
+
+    @property
+    def budget(self) -> Budget:
+        """What may be spent."""
+        from ostrom.engine.plan import Budget
+
+        return Budget(self.budget_calls, self.budget_tokens, self.budget_usd)
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """The bounds of the budget that are stated, under the names that study files have for them."""
+        bounds = {"usd": self.budget_usd, "calls": self.budget_calls, "tokens": self.budget_tokens}
+        return {name: bound for name, bound in bounds.items() if bound is not None}
+
+    @property
+    def cluster(self) -> Cluster | None:
+        """The Ray cluster to play on; None: this process."""
+        if self.executor == "local":
+            return None
+        from ostrom.engine.executors.cluster import Cluster
+
+        return Cluster(self.ray_address, self.workers, self.worker_matches)
+
+    def stated(self) -> dict[str, Any]:
+        """The options that differ from their defaults."""
+        usual = PlayOptions()
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: value for name, value in values.items() if value != getattr(usual, name)}
+
+    def for_workers(self) -> PlayOptions:
+        """What the workers of a cluster need: how calls are made and counted. Nothing of this machine, no key."""
+        return replace(PlayOptions(retry=self.retry), prices=self.rates, cache=self.cache)
+
+
+DECLARED: dict[str, Declaration] = {
+    f.name: f.metadata["declaration"] for f in fields(PlayOptions) if "declaration" in f.metadata
+}
+"""The options of the command line, in the order in which they are declared."""
+
+
+def _check(name: str, value: Any, declaration: Declaration) -> None:
+    """Refuse a value of another type or below its bound; the command line has checked its own."""
+    if declaration.least is None:
+        return
+    whole = declaration.kind is int
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+        raise UsageError(f"{name}: must be a {'whole ' if whole else ''}number (found {value!r})")
+    if value < declaration.least:
+        raise UsageError(f"{name}: must be at least {declaration.least} (found {value!r})")
