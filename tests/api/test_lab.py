@@ -81,6 +81,12 @@ def test_a_branch_is_played_inside_a_running_loop_too(tmp_path: Path) -> None:
     assert "1 of 1 matches" in repr(asyncio.run(notebook()))
 
 
+def test_a_comparison_is_that_of_the_command(tmp_path: Path) -> None:
+    run = ostrom.play("pd-tournament", preset="smoke", runs=tmp_path, progress=False)
+    made = run.compare()
+    assert made.lines and {"run": str(run.path), **made.as_dict()} == ostrom.commands.compare(run.path)
+
+
 def test_a_branch_is_a_run(tmp_path: Path) -> None:
     run = ostrom.play(STUDY, runs=tmp_path, progress=False)
     cooperating = run.sql("SELECT match FROM matches GROUP BY match HAVING min(cooperation) = 1")["match"][0]

@@ -14,9 +14,11 @@ import pytest
 import ostrom.ground.errors
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
+from ostrom.engine.executors.cluster import Cluster
 from ostrom.engine.executors.cluster_gate import GateActor
+from ostrom.engine.executors.ray import RayExecutor
 from ostrom.engine.executors.wire import CallOutcome, Failure
-from ostrom.engine.executors.worker import Outbox
+from ostrom.engine.executors.worker import Outbox, Worker
 from ostrom.engine.gate import RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.play_options import PlayOptions
@@ -25,6 +27,7 @@ from ostrom.models.base import Usage
 from ostrom.studies.load import builtin_names, load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import play
+from ostrom.testing.server import LoopbackServer
 
 BUILTIN = builtin_names()
 
@@ -55,6 +58,29 @@ def errors() -> list[OstromError]:
         else:
             made.append(kind("it went wrong"))
     return made
+
+
+def test_a_worker_opens_the_models_and_counts_by_the_prices_that_the_driver_sends(tmp_path: Path) -> None:
+    prices = tmp_path / "prices.yaml"
+    with LoopbackServer() as server:
+        prices.write_text(f'"{server.model}": {{input: 5, output: 10}}\n')
+        plan = StudyPlan(load_study("memory", preset="smoke", models=[server.model]))
+        options = PlayOptions(executor="ray", prices=prices, prompts=tmp_path, limit=1)
+
+        async def begin() -> tuple[Any, Worker]:
+            driver = RayExecutor(Cluster(), plan, None, plan.library, options)
+            config = pickle.loads(pickle.dumps(driver._worker_config))
+            prices.unlink()  # the worker is on another machine
+            worker = Worker("w", config)
+            opened = await worker.begin()
+            await worker.close()
+            return opened, worker
+
+        opened, worker = asyncio.run(begin())
+    assert isinstance(opened, dict) and set(opened) == set(plan.models)
+    sent = worker.worker_config.options
+    assert set(sent.stated()) == {"prices"} and sent.rates is not None
+    assert sent.rates[server.model].output == 10
 
 
 @pytest.mark.parametrize("error", errors(), ids=lambda e: type(e).__name__)

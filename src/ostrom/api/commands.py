@@ -27,17 +27,27 @@ def names() -> list[str]:
     return sorted(map(_python, every_command()))
 
 
+def returned(name: str, *args: Any, **kwargs: Any) -> Any:
+    """What the function of a command returns: an object, for what needs more than its JSON."""
+    return _function(name, _found(name), json=False)(*args, **kwargs)
+
+
 def __getattr__(name: str) -> Callable[..., Any]:
-    for command in command_names() if not name.startswith("__") else ():
-        if f"{name}_".startswith(f"{_python(command)}_"):
-            for words, parts in parts_of(command).items():
-                if _python(words) == name:
-                    return _function(name, parts)
-    raise AttributeError(f"ostrom has no command {name!r} (see ostrom.commands.names())")
+    return _function(name, _found(name))
 
 
 def __dir__() -> list[str]:
     return [*names(), "names"]
+
+
+def _found(name: str) -> tuple[Any, ...]:
+    """The parser's parts on the way to the command of a function."""
+    for command in command_names() if not name.startswith("__") else ():
+        if f"{name}_".startswith(f"{_python(command)}_"):
+            for words, parts in parts_of(command).items():
+                if _python(words) == name:
+                    return parts
+    raise AttributeError(f"ostrom has no command {name!r} (see ostrom.commands.names())")
 
 
 def _python(name: str) -> str:
@@ -50,7 +60,7 @@ def _python_name(parameter: Any) -> str:
     return _python(parameter.name if argument else max(parameter.opts, key=len))
 
 
-def _function(name: str, parts: tuple[Any, ...]) -> Callable[..., Any]:
+def _function(name: str, parts: tuple[Any, ...], *, json: bool = True) -> Callable[..., Any]:
     """A function with the signature of a command; what it is given is checked as the command line checks it."""
     parameters = [p for part in parts for p in part.params if _python_name(p) not in NOT_HERE]
     parameters.sort(key=lambda p: (p.param_type_name != "argument", not p.required))
@@ -70,7 +80,7 @@ def _function(name: str, parts: tuple[Any, ...]) -> Callable[..., Any]:
 
     def function(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs).arguments
-        return _outside_the_loop(partial(_result, name, parts, given))
+        return _outside_the_loop(partial(_result, name, parts, given, json))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = parts[-1].help
@@ -78,7 +88,7 @@ def _function(name: str, parts: tuple[Any, ...]) -> Callable[..., Any]:
     return function
 
 
-def _result(name: str, parts: tuple[Any, ...], given: dict[str, Any]) -> Any:
+def _result(name: str, parts: tuple[Any, ...], given: dict[str, Any], json: bool) -> Any:
     """What a command gives: the documents that it would print as JSON, or what its function returns."""
     from typer import Exit
 
@@ -101,7 +111,7 @@ def _result(name: str, parts: tuple[Any, ...], given: dict[str, Any]) -> Any:
         raise KeyboardInterrupt
     if code not in (0, 1, 3) or (code and not printed):
         raise UsageError(f"ostrom {name} ended with exit code {code}")
-    if not printed:
+    if not (json and printed):
         return value
     return printed[0] if len(printed) == 1 else printed
 

@@ -150,10 +150,10 @@ class Run:
 
     def compare(self, *, as_: Sequence[str] | None = None, reference: str | None = None) -> Comparison:
         """The figures of this run beside the published ones."""
-        from ostrom.features.comparing import compare_run
+        from ostrom.api.commands import returned
 
-        with open_folder(self.path) as opened, self.data() as data:
-            return compare_run(opened, data, as_ or (), reference)
+        comparison: Comparison = returned("compare", self.path, as_=as_, reference=reference)
+        return comparison
 
     def branch(
         self,

@@ -11,6 +11,7 @@ from ostrom.cli.output import print_json, say
 if TYPE_CHECKING:
     from ostrom.engine.plan import Counted, Tally
     from ostrom.engine.runner import Result
+    from ostrom.reports.build import Report
 
 
 def counted(units: Counted, what: str) -> str:
@@ -71,6 +72,13 @@ def conclude(
         say(line)
     say_trouble(result, more)
     leave(result)
+
+
+def say_failures(report: Report) -> bool:
+    """Say which panels of a report failed; whether none did."""
+    for failure in report.failures:
+        say(f"panel failed: {failure}")
+    return not report.failures
 
 
 def leave(result: Result) -> None:

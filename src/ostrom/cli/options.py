@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from ostrom.engine.play_options import DECLARED, PlayOptions
+
+if TYPE_CHECKING:
+    from ostrom.data.rundata import RunData
 
 BUDGET = ("budget_usd", "budget_calls", "budget_tokens")
 Command = Callable[..., None]
@@ -36,6 +40,7 @@ From = Annotated[
         "--from", metavar="RUN", help="With --dry-run: expect replies as long as those of this run."
     ),
 ]
+Level = Annotated[float, typer.Option(help="The confidence level of intervals.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
 WriteReport = Annotated[bool, typer.Option("--report/--no-report", help="Write the HTML report at the end.")]
 
@@ -64,7 +69,7 @@ def with_play_options(*names: str) -> Callable[[Command], Command]:
 
         @wraps(function)
         def command(**values: Any) -> None:
-            how = {name: values.pop(name) for name in names if name not in own}
+            how = {name: values.pop(name) for name in names if name not in own and name in values}
             function(**values, options=PlayOptions(**how))
 
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -96,3 +101,25 @@ def say_allowed(allowed: Sequence[str] | None, *named: list[str] | str | None) -
 
     texts = [text for part in named if part for text in ([part] if isinstance(part, str) else part)]
     take_in(allowed or (), texts)
+
+
+def check_level(level: float) -> None:
+    """Refuse a level of confidence that no interval has."""
+    from ostrom.ground.errors import UsageError
+
+    if not 0.5 <= level < 1:
+        raise UsageError(f"--level must lie between 0.5 and 1 (found {level:g})")
+
+
+@contextmanager
+def opened_runs(names: Sequence[str], runs: Path) -> Iterator[list[RunData]]:
+    """The tables of some runs, brought up to date."""
+    from ostrom.data.rundata import run_data
+    from ostrom.studies.run import open_run
+
+    with ExitStack() as stack:
+        made = []
+        for name in names:
+            opened = stack.enter_context(open_run(name, runs))
+            made.append(stack.enter_context(run_data(opened.rows, opened.folder.path, opened.manifest)))
+        yield made

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Json, Runs, Safe
+from ostrom.cli.options import Json, Level, Runs, Safe, check_level, opened_runs
 from ostrom.cli.output import print_csv, print_json, print_table, write
 from ostrom.ground.errors import UsageError
 
@@ -23,7 +22,6 @@ Where = Annotated[
     list[str] | None,
     typer.Option(help="Only these matches: column=level[,level] or SQL. May be given several times."),
 ]
-Level = Annotated[float, typer.Option(help="The confidence level of intervals.")]
 
 
 def estimate(
@@ -64,7 +62,7 @@ def estimate(
         raise UsageError("--safe is for --csv: other output holds no formulas")
     check_level(level)
     part = measures.named(measure)
-    with opened(names, runs) as data:
+    with opened_runs(names, runs) as data:
         stopped = [text for one in data if (text := stopping(one.study, one.folder))]
         columns = _columns(by)
         found = _estimates(data, part, columns, contrast, over, log, _columns(balance), where or [], level)
@@ -167,7 +165,7 @@ def test(
         raise UsageError(f"--type must be II or III (found {type_!r})")
     check_level(level)
     part = measures.named(measure)
-    with opened(names, runs) as data:
+    with opened_runs(names, runs) as data:
         made = tested(
             data, part, factor, method, second=second, cluster=_columns(cluster),  # type: ignore[arg-type]
             where=condition(data, part, where or []), sums_of_squares=type_, level=level, seed=seed,  # type: ignore[arg-type]
@@ -202,20 +200,6 @@ def _split(arguments: list[str]) -> tuple[list[str], str]:
     return arguments[:-1], arguments[-1]
 
 
-@contextmanager
-def opened(names: Sequence[str], runs: Path) -> Iterator[list[RunData]]:
-    """The tables of some runs, brought up to date."""
-    from ostrom.data.rundata import run_data
-    from ostrom.studies.run import open_run
-
-    with ExitStack() as stack:
-        made = []
-        for name in names:
-            opened = stack.enter_context(open_run(name, runs))
-            made.append(stack.enter_context(run_data(opened.rows, opened.folder.path, opened.manifest)))
-        yield made
-
-
 def _columns(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
@@ -224,9 +208,3 @@ def _one_of(**given: object) -> None:
     named = [f"--{name}" for name, value in given.items() if value]
     if len(named) > 1:
         raise UsageError(f"{' and '.join(named)} exclude each other")
-
-
-def check_level(level: float) -> None:
-    """Refuse a level of confidence that no interval has."""
-    if not 0.5 <= level < 1:
-        raise UsageError(f"--level must lie between 0.5 and 1 (found {level:g})")

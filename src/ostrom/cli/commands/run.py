@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostrom.cli.ending import counted, leave, say_trouble, spent, spent_data
+from ostrom.cli.ending import counted, leave, say_failures, say_trouble, spent, spent_data
 from ostrom.cli.options import (
     BUDGET,
     DryRun,
@@ -20,6 +20,7 @@ from ostrom.cli.options import (
     Seeds,
     Sets,
     WriteReport,
+    opened_runs,
     say_allowed,
     with_play_options,
 )
@@ -146,11 +147,12 @@ def play_and_tell(found: Resolved, folder: Path, *, report: bool, json: bool) ->
     _finish(result, folder, json)
     drawn = True
     if report:
-        from ostrom.features.exporting.command import finish_report, write_report
+        from ostrom.reports.build import build_report
 
-        made = write_report(folder)
-        say(f"report: {made}")
-        drawn = finish_report(made)
+        with opened_runs([str(folder)], folder.parent) as [data]:
+            written = build_report(data)
+        say(f"report: {written}")
+        drawn = say_failures(written)
     if not drawn and result.complete:
         sys.exit(1)
     leave(result)

@@ -33,7 +33,7 @@ def compare(
     ] = None,
     runs: Runs = Path("runs"),
     json: Json = False,
-) -> None:
+) -> Any:
     """Set the figures of a run beside the published ones, for the cells that both have.
 
     Own intervals are 95 % intervals. Published figures in doubt are marked and never enter a range.
@@ -49,13 +49,14 @@ def compare(
         made = compare_run(opened, data, as_ or (), reference)
     if json:
         print_json({"run": str(opened.folder.path), **made.as_dict()})
-        return
+        return made
     if made.lines:
         _print_comparison(made)
     for remark in made.remarks:
         say(remark)
     if made.unmatched:
         say(f"{made.unmatched} own figures have no published cell to stand beside.")
+    return made
 
 
 def _print_comparison(made: Comparison) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ostrom.cli.ending import say_failures
 from ostrom.cli.options import Json, Runs, Safe
 from ostrom.cli.output import print_json, say, write
 from ostrom.ground.errors import UsageError
@@ -98,7 +99,7 @@ def report(
         print_json({"report": str(made), "failures": list(made.failures)})
     else:
         write(made)
-    if not finish_report(made):
+    if not say_failures(made):
         sys.exit(1)
 
 
@@ -128,10 +129,3 @@ def write_report(
 
             return write_as_paper(*played[0], *paper, safe=safe, more=played[1:])
         return build_report(played[0][1], safe=safe)
-
-
-def finish_report(made: Report) -> bool:
-    """Say which panels failed; whether none did."""
-    for failure in made.failures:
-        say(f"panel failed: {failure}")
-    return not made.failures

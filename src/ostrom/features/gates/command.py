@@ -16,6 +16,8 @@ from ostrom.cli.options import (
     Runs,
     Seeds,
     Sets,
+    check_level,
+    opened_runs,
     say_allowed,
     with_play_options,
 )
@@ -63,8 +65,6 @@ def gate(
 
     Exit code: 0 all pass, 1 one fails, 3 one is undecided and none fails, 2 wrong use, 130 interrupted.
     """
-    from ostrom.cli.commands.estimate import check_level
-    from ostrom.cli.commands.estimate import opened as opened_runs
     from ostrom.engine.folder import check_name
     from ostrom.features.gates import plan as gating
     from ostrom.features.gates.gates import judge

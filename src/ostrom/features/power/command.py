@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Json, Models, Presets, Runs, Sets, with_play_options
+from ostrom.cli.options import Json, Models, Presets, Runs, Sets, check_level, opened_runs, with_play_options
 from ostrom.cli.output import print_json, print_table, say, write
 from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import UsageError
@@ -85,7 +85,6 @@ def power(
     Values come from a pilot's means and spreads (--from RUN) or from stated assumptions, which are printed.
     """
     from ostrom.analysis.query import Query
-    from ostrom.cli.commands.estimate import check_level, opened
     from ostrom.features.power import assumptions as assuming
     from ostrom.features.power import plan as powering
     from ostrom.reports.single import check_chart_file
@@ -122,7 +121,7 @@ def power(
     if from_ is None:
         assumed = assuming.assumed_of(design, baseline, sd, correlation)
     else:
-        with opened([from_], runs) as data:
+        with opened_runs([from_], runs) as data:
             assumed, source = assuming.assumed_from(data[0], query)
             pace = assuming.pace_of(data[0]) if pace is None else pace
         given = {"baseline": baseline, "sd": sd, "correlation": correlation}
