@@ -287,7 +287,7 @@ def test_labels_stay_the_same_in_a_dialogue(played: Played) -> None:
 
 def test_forms_are_told_apart_by_their_options() -> None:
     game = build_game("alternating_offers")
-    labels = PromptRenderer(Framing(labels="JF"), LIBRARY, "direct").labelling.of_rule(game)  # type: ignore[arg-type]
+    labels = PromptRenderer(Framing(labels="JF"), LIBRARY, "direct").labelling.of_rule(game)
     assert labels.names(Number(0, 100), 0) == () and labels.names(Choice(("reject", "accept")), 0) == (
         "accept",
         "reject",

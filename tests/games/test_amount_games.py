@@ -75,7 +75,7 @@ def test_gift_exchange_pays_by_wage_and_effort() -> None:
     ("at", "expected"), [(1, (4, 1)), (2, (2, 8)), (3, (16, 4)), (4, (8, 32)), (None, (64, 16))]
 )
 def test_the_centipede_pays_where_somebody_takes(at: int | None, expected: tuple[int, int]) -> None:
-    stages = build_game("centipede").begin()  # type: ignore[attr-defined]
+    stages = build_game("centipede").begin()
     due, ended = next(stages), None
     for move in range(1, 5):
         assert due[0].seat == (move - 1) % 2

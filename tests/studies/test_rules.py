@@ -54,6 +54,20 @@ def test_a_study_of_ten_seats_with_101_amounts_has_its_columns(tmp_path: Path) -
     assert open_lab_run(tmp_path / "run").estimate("gini") is not None
 
 
+def test_tables_hold_what_was_played_where_noise_changed_it(tmp_path: Path) -> None:
+    agent = {"strategy": {"name": "constant", "action": 3}}
+    rules = {"name": "repetition", "rounds": 20, "noise": 0.5, "predict": "players"}
+    assert play(study({"name": "public_goods_amounts", "n": 2}, rules, agent=agent), runs=tmp_path).complete
+    rows = list(decisions(tmp_path / "run"))
+    acts = [row for row in rows if row["kind"] == "act"]
+    slips = [row for row in acts if row["amount"] != 3]
+    assert 8 < len(slips) < 32 and all(row["answer"] == "3" for row in acts)
+    assert all(row["action"] == f"{row['amount']:g}" for row in acts)
+    predicted = [row for row in rows if row["kind"] == "predict" and row["round"] > 1]
+    last = {(row["round"], row["player"]): row["amount"] for row in acts}
+    assert all(float(row["answer"]) == last[row["round"] - 1, row["target"]] for row in predicted)
+
+
 def test_a_payoff_stands_at_the_last_move_of_a_player_in_a_round(tmp_path: Path) -> None:
     hard = {"strategy": {"name": "constant", "action": {"offer": 10, "reply": "reject"}}}
     fair = {"strategy": {"name": "threshold", "least": 50, "names": 40}}

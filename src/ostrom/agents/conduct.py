@@ -40,7 +40,8 @@ from ostrom.agents.bargains import (
 from ostrom.agents.statements import stated
 from ostrom.agents.strategies._actions import favourite
 from ostrom.agents.strategy import Strategy
-from ostrom.answers import Choice, Form, Record, Text
+from ostrom.answers import Choice, Form, Number, Record, Text
+from ostrom.games.amounts import Value
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.catalog.similarity import compared_game
 from ostrom.mechanisms.incentives import is_equilibrium
@@ -75,15 +76,36 @@ def paraphrase(strategy: Strategy, view: View, form: Form) -> str:  # noqa: ARG0
     return str(view.facts["sentence"])
 
 
-def predict(strategy: Strategy, view: View, form: Form) -> str:
+def predict(strategy: Strategy, view: View, form: Form) -> Value:
     """Expect a player to repeat its last action; at first, to cooperate or to play for its favourite."""
     game, other = view.game, int(view.facts.get("target", 1 - view.seat))
+    if not game.has_table:
+        return _predicted_move(view, form, other)
     if not isinstance(form, Choice) or form.options != game.actions[other]:
         raise StudyError(f"strategy {strategy.name} can only predict one player's choice")
     if played := view.history.listed():
         return game.actions[other][played[-1].actions[other]]
     cooperative = game.cooperative[other]
     return game.actions[other][favourite(game, other, other) if cooperative is None else cooperative]
+
+
+def _predicted_move(view: View, form: Form, other: int) -> Value:
+    """The same where moves are made at stages: the last move at the stage, the cooperative one, or else the first."""
+    game, stage = view.game, view.facts["target_stage"]
+    values = [
+        move["value"]
+        for played in reversed(view.history.listed())
+        for move in played.facts["moves"]
+        if (move["seat"], move["stage"]) == (other, stage)
+    ]
+    good = game.cooperative[other]
+    if good is not None:
+        values.append(game.value(other, good))
+    if isinstance(form, Number):
+        amounts = [value for value in values if not isinstance(value, str)]
+        return form.amounts.nearest(amounts[0]) if amounts else form.low
+    assert isinstance(form, Choice)
+    return next((value for value in values if value in form.options), form.options[0])
 
 
 def design(strategy: Strategy, view: View, form: Form) -> dict[str, Any]:

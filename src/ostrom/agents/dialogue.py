@@ -15,7 +15,6 @@ from ostrom.agents.turn import Turn, turn_of, with_turn
 from ostrom.answers import Answer, Choice, Form, Number, Text, read
 from ostrom.framing import Prompt, PromptRenderer
 from ostrom.framing.dialogue import DialogueRenderer
-from ostrom.games.function import FunctionGame
 from ostrom.mechanisms.protocol import Decision, Round, View
 from ostrom.memory import Memory, Shown
 from ostrom.models.base import Message
@@ -91,7 +90,7 @@ class Chat:
         facts = answer.facts or {}
         seat = int(facts.get("target", view.seat))
         shown, renderer, game = facts.get("labels", {}), self.agent.renderer, view.game
-        if isinstance(game, FunctionGame):
+        if not game.has_table:
             labels = renderer.labelling.of_rule(game)
             now = labels.of(labels.names(Choice(tuple(shown)), seat))
         else:

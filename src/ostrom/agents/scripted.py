@@ -12,7 +12,6 @@ from ostrom.agents.percentages import whole_percentages
 from ostrom.agents.strategy import Strategy
 from ostrom.answers import Answer, Choice, Form, Mixture, Number, Record, Text
 from ostrom.answers.schema import Misfit, fitted
-from ostrom.games.function import FunctionGame
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import Decision, Round, View
 from ostrom.memory.base import Memory
@@ -98,7 +97,7 @@ class ScriptedAgent:
         return Answer(_plain_value(form, drawn), "scripted", odds)
 
     def _act(self, view: View, form: Form, draw: Draw, rounds: Sequence[Round] | None) -> Answer:
-        if isinstance(view.game, FunctionGame):
+        if not view.game.has_table:
             return self._by_rule(view, form, draw, rounds)
         names = view.game.actions[view.seat]
         if isinstance(form, Choice):

@@ -14,7 +14,6 @@ from ostrom.agents.automaton import Automaton, explore, remember
 from ostrom.agents.past import Past
 from ostrom.answers import Form, Number
 from ostrom.games.amounts import Value
-from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
 from ostrom.ground.parameters import Ge, checked
@@ -89,7 +88,7 @@ class Strategy(ABC):
         """
         game, seat = past.game, past.seat
         good, bad = game.cooperative[seat], game.defective[seat]
-        if good is None or bad is None or not isinstance(game, FunctionGame):
+        if good is None or bad is None:
             raise StudyError(
                 f"strategy {self.name} speaks of cooperation, and game {game.name} defines none for seat {seat + 1}"
             )

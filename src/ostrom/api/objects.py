@@ -15,7 +15,6 @@ import numpy as np
 
 from ostrom.agents.past import Past
 from ostrom.agents.strategy import UNBOUNDED, Strategy
-from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame
 from ostrom.games.yaml_file import game_to_mapping
@@ -125,10 +124,8 @@ def plain(value: Any, key: str = "", name: str = "") -> Any:
         return {k: plain(v, str(k), str(k) if key == "types" else name) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [plain(v, key, name) for v in value]
-    if isinstance(value, FunctionGame):
-        return _rule_game(value)
     if isinstance(value, Game):
-        return game_to_mapping(value)
+        return game_to_mapping(value) if value.has_table else _rule_game(value)
     if isinstance(value, np.ndarray) or hasattr(value, "payoff_matrices") or hasattr(value, "to_nfg"):
         return game_to_mapping(game(value))
     if isinstance(value, Mechanism) or _is_class(value, Mechanism):
@@ -174,13 +171,13 @@ def _parameters(value: Any) -> Mapping[str, inspect.Parameter]:
         return {}
 
 
-def _rule_game(value: FunctionGame) -> dict[str, Any]:
+def _rule_game(value: Game) -> dict[str, Any]:
     """A game by a rule as studies name it: by its builder where that makes it again, else in this process only."""
     from ostrom.games import games
 
     if value.name in games:
         built = games.build({"name": value.name, **value.params})
-        if isinstance(built, FunctionGame) and _code(built.play) == _code(value.play):
+        if _code(built.play) == _code(value.play):
             return {"name": value.name, **value.params}
     kept = repr((sorted(value.params.items()), value.actions, value.stages))
     known = _name(value.play, value.name, kept)

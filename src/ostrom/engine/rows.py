@@ -21,7 +21,7 @@ from ostrom.engine.journal import Journal
 from ostrom.engine.match import replay
 from ostrom.engine.plan import PeopleColumns, Plan, Seated, Unit
 from ostrom.engine.questions import ReplayDiffers, compare_end
-from ostrom.games.function import FunctionGame
+from ostrom.games.game import Game
 from ostrom.ground.errors import RunError
 from ostrom.mechanisms.protocol import Decision, Outcome, Round
 
@@ -55,7 +55,7 @@ class Rows:
     @cached_property
     def ruled(self) -> bool:
         """Whether some game of the plan is one by a rule; only then the tables have ``RULE_COLUMNS``."""
-        return any(isinstance(game, FunctionGame) for game in self.plan.games)
+        return any(not game.has_table for game in self.plan.games)
 
     def visits(self) -> Iterator[Row]:
         """One row per person who came."""
@@ -261,7 +261,7 @@ class Rows:
 
     def _act(self, row: Row, unit: Unit, decision: Decision, answer: Any, round_: Round | None) -> None:
         game, seat = unit.game, decision.view.seat
-        if isinstance(game, FunctionGame):
+        if not game.has_table:
             self._move(row, game, decision, answer, round_)
             return
         labels = (answer.facts or {}).get("labels", {})
@@ -281,16 +281,15 @@ class Rows:
             row["expected"] = None if round_.expected is None else round_.expected[at]
 
     @staticmethod
-    def _move(row: Row, game: FunctionGame, decision: Decision, answer: Any, round_: Round | None) -> None:
+    def _move(row: Row, game: Game, decision: Decision, answer: Any, round_: Round | None) -> None:
         """A move in a game by a rule: what was done at this stage, and what theory says of it."""
         view, value = decision.view, answer.value
         row["stage"] = view.facts["stage"]
         row["label"] = (answer.facts or {}).get("labels", {}).get(value) if isinstance(value, str) else None
-        if round_ is not None and answer.reading == "missed" and not round_.void:
-            value = next(
-                (m["value"] for m in round_.facts["moves"]
-                 if m["seat"] == view.seat and m["stage"] == row["stage"]), None,
-            )  # fmt: skip
+        if round_ is not None and not round_.void:
+            # With noise, or where it was missed, another move was made than was answered.
+            later = round_.facts["moves"][len(view.facts["moves"]) :]
+            value = next((move["value"] for move in later if move["seat"] == view.seat), value)
         if value is not None:
             row["action"] = str(value)
             row["amount"] = None if isinstance(value, str) else float(value)
@@ -307,7 +306,7 @@ class Rows:
 
 def _last_moves(unit: Unit, steps: list[list[Decision]]) -> dict[tuple[int, int], int] | None:
     """The step of every player's last move in every round of a game by a rule; None for other games."""
-    if not isinstance(unit.game, FunctionGame):
+    if unit.game.has_table:
         return None
     return {
         (decision.view.round, decision.player): step

@@ -14,10 +14,9 @@ from ostrom.framing.labelling import naming
 from ostrom.framing.library import Library
 from ostrom.framing.outcomes import by_payoff, cells
 from ostrom.framing.own_payoffs import OwnPayoffs
-from ostrom.framing.own_words import NEUTRAL, game_file, story_file
+from ostrom.framing.own_words import NEUTRAL, OBSERVER, game_file, story_file
 from ostrom.framing.rules import rules_text
 from ostrom.games.equilibria import pure_equilibria
-from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import View
@@ -44,7 +43,7 @@ class Blocks:
         """The pieces that the fixed part of a prompt is put together from."""
         framing, library = self.framing, self.library
         labels = self.labels(view.game)
-        if isinstance(view.game, FunctionGame):
+        if not view.game.has_table:
             return self._of_rule(view.game, view, values)
         return {
             "story": self.opening(values),
@@ -63,15 +62,18 @@ class Blocks:
             "goal": library.fill(f"goals/{framing.goal}.txt", values) if framing.goal else "",
         }
 
-    def _of_rule(self, game: FunctionGame, view: View, values: Mapping[str, Any]) -> dict[str, Any]:
+    def _of_rule(self, game: Game, view: View, values: Mapping[str, Any]) -> dict[str, Any]:
         """The same for a game by a rule, which is told in words of its own: no list of actions, no table of payoffs."""
         framing, library = self.framing, self.library
         told = {**values, "params": game.params}
-        story, file = framing.story != NEUTRAL, game_file(game)
+        if framing.story == NEUTRAL:
+            story = library.fill(game_file(game), told)
+        else:
+            story = library.open_story(story_file(framing, game), told)
+        if values["observer"]:
+            story = library.fill(OBSERVER, {**values, "told": story})
         return {
-            "story": library.open_story(story_file(framing, game), told)
-            if story
-            else library.fill(file, told),
+            "story": story,
             "persona": self.introduction(values) if self._introduces else None,
             "meanings": [],
             "same_options": True,

@@ -14,7 +14,6 @@ from ostrom.framing.outcomes import standing
 from ostrom.framing.own_words import past_file
 from ostrom.framing.sandbox import callable_in_templates
 from ostrom.games.amounts import Options
-from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.games.parameters import shown as shown_exactly
 from ostrom.mechanisms.protocol import Decision, Round, View
@@ -105,7 +104,7 @@ class HistoryRenderer:
 
     def _told(self, view: View, played: Round, labels: Labels) -> str:
         """What was played, as one line."""
-        if isinstance(view.game, FunctionGame):
+        if not view.game.has_table:
             values = {**self._line_values(view, played, labels), **self._moves(view, played)}
             return self.library.fill(past_file(self.library, view.game, self.framing.story), values).strip()
         file = f"history/{self.framing.history}.txt"
@@ -154,7 +153,7 @@ class HistoryRenderer:
 
     def paid(self, game: Game, seat: int, payoff: float) -> dict[str, Any]:
         """What a seat is paid, in all the ways in which a prompt may say it."""
-        better, of = (0, 1) if isinstance(game, FunctionGame) else standing(game, seat, payoff)
+        better, of = standing(game, seat, payoff) if game.has_table else (0, 1)
         return {
             "value": float(payoff),
             "payoff": shown_exactly(float(payoff)),

@@ -10,7 +10,6 @@ from ostrom.answers import Form
 from ostrom.framing.config import Framing
 from ostrom.framing.history_renderer import Labels
 from ostrom.games.amounts import Amounts
-from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.games.steps import named_sets
 from ostrom.mechanisms.protocol import Decision
@@ -27,7 +26,7 @@ class Labelling:
     def labels(self, game: Game) -> Labels:
         """The labels of every seat's actions."""
         known = self._labels.get(id(game))
-        if known is None and isinstance(game, FunctionGame):
+        if known is None and not game.has_table:
             known = self._labels[id(game)] = game.actions
         if known is None:
             drawn = self.framing.drawn_labels([len(names) for names in game.actions], self._draw)
@@ -41,7 +40,7 @@ class Labelling:
             self._labels[id(game)] = known
         return known
 
-    def of_rule(self, game: FunctionGame) -> RuleLabels:
+    def of_rule(self, game: Game) -> RuleLabels:
         """What the named options of a game by a rule are called."""
         if self._of_rule is None or self._of_rule.game is not game:
             self._of_rule = RuleLabels(self.framing, self.style, game, self._draw)
@@ -50,7 +49,7 @@ class Labelling:
     def order_of(self, decision: Decision, rng: np.random.Generator | None) -> tuple[int, ...]:
         """The places of a seat's actions in the order of naming, drawn where it is shuffled."""
         view, framing = decision.view, self.framing
-        if isinstance(view.game, FunctionGame):
+        if not view.game.has_table:
             asked = int(view.facts.get("target", view.seat))
             return self.of_rule(view.game).ordered(decision.form, asked, framing, rng)
         if framing.order == "shuffled" and rng is not None:
@@ -60,7 +59,7 @@ class Labelling:
     def named(self, decision: Decision, seat: int, order: tuple[int, ...]) -> dict[str, str]:
         """The labels of the options that a seat is asked for, in the order of naming."""
         game = decision.view.game
-        if isinstance(game, FunctionGame):
+        if not game.has_table:
             labels = self.of_rule(game)
             shown = labels.of(of_form := labels.names(decision.form, seat))
             return {of_form[i]: shown[of_form[i]] for i in order}
@@ -80,9 +79,7 @@ class RuleLabels:
     Labels belong to a number of options, so that stages that ask among equally many of them share their labels.
     """
 
-    def __init__(
-        self, framing: Framing, style: str, game: FunctionGame, draw: np.random.Generator | None
-    ) -> None:
+    def __init__(self, framing: Framing, style: str, game: Game, draw: np.random.Generator | None) -> None:
         self.game, self._by_count = game, dict[int, tuple[str, ...]]()
         one_token = style == "logprob"
         if framing.labels == "actions" or (framing.labels is None and not one_token):

@@ -15,27 +15,28 @@ from ostrom.answers import Form, Number
 from ostrom.framing.config import Framing
 from ostrom.framing.library import Library
 from ostrom.framing.rules import FIRST
-from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Decision
 
 NEUTRAL = "neutral"
+OBSERVER, OBSERVER_PREDICTS = "games/_observer.txt", "games/_observer_predict.txt"
+"""The rules of a game and a question of it as somebody reads them whom they do not address."""
 
 
 def story_file(framing: Framing, game: Game | None) -> str:
     """The file that tells a cover story: one for all games with a table, one of its own for a game by a rule."""
-    if isinstance(game, FunctionGame) and framing.story != NEUTRAL:
+    if game is not None and not game.has_table and framing.story != NEUTRAL:
         return f"games/{game.name}.{framing.story}.txt"
     return f"stories/{framing.story}.txt"
 
 
-def stories_of(library: Library, game: FunctionGame) -> list[str]:
+def stories_of(library: Library, game: Game) -> list[str]:
     """The cover stories that a game by a rule is told in."""
     begin = f"{game.name}."
     return [NEUTRAL, *(name.removeprefix(begin) for name in library.names("games") if name.startswith(begin))]
 
 
-def game_file(game: FunctionGame) -> str:
+def game_file(game: Game) -> str:
     """The rules of a game."""
     return f"games/{game.name}.txt"
 
@@ -54,9 +55,13 @@ def stage_file(library: Library, decision: Decision, story: str) -> str:
 def first_file(library: Library, decision: Decision, story: str) -> str:
     """The question of a style that asks before a move: its own for the stage that is foretold, or that of all games."""
     view = decision.view
-    own = f"games/{view.game.name}_{view.facts.get('target_stage', view.facts['stage'])}_{decision.kind}"
-    found = variant(library, own, story)
-    return found if library.has(found) else f"games/_{decision.kind}.txt"
+    if view.facts.get("observer"):
+        return OBSERVER_PREDICTS
+    stage = view.facts["stage"]
+    other = view.facts.get("target_stage", stage)
+    own = variant(library, f"games/{view.game.name}_{other}_{decision.kind}", story)
+    # The file of all games says that the other is asked the same.
+    return own if library.has(own) or other != stage else f"games/_{decision.kind}.txt"
 
 
 def variant(library: Library, file: str, story: str) -> str:
@@ -90,7 +95,7 @@ def common_names(
 ) -> list[str]:
     """What the k-th action of every seat is called, for rules that speak of all seats at once."""
     named: list[str] = []
-    if isinstance(game, FunctionGame):
+    if not game.has_table:
         return named
     for same in zip(*labels, strict=False):
         if len(set(same)) == 1:

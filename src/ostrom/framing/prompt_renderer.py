@@ -37,7 +37,6 @@ from ostrom.framing.rules import (
 )
 from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.formula import formula_of
-from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import Decision, Round, View
@@ -115,7 +114,7 @@ class PromptRenderer:
         options = options_of(form, self.labelling.named(decision, asked, order))
         target = self.history_renderer.name(view, asked)
         values = self._values(view, order, {**extra, "kind": decision.kind, "target": target})
-        if isinstance(view.game, FunctionGame):
+        if not view.game.has_table:
             values["labelled"] = [{"label": v, "option": k} for k, v in options.items() if k != v]
         if not self._lasting(view, form):
             return CachedPrompt(decision, order, note, extra, options, "", None, values)
@@ -155,9 +154,9 @@ class PromptRenderer:
     def _lasting(self, view: View, form: Form) -> bool:
         """Whether nothing but the past and the question of a prompt speaks of what changes from round to round."""
         # A sham text (``as_long_as``) changes as rarely as the rules whose length it imitates.
-        rule = isinstance(view.game, FunctionGame)  # has no payoffs to present
+        table = view.game.has_table  # or else there are no payoffs to present
         key = (
-            *(view.mechanism, type(form), rule),
+            *(view.mechanism, type(form), table),
             *(bool(view.facts.get(name)) for name in ("sham", "as_long_as")),
         )
         if key not in self._lasts:
@@ -165,7 +164,7 @@ class PromptRenderer:
             files = [
                 *(self._setup_file, "answers/stub.txt", self._answer_file(form)),
                 *rules_files(view, framing.wording),
-                *(f"payoffs/{name}.txt" for name in (framing.payoffs,) if name and not rule),
+                *(f"payoffs/{name}.txt" for name in (framing.payoffs,) if name and table),
                 *(f"hints/{name}.txt" for name in (framing.hint,) if name),
                 *(f"goals/{name}.txt" for name in (framing.goal,) if name),
                 *(f"personas/{self.persona}.txt" for _ in "1" if self.blocks.has_persona()),
@@ -229,7 +228,7 @@ class PromptRenderer:
         library, form = self.library, page.decision.form
         if not (isinstance(form, Choice) and library.steady(self._answer_file(form))):
             return None
-        if isinstance(page.decision.view.game, FunctionGame):
+        if not page.decision.view.game.has_table:
             return None
         if "talk" in page.decision.view.facts or self._told_file(page.decision) is not None:
             return None
@@ -320,14 +319,14 @@ class PromptRenderer:
 
     def _fixed_values(self, view: View, order: Sequence[int]) -> dict[str, Any]:
         """What stays the same for a seat all through a match."""
-        labels, rule = self.labels(view.game), isinstance(view.game, FunctionGame)
+        labels, table = self.labels(view.game), view.game.has_table
         names = [self.history_renderer.name(view, s) for s in range(view.game.seats)]
         return {
             "words": self.words,
             "units": self.framing.units,
             "you": names[view.seat],
             "others": [name for s, name in enumerate(names) if s != view.seat],
-            "options": [] if rule else [labels[view.seat][i] for i in order],
+            "options": [labels[view.seat][i] for i in order] if table else [],
             "labels": labels,
             "common": common_names(self.library, view.game, names, labels),
             "amount": self.history_renderer.amount,
@@ -340,14 +339,14 @@ class PromptRenderer:
             "game": view.game,
             "carried": view.game.words.at(view.seat),
             "mechanism": view.mechanism,
-            "least_continuation": least_continuation(view.game) if self.framing.hint and not rule else None,
+            "least_continuation": least_continuation(view.game) if self.framing.hint and table else None,
             "equilibria": self.blocks.equilibria(view.game, names, labels),
         }
 
     def question(self, decision: Decision, values: Mapping[str, Any]) -> str:
         """The question in words, after what the mechanism and, where there is talk, the others told the player."""
         view, facts = decision.view, decision.view.facts
-        if isinstance(view.game, FunctionGame) and decision.kind in ("act", *FIRST):
+        if not view.game.has_table and decision.kind in ("act", *FIRST):
             asked = rule_question(self.library, decision, self.framing.story, values)
         else:
             asked = self.library.fill(self._question_file(decision), values)
@@ -361,7 +360,7 @@ class PromptRenderer:
 
     def _question_file(self, decision: Decision) -> str:
         view, wording = decision.view, self.framing.wording
-        if isinstance(view.game, FunctionGame) and decision.kind == "act":
+        if not view.game.has_table and decision.kind == "act":
             return stage_file(self.library, decision, self.framing.story)
         return question_file(
             self.library, view.mechanism, decision.kind, wording, bool(view.facts.get("sham"))
@@ -375,7 +374,7 @@ class PromptRenderer:
 
     def _shared_setup(self, view: View, order: Sequence[int], values: Mapping[str, Any]) -> str:
         """The fixed part, made once for all matches in which a seat is told the same."""
-        if self.framing.rows == "shuffled" or isinstance(view.game, FunctionGame):
+        if self.framing.rows == "shuffled" or not view.game.has_table:
             return self._render_setup(view, order, values)
         varying = {name: v for name, v in values.items() if name not in self._fixed_names and name != "round"}
         try:
@@ -394,7 +393,7 @@ class PromptRenderer:
         """What the framing wants to tell and the game has no words for, in words."""
         if (names := lacks_names(self.framing, game)) is not None:
             return names
-        if isinstance(game, FunctionGame):
+        if not game.has_table:
             return lacks_meaning(self.framing, self.style, self.library, game)
         if (story := lacks_story(self.framing, self.library)) is not None:
             return story

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ostrom.framing.config import LETTERS, Framing
 from ostrom.framing.library import ENGLISH, Library
 from ostrom.framing.own_words import stories_of, variant
-from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.games.steps import named_sets, steps_of
 
@@ -30,7 +29,7 @@ def lacks_names(framing: Framing, game: Game) -> str | None:
     return None
 
 
-def lacks_meaning(framing: Framing, style: str, library: Library, game: FunctionGame) -> str | None:
+def lacks_meaning(framing: Framing, style: str, library: Library, game: Game) -> str | None:
     """What a framing or a style says about tables or asks of stages that a game by a rule lacks; None: nothing."""
     plain = Framing()
     for part, why in MEANINGLESS.items():
@@ -44,7 +43,7 @@ def lacks_meaning(framing: Framing, style: str, library: Library, game: Function
     )
 
 
-def _lacks_files(framing: Framing, library: Library, game: FunctionGame) -> str | None:
+def _lacks_files(framing: Framing, library: Library, game: Game) -> str | None:
     """A file that the game is told in and that is not there."""
     base = f"games/{game.name}"
     for file in (f"{base}.txt", f"{base}_past.txt", *(f"{base}_{s}.txt" for s in game.stages)):
@@ -62,7 +61,7 @@ def _lacks_files(framing: Framing, library: Library, game: FunctionGame) -> str 
     return None
 
 
-def _lacks_options(framing: Framing, style: str, game: FunctionGame) -> str | None:
+def _lacks_options(framing: Framing, style: str, game: Game) -> str | None:
     """What is about named options, where there are none, or too many of them."""
     sets = named_sets(game)
     given = framing.labels not in (None, "actions")
@@ -87,7 +86,7 @@ def _lacks_options(framing: Framing, style: str, game: FunctionGame) -> str | No
     return None
 
 
-def _lacks_peers(style: str, library: Library, game: FunctionGame, story: str) -> str | None:
+def _lacks_peers(style: str, library: Library, game: Game, story: str) -> str | None:
     """Nobody to predict, or no words for what is predicted."""
     if style != "social":
         return None

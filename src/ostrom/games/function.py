@@ -1,8 +1,7 @@
 """A game whose payoffs follow from a rule: amounts, decisions in turn, and stocks that rounds leave behind.
 
-The rule plays one round. It is a generator, as a mechanism is: it yields the turns that are due at the same time,
-receives what was done (amounts as numbers, options by name), and returns how the round ended. So nothing is ever
-enumerated, and a round takes the memory of its own moves.
+The rule plays one round (``Game.play``) in as many steps as it needs. Nothing is ever enumerated, and a round takes
+the memory of its own moves.
 
     def play(now):                                        # the ultimatum game
         (offer,) = yield [Due(0, "offer", Amounts(0, 100))]
@@ -12,66 +11,18 @@ enumerated, and a round takes the memory of its own moves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from math import isfinite
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
 from ostrom.games.amounts import IDLE, Amounts, Options, Value
 from ostrom.games.formula import Formula
-from ostrom.games.game import Game, Profile
+from ostrom.games.game import Due, End, Game, Now, Profile, Stages, Theory
 from ostrom.games.words import Words
 from ostrom.ground.errors import GameError
 
-NOTHING: Mapping[str, Any] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class Due:
-    """A decision that is due: whose, at which stage of the round, among which options, and what the seat is told."""
-
-    seat: int
-    stage: str
-    options: Options
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    """What this seat alone is told beside the rules: plain data for ``games/NAME_STAGE.txt``."""
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """How a round ended: what every seat is paid, what everybody learns of it, and what it leaves behind."""
-
-    payoffs: Sequence[float]
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    """What everybody learns beside the moves: plain data for ``games/NAME_past.txt``."""
-    state: Mapping[str, Any] = field(default_factory=dict)
-    """What the next round begins with: plain data."""
-    over: str | None = None
-    """Why no further round can follow, in one word; None: the game can go on."""
-    hidden: Mapping[str, Any] = field(default_factory=dict)
-    """What nobody is told and analysis wants to know (the values of bidders): in the facts of the match."""
-
-
-@dataclass(frozen=True, slots=True)
-class Now:
-    """Where a round begins: its number, what the round before left behind, and chance."""
-
-    round: int = 1
-    state: Mapping[str, Any] = field(default_factory=dict)
-    chance: Callable[[int, str], float] = lambda seat, purpose: 0.5  # noqa: ARG005
-    """A number in [0, 1) for a seat and a purpose; always the same in the same round of the same match."""
-    known: Mapping[tuple[int, str], Value] = field(default_factory=dict)
-    """What was drawn, where that is known already: by seat and purpose."""
-
-    def draw(self, seat: int, purpose: str, amounts: Amounts) -> Value:
-        """One of these amounts by chance, each alike. Tell it to a seat under the name of its purpose."""
-        known = self.known.get((seat, purpose))
-        return amounts.value(int(self.chance(seat, purpose) * amounts.levels)) if known is None else known
-
-
-Stages: TypeAlias = Generator[Sequence[Due], Sequence[Value], End]
-Theory: TypeAlias = Callable[[int, str, Mapping[str, Any]], Value | None]
-"""What theory says that a seat does at a stage, given what it is told; None where it says nothing."""
+__all__ = ["Due", "End", "FunctionGame", "Now", "Stages", "Theory", "at_once"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,19 +40,13 @@ class FunctionGame(Game):
     name: str
     actions: tuple[Options, ...]
     play: Callable[[Now], Stages]
-    """Plays one round; pure."""
     stages: tuple[str, ...] = ()
-    """The stages of a round, in the order in which they first come."""
     turns: int = 0
-    """The most decisions of one round; 0: one per seat that has something to decide."""
+    """0: one per seat that has something to decide."""
     stateful: bool = False
-    """Whether a round leaves something behind for the next one."""
     theory: Theory | None = None
-    """The benchmark: what rational players who care for their own payoff do; subgame perfect where moves are seen."""
     theory_payoffs: tuple[float, ...] = ()
-    """What each seat is paid in a round that is played so, where that does not depend on chance or on the past."""
     best_total: float | None = None
-    """The most that all seats together can be paid, round after round, where that does not depend on chance."""
     cooperative: tuple[int | None, ...] = ()
     defective: tuple[int | None, ...] = ()
     roles: tuple[str, ...] = ()
@@ -137,13 +82,6 @@ class FunctionGame(Game):
             return self.actions[seat].index(action)
         except ValueError:
             raise GameError(f"game {self.name}: seat {seat + 1} has no action {action!r}") from None
-
-    def value(self, seat: int, action: int) -> Value:
-        """What an action stands for: an amount, or the name of an option."""
-        options = self.actions[seat]
-        if isinstance(options, Amounts) and action < options.levels:
-            return options.value(action)
-        return options[action]
 
     def payoff(self, profile: Sequence[int]) -> tuple[float, ...]:
         """What each seat is paid in a first round in which every decision of a seat is its action in the profile."""

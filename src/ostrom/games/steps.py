@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from ostrom.games.amounts import Amounts, Options, Value
-from ostrom.games.function import Due, End, FunctionGame, Now
+from ostrom.games.game import Due, End, Game, Now
 from ostrom.ground.streams import Streams
 
 MOST_ROUNDS = 256
@@ -19,7 +19,7 @@ MOST_TRIED_ROUNDS = 40
 
 
 @lru_cache(maxsize=64)
-def steps_of(game: FunctionGame) -> tuple[tuple[Due, ...], ...]:
+def steps_of(game: Game) -> tuple[tuple[Due, ...], ...]:
     """The steps that first rounds come to in which all take their first or all their last option at every step.
 
     >>> from ostrom.games import build_game
@@ -40,7 +40,17 @@ def steps_of(game: FunctionGame) -> tuple[tuple[Due, ...], ...]:
     return tuple(found.values())
 
 
-def named_sets(game: FunctionGame) -> dict[tuple[str, ...], str]:
+def decides_at_once(game: Game) -> bool:
+    """Whether a round is one step: nobody learns of a move before all are made.
+
+    >>> from ostrom.games import build_game
+    >>> decides_at_once(build_game("beauty_contest")), decides_at_once(build_game("ultimatum"))
+    (True, False)
+    """
+    return game.has_table or len(steps_of(game)) == 1
+
+
+def named_sets(game: Game) -> dict[tuple[str, ...], str]:
     """The sets of named options that a game asks for, each with a stage that asks among them."""
     return {
         tuple(turn.options): turn.stage
@@ -51,7 +61,7 @@ def named_sets(game: FunctionGame) -> dict[tuple[str, ...], str]:
 
 
 @lru_cache(maxsize=64)
-def can_end(game: FunctionGame) -> bool:
+def can_end(game: Game) -> bool:
     """Whether rounds that are tried out come to an end after which none can follow (``End.over``).
 
     All take their last option in every round, or all their first, or chance decides.
@@ -60,7 +70,7 @@ def can_end(game: FunctionGame) -> bool:
     >>> can_end(build_game("common_pool")), can_end(build_game("ultimatum"))
     (True, False)
     """
-    return any(_ends(game, _Pick(seed)) for seed in range(MOST_TRIES))
+    return not game.has_table and any(_ends(game, _Pick(seed)) for seed in range(MOST_TRIES))
 
 
 class _Pick:
@@ -79,7 +89,7 @@ class _Pick:
         return options[int(chance * len(options))]
 
 
-def _ends(game: FunctionGame, pick: _Pick) -> bool:
+def _ends(game: Game, pick: _Pick) -> bool:
     state: Mapping[str, Any] = {}
     for number in range(1, MOST_TRIED_ROUNDS + 1):
         stages = game.begin(Now(number, state, partial(pick.streams.chance, number)))
@@ -95,7 +105,7 @@ def _ends(game: FunctionGame, pick: _Pick) -> bool:
     return False
 
 
-def _after(game: FunctionGame, taken: Sequence[int]) -> Sequence[Due] | None:
+def _after(game: Game, taken: Sequence[int]) -> Sequence[Due] | None:
     """What is due after these steps, in each of which all took their first (0) or their last option (-1)."""
     stages = game.begin()
     due = next(stages)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ostrom.games.formula import Formula
-from ostrom.games.game import Game, Profile
+from ostrom.games.game import Due, End, Game, Now, Profile, Stages
 from ostrom.games.symmetry import symmetric
 from ostrom.games.words import Words
 from ostrom.ground.errors import GameError
@@ -22,6 +22,9 @@ MAX_SEATS = 30
 """More dimensions than this, and numpy gives up."""
 MAX_PROFILES = 1_000_000
 """A tensor larger than this is a typing error, not a game that people or models can be told about."""
+
+ACT = "act"
+"""The stage of the only step of a round."""
 
 
 def check_size(name: str, counts: Sequence[int]) -> None:
@@ -49,6 +52,8 @@ class TensorGame(Game):
     >>> pd.payoff((0, 1))
     (0.0, 3.0)
     """
+
+    has_table: ClassVar[bool] = True
 
     name: str
     actions: tuple[tuple[str, ...], ...]
@@ -131,6 +136,20 @@ class TensorGame(Game):
     def _table(self) -> dict[Profile, tuple[float, ...]]:
         # Scoring is on the hot path of every round: a dictionary beats indexing an array by far.
         return {p: tuple(float(x) for x in self.payoffs[p]) for p in self.profiles()}
+
+    @cached_property
+    def _turns(self) -> tuple[Due, ...]:
+        return tuple(Due(seat, ACT, names) for seat, names in enumerate(self.actions))
+
+    def play(self, now: Now) -> Stages:  # noqa: ARG002
+        """Play a round of one step: all seats decide at the same time, and the table says what is paid."""
+        done = yield self._turns
+        return End(self.payoff([self.index(seat, action) for seat, action in enumerate(done)]))
+
+    @property
+    def best_total(self) -> float:
+        """The most that all seats together are paid at a profile."""
+        return float(self.payoffs.sum(axis=-1).max())
 
     def profiles(self) -> Iterator[Profile]:
         """Every combination of actions, in order."""

@@ -10,7 +10,6 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from ostrom.answers import Answer, Choice
-from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
@@ -70,20 +69,15 @@ class Mechanism(ABC):
         return self
 
     any_game: ClassVar[bool] = False
-    """Whether the rules can hold any game, also one whose payoffs follow from a rule (``FunctionGame``)."""
+    """Whether the rules can hold any game, also one without a table of payoffs."""
 
     def fit(self, game: Game) -> None:
         """Refuse a game that these rules cannot hold, or have no meaning in, before anything is played."""
-        if isinstance(game, FunctionGame) and not self.any_game:
+        if not (game.has_table or self.any_game):
             raise GameError(
                 f"mechanism {self.name}: needs a table of payoffs, and those of game {game.name} follow from a rule"
-                f"{self.instead()}"
             )
         self.check(game)
-
-    def instead(self) -> str:
-        """What to write where a game by a rule is refused, if other rules come to the same."""
-        return ""
 
     def check(self, game: Game) -> None:
         """Refuse a game that these rules have no meaning in (GameError), before anything is played."""
@@ -92,18 +86,6 @@ class Mechanism(ABC):
 
     def preparation(self, game: Game, seat: int) -> Mechanism | None:  # noqa: ARG002
         """What a player at a seat does once before all its matches, if anything: design a contract, say."""
-        return None
-
-    def induced_game(self, game: Game) -> Game | None:  # noqa: ARG002
-        """The one-shot game that these rules make rational players face; None where that is not known."""
-        return None
-
-    def realised_profile(self, game: Game, profile: Sequence[int]) -> tuple[int, ...]:  # noqa: ARG002
-        """The actions of the game itself that a profile of the induced game comes to."""
-        return tuple(profile)
-
-    def powerless(self) -> Mechanism | None:
-        """These rules with the same words and steps and without their power; None where that has no meaning."""
         return None
 
     @abstractmethod
@@ -136,7 +118,7 @@ class Mechanism(ABC):
         only one seat may know say here what others may.
         """
         facts = view.facts
-        if isinstance(view.game, FunctionGame):
+        if not view.game.has_table:
             facts = {key: facts[key] for key in getattr(self, "told", {})}
         return replace(view, seat=seat, facts=facts)
 

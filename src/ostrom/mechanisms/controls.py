@@ -10,17 +10,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
+from ostrom.mechanisms.around import Around
 from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, profile_of
 from ostrom.mechanisms.protocol import Outcome, Play, Round, View
 
 CONTROLS = ("none", "length", "induced", "sham")
+
+
+@runtime_checkable
+class Induces(Protocol):
+    """A mechanism of which it is known what rational players face under it."""
+
+    def induced_game(self, game: Game) -> Game | None:
+        """The one-shot game that these rules make rational players face; None where that is not known."""
+
+
+@runtime_checkable
+class Translates(Protocol):
+    """A mechanism whose induced game has other actions than the game itself."""
+
+    def realised_profile(self, game: Game, profile: Sequence[int]) -> tuple[int, ...]:
+        """The actions of the game itself that a profile of the induced game comes to."""
+
+
+@runtime_checkable
+class LosesPower(Protocol):
+    """A mechanism that can be played without its power."""
+
+    def powerless(self) -> Mechanism | None:
+        """These rules with the same words and steps and without their power; None where that has no meaning."""
+
+
+def induced_game(rules: Mechanism, game: Game) -> Game | None:
+    """The one-shot game that rules make rational players face; None where that is not known."""
+    return rules.induced_game(game) if isinstance(rules, Induces) else None
+
+
+def powerless(rules: Mechanism) -> Mechanism | None:
+    """The rules without their power, and with all that is around them; None where that has no meaning."""
+    if isinstance(rules, Around):
+        inside = powerless(rules.rules)
+        return None if inside is None else rules.around(inside)
+    return rules.powerless() if isinstance(rules, LosesPower) else None
 
 
 def build_mechanism(spec: str | Mapping[str, Any], *, key: str, file: str | None = None) -> Mechanism:
@@ -37,7 +75,7 @@ def build_mechanism(spec: str | Mapping[str, Any], *, key: str, file: str | None
         )
     if control != "sham":
         return OneShotControl(rules, control)
-    sham = rules.powerless()
+    sham = powerless(rules)
     if sham is None:
         raise StudyError(
             f"mechanism {rules.name} cannot be played without its power",
@@ -70,7 +108,7 @@ class OneShotControl(Mechanism):
         answers = yield [act(View(played, seat, self.name, facts=facts)) for seat in range(game.seats)]
         profile = profile_of(played, answers)
         payoffs, expected = played.payoff(profile), expected_payoffs(played, answers)
-        if self.control == "induced":
+        if self.control == "induced" and isinstance(self.rules, Translates):
             profile = self.rules.realised_profile(game, profile)
         return Outcome([Round(1, profile, payoffs, expected=expected)], payoffs)
 
@@ -81,7 +119,7 @@ class OneShotControl(Mechanism):
     def _played(self, game: Game) -> Game:
         if self.control != "induced":
             return game
-        induced = self.rules.induced_game(game)
+        induced = induced_game(self.rules, game)
         if induced is None:
             raise GameError(
                 f"mechanism {self.rules.name}: what rational players face under it is not known, so there is no "

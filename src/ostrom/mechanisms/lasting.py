@@ -1,4 +1,4 @@
-"""What repetition makes of a game, and pasts that nobody lived: for controls of mechanisms with rounds."""
+"""What repetition makes of a game: for controls of mechanisms with rounds."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import numpy as np
 
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame, table_of
-from ostrom.ground.streams import Streams
-from ostrom.mechanisms.protocol import History, Round
 
 
 def lasting_game(game: Game, continuation: float | None) -> Game | None:
@@ -43,17 +41,3 @@ def lasting_game(game: Game, continuation: float | None) -> Game | None:
         game.roles,
         game.title,
     )
-
-
-def drawn_history(game: Game, number: int, seat: int, streams: Streams) -> History:
-    """Rounds before a round that chance drew for a seat: the same ones whenever it is asked."""
-    return History([drawn_round(game, earlier, seat, streams) for earlier in range(1, number)])
-
-
-def drawn_round(
-    game: Game, number: int, whose: int, streams: Streams, players: tuple[int, ...] = ()
-) -> Round:
-    """A round in which every action is as likely as every other."""
-    draw = streams.about(number, whose, "sham")
-    profile = tuple(int(draw.integers(len(names))) for names in game.actions)
-    return Round(number, profile, game.payoff(profile), players)

@@ -1,33 +1,82 @@
-"""Mechanisms by name; any of them may have talk around its decisions."""
+"""Mechanisms by name; what wraps any of them is a key beside their own parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ostrom.ground.errors import StudyError
-from ostrom.ground.registry import Registry
+from ostrom.ground.registry import Registry, parse_spec
 from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.missing import missing_of
+from ostrom.mechanisms.predictions import Predicted
+from ostrom.mechanisms.stating import Stated, form_checked
 from ostrom.mechanisms.talk import talk_of
 from ostrom.mechanisms.talking import Talking
 
 
+def _missing(rules: Mechanism, missed: Any = None, missed_at_most: Any = None) -> Mechanism:
+    missing = missing_of(missed, missed_at_most)
+    if missing is None:
+        return rules
+    if not rules.may_miss:
+        raise ValueError("has no rule for missed decisions: leave missed out")
+    return rules.allowing(missing)
+
+
+def _predicted(rules: Mechanism, predict: Any = None, watched: Any = None) -> Mechanism:
+    if predict is None and watched is None:
+        return rules
+    return Predicted(rules, predict, watched)
+
+
+def _stated(rules: Mechanism, state: Any = None, state_as: Any = "memory_one") -> Mechanism:
+    form_checked(state_as)
+    return rules if state is None else Stated(rules, state, state_as)
+
+
+def _talking(rules: Mechanism, talk: Any = None) -> Mechanism:
+    return rules if talk is None else Talking(rules, talk_of(talk))
+
+
+WRAPPERS: tuple[Callable[..., Mechanism], ...] = (_missing, _predicted, _stated, _talking)
+"""From the inside out: talk opens a round before anything is stated or predicted in it."""
+KEYS = {name: wrap for wrap in WRAPPERS for name in list(inspect.signature(wrap).parameters)[1:]}
+
+
 class NamedMechanisms(Registry[Mechanism]):
-    """Builds ``{name: ..., talk: {...}}`` as the named mechanism with that talk."""
+    """Builds ``{name: ..., predict: ..., talk: {...}}`` as the named mechanism with predictions and with that talk."""
 
     def build(
         self, spec: str | Mapping[str, Any], *, key: str | None = None, file: str | None = None
     ) -> Mechanism:
-        """Build a mechanism; ``talk`` is a key of all that do not have a parameter of that name themselves."""
-        if not isinstance(spec, Mapping) or "talk" not in spec or self._own_talk(spec.get("name")):
+        """Build a mechanism; ``KEYS`` belong to all that do not have a parameter of that name themselves."""
+        name, args, kwargs = parse_spec(spec, key=key or self.kind, file=file)
+        own = super().parameters(name) if name in self else {}
+        around = {word: value for word, value in kwargs.items() if word in KEYS and word not in own}
+        if not around:
             return super().build(spec, key=key, file=file)
-        rules = super().build({k: v for k, v in spec.items() if k != "talk"}, key=key, file=file)
-        if spec["talk"] is None:
-            return rules
-        try:
-            return Talking(rules, talk_of(spec["talk"]))
-        except (TypeError, ValueError) as error:
-            raise StudyError(str(error), key=f"{key or self.kind}.talk", file=file) from error
+        inside = {word: value for word, value in kwargs.items() if word not in around}
+        rules = super().build(
+            {"name": name, **dict(zip(own, args, strict=False)), **inside}, key=key, file=file
+        )
+        for wrap in WRAPPERS:
+            values = {word: value for word, value in around.items() if KEYS[word] is wrap}
+            try:
+                rules = wrap(rules, **values) if values else rules
+            except (TypeError, ValueError) as error:
+                if wrap is _talking:
+                    raise StudyError(str(error), key=f"{key or self.kind}.talk", file=file) from error
+                raise StudyError(f"{self.kind} {name}: {error}", key=key, file=file) from error
+        return rules
 
-    def _own_talk(self, name: Any) -> bool:
-        return isinstance(name, str) and name in self and "talk" in self.parameters(name)
+    def parameters(self, name: str) -> Mapping[str, inspect.Parameter]:
+        """The parameters of a mechanism and the keys around it."""
+        own = super().parameters(name)
+        around = {
+            word: inspect.signature(wrap).parameters[word].replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for word, wrap in KEYS.items()
+            if word not in own
+        }
+        return {**own, **around}

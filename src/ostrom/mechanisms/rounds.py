@@ -1,4 +1,4 @@
-"""Playing one round of a game that says itself who decides when: the bridge from its turns to decisions."""
+"""Playing the rounds of a game: the bridge from the turns of a round (``Game.play``) to decisions."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from ostrom.answers import Answer, Choice, Form, Number
-from ostrom.games.amounts import IDLE, Amounts, Options
-from ostrom.games.function import Due, End, FunctionGame, Now
+from ostrom.games.amounts import IDLE, Amounts, Options, Value
+from ostrom.games.game import Due, End, Game, Now
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.missing import Missing, void_round
-from ostrom.mechanisms.protocol import Decision, History, Round, View
+from ostrom.mechanisms.base import choice_of, expected_payoffs, profile_of
+from ostrom.mechanisms.missing import Missing, missed_by, void_round
+from ostrom.mechanisms.protocol import NOTHING, Decision, History, Round, View
 
-RoundPlay: TypeAlias = Generator[list[Decision], Sequence[Answer], tuple[Round, End | None]]
+RoundPlay: TypeAlias = Generator[list[Decision], Sequence[Answer], Round]
+Shows: TypeAlias = Callable[[int], History]
+"""The past that a seat is shown, where that is not the real one."""
 
 
 @lru_cache(maxsize=1024)
@@ -25,45 +28,135 @@ def form_of(options: Options) -> Form:
     return Choice(options)
 
 
-def play_round(
-    game: FunctionGame,
-    mechanism: str,
-    number: int,
-    history: History,
-    told: Mapping[str, Any],
-    streams: Streams,
-    missing: Missing | None = None,
-) -> RoundPlay:
-    """Play a round: its decisions are of the kind ``act`` and carry their ``stage``; what was done is in the facts.
+class Rounds:
+    """Plays the rounds of one match, each as its game says; all decisions are of the kind ``act``.
 
-    A round that somebody misses is void where the rules say so, or where what they play instead is no option at that
-    stage. It leaves behind what the round before did.
+    In a game without a table decisions carry their ``stage`` and the ``moves`` so far; what was done is in the facts of
+    the round. A round that somebody misses is void where the rules say so, or where what they play instead is no option
+    at that stage; it leaves behind what the round before did. ``noise`` is the chance that a move is another one by
+    accident; ``exact`` asks for the expected payoffs where all odds are known.
     """
-    state = history[-1].facts.get("state", {}) if history else {}
-    stages = game.begin(Now(number, state, lambda seat, purpose: streams.chance(number, seat, purpose)))
-    moves: list[dict[str, Any]] = []
-    late: list[int] = []
-    due = next(stages)
-    while True:
-        answers = yield [_decision(game, mechanism, number, history, told, turn, moves) for turn in due]
-        missed = [turn for turn, answer in zip(due, answers, strict=True) if answer.reading == "missed"]
-        late += [turn.seat for turn in missed]
-        default = None if missing is None else missing.default
-        if any(default not in turn.options for turn in missed):
-            facts = {"state": dict(state)} if state else {}
-            return void_round(game, number, tuple(sorted(set(late))), facts=facts), None
-        done = [
-            _value(default if a.reading == "missed" else a.value, turn)
-            for turn, a in zip(due, answers, strict=True)
-        ]
-        moves = moves + [
-            {"seat": turn.seat, "stage": turn.stage, "value": value}
-            for turn, value in zip(due, done, strict=True)
-        ]
-        try:
-            due = stages.send(done)
-        except StopIteration as stop:
-            return _round(game, number, moves, stop.value, tuple(sorted(set(late)))), stop.value
+
+    def __init__(
+        self,
+        game: Game,
+        mechanism: str,
+        streams: Streams,
+        told: Mapping[str, Any] = NOTHING,
+        *,
+        missing: Missing | None = None,
+        noise: float = 0.0,
+        exact: bool = False,
+    ) -> None:
+        self.game, self.mechanism, self.streams, self.told = game, mechanism, streams, told
+        self.missing, self.noise, self.exact = missing, noise, exact
+        self._plain = missing is None and not noise and not exact
+        self.over: str | None = None
+        """Why no further round can follow, once that is so."""
+        self._hidden: list[Mapping[str, Any]] = []
+        self.play: Callable[[int, History, Shows | None], RoundPlay]
+        """Play a round of this number after this past; a ``Shows`` puts other pasts before the players."""
+        if game.has_table:
+            # What stays the same is looked up once: with scripts the rules take as long as the players.
+            self._seats = [(seat, choice_of(game.named_actions(seat))) for seat in range(game.seats)]
+            self.play = self._at_once
+        else:
+            self.play = self._by_stages
+
+    def hidden_facts(self) -> dict[str, Any]:
+        """What the rounds of the match kept from everybody, for the facts of its outcome; nothing if they kept none."""
+        return {"hidden": [dict(kept) for kept in self._hidden]} if any(self._hidden) else {}
+
+    def _at_once(self, number: int, history: History, shows: Shows | None) -> RoundPlay:
+        """The one step of a game with a table, without the detour over its generator."""
+        game, name, told = self.game, self.mechanism, self.told
+        if shows is None:
+            answers = yield [
+                Decision(seat, "act", View(game, seat, name, number, history, told), form)
+                for seat, form in self._seats
+            ]
+        else:
+            answers = yield [
+                Decision(seat, "act", View(game, seat, name, number, shows(seat), told), form)
+                for seat, form in self._seats
+            ]
+        if self._plain:
+            profile = profile_of(game, answers)
+            return Round(number, profile, game.payoff(profile))
+        missing, noise = self.missing, self.noise
+        late: tuple[int, ...] = ()
+        if missing is not None and (late := missed_by(answers)):
+            if missing.voids:
+                return void_round(game, number, late)
+            answers = missing.filled(answers)
+        profile = profile_of(game, answers)
+        if noise:
+            chance, played = self.streams.chance, list(profile)
+            for seat, place in enumerate(profile):
+                if chance(number, seat, "tremble") < noise:
+                    played[seat] = self._slip(number, seat, place, len(game.actions[seat]))
+            profile = tuple(played)
+        expected = expected_payoffs(game, answers) if self.exact and not late else None
+        return Round(number, profile, game.payoff(profile), expected=expected, missed=late)
+
+    def _by_stages(self, number: int, history: History, shows: Shows | None) -> RoundPlay:
+        """The steps of a game that says itself who decides when."""
+        game, streams = self.game, self.streams
+        state = history[-1].facts.get("state", {}) if history else {}
+        stages = game.begin(Now(number, state, lambda seat, purpose: streams.chance(number, seat, purpose)))
+        default = None if self.missing is None else self.missing.default
+        moves: list[dict[str, Any]] = []
+        late: set[int] = set()
+        due = next(stages)
+        while True:
+            answers = yield [self._decision(number, history, shows, turn, moves) for turn in due]
+            missed = [turn for turn, answer in zip(due, answers, strict=True) if answer.reading == "missed"]
+            late |= {turn.seat for turn in missed}
+            if any(default not in turn.options for turn in missed):
+                self._hidden.append({})
+                facts = {"state": dict(state)} if state else {}
+                return void_round(game, number, tuple(sorted(late)), facts=facts)
+            done = [
+                self._done(number, turn, default if answer.reading == "missed" else answer.value, moves)
+                for turn, answer in zip(due, answers, strict=True)
+            ]
+            moves = [*moves, *(_move(turn, value) for turn, value in zip(due, done, strict=True))]
+            try:
+                due = stages.send(done)
+            except StopIteration as stop:
+                end: End = stop.value
+                self.over = end.over
+                self._hidden.append(end.hidden)
+                return _round(game, number, moves, end, tuple(sorted(late)))
+
+    def _decision(
+        self, number: int, history: History, shows: Shows | None, turn: Due, moves: list[dict[str, Any]]
+    ) -> Decision:
+        seat = turn.seat
+        facts = {**self.told, **turn.facts, "stage": turn.stage, "moves": moves}
+        past = history if shows is None else shows(seat)
+        view = View(self.game, seat, self.mechanism, number, past, facts)
+        return Decision(seat, "act", view, form_of(turn.options))
+
+    def _done(self, number: int, turn: Due, answer: Any, moves: Sequence[Mapping[str, Any]]) -> Value:
+        """What is done at a turn: the answer as the game reads it, or another option by accident."""
+        options, place = turn.options, turn.options.index(answer)
+        if self.noise:
+            count = options.levels if isinstance(options, Amounts) else len(options)
+            earlier = sum(move["seat"] == turn.seat for move in moves)
+            nth = (
+                str(earlier + 1) if earlier else ""
+            )  # its first move slips by the draw of a game with a table
+            if self.streams.chance(number, turn.seat, f"tremble{nth}") < self.noise:
+                place = self._slip(number, turn.seat, place, count, nth)
+        return options.value(place) if isinstance(options, Amounts) else options[place]
+
+    def _slip(self, number: int, seat: int, place: int, count: int, nth: str = "") -> int:
+        """The place of what is done by accident instead of this one: all others of so many are equally likely."""
+        if count == 1:
+            return place
+        other = int(self.streams.chance(number, seat, f"slip{nth}") * (count - 1))
+        return other + (other >= place)
 
 
 def now_of(view: View, chance: Callable[[int, str], float]) -> Now:
@@ -81,10 +174,11 @@ def due_with(view: View) -> list[Due]:
     None of them where what was done so far does not lead there without knowing what chance brought.
     """
     game = view.game
-    assert isinstance(game, FunctionGame)
+    if game.has_table:  # whatever the rules tell, there is one step
+        return list(next(game.begin()))
     stages = game.begin(now_of(view, Now().chance))
-    left = [move["value"] for move in view.facts.get("moves", ())]
     due = next(stages)
+    left = [move["value"] for move in view.facts.get("moves", ())]
     try:
         while left:
             due, left = stages.send(left[: len(due)]), left[len(due) :]
@@ -94,7 +188,7 @@ def due_with(view: View) -> list[Due]:
     return list(due) if own else []
 
 
-def otherwise(game: FunctionGame, played: Round, seat: int) -> Round | None:
+def otherwise(game: Game, played: Round, seat: int) -> Round | None:
     """The round as if the last move of a seat had been another one, and all others had moved as they did.
 
     An amount becomes the end of its range that lies further away, an option the next one. None where nobody can say
@@ -124,8 +218,8 @@ def otherwise(game: FunctionGame, played: Round, seat: int) -> Round | None:
     except StopIteration as stop:
         if at < len(moves) or moves[changed]["value"] == played.facts["moves"][changed]["value"]:
             return None
-        found = _round(game, played.number, moves, stop.value, played.missed)
-        return replace(found, players=played.players, facts={**played.facts, **found.facts})
+        other = _round(game, played.number, moves, stop.value, played.missed)
+        return replace(other, players=played.players, facts={**played.facts, **other.facts})
 
 
 class _ByChance(Exception):
@@ -142,42 +236,48 @@ def _other(options: Options, value: Any) -> Any:
     return options[(options.index(value) + 1) % len(options)]
 
 
-def hidden_facts(ends: Sequence[End | None]) -> dict[str, Any]:
-    """What the rounds of a match keep from everybody, for the facts of its outcome: nothing, where there is nothing."""
-    kept = [dict(end.hidden) if end is not None else {} for end in ends]
-    return {"hidden": kept} if any(kept) else {}
+def drawn_history(game: Game, number: int, seat: int, streams: Streams) -> History:
+    """Rounds before a round that chance drew for a seat: the same ones whenever it is asked."""
+    return History([drawn_round(game, earlier, seat, streams) for earlier in range(1, number)])
 
 
-def _decision(
-    game: FunctionGame,
-    mechanism: str,
-    number: int,
-    history: History,
-    told: Mapping[str, Any],
-    turn: Due,
-    moves: list[dict[str, Any]],
-) -> Decision:
-    facts = {**told, **turn.facts, "stage": turn.stage, "moves": moves}
-    return Decision(
-        turn.seat, "act", View(game, turn.seat, mechanism, number, history, facts), form_of(turn.options)
-    )
+def drawn_round(
+    game: Game, number: int, whose: int, streams: Streams, players: tuple[int, ...] = ()
+) -> Round:
+    """A round in which every option of every turn is as likely as every other."""
+    draw = streams.about(number, whose, "sham")
+    stages = game.begin(Now(number, chance=lambda seat, purpose: float(draw.random())))  # noqa: ARG005
+    moves: list[dict[str, Any]] = []
+    due = next(stages)
+    while True:
+        done = [_drawn(turn.options, draw.integers) for turn in due]
+        moves += [_move(turn, value) for turn, value in zip(due, done, strict=True)]
+        try:
+            due = stages.send(done)
+        except StopIteration as stop:
+            return replace(_round(game, number, moves, stop.value), players=players)
 
 
-def _value(answer: Any, turn: Due) -> Any:
-    """An answer as the game reads it: an amount of the turn, or the name of an option."""
-    options = turn.options
+def _drawn(options: Options, integers: Callable[[int], Any]) -> Value:
     if isinstance(options, Amounts):
-        return options.value(options.index(answer))
-    return options[options.index(answer)]
+        return options.value(int(integers(options.levels)))
+    return options[int(integers(len(options)))]
+
+
+def _move(turn: Due, value: Value) -> dict[str, Any]:
+    return {"seat": turn.seat, "stage": turn.stage, "value": value}
 
 
 def _round(
-    game: FunctionGame, number: int, moves: list[dict[str, Any]], end: End, missed: tuple[int, ...]
+    game: Game, number: int, moves: list[dict[str, Any]], end: End, missed: tuple[int, ...] = ()
 ) -> Round:
-    """The round as the past holds it: the last move of every seat as its action, and every move among the facts."""
+    """The round as the past holds it: the last move of every seat as its action, and every move among the facts.
+
+    Of a game with a table the actions say all that there is.
+    """
     last: dict[int, Any] = {move["seat"]: move["value"] for move in moves}
     actions = tuple(game.index(seat, last.get(seat, IDLE)) for seat in range(game.seats))
-    facts: dict[str, Any] = {"moves": moves, **end.facts}
+    facts: dict[str, Any] = {} if game.has_table else {"moves": moves, **end.facts}
     if end.state:
         facts["state"] = dict(end.state)
     return Round(number, actions, tuple(float(x) for x in end.payoffs), facts=facts, missed=missed)

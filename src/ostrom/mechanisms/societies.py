@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Generator, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, TypeAlias
 
 from ostrom.answers import Answer
@@ -23,7 +23,7 @@ from ostrom.mechanisms.parameters import share, whole
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
 from ostrom.mechanisms.scoring import match_score
 from ostrom.mechanisms.standing import ByPlayer, called
-from ostrom.mechanisms.stating import FORMS, check_stating, statement_form, table_form, times_of
+from ostrom.mechanisms.stating import asked_times, check_stating, form_checked, statements, times_of
 
 Table: TypeAlias = tuple[int, ...]
 Steps: TypeAlias = Generator[list[Decision], Sequence[Answer], None]
@@ -86,9 +86,7 @@ class SocietyRules(Mechanism):
         state: str | Sequence[str] | None = None,
         state_as: str = "memory_one",
     ) -> None:
-        if state_as not in FORMS:
-            raise ValueError(f"state_as must be one of {', '.join(FORMS)}, found {state_as!r}")
-        self.state, self.state_as = times_of(state), state_as
+        self.state, self.state_as = times_of(state), form_checked(state_as)
         self.rounds, self.window = whole("rounds", rounds, 1), whole("window", window, 0)
         self.depth = whole("depth", depth, 1)
         self.discount = None if discount is None else share("discount", discount, above=True)
@@ -174,31 +172,14 @@ class SocietyRules(Mechanism):
         return 0
 
     def _statements(self, life: Life, number: int, when: str) -> Steps:
-        """What every member states at the same time; words are then put into a table by whoever said them."""
-        game, told = life.game, {**self.told, "when": when, "aside": True}
-        views = []
+        """What every member states at the same time."""
+        game, who = life.game, []
         for player in range(life.count):
             seat, other = self.seat(game, player), "your neighbour" if life.links else "the other player"
             names = ("You", other) if seat == 0 else (other, "You")
-            views.append(View(game, seat, self.name, number, life.history(player), told, names))
-        answers = yield [
-            Decision(p, "state", v, statement_form(self.state_as, game, v.seat), life.agent(p))
-            for p, v in enumerate(views)
-        ]
-        said = [
-            (p, v, a) for (p, v), a in zip(enumerate(views), answers, strict=True) if a.reading != "missed"
-        ]
-        if self.state_as == "words" and said:
-            yield [
-                Decision(
-                    p,
-                    "code",
-                    replace(v, facts={**told, "statement": str(a.value)}),
-                    table_form(),
-                    life.agent(p),
-                )
-                for p, v, a in said
-            ]
+            view = View(game, seat, self.name, number, life.history(player), self.told, names)
+            who.append((player, view, life.agent(player)))
+        return statements(who, self.state_as, when)
 
     def settle(
         self,
@@ -234,8 +215,7 @@ class SocietyRules(Mechanism):
 
     def most_decisions(self, game: Game) -> int:
         """Everybody decides in every round, and states its strategy as often as it is asked to."""
-        stated = len(self.state) * (2 if self.state_as == "words" else 1)
-        return (self.rounds + stated) * self.members(game)
+        return (self.rounds + asked_times(self.state, self.state_as)) * self.members(game)
 
     def check(self, game: Game) -> None:
         """Strategies are stated for two seats with two actions."""

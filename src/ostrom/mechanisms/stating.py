@@ -2,18 +2,23 @@
 
 A statement is in ``words`` (and then turned into a table by the same player), a ``memory_one`` table (how often in a
 hundred the first action is taken in the first round and after each combination of the last actions), or an
-``automaton`` of three states (an action in each, and the state that follows each action of the other). All are about
-two seats with two actions.
+``automaton`` of three states (an action in each, and the state that follows each action of the other). The two tables,
+and so the table that words are turned into, are about two seats with two actions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from ostrom.answers import Form, Record, Text
+from ostrom.answers import Answer, Form, Record, Text
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
+from ostrom.ground.streams import Streams
+from ostrom.mechanisms.around import Around
+from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, View
 
 WHEN = ("before", "during", "after")
 FORMS = ("words", "memory_one", "automaton")
@@ -36,12 +41,24 @@ def times_of(when: Any) -> tuple[str, ...]:
     return tuple(time for time in WHEN if time in given)
 
 
+def form_checked(state_as: Any) -> str:
+    """The form of a statement, as written in a study."""
+    if state_as not in FORMS:
+        raise ValueError(f"state_as must be one of {', '.join(FORMS)}, found {state_as!r}")
+    return str(state_as)
+
+
+def has_tables(game: Game) -> bool:
+    """Whether strategies of the game can be put into a table."""
+    return game.seats == 2 and all(len(names) == 2 for names in game.actions)
+
+
 def check_stating(mechanism: str, game: Game) -> None:
-    """Refuse a game that the forms have no place for."""
-    if game.seats != 2 or any(len(names) != 2 for names in game.actions):
+    """Refuse a game that the tables have no place for."""
+    if not has_tables(game):
         raise GameError(
             f"mechanism {mechanism}: strategies are stated for two seats with two actions, game {game.name} has "
-            f"{' and '.join(str(len(names)) for names in game.actions)} actions"
+            f"{' and '.join(str(len(names)) for names in game.actions)} actions (state_as: words holds any game)"
         )
 
 
@@ -73,6 +90,94 @@ def statement_form(how: str, game: Game, seat: int) -> Form:
         parts[f"state_{number}_action"] = {"type": "string", "enum": names}
         parts |= {f"state_{number}_after_{other}": state for other in (1, 2)}
     return Record("automaton", _closed(parts), tuple(names))
+
+
+def statements(
+    who: Sequence[tuple[int, View, int | None]], how: str, when: str
+) -> Generator[list[Decision], Sequence[Answer], None]:
+    """What players state at the same time; words are then put into a table by whoever said them, where there is one.
+
+    ``who`` names each player, what it knows, and whose agent answers where that is not its own.
+    """
+    asked = [(p, replace(v, facts={**v.facts, "when": when, "aside": True}), agent) for p, v, agent in who]
+    answers = yield [
+        Decision(p, "state", v, statement_form(how, v.game, v.seat), agent) for p, v, agent in asked
+    ]
+    words = [
+        Decision(
+            p, "code", replace(v, facts={**v.facts, "statement": str(answer.value)}), table_form(), agent
+        )
+        for (p, v, agent), answer in zip(asked, answers, strict=True)
+        if how == "words" and answer.reading != "missed" and has_tables(v.game)
+    ]
+    if words:
+        yield words
+
+
+def asked_times(times: Sequence[str], how: str) -> int:
+    """How many questions about its strategy a player is asked in a match at most."""
+    return len(times) * (2 if how == "words" else 1)
+
+
+class Stated(Around):
+    """The same rules, with statements of strategies that nobody else is told: ``mechanism: {name: ..., state: after}``.
+
+    Every player is asked ``before`` the first round, ``during`` the match (in the middle) or ``after`` it, or at
+    several of these times, in the form ``state_as``.
+    """
+
+    def __init__(self, rules: Mechanism, state: Any, state_as: Any = "memory_one") -> None:
+        if rules.society:
+            raise ValueError("has no rule for statements: its members have no fixed seats")
+        super().__init__(rules)
+        self.state, self.state_as = times_of(state), form_checked(state_as)
+
+    def check(self, game: Game) -> None:
+        """Tables need two seats with two actions."""
+        super().check(game)
+        if self.state_as != "words":
+            check_stating(self.name, game)
+
+    def play(self, game: Game, streams: Streams) -> Play:
+        """Let the rules ask; statements come before the first question of a round, and at the end."""
+        play = self.rules.play(game, streams)
+        due, reached, middle = next(play), 0, max(2, self.most_rounds(game) // 2 + 1)
+        while True:
+            views = [decision.view for decision in due]
+            number = max(view.round for view in views)
+            if reached == 0 and "before" in self.state:
+                yield from self._statements(views, "before")
+            if reached < middle <= number and "during" in self.state:
+                yield from self._statements(views, "during")
+            reached = max(reached, number)
+            answers = yield due
+            try:
+                due = play.send(answers)
+            except StopIteration as stop:
+                outcome: Outcome = stop.value
+                break
+        if "after" in self.state:
+            rounds = list(outcome.rounds)
+            past = History(rounds, gaps=any(played.void for played in rounds))
+            after = [replace(view, round=len(rounds) + 1, history=past) for view in views]
+            yield from self._statements(after, "after")
+        return outcome
+
+    def _statements(
+        self, views: Sequence[View], when: str
+    ) -> Generator[list[Decision], Sequence[Answer], None]:
+        """Ask every seat, whoever of them the rules ask now."""
+        known = {view.seat: view for view in views}
+        seats = [
+            (seat, self.rules.bystander(known.get(seat, views[0]), seat), None)
+            for seat in range(views[0].game.seats)
+        ]
+        return statements(seats, self.state_as, when)
+
+    def decisions_of(self, game: Game, player: int, players: int) -> int:
+        """Those of the rules, and what a player who has a seat states."""
+        stated = asked_times(self.state, self.state_as) if player < game.seats else 0
+        return super().decisions_of(game, player, players) + stated
 
 
 def _closed(parts: Mapping[str, Any]) -> dict[str, Any]:

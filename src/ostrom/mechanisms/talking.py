@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from ostrom.answers import Answer
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
+from ostrom.mechanisms.around import Around
 from ostrom.mechanisms.base import Mechanism
-from ostrom.mechanisms.missing import Missing
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
 from ostrom.mechanisms.societies import pseudonyms
 from ostrom.mechanisms.talk import Message, Speaker, Talk, conversation
@@ -20,7 +19,7 @@ SILENT = ("state", "code")
 """Questions about a player's own strategy: no round begins with them, so nobody talks before them."""
 
 
-class Talking(Mechanism):
+class Talking(Around):
     """The same rules with talk; what their questions tell a player grows by the messages that it has heard.
 
     A missed message is an empty one: only what the rules themselves ask for can void a round. In a society
@@ -31,32 +30,12 @@ class Talking(Mechanism):
     def __init__(self, rules: Mechanism, talk: Talk) -> None:
         if not rules.may_talk:
             raise ValueError("generations talk in their matches: put talk into mechanism.under")
-        self.rules, self.talk = rules, talk
-        self.name, self.one_shot = rules.name, rules.one_shot  # type: ignore[misc]
-        self.society, self.may_miss = rules.society, rules.may_miss  # type: ignore[misc]
-        self.any_game = rules.any_game  # type: ignore[misc]
-        self.observers, self.spreads = rules.observers, rules.spreads
-        self.missing, self.told = rules.missing, getattr(rules, "told", {})
-
-    def allowing(self, missing: Missing) -> Mechanism:
-        """With a rule for missed decisions."""
-        return Talking(self.rules.allowing(missing), self.talk)
-
-    def population(self, names: Sequence[str], seats: int) -> Sequence[str]:
-        """As the rules say."""
-        return self.rules.population(names, seats)
-
-    def sized(self, players: int) -> Mechanism:
-        """For so many players."""
-        return Talking(self.rules.sized(players), self.talk)
-
-    def given(self, outcomes: Sequence[Mapping[str, Any]]) -> Mechanism:
-        """With what the players have prepared."""
-        return Talking(self.rules.given(outcomes), self.talk)
+        super().__init__(rules)
+        self.talk = talk
 
     def check(self, game: Game) -> None:
         """Talk needs somebody who listens, a sender that is there, and a round that it follows."""
-        self.rules.check(game)
+        super().check(game)
         if game.seats < 2:
             raise GameError(f"talk: game {game.name} has one seat, nobody would listen")
         if self.talk.sender(game) is not None and self.society:
@@ -65,23 +44,6 @@ class Talking(Mechanism):
             )
         if self.talk.when == "after" and self.rules.most_rounds(game) < 2:
             raise GameError(f"talk: when: after needs several rounds; mechanism {self.name} has one")
-
-    def preparation(self, game: Game, seat: int) -> Mechanism | None:
-        """As the rules say: whoever prepares is alone."""
-        return self.rules.preparation(game, seat)
-
-    def induced_game(self, game: Game) -> Game | None:
-        """As the rules say: messages bind nobody."""
-        return self.rules.induced_game(game)
-
-    def realised_profile(self, game: Game, profile: Sequence[int]) -> tuple[int, ...]:
-        """As the rules say."""
-        return self.rules.realised_profile(game, profile)
-
-    def powerless(self) -> Mechanism | None:
-        """The rules without their power; talk stays as it is."""
-        sham = self.rules.powerless()
-        return None if sham is None else Talking(sham, self.talk)
 
     def play(self, game: Game, streams: Streams) -> Play:
         """Let the rules ask; talk comes before the first question of a round."""
@@ -103,14 +65,6 @@ class Talking(Mechanism):
         rounds = self.rules.most_rounds(game)
         return {"start": 1, "before": rounds, "after": rounds - 1}[self.talk.when]
 
-    def members(self, game: Game) -> int:
-        """How many players take part: one per seat, or those of a society."""
-        return getattr(self.rules, "players", None) or game.seats
-
-    def most_rounds(self, game: Game) -> int:
-        """As the rules say."""
-        return self.rules.most_rounds(game)
-
     def most_decisions(self, game: Game) -> int:
         """Those of the rules, and the messages."""
         senders = 1 if self.talk.sender(game) is not None else self.members(game)
@@ -121,11 +75,7 @@ class Talking(Mechanism):
         sender = self.talk.sender(game)
         silent = player >= players - self.observers or (sender is not None and player != sender)
         own = 0 if silent else self.talks(game) * self.talk.turns
-        return self.rules.decisions_of(game, player, players) + own
-
-    def longest_history(self, game: Game) -> int:
-        """As the rules say."""
-        return self.rules.longest_history(game)
+        return super().decisions_of(game, player, players) + own
 
 
 class _Floor:

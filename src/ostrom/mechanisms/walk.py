@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
@@ -26,7 +25,7 @@ class Walk(Mechanism):
     """All histories of one seat under the rules of a plain repetition."""
 
     def __init__(self, rules: Mechanism, game: Game, seat: int) -> None:
-        if isinstance(game, FunctionGame):
+        if not game.has_table:
             raise GameError(
                 f"game {game.name}: a tree lists every course of play, and those of a game by a rule are not listed"
             )

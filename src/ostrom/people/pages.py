@@ -13,7 +13,6 @@ import jinja2
 
 from ostrom.answers import Choice
 from ostrom.games.amounts import IDLE
-from ostrom.games.tensor import TensorGame
 from ostrom.ground.yaml import read_yaml
 from ostrom.mechanisms.protocol import Round
 from ostrom.people.forms import fields_of, sheet_fields
@@ -191,7 +190,7 @@ class Pages:
         acts = decision.kind == "act" and isinstance(decision.form, Choice)
         return {
             "kind": "match", "title": title if view.facts.get("repeated") else self.host.title, "left": left,
-            "payoffs": _payoffs(entry) if two and isinstance(view.game, TensorGame) else None,
+            "payoffs": _payoffs(entry) if two and view.game.has_table else None,
             "words": _MARKED.sub("", prompt.whole.replace(prompt.instruction, entry.fields)).strip(),
             "messages": _messages(entry, w),
             "open_words": view.mechanism not in PLAIN or bool(entry.fields), "two": two,

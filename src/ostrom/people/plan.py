@@ -109,7 +109,7 @@ class PeoplePlan(StudyPlan):
         time = people.time
         if time.decision is not None:
             name, _, _ = parse_spec(data["mechanism"], key="mechanism", file=self.file)
-            if "missed" not in mechanisms.parameters(name):
+            if not getattr(mechanisms.get(name), "may_miss", False):
                 raise StudyError(
                     f"mechanism {name} has no rule for missed decisions: leave the time limit out",
                     file=self.file, key="people.time.decision", found=time.decision,

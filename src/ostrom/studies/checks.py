@@ -18,14 +18,13 @@ from ostrom.framing import Library
 from ostrom.framing.library import ENGLISH
 from ostrom.framing.rule_checks import told_by_rule
 from ostrom.games.amounts import Amounts
-from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError, UnknownName, UsageError, unknown_key
 from ostrom.ground.registry import parse_spec
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.protocol import Decision, History, Round, View
-from ostrom.mechanisms.rounds import play_round
+from ostrom.mechanisms.rounds import Rounds
 from ostrom.memory import memories
 from ostrom.models import params_of
 from ostrom.models.guess import full_name
@@ -193,7 +192,7 @@ def check_prompts(config: AgentConfig, library: Library, file: str | None) -> No
 
 def check_framing_labels(config: AgentConfig, game: Game, file: str | None) -> None:
     """Refuse labels that do not fit the actions of a game."""
-    if isinstance(game, FunctionGame):
+    if not game.has_table:
         return
     for seat in range(game.seats):
         try:
@@ -250,25 +249,26 @@ def check_strategies(
         if getattr(strategy, "seed", 0) is None:
             continue  # one that draws by the seed of its match
         try:
-            if isinstance(game, FunctionGame):
-                _try_moves(strategy, game, seat, mechanism)
-            else:
+            if game.has_table:
                 strategy.odds(View(game, seat, mechanism.name))
+            else:
+                _try_moves(strategy, game, seat, mechanism)
         except StudyError as error:
             raise StudyError(str(error), file=file, key=f"types.{seated.name}.strategy", found=spec) from None
 
 
-def _try_moves(strategy: Strategy, game: FunctionGame, seat: int, mechanism: Mechanism) -> None:
+def _try_moves(strategy: Strategy, game: Game, seat: int, mechanism: Mechanism) -> None:
     """Ask a strategy for its moves of the first round of a game by a rule, others doing the first thing they may do.
 
     Of moves that are fixed beforehand those of all rounds are asked for. What fits after the first move may depend on
     what others do: there, only a name in place of an amount, or what is no option, is refused.
     """
     rounds: list[Round] = []
+    playing = Rounds(game, mechanism.name, Streams(0, 0))
     asked = False
-    last = min(max(strategy.fixed_rounds, 1), getattr(mechanism, "rounds", 1), MOST_TRIED)
+    last = min(max(strategy.fixed_rounds, 1), mechanism.most_rounds(game), MOST_TRIED)
     for number in range(1, last + 1):
-        moves = play_round(game, mechanism.name, number, History(rounds), {}, Streams(0, 0))
+        moves = playing.play(number, History(rounds), None)
         try:
             due = next(moves)
             while True:
@@ -282,9 +282,9 @@ def _try_moves(strategy: Strategy, game: FunctionGame, seat: int, mechanism: Mec
                     done.append(Answer(value))
                 due = moves.send(done)
         except StopIteration as stop:
-            played, end = stop.value
+            played: Round = stop.value
         rounds.append(played)
-        if end is None or end.over is not None:
+        if played.void or playing.over is not None:
             return
 
 

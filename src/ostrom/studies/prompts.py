@@ -21,6 +21,7 @@ from ostrom.framing.fingerprint import difference, hashes, in_set
 from ostrom.framing.library import ENGLISH
 from ostrom.framing.own_words import (
     NEUTRAL,
+    OBSERVER,
     answer_file,
     first_file,
     game_file,
@@ -28,8 +29,7 @@ from ostrom.framing.own_words import (
     stage_file,
     story_file,
 )
-from ostrom.framing.rules import PAGE, question_file, record_file, rules_files, told_file
-from ostrom.games.function import FunctionGame
+from ostrom.framing.rules import FIRST, PAGE, question_file, record_file, rules_files, told_file
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Shown, memories
@@ -138,8 +138,8 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
         yield story_file(framing, view.game)
         told = (told_file(library, view.mechanism, kind, framing.wording, view.facts) for kind in asked)
         yield from filter(None, told)
-        rule = isinstance(view.game, FunctionGame)
-        if isinstance(view.game, FunctionGame):
+        rule = not view.game.has_table
+        if rule:
             past = past_file(library, view.game, framing.story)
             yield from (past, "games/_round.txt", "games/_labels.txt")
             if framing.story == NEUTRAL:
@@ -151,7 +151,15 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
             if _shown(config, decision).counts is not None:
                 yield from ("count.txt", "counts.txt")
         form, sham = formed(decision, config).form, bool(view.facts.get("sham"))
-        if rule and decision.kind == "act":
+        if rule and view.facts.get("observer"):
+            yield OBSERVER
+        if rule and decision.kind in FIRST:
+            yield from (
+                stage_file(library, decision, framing.story),
+                first_file(library, decision, framing.story),
+                answer_file(library, form, config.style),
+            )
+        elif rule and decision.kind == "act":
             yield from (
                 stage_file(library, decision, framing.story),
                 answer_file(library, form, config.style),

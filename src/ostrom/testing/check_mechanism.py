@@ -23,7 +23,6 @@ from ostrom.answers.schema import check_schema
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
 from ostrom.games.game import Game
-from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import Mechanism, mechanisms
@@ -168,11 +167,12 @@ def _check_decisions(rules: Mechanism, game: Game, match: Playing, players: int)
         who = [d.player for d in decisions]
         assert who, f"{where}: yields no decision"
         assert len(set(who)) == len(who), f"{where}: asks a player twice at once: {who}"
-        assert all(0 <= p < players for p in who), f"{where}: asks players {who} of {players}"
+        asked = players + rules.observers
+        assert all(0 <= p < asked for p in who), f"{where}: asks players {who} of {asked}"
         for decision in decisions:
             view = decision.view
-            assert decision.agent is None or 0 <= decision.agent < players, (
-                f"{where}: agent {decision.agent} of {players}"
+            assert decision.agent is None or 0 <= decision.agent < asked, (
+                f"{where}: agent {decision.agent} of {asked}"
             )
             assert 0 <= view.seat < game.seats, f"{where}: seat {view.seat} is not in the game"
             assert view.game is game, f"{where}: the view is about another game"
@@ -250,7 +250,7 @@ def _check_outcome(rules: Mechanism, game: Game, outcome: Outcome, players: int,
         _check_plain_data(dict(played.facts), f"{where}: the facts of a round")
         sat = played.players or tuple(range(game.seats))
         assert len(set(sat)) == seats and set(sat) <= set(range(players)), f"{where}: players {sat}"
-        if rules.one_shot and isinstance(game, TensorGame) and len(outcome.rounds) == 1 and not played.missed:
+        if rules.one_shot and game.has_table and len(outcome.rounds) == 1 and not played.missed:
             assert played.expected is not None, f"{where}: all odds are known, but no expected payoffs"
 
 

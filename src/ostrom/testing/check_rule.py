@@ -8,7 +8,7 @@ from math import fsum
 from typing import Any
 
 from ostrom.games.amounts import Amounts, Value
-from ostrom.games.function import Due, End, FunctionGame, Now
+from ostrom.games.game import Due, End, Game, Now
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
 
@@ -17,7 +17,7 @@ MATCHES = 12
 NEAR = 1e-9
 
 
-def check_rule(game: FunctionGame) -> None:
+def check_rule(game: Game) -> None:
     """Raise AssertionError with what is wrong with a game by a rule."""
     assert game.name.isidentifier(), f"the game's name {game.name!r} is not an identifier"
     assert game.stages, f"{game.name}: name the stages of a round"
@@ -38,7 +38,7 @@ def check_rule(game: FunctionGame) -> None:
     _check_theory(game)
 
 
-def played(game: FunctionGame, seed: int) -> list[tuple[list[tuple[Due, Value]], End]]:
+def played(game: Game, seed: int) -> list[tuple[list[tuple[Due, Value]], End]]:
     """Some rounds of random moves: the moves and how each round ended. What breaks the contract is raised."""
     streams, state, rounds = Streams(seed, 0), dict[str, Any](), []
     for number in range(1, ROUNDS + 1):
@@ -55,7 +55,7 @@ def played(game: FunctionGame, seed: int) -> list[tuple[list[tuple[Due, Value]],
     return rounds
 
 
-def one_round(game: FunctionGame, now: Now, choose: Any) -> tuple[list[tuple[Due, Value]], End]:
+def one_round(game: Game, now: Now, choose: Any) -> tuple[list[tuple[Due, Value]], End]:
     """One round by a function that chooses; every turn and the end are held against the contract."""
     where, stages = f"{game.name}, round {now.round}", game.begin(now)
     moves: list[tuple[Due, Value]] = []
@@ -74,7 +74,7 @@ def one_round(game: FunctionGame, now: Now, choose: Any) -> tuple[list[tuple[Due
         raise AssertionError(f"{where}: {error}") from None
 
 
-def _check_turn(game: FunctionGame, turn: Due, where: str) -> None:
+def _check_turn(game: Game, turn: Due, where: str) -> None:
     where = f"{where}, stage {turn.stage}"
     assert turn.stage in game.stages, f"{where}: is not among the stages {game.stages}"
     ends = [turn.options[0], turn.options[-1]] if len(turn.options) else []
@@ -86,14 +86,14 @@ def _check_turn(game: FunctionGame, turn: Due, where: str) -> None:
     _check_plain(turn.facts, f"{where}: what the seat is told")
 
 
-def _check_end(game: FunctionGame, end: End, where: str) -> None:
+def _check_end(game: Game, end: End, where: str) -> None:
     for what in ("facts", "state", "hidden"):
         _check_plain(getattr(end, what), f"{where}: the {what} of its end")
     assert not {"moves", "state"} & set(end.facts), f"{where}: 'moves' and 'state' are names of the rules"
     assert game.stateful or not end.state, f"{where}: leaves a state behind, and stateful is False"
 
 
-def _check_theory(game: FunctionGame) -> None:
+def _check_theory(game: Game) -> None:
     if game.theory is None:
         assert not game.theory_payoffs, f"{game.name}: theory_payoffs without a theory"
         return

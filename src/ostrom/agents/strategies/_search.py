@@ -13,7 +13,7 @@ from math import fsum, prod
 
 from ostrom.agents.past import Past
 from ostrom.games.amounts import Amounts, Options, Value
-from ostrom.games.function import Due, End, FunctionGame
+from ostrom.games.game import Due, End
 from ostrom.ground.errors import StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.rounds import now_of
@@ -41,7 +41,6 @@ class _Search:
 
     def __init__(self, past: Past) -> None:
         game = past.game
-        assert isinstance(game, FunctionGame)
         self.game, self.seat, self.past, self.tries = game, past.seat, past, 0
         self.chance, self.drawn = CHANCES[0], False
         self.now = now_of(past.view, self._chance)

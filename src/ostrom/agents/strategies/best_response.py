@@ -14,7 +14,6 @@ from ostrom.agents.strategies._foresight import rational_payoffs
 from ostrom.agents.strategies._search import best_move
 from ostrom.answers import Choice, Form, Number, Record
 from ostrom.games.amounts import Value
-from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
 from ostrom.ground.parameters import checked
@@ -82,7 +81,7 @@ class BestResponse(ByAction):
         game, seat = past.game, past.seat
         if self.first is not None and not past:
             return self.first
-        if self.belief is not None or not isinstance(game, FunctionGame):
+        if self.belief is not None:
             raise StudyError(
                 f"strategy {self.name}: a belief lists odds of actions, and game {game.name} has no list"
             )

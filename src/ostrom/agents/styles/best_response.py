@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from ostrom.agents.base import DecisionContext
 from ostrom.agents.style import Asker, Style
-from ostrom.answers import Answer, Choice, Form
-from ostrom.games.function import FunctionGame
+from ostrom.answers import Answer, Form
 from ostrom.mechanisms.protocol import Decision
 from ostrom.mechanisms.rounds import due_with, form_of
 
@@ -30,9 +29,7 @@ class ComputedFirst(Style):
             return await agent.ask(decision, context)
         view, game = decision.view, decision.view.game
         form: Form = decision.form
-        if not isinstance(game, FunctionGame):
-            form = Choice(game.named_actions(view.seat))
-        elif own := [turn for turn in due_with(view) if turn.seat == view.seat]:
+        if own := [turn for turn in due_with(view) if turn.seat == view.seat]:
             form = form_of(own[0].options)
         question = Decision(decision.player, self.name, view, form)
 
@@ -41,8 +38,7 @@ class ComputedFirst(Style):
 
         computed = await context.answer_once(self.name, compute)
         # Only this prompt contains the result: the view of the rules is not changed.
-        rule = isinstance(game, FunctionGame)
-        said = computed.value if rule else game.index(view.seat, str(computed.value))
+        said = game.index(view.seat, str(computed.value)) if game.has_table else computed.value
         told = {**view.facts, "computed": said}
         return await agent.ask(replace(decision, view=replace(view, facts=told)), context)
 

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 from ostrom.agents.base import DecisionContext
 from ostrom.agents.style import Asker, Style
-from ostrom.answers import Answer, Choice, Form
-from ostrom.games.function import FunctionGame
+from ostrom.answers import Answer, Form
 from ostrom.mechanisms.protocol import Decision, View
 from ostrom.mechanisms.rounds import due_with, form_of
 
@@ -29,7 +28,7 @@ class Social(Style):
         """One call per other player, and one for the choice."""
         if decision.kind != "act":
             return await agent.ask(decision, context)
-        view, rule = decision.view, isinstance(decision.view.game, FunctionGame)
+        view, table = decision.view, decision.view.game.has_table
         belief: list[dict[str, Any]] = []
         others = _others(view)
         if not others:
@@ -37,8 +36,8 @@ class Social(Style):
         for seat, form, told in others:
             part = "predict" if len(others) == 1 else f"predict{seat + 1}"
             predicted = await self._predict(agent, decision, context, seat, form, told, part)
-            said = predicted.value if rule else view.game.index(seat, predicted.value)
-            belief.append({"seat": seat, "value" if rule else "action": said})
+            said = view.game.index(seat, predicted.value) if table else predicted.value
+            belief.append({"seat": seat, "action" if table else "value": said})
         # Only this prompt contains the belief: the view of the rules is not changed.
         believing = replace(view, facts={**view.facts, "belief": belief})
         return await agent.ask(replace(decision, view=believing), context)
@@ -66,12 +65,11 @@ class Social(Style):
 
 def _others(view: View) -> list[tuple[int, Form, dict[str, Any]]]:
     """Those who decide at the same time: the seat, the form of its answer and what a question about it needs."""
-    game = view.game
-    if isinstance(game, FunctionGame):
-        due = [turn for turn in due_with(view) if turn.seat != view.seat]
-        return [(turn.seat, form_of(turn.options), {"target_stage": turn.stage}) for turn in due]
-    seats = [seat for seat in range(game.seats) if seat != view.seat]
-    return [(seat, Choice(game.named_actions(seat)), {}) for seat in seats]
+    return [
+        (turn.seat, form_of(turn.options), {} if view.game.has_table else {"target_stage": turn.stage})
+        for turn in due_with(view)
+        if turn.seat != view.seat
+    ]
 
 
 STYLE = Social

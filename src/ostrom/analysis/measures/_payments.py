@@ -9,9 +9,6 @@ from typing import Any
 
 from ostrom.analysis.intervals import Bounds
 from ostrom.data.rundata import RunData
-from ostrom.games.function import FunctionGame
-from ostrom.games.game import Game
-from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import UsageError
 
 ACTED = (
@@ -77,13 +74,6 @@ def total_gain(data: RunData) -> Iterable[Mapping[str, Any]]:
             yield {"match": match, "player": player, "value": total}
 
 
-def _best(game: Game) -> float | None:
-    """The most that all seats together are paid in a round; of a stock, what a round yields for ever."""
-    if isinstance(game, FunctionGame):
-        return game.best_total
-    return float(game.payoffs.sum(axis=-1).max()) if isinstance(game, TensorGame) else None
-
-
 def efficiency(data: RunData) -> Iterable[Mapping[str, Any]]:
     """What all players of a match are paid, as a share of the most that they could have been paid."""
     played = data.records(
@@ -93,7 +83,7 @@ def efficiency(data: RunData) -> Iterable[Mapping[str, Any]]:
     lasted = {row["match"]: row for row in played}
     for match, paid in totals(data).items():
         unit, row = data.unit(match), lasted[match]
-        best = None if unit.mechanism.society else _best(unit.game)
+        best = None if unit.mechanism.society else unit.game.best_total
         rounds = row["rounds"]
         if row["over"]:
             known = row["unplayed"] is not None
@@ -134,7 +124,7 @@ def inequality(data: RunData) -> Iterable[Mapping[str, Any]]:
     rows = []
     for match, earned in scores.items():
         game = data.game(match)
-        lowest = 0.0 if isinstance(game, FunctionGame) else float(game.payoffs.min())
+        lowest = float(game.payoffs.min()) if game.has_table else 0.0
         least = min(lowest, *earned)
         rows.append({"match": match, "value": gini(score - least for score in earned)})
     return rows

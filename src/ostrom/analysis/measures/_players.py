@@ -7,7 +7,6 @@ from typing import Any
 
 from ostrom.data.rundata import RunData
 from ostrom.games.equilibria.best_responses import best_responses
-from ostrom.games.tensor import TensorGame
 
 PREDICTED = (
     "SELECT a.match, a.player, a.seat, a.round, a.action, list(p.target ORDER BY p.target) AS targets, "
@@ -23,7 +22,7 @@ def best_replies(data: RunData) -> Iterator[dict[str, Any]]:
     replies: dict[tuple[int, int], list[bool]] = {}
     for row in data.records(PREDICTED):
         game, seat = data.game(row["match"]), int(row["seat"]) - 1
-        if not isinstance(game, TensorGame):
+        if not game.has_table:
             continue
         others = [s for s in range(game.seats) if s != seat]
         if [target - 1 for target in row["targets"]] != others:

@@ -8,7 +8,6 @@ from typing import Any
 
 from ostrom.analysis.measures._payments import OVER
 from ostrom.data.rundata import RunData
-from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.games.steps import can_end
 from ostrom.ground.errors import UsageError
@@ -86,7 +85,7 @@ def early_ends(data: RunData, measure: str) -> dict[int, tuple[bool, int]]:
     ended = {_key(units[row["match"]].game) for row in rows if row["over"]}
     for row in rows:
         game = units[row["match"]].game
-        if _key(game) in ended or (isinstance(game, FunctionGame) and can_end(game)):
+        if _key(game) in ended or can_end(game):
             ends[row["match"]] = (row["over"], row["rounds"])
     if units and not ends:
         raise UsageError(

@@ -266,7 +266,6 @@ def _listed(value: Any) -> Any:
 def _show_game(name: str, json: bool) -> None:
     from ostrom.cli.commands.game_facts import game_in_words
     from ostrom.games import build_game, games
-    from ostrom.games.function import FunctionGame
     from ostrom.games.payoff_table import payoff_table
     from ostrom.games.summary import summary
 
@@ -277,7 +276,7 @@ def _show_game(name: str, json: bool) -> None:
     if json:
         print_json(facts)
         return
-    if isinstance(game, FunctionGame):
+    if not game.has_table:
         print_record({key: _listed(value) for key, value in facts.items()} | bounds)
         return
     rows = payoff_table(game)

@@ -10,7 +10,6 @@ from typing import Any
 from ostrom.agents.config import AgentConfig
 from ostrom.engine.entries import Place
 from ostrom.framing.history_renderer import short_name
-from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.protocol import Decision, Round, View
@@ -63,9 +62,7 @@ def remembered(
 
 
 def _can_flip(game: Game, played: Round, seat: int) -> bool:
-    if isinstance(game, FunctionGame):
-        return otherwise(game, played, seat) is not None
-    return no_flip(game, seat) is None
+    return no_flip(game, seat) is None if game.has_table else otherwise(game, played, seat) is not None
 
 
 def edits(view: View, rounds: Sequence[Round], method: str, last: int | None = None) -> Iterator[Edit]:

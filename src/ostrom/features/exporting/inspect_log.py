@@ -18,7 +18,6 @@ import orjson
 
 from ostrom.engine.plan import Unit
 from ostrom.features.exporting.unasked import unasked
-from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.games.yaml_file import game_to_mapping
 from ostrom.ground.files import draft_of
@@ -124,9 +123,9 @@ def _write_log(
 def _game(unit: Unit) -> dict[str, Any] | None:
     """The game as study files write it; None for one that no file can hold."""
     game = unit.game
-    if isinstance(game, FunctionGame):
-        return {"name": game.name, **game.params}
-    return game_to_mapping(game) if isinstance(game, Game) else None
+    if not isinstance(game, Game):
+        return None
+    return game_to_mapping(game) if game.has_table else {"name": game.name, **game.params}
 
 
 def _sample(run: Run, match: int, players: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator
 
 from ostrom.engine.rows import Row
 from ostrom.games.amounts import IDLE
-from ostrom.games.function import FunctionGame
 from ostrom.studies.run import Run
 
 
@@ -17,7 +16,7 @@ def unasked(run: Run, match: int, acted: Collection[tuple[int, int]]) -> Iterato
     none for a match that is not over.
     """
     unit, rows = run.plan.unit(match), run.rows
-    if not isinstance(unit.game, FunctionGame) or unit.kind != "match":
+    if unit.game.has_table or unit.kind != "match":
         return
     _, outcome, _ = rows.replayed(unit)
     known = list(rows.planned(unit))

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from ostrom.games.game import Game
+from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, profile_of
-from ostrom.mechanisms.missing import missed_by, missing_of, void_round
+from ostrom.mechanisms.missing import missed_by, void_round
 from ostrom.mechanisms.parameters import whole
 from ostrom.mechanisms.protocol import History, Outcome, Play, Round, View
 from ostrom.mechanisms.scoring import match_score
@@ -21,33 +22,29 @@ class CheapTalk(Mechanism):
 
     ``length`` bounds a message in characters. With more than one of ``rounds`` the players are told their
     number, talk before every round, and the score is the mean payoff; messages are read in their own round.
-    ``missed`` and ``missed_at_most`` say what follows where somebody does not answer in time (``Missing``); with a
-    default action a missed message is an empty one.
+    Where missed decisions have a default action, a missed message is an empty one.
     """
 
     name: ClassVar[str] = "cheap_talk"
     may_miss: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        rounds: int = 1,
-        length: int = 280,
-        missed: str | None = None,
-        missed_at_most: int | None = None,
-    ) -> None:
-        self.missing = missing_of(missed, missed_at_most)
+    def __init__(self, rounds: int = 1, length: int = 280) -> None:
         self.rounds, self.length = whole("rounds", rounds, 1), whole("length", length, 1, 4000)
         self.talk = Talk(length=self.length)
         self.told: dict[str, Any] = {"length": self.length}
         if rounds > 1:
             self.told |= {"repeated": True, "rounds": rounds}
 
-    def instead(self) -> str:
-        """The same messages as talk around rules that hold any game."""
-        rules = "none" if self.rounds == 1 else f"repetition, rounds: {self.rounds}, told_rounds: true"
-        return (
-            f"; the same there: mechanism: {{name: {rules}, talk: {{when: before, length: {self.length}}}}}"
-        )
+    def fit(self, game: Game) -> None:
+        """Where there is no table, say how the same messages are declared around rules that hold any game."""
+        try:
+            super().fit(game)
+        except GameError as error:
+            if game.has_table:
+                raise
+            rules = "none" if self.rounds == 1 else f"repetition, rounds: {self.rounds}, told_rounds: true"
+            talk = f"talk: {{when: before, length: {self.length}}}"
+            raise GameError(f"{error}; the same there: mechanism: {{name: {rules}, {talk}}}") from None
 
     def induced_game(self, game: Game) -> Game | None:
         """The game itself: messages bind nobody."""

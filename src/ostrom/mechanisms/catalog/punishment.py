@@ -11,7 +11,7 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism, act, profile_of
-from ostrom.mechanisms.missing import missed_by, missing_of, void_round
+from ostrom.mechanisms.missing import missed_by, void_round
 from ostrom.mechanisms.parameters import amount, share, whole
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
 from ostrom.mechanisms.scoring import match_score
@@ -22,9 +22,9 @@ class Punishment(Mechanism):
 
     Every unit of punishment costs the punisher ``cost`` and takes ``fine`` from its target; ``most`` bounds
     the units per co-player and round. Who punished whom is public. The players are told the number of
-    ``rounds``; payoffs of a round are those after punishment, and ``discount`` weighs the score. ``missed`` and
-    ``missed_at_most`` say what follows where somebody does not answer in time (``Missing``): a round is void also if
-    only the question about punishment was missed; with a default action a missed punishment is none.
+    ``rounds``; payoffs of a round are those after punishment, and ``discount`` weighs the score. A round
+    is void also if only the question about punishment was missed; where missed decisions have a default action, a
+    missed punishment is none.
     """
 
     name: ClassVar[str] = "punishment"
@@ -37,10 +37,7 @@ class Punishment(Mechanism):
         fine: float = 3.0,
         most: int = 1,
         discount: float | None = None,
-        missed: str | None = None,
-        missed_at_most: int | None = None,
     ) -> None:
-        self.missing = missing_of(missed, missed_at_most)
         self.rounds, self.most = whole("rounds", rounds, 1), whole("most", most, 1, 1000)
         self.cost, self.fine = amount("cost", cost), amount("fine", fine)
         self.discount = None if discount is None else share("discount", discount, above=True)

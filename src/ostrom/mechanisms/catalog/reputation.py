@@ -10,10 +10,10 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import act
-from ostrom.mechanisms.lasting import drawn_round, lasting_game
+from ostrom.mechanisms.lasting import lasting_game
 from ostrom.mechanisms.matching import tables_of_round
-from ostrom.mechanisms.missing import missing_of
 from ostrom.mechanisms.protocol import EMPTY, Decision, View
+from ostrom.mechanisms.rounds import drawn_round
 from ostrom.mechanisms.societies import Life, SocietyRules, Table
 from ostrom.mechanisms.standing import ByPlayer, called, record_of
 
@@ -26,8 +26,8 @@ class Reputation(SocietyRules):
     depth. ``told_continuation`` is the chance of another round that the players are told; the society lives
     ``rounds`` rounds. ``discount`` weighs the score (null: the plain mean). ``own: memory`` leaves a player's own
     past to its memory (``agent.memory``) instead of a record. ``state`` asks for strategies before, during or
-    after the rounds, in the form ``state_as``. ``missed`` and ``missed_at_most`` say
-    what follows where somebody does not answer in time (``Missing``): a void round concerns one table alone.
+    after the rounds, in the form ``state_as``. A round that is void because somebody
+    missed it concerns one table alone.
     """
 
     name: ClassVar[str] = "reputation"
@@ -42,8 +42,6 @@ class Reputation(SocietyRules):
         discount: float | None = 0.8,
         told_continuation: float | None = 0.8,
         own: str = "record",
-        missed: str | None = None,
-        missed_at_most: int | None = None,
         state: str | Sequence[str] | None = None,
         state_as: str = "memory_one",
     ) -> None:
@@ -51,7 +49,6 @@ class Reputation(SocietyRules):
             raise ValueError(f"order must be first or higher, found {order!r}")
         whole_depth = depth if order == "higher" else 1
         super().__init__(rounds, window, whole_depth, discount, told_continuation, own, state, state_as)
-        self.missing = missing_of(missed, missed_at_most)
         self.told = {"order": order, **self.told}
 
     sham: bool = False

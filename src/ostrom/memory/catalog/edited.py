@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
-from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
 from ostrom.ground.parameters import Count, checked
@@ -90,7 +89,7 @@ class Edited(Memory):
 
 def no_flip(game: Game, seat: int) -> str | None:
     """Why no round can be shown as if a seat had played otherwise; None where rounds can."""
-    if isinstance(game, FunctionGame):
+    if not game.has_table:
         return f"rounds of game {game.name} follow from each other" if game.stateful else None
     if game.cooperative[seat] is None or game.defective[seat] is None:
         return f"game {game.name} does not say what cooperating and defecting are for seat {seat + 1}"
@@ -109,7 +108,7 @@ def flipped(game: Game, played: Round, seat: int) -> Round:
     """
     if played.void:
         raise StudyError(f"round {played.number} was missed and has no actions, so it cannot be flipped")
-    if isinstance(game, FunctionGame):
+    if not game.has_table:
         if (other := otherwise(game, played, seat)) is None:
             raise StudyError(
                 f"round {played.number} of game {game.name} cannot be flipped for seat {seat + 1}: nobody can say what "

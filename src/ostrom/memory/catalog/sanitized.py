@@ -29,7 +29,6 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.ground.parameters import Count, Ge, checked
 from ostrom.mechanisms.protocol import Round, View
@@ -125,7 +124,7 @@ class Sanitized(Memory):
 
     def lacks(self, game: Game) -> str | None:
         """Ideal rounds need cooperative actions; polar ones a scale with cooperation at one of its ends."""
-        if isinstance(game, FunctionGame):
+        if not game.has_table:
             return f"rounds of game {game.name} follow from its own rule and cannot be made up"
         if self.mode == "ideal":
             return no_cooperation(game)

@@ -115,7 +115,7 @@ def mechanism_of(unit: Unit) -> tuple[str, str] | None:
     if isinstance(rules, Designed) and rules.name in ("mediation", "contracting"):
         return rules.name.capitalize(), "given designs" if rules.fixed else ""
     if rules.name == "repetition":
-        odd = [word for word in ("predict", "noise") if getattr(rules, word)]
+        odd = [word for word in ("predict", "noise") if getattr(rules, word, None)]
         odd += ["random end"] if getattr(rules, "stopping", "fixed") != "fixed" else []
         return "Repetition", ", ".join([*_future(rules, told), *_windows(unit), *odd])
     if rules.name == "reputation":
