@@ -150,7 +150,6 @@ def test_rules_that_need_a_table_refuse_in_one_line() -> None:
         "disarmament",
         "punishment",
         "society",
-        "reputation",
         "similarity",
     ):
         with pytest.raises(GameError, match="needs a table of payoffs"):
@@ -160,6 +159,8 @@ def test_rules_that_need_a_table_refuse_in_one_line() -> None:
     with pytest.raises(GameError, match="repetition, rounds: 3, told_rounds: true, talk"):
         mechanisms.build({"name": "cheap_talk", "rounds": 3}).fit(game)
     mechanisms.build({"name": "repetition", "noise": 0.1}).fit(game)
+    with pytest.raises(GameError, match="a record holds one action of every member per round"):
+        mechanisms.build("reputation").fit(game)
 
 
 def test_a_best_response_tries_every_course_of_play_once() -> None:

@@ -69,7 +69,7 @@ def test_the_rounds_of_a_match_come_to_what_the_protocol_says() -> None:
     game, streams = build_game("stag_hunt"), Streams(3, 1)
     drawn = drawn_round(game, 1, 0, streams)
     play = Rounds(game, "repetition", streams).play(1, EMPTY, None)
-    assert [decision.form for decision in next(play)] == [Choice(names) for names in game.actions]
+    assert [decision.form for decision in next(play)] == [Choice(game.named_actions(s)) for s in (0, 1)]
     with pytest.raises(StopIteration) as stop:
         play.send([Answer(game.actions[seat][action]) for seat, action in enumerate(drawn.actions)])
     assert stop.value.value == drawn
@@ -196,6 +196,34 @@ def test_a_sham_past_is_made_up_where_no_player_knows_better() -> None:
     for name in ("ultimatum", "common_pool"):
         with pytest.raises(GameError, match=f"the players of {name} are told within a round"):
             sham.fit(build_game(name))
+
+
+# -- records -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("game", ["public_goods_amounts:2", "beauty_contest:2", "minimum_effort:2"])
+def test_records_hold_the_amounts_of_games_that_one_step_settles(game: str) -> None:
+    for more in ({}, {"own": "memory"}, {"order": "higher"}):
+        check_mechanism({"name": "reputation", "rounds": 3, **more}, games=[game], seeds=1)
+
+
+def test_a_record_tells_amounts_and_scripts_answer_to_it() -> None:
+    game = build_game("public_goods_amounts:2")
+    rules = mechanisms.build({"name": "reputation", "rounds": 2}).sized(4)
+    rules.fit(game)
+    generous = {"name": "constant", "action": 20}
+    names: list[Any] = [generous, generous, "conditional_cooperator", "conditional_cooperator"]
+    agents = [ScriptedAgent(strategies.build(name)) for name in names]
+    asked, outcome = played(rules, game, lambda d: agents[d.player].decide(d, lambda: 0.5).value)
+    assert kinds(asked) == ["act", "act"] and len(outcome.rounds) == 4 and len(outcome.scores) == 4
+    for round_ in outcome.rounds:
+        values = [move["value"] for move in round_.facts["moves"]]
+        assert round_.payoffs == game.payoff([game.index(seat, value) for seat, value in enumerate(values)])
+    question = next(d for d in asked[1] if d.player == 0)
+    shown = memories.build("full").show(question.view, lambda n, _: np.random.default_rng(n))
+    text = PromptRenderer(Framing(), Library(), "direct").prompt(question, shown, None, {}).text
+    assert "Your record, newest round first:" in text and "You 20 (" in text
+    assert text.index("Your record") < text.index("do you put into the common project?")
 
 
 # -- any mechanism -------------------------------------------------------------------------------------------

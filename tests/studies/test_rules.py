@@ -183,6 +183,7 @@ def test_mechanisms_and_strategies_that_do_not_fit_are_refused_before_play() -> 
         "none",
         "repetition",
         "mediation",
+        "reputation",
         "evolution",
     }  # it is under other rules
     for name in sorted(others):

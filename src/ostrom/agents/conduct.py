@@ -240,8 +240,22 @@ def shared_past(view: View, remembered: Sequence[Round] | None = None) -> list[R
         if len(table) < view.game.seats or any(p["action"] is None for p in table):
             continue
         table.sort(key=lambda p: int(p["seat"]))
-        rounds.append(Round(number, tuple(p["action"] for p in table), tuple(p["payoff"] for p in table)))
+        actions = tuple(p["action"] for p in table)
+        rounds.append(Round(number, actions, tuple(p["payoff"] for p in table), facts=_moves(view, actions)))
     return rounds
+
+
+def _moves(view: View, actions: Sequence[int]) -> dict[str, Any]:
+    """The facts of a round of a game without a table, whose past is told by its moves: here one of every seat."""
+    game, stage = view.game, view.facts.get("stage")
+    if game.has_table:
+        return {}
+    return {
+        "moves": [
+            {"seat": seat, "stage": stage, "value": game.value(seat, action)}
+            for seat, action in enumerate(actions)
+        ]
+    }
 
 
 def _own(match: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:

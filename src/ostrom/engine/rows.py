@@ -301,7 +301,8 @@ class Rows:
         if isinstance(decision.form, Number):
             row["least"], row["most"] = float(decision.form.low), float(decision.form.high)
         if round_ is not None:
-            row["payoff"] = round_.payoffs[view.seat]
+            at = round_.players.index(decision.player) if round_.players else view.seat
+            row["payoff"] = round_.payoffs[at]
 
 
 def _last_moves(unit: Unit, steps: list[list[Decision]]) -> dict[tuple[int, int], int] | None:

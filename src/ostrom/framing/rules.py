@@ -36,6 +36,10 @@ def told_file(
 ) -> str | None:
     """The file of what a mechanism tells before an action, where a question that is not its own follows it."""
     sham = bool(facts.get("sham"))
+    if "stage" in facts:  # the question is that of the stage, whatever the mechanism
+        return (
+            _own_file(library, f"turns/{mechanism}_moves", wording, sham) if kind in ("act", *FIRST) else None
+        )
     if kind not in FIRST and "messages" not in facts:
         return None
     if question_file(library, mechanism, kind, wording, sham) != f"turns/{kind}.txt":

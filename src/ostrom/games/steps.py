@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from typing import Any
 
@@ -48,6 +49,31 @@ def decides_at_once(game: Game) -> bool:
     (True, False)
     """
     return game.has_table or len(steps_of(game)) == 1
+
+
+@lru_cache(maxsize=64)
+def pays_by_profile(game: Game) -> bool:
+    """Whether what all seats do at the same time settles a round: nobody is left out, no stock, no chance.
+
+    >>> from ostrom.games import build_game
+    >>> [pays_by_profile(build_game(name)) for name in ("beauty_contest", "common_pool", "first_price_auction")]
+    [True, False, False]
+    """
+    if game.has_table:
+        return True
+    if game.stateful or not decides_at_once(game) or len(steps_of(game)[0]) < game.seats:
+        return False
+    drawn: list[str] = []
+
+    def chance(seat: int, purpose: str) -> float:
+        drawn.append(f"{seat} {purpose}")
+        return 0.5
+
+    for which in (0, -1):
+        stages = game.begin(Now(chance=chance))
+        with suppress(StopIteration):
+            stages.send([_end(turn.options, which) for turn in next(stages)])
+    return not drawn
 
 
 def named_sets(game: Game) -> dict[tuple[str, ...], str]:

@@ -10,8 +10,10 @@ from typing import Any, TypeAlias
 from ostrom.answers import Answer, Choice, Form, Number
 from ostrom.games.amounts import IDLE, Amounts, Options, Value
 from ostrom.games.game import Due, End, Game, Now
+from ostrom.games.steps import steps_of
+from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import choice_of, expected_payoffs, profile_of
+from ostrom.mechanisms.base import act, choice_of, expected_payoffs, profile_of
 from ostrom.mechanisms.missing import Missing, missed_by, void_round
 from ostrom.mechanisms.protocol import NOTHING, Decision, History, Round, View
 
@@ -234,6 +236,29 @@ def _other(options: Options, value: Any) -> Any:
     if isinstance(options, Amounts):
         return options.high if value - options.low <= options.high - value else options.low
     return options[(options.index(value) + 1) % len(options)]
+
+
+def settled(game: Game, number: int, values: Sequence[Any], missed: tuple[int, ...] = ()) -> Round:
+    """The round in which the seats did this at the same time, where that settles it (``pays_by_profile``)."""
+    stages = game.begin(Now(number))
+    due = next(stages)
+    done = [game.value(turn.seat, game.index(turn.seat, values[turn.seat])) for turn in due]
+    try:
+        stages.send(done)
+    except StopIteration as stop:
+        moves = [_move(turn, value) for turn, value in zip(due, done, strict=True)]
+        return _round(game, number, moves, stop.value, missed)
+    raise GameError(f"game {game.name}: a round has more than one step")
+
+
+def asked_at_once(view: View, player: int) -> Decision:
+    """The question of a seat in a round that one step settles."""
+    game = view.game
+    if game.has_table:
+        return act(view, player)
+    turn = next(turn for turn in steps_of(game)[0] if turn.seat == view.seat)
+    facts = {**view.facts, **turn.facts, "stage": turn.stage, "moves": []}
+    return Decision(player, "act", replace(view, facts=facts), form_of(turn.options))
 
 
 def drawn_history(game: Game, number: int, seat: int, streams: Streams) -> History:

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Generator, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, TypeAlias
 
 from ostrom.answers import Answer
@@ -21,6 +21,7 @@ from ostrom.mechanisms.missing import Missing, missed_by, void_round
 from ostrom.mechanisms.networks import Links
 from ostrom.mechanisms.parameters import share, whole
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
+from ostrom.mechanisms.rounds import settled
 from ostrom.mechanisms.scoring import match_score
 from ostrom.mechanisms.standing import ByPlayer, called
 from ostrom.mechanisms.stating import asked_times, check_stating, form_checked, statements, times_of
@@ -197,15 +198,25 @@ class SocietyRules(Mechanism):
             if missing is not None and late and missing.voids:
                 rounds.append(void_round(game, number, late, table))
                 continue
-            profile = profile_of(game, missing.filled(at_table) if missing is not None and late else at_table)
-            rounds.append(Round(number, profile, game.payoff(profile), table, missed=late))
+            if missing is not None and late:
+                at_table = missing.filled(at_table)
+            if game.has_table:
+                profile = profile_of(game, at_table)
+                rounds.append(Round(number, profile, game.payoff(profile), table, missed=late))
+            else:
+                played = settled(game, number, [answer.value for answer in at_table], late)
+                rounds.append(replace(played, players=table))
         return rounds
 
     def seen(self, life: Life, player: int, played: Round) -> Round:
         """A round as a member sees it in its memory: its co-players by the names that they have."""
         names = [called(who, life.names, player) for who in played.players]
         return Round(
-            played.number, played.actions, played.payoffs, facts={"names": names}, missed=played.missed
+            played.number,
+            played.actions,
+            played.payoffs,
+            facts={**played.facts, "names": names},
+            missed=played.missed,
         )
 
     def _remember(self, life: Life, played: ByPlayer) -> None:

@@ -25,6 +25,7 @@ def record_of(
         played = past[index].get(player)
         if played is None:
             continue  # it met nobody
+        moves = {move["seat"]: {"value": move["value"]} for move in played.facts.get("moves", ())}
         line: dict[str, Any] = {
             "round": played.number,
             "players": [
@@ -33,6 +34,7 @@ def record_of(
                     "seat": seat,
                     "action": None if played.void else played.actions[seat],
                     "payoff": played.payoffs[seat],
+                    **moves.get(seat, {}),
                 }
                 for seat, who in enumerate(played.players)
             ],

@@ -136,7 +136,9 @@ def _files(library: Library, config: AgentConfig, mechanism: str, decisions: lis
         view = decision.view
         yield from rules_files(view, framing.wording)
         yield story_file(framing, view.game)
-        told = (told_file(library, view.mechanism, kind, framing.wording, view.facts) for kind in asked)
+        told = (
+            told_file(library, view.mechanism, kind, framing.wording, view.facts) for kind in (*asked, "act")
+        )
         yield from filter(None, told)
         rule = not view.game.has_table
         if rule:

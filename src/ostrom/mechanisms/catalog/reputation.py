@@ -7,13 +7,13 @@ from copy import copy
 from typing import ClassVar
 
 from ostrom.games.game import Game
+from ostrom.games.steps import pays_by_profile
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import act
 from ostrom.mechanisms.lasting import lasting_game
 from ostrom.mechanisms.matching import tables_of_round
 from ostrom.mechanisms.protocol import EMPTY, Decision, View
-from ostrom.mechanisms.rounds import drawn_round
+from ostrom.mechanisms.rounds import asked_at_once, drawn_round
 from ostrom.mechanisms.societies import Life, SocietyRules, Table
 from ostrom.mechanisms.standing import ByPlayer, called, record_of
 
@@ -56,7 +56,7 @@ class Reputation(SocietyRules):
 
     def induced_game(self, game: Game) -> Game | None:
         """As of repetition: a record makes whoever meets a player next answer what it did."""
-        return lasting_game(game, self.told.get("continuation"))
+        return lasting_game(game, self.told.get("continuation")) if game.has_table else None
 
     def powerless(self) -> Reputation | None:
         """The same society, in which records are those of nobody."""
@@ -65,6 +65,16 @@ class Reputation(SocietyRules):
         sham = copy(self)
         sham.sham, sham.told = True, {**self.told, "sham": True}
         return sham
+
+    def fit(self, game: Game) -> None:
+        """A record holds one action of every member per round, so all have to decide once, at the same time."""
+        if game.has_table or pays_by_profile(game):
+            self.check(game)
+            return
+        raise GameError(
+            f"mechanism {self.name}: a record holds one action of every member per round, and in game {game.name} not "
+            "all decide once and at the same time, or chance or a stock decide with them"
+        )
 
     def begin(self, game: Game, streams: Streams) -> Life:
         """Members fill the tables."""
@@ -101,7 +111,7 @@ class Reputation(SocietyRules):
             facts={**self.told, "records": records},
             names=tuple(called(who, names, player) for who in table),
         )
-        return act(view, player)
+        return asked_at_once(view, player)
 
 
 def _drawn(life: Life, past: ByPlayer, number: int) -> ByPlayer:
