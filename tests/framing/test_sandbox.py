@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
+from contextlib import suppress
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
+from jinja2.exceptions import SecurityError
 
+from ostrom.framing.config import Framing
+from ostrom.framing.history_renderer import HistoryRenderer
 from ostrom.framing.library import Library
 from ostrom.framing.own_payoffs import OwnPayoffs
+from ostrom.framing.sandbox import Template
 from ostrom.games import build_game
 from ostrom.ground.errors import StudyError
 
@@ -20,162 +27,269 @@ def _filled(folder: Path, text: str, **values: Any) -> str:
     return Library(folder).fill("goals/x.txt", values)
 
 
-CODE = [
-    "{{ ''.__class__ }}",
-    "{{ ''.__class__.__base__.__subclasses__() }}",
-    "{{ ''['__class__'] }}",
-    "{{ '' | attr('__class__') }}",
-    "{{ [''] | map(attribute='__class__') | list }}",
-    "{{ [game] | selectattr('_table') | list }}",
-    "{{ [game] | sum(attribute='__class__') }}",
-    "{{ [game] | join(attribute='__init__') }}",
-    "{{ [game] | groupby('__class__') }}",
-    "{{ [game] | sort(attribute='__dict__') }}",
-    "{{ '{0.__class__}'.format(game) }}",
-    "{{ '{x.__class__}'.format_map({'x': game}) }}",
-    "{{ '%s' % game }}",
-    "{{ '%s' | format(game) }}",
-    "{{ amount.__self__ }}",
-    "{{ amount.__func__.__globals__ }}",
-    "{{ game.payoffs.tofile('stolen') }}",
-    "{{ game.payoffs.dump('stolen') }}",
-    "{{ game.payoffs.astype('O') }}",
-    "{{ game._table }}",
-    "{{ game.profiles() }}",
-    "{{ own.arranged([]) }}",
-    "{{ own.game.payoffs.tolist() }}",
-    "{{ options.append('x') }}",
-    "{{ words.update({'a': 1}) }}",
-    "{{ words.pop('a') }}",
-    "{{ self.__init__ }}",
-    "{{ self._TemplateReference__context }}",
-    "{% for a in [1] %}{{ loop.__init__.__globals__ }}{% endfor %}",
-    "{% for a in [1] %}{{ loop._iterable }}{% endfor %}",
-    "{% macro m() %}{% endmacro %}{{ m._func }}",
-    "{% macro m() %}{% endmacro %}{{ m.__init__ }}",
-    "{% macro m() %}{{ varargs }}{% endmacro %}{{ m(1) }}",
-    "{{ lipsum() }}",
-    "{{ cycler.__init__.__globals__.os.popen('id').read() }}",
-    "{{ namespace() }}",
-    "{{ dict(a=1) }}",
-    "{{ range(3) | list }}",
-    "{{ '' | xmlattr }}",
-    "{{ options | random }}",
-    "{{ missing.__class__ }}",
-    "{{ -10**12 | _enter }}",
-    "{{ [-10**12] | map('_enter') | list }}",
-    "{{ 'aaaa' | _each(-10**9) }}",
-    "{% filter _concat %}x{% endfilter %}",
-    "{% include '../../../../etc/passwd' %}",
-    "{% import '/etc/passwd' as p %}",
-]
+REFUSED = {
+    # names that lead to code
+    "{{ ''.__class__ }}": "underscore",
+    "{{ ''['__class__'] }}": "underscore",
+    "{{ game._table }}": "underscore",
+    "{{ amount.__func__.__globals__ }}": "underscore",
+    "{% for a in [1] %}{{ loop.__init__ }}{% endfor %}": "underscore",
+    "{% macro _m() %}{% endmacro %}": "underscore",
+    "{% set _a = 1 %}": "underscore",
+    "{{ missing.__class__ }}": "underscore",
+    # methods other than the listed ones
+    "{{ 'x'.upper() }}": "the method upper",
+    "{{ units.endswith('s') }}": "the method endswith",
+    "{{ 'xxxx'.rfind('y') }}": "the method rfind",
+    "{{ units.replace('a', 'b', -1) }}": "the method replace",
+    "{{ ', '.join(options) }}": "the method join",
+    "{{ '{0.__class__}'.format(game) }}": "the method format",
+    "{{ '{x}'.format_map({'x': game}) }}": "the method format_map",
+    "{{ game.payoffs.tofile('stolen') }}": "the method tofile",
+    "{{ game.profiles() }}": "the method profiles",
+    "{{ own.arranged([]) }}": "the method arranged",
+    "{{ options.append('x') }}": "the method append",
+    "{{ words.update({'a': 1}) }}": "the method update",
+    "{{ words.itms() }}": "did you mean items",
+    "{{ (options[0])() }}": "a call of something that has no name",
+    "{{ amount(*options) }}": r"\* or \*\*",
+    # arithmetic beyond + and - of numbers
+    "{{ 'a' * 1000000000 }}": r"\* is not allowed",
+    "{{ 3 * 4 }}": r"\* is not allowed",
+    "{{ 7 / 2 }}": "/ is not allowed",
+    "{{ 7 // 2 }}": "// is not allowed",
+    "{{ 9 ** 9 ** 9 }}": r"\*\* is not allowed",
+    "{{ '%s' % game }}": "% is not allowed",
+    "{{ 'a' + units }}": r"\+ on texts or lists",
+    "{{ units + ('a' ~ 'b') }}": r"\+ on texts or lists",
+    "{{ [1] + options }}": r"\+ on texts or lists",
+    "{{ options[::2] }}": "a slice with a step",
+    # filters and tests that are not listed
+    "{{ '' | attr('__class__') }}": "the filter attr",
+    "{{ 'a' | indent(1000000000, true) }}": "the filter indent",
+    "{{ 'a' | center(1000000000) }}": "the filter center",
+    "{{ options | tojson(indent=1000) | tojson(indent=1000) }}": "the filter tojson",
+    "{{ '%s' | format(game) }}": "the filter format",
+    "{{ options | groupby('x') }}": "the filter groupby",
+    "{{ options | map('upper') | batch(2) }}": "the filter batch",
+    "{{ options | random }}": "the filter random",
+    "{{ options | jion(', ') }}": "did you mean join",
+    "{{ 'f' is in(options) }}": "the test in",
+    "{{ x is divisibleby(3) }}": "the test divisibleby",
+    # statements that are not listed
+    "{% extends 'goals/total.txt' %}": "extends",
+    "{% block a %}{% endblock %}": "block",
+    "{% set a %}x{% endset %}": "a set block",
+    "{% set a, b = 1, 2 %}": "assign",
+    "{% set ns.x = 1 %}": "assign",
+    "{% filter upper %}x{% endfilter %}": "a filter block",
+    "{% macro m() %}{% endmacro %}{% call m() %}x{% endcall %}": "a call block",
+    "{% with a = 1 %}{% endwith %}": "with",
+    "{% for a in options recursive %}{% endfor %}": "for",
+    "{% include options[0] %}": "a file name that is computed",
+    "{% include ['goals/a.txt', 'goals/b.txt'] %}": "a file name that is computed",
+    "{% include 'goals/none.txt' ignore missing %}": "include",
+    # literals and files without end
+    "{{ '" + "x" * 20_000 + "' }}": "a text of more than 10,000 characters",
+    "{{ 9999999999999999999999 }}": "a number above",
+    "{{ " + "9" * 6000 + " }}": "a number of more than 40 digits",
+    "{{ 0x" + "f" * 900_000 + " }}": "a number of more than 40 digits",
+    "{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}": "nested too deeply",
+    "{{ " + "not " * 5000 + "1 }}": "nested too deeply",
+    "{% if 1 %}" * 60_000: "more than 20,000 words and signs",
+    "{{ a }}" * 140_000: "more than 20,000 words and signs",
+    "{{ 1" + "~1" * 400_000 + " }}": "more than 20,000 words and signs",
+    "{{ a" + ".a" * 400_000 + " }}": "more than 20,000 words and signs",
+}
+"""What is refused when the file is read, by a part of the complaint."""
 
-TOO_MUCH = [
-    "{{ 'a' * 10**9 }}",
-    "{{ 10**9 * 'a' }}",
-    "{{ [1] * 10**9 }}",
-    "{{ 2 ** 99999999 }}",
-    "{{ (10 ** 300) ** (10 ** 300) }}",
-    "{{ 9 ** 9 ** 9 ** 9 }}",
-    "{% if 2 ** 99999999 %}x{% endif %}",
-    "{{ 'a' | center(10**9) }}",
-    "{{ 'a' | indent(10**9, true) }}",
-    "{{ {'a': 1} | tojson(indent=10**9) }}",
-    "{{ 5 | round(-10**9) }}",
-    "{{ 5.5 | round(10**9, 'floor') }}",
-    "{{ ('a' * 2000000) | replace('a', 'bbbb') }}",
-    "{{ ('a' * 2000000).replace('a', 'bbbb') }}",
-    "{{ (['a'] * 90000) | join('b' * 1000) }}",
-    "{{ ('b' * 1000).join(['a'] * 90000) }}",
-    "{% for a in 'x' * 3000000 %}{% endfor %}",
-    "{% set l = 'x' * 1500 %}{% for a in l %}{% for b in l %}{{ b }}{% endfor %}{% endfor %}",
-    "{% for a in ('x' * 2000) recursive %}{{ loop('x' * 2000) if loop.depth < 3 }}{% endfor %}",
-    "{% for a in ('x' * 1000000) | map('upper') %}{% endfor %}",
-    "{% set l = 'x' * 30000 %}{% for a in l %}{{ l | list | max }}{% endfor %}",
-    "{% set l = 'x' * 900000 %}{% for a in 'y' * 100000 %}{% if 'y' in l %}{% endif %}{% endfor %}",
-    "{% set l = 'x' * 900000 %}{% for a in 'y' * 100000 %}{{ l[1:] | length }}{% endfor %}",
-    "{% set l = 'x' * 900000 %}{% for a in 'y' * 100000 %}{% if l | upper == 'y' %}{% endif %}{% endfor %}",
-    "{% set l = 'x' * 900000 %}{% for a in 'y' * 100000 %}{{ l.count('y') }}{% endfor %}",
-    "{% macro m(n) %}{{ m(n - 1) }}{{ m(n - 1) }}{% endmacro %}{{ m(200) }}",
-    "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(40) }}",
-    "{% set a = 'aaaaaaaaaa' %}" + "{% set a = a ~ a %}" * 40 + "{{ a }}",
-    "{% set a = 'aaaaaaaaaa' %}" + "{% set a = a + a %}" * 40 + "{{ a }}",
-    "{% set a = 'aaaaaaaaaa' %}" + "{% set a %}{{ a }}{{ a }}{% endset %}" * 40 + "{{ a }}",
-    "{% set a = 'aaaaaaaaaa' %}" + "{% set a = [a, a] | join %}" * 40 + "{{ a }}",
-    "{% set a = ['aaaaaaaaaa'] %}" + "{% set a = [a, a] %}" * 40 + "{{ a }}",
-    "{% set a = ['aaaaaaaaaa'] %}" + "{% set a = a + a %}" * 40 + "{{ a }}",
-    "{% set a = ['aaaaaaaaaa'] %}" + "{% set a = {'x': a, 'y': a} %}" * 40 + "{{ a }}",
-    "{% set a = ('aaaaaaaaaa',) %}" + "{% set a = (a, a) %}" * 40 + "{{ {a: 1} }}",
-    "{% set a = ['a' * 3000000] * 90000 %}{{ a }}",
-    "{% set a = 'a' * 3000000 %}" + "{{ a }}" * 9,
-    "{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}",
-    "{% for a in [1] %}" * 30 + "{% endfor %}" * 30,
-    "{{ " + "9" * 6000 + " }}",
-    "{{ 0x" + "f" * 6000 + " > 1 }}",
-    "{{ ('f' * 100000) | int(base=16) > 1 }}",
-    "{% extends 'goals/x.txt' %}",
-    "{% set l = 'x' * 900000 %}{% set m = l ~ 'y' %}{% for a in 'y' * 100000 %}{{ l == m[:-1] }}{% endfor %}",
-]
+_LONG = "{% set a = 'aaaaaaaaaa' %}" + "{% set a = a ~ a %}" * 14
+"""Makes a text of 163,840 characters."""
+STOPPED = {
+    "{{ amount.real }}": "no attribute",
+    "{{ options.sort }}": "cannot be used",
+    "{{ own.game.payoffs.tolist }}": "cannot be used",
+    "{{ game.profiles }}": "cannot be used",
+    "{{ 'x'.get('y') }}": "cannot be called",
+    "{{ options.index('a') }}": "cannot be called",
+    "{{ lipsum() }}": "undefined",
+    "{{ namespace() }}": "undefined",
+    "{{ self.x }}": "undefined",
+    "{{ [game] | map(attribute='__class__') }}": "underscore",
+    "{{ [game] | selectattr('_table') }}": "underscore",
+    "{{ ['a', 'b'] | selectattr('x', 'in', 'a') }}": "equalto alone",
+    "{% macro m() %}{{ varargs }}{% endmacro %}{{ m(1) }}": "takes no arguments",
+    "{% macro m() %}{% endmacro %}{{ m.name }}": "cannot be used",
+    "{% include '../../../../etc/passwd' %}": "no such prompt file",
+    "{% import '/etc/passwd' as p %}": "no such prompt file",
+    "{{ options + options }}": r"cannot compute list \+ list",
+    "{{ words.a - 1 }}": "cannot compute str - int",
+    "{{ -words.a }}": "cannot compute int - str",
+    "{{ words.a | percent }}": "a number is needed, not a str",
+    "{{ words.a | number }}": "a number is needed, not a str",
+    "{{ words.a | sum }}": "a list is needed, not a str",
+    "{{ game.payoffs[[0, 0, 0]] }}": "whole numbers in square brackets",
+    "{{ 5 | round(-1000000000) }}": "from -15 to 15",
+    "{{ 5 | remainder(0) }}": "modulo",
+    "{{ words.a | replace('', 'xxxxxxxx') }}": "a text to look for",
+    "{% for a in words.a %}{% endfor %}": "a list is needed, not a str",
+    "{% for a, b in [1] %}{% endfor %}": "a list is needed",
+    "{% for a in range(1000000000) %}{% endfor %}": "at most 10,000 numbers",
+    "{% for a in range(9999) %}{% for b in range(9999) %}{{ b }}{% endfor %}{% endfor %}": "steps",
+    "{% for a in [1, 2] %}" * 40 + "x" + "{% endfor %}" * 40: "steps",
+    "{% for a in range(9000) %}" + "{{ a }}" * 2000 + "{% endfor %}": "steps",
+    "{% for a in range(9000) if range(9000) | sort %}{% endfor %}": "steps",
+    "{% for a in range(9000) %}{% set b = range(9000) | join('xxxxxxxxxxx') %}{% endfor %}": "steps",
+    "{% for a in range(9000) %}{% set b = range(9000) | list | unique %}{% endfor %}": "steps",
+    "{% set l = range(9000) | list %}{% for a in range(9000) %}{% set b = l[1:] %}{% endfor %}": "steps",
+    "{% set l = range(9000) | list %}{% for a in range(9000) %}{% if a in l %}{% endif %}{% endfor %}": "steps",
+    _LONG + "{% set b = a ~ '' %}{% for x in range(9000) %}{% if a == b %}{% endif %}{% endfor %}": "steps",
+    _LONG + "{% for x in range(9000) %}{% if 'aaaaaaaaaaaaab' in a %}{% endif %}{% endfor %}": "steps",
+    _LONG + "{% for x in range(9000) %}{% set b = a | upper %}{% endfor %}": "steps",
+    _LONG + "{% for x in range(9000) %}{% set b = a | quoted %}{% endfor %}": "steps",
+    _LONG + "{% for x in range(9000) %}{% set b = a | replace('b', 'c') %}{% endfor %}": "steps",
+    _LONG + "{% for x in range(9000) %}{% set b = a[1:] %}{% endfor %}": "steps",
+    _LONG + "{% for x in range(9000) %}{{ a }}{% endfor %}": "a text of more than 4,000,000 characters",
+    _LONG + "{% macro m() %}{{ a }}{% endmacro %}{% for x in range(900) %}{{ m() }}{% endfor %}": "steps",
+    "{% set a = 'aaaaaaaaaa' %}" + "{% set a = a ~ a %}" * 40: "a text of more than",
+    "{% set a = 'aaaaaaaaaa' %}"
+    + "{% set a = a | replace('a', 'aaaaaaaaaa') %}" * 40: "a text of more|steps",
+    "{% set a = 'aaaaaaaaaa' %}" + "{% set a = [a, a] | join %}" * 40: "a text of more than|steps",
+    "{% set a = ['a'] %}" + "{% set a = [a, a] %}" * 40 + "{{ a }}": "steps",
+    "{% set a = ['a'] %}" + "{% set a = {'x': a, 'y': a} %}" * 40 + "{{ a }}": "steps",
+    "{% set a = ('a',) %}" + "{% set a = (a, a) %}" * 40 + "{{ {a: 1} }}": "steps",
+    "{% set a = 1 %}" + "{% set a = a + a %}" * 70: "a number above",
+    "{% macro m(n) %}{{ m(n - 1) }}{{ m(n - 1) }}{% endmacro %}{{ m(200) }}": "nested more than 40 deep",
+    "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(30) }}": "steps",
+    "{% for a in range(9000) %}{{ amount(a) }}{% for b in options %}{{ amount(b) }}{% endfor %}{% endfor %}"
+    * 9: "steps|number",
+    "{% include 'goals/x.txt' %}": "nested more than 40 deep",
+    "{% import 'goals/x.txt' as x %}": "nested more than 40 deep",
+}
+"""What is stopped while the file is filled in, by a part of the complaint."""
 
 
-@pytest.mark.parametrize("text", CODE)
-def test_a_template_cannot_run_code(tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _values() -> dict[str, Any]:
     game = build_game("prisoners_dilemma")
-    from ostrom.framing.config import Framing
-    from ostrom.framing.history_renderer import HistoryRenderer
+    return {
+        "game": game,
+        "own": OwnPayoffs(game, 0, (0, 1), game.actions, ("You", "P2")),
+        "amount": HistoryRenderer(Framing(), Library(), {}).amount,
+        "options": ["a"],
+        "words": {"a": "b"},
+        "units": "points",
+    }
 
-    history_renderer = HistoryRenderer(Framing(), Library(), {})
-    own = OwnPayoffs(game, 0, (0, 1), game.actions, ("You", "P2"))
-    with pytest.raises(StudyError, match=r"x\.txt|no such prompt file") as caught:
-        text = _filled(
-            tmp_path,
-            text,
-            game=game,
-            own=own,
-            amount=history_renderer.amount,
-            options=["a"],
-            words={"a": "b"},
-        )
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_is_not_allowed_is_refused_when_the_file_is_read(tmp_path: Path, text: str) -> None:
+    (tmp_path / "goals").mkdir()
+    (tmp_path / "goals" / "x.txt").write_text(f"One line.\n{text}", encoding="utf-8")
+    began = process_time()
+    with pytest.raises(StudyError, match=REFUSED[text]) as caught:
+        Library(tmp_path).template("goals/x.txt")
+    assert process_time() - began < 1
+    deep = "nested too deeply" in str(caught.value)
+    assert str(caught.value).startswith(f"{tmp_path}/goals/x.txt: {'' if deep else 'line 2: '}is not a valid")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", STOPPED)
+def test_what_goes_too_far_is_stopped_soon(
+    tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    values = _values()
+    began = process_time()
+    with pytest.raises(StudyError, match=STOPPED[text]) as caught:
+        _filled(tmp_path, text, **values)
+    assert process_time() - began < 1
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "stolen").exists()
 
 
-@pytest.mark.parametrize("text", TOO_MUCH)
-def test_a_template_cannot_grow_without_end(tmp_path: Path, text: str) -> None:
-    with pytest.raises(StudyError, match=r"x\.txt"):
-        _filled(tmp_path, text)
+def test_attacks_take_little_memory() -> None:
+    texts = [text.replace("range(9000)", "range(90)") for text in STOPPED if text.startswith("{% set a = ")]
+    templates = [Template(text, Library().template) for text in texts]
+    assert len(templates) > 10
+    tracemalloc.start()
+    try:
+        for template in templates:
+            with suppress(SecurityError):
+                template.render({})
+        assert tracemalloc.get_traced_memory()[1] < 60_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_files_that_include_each_other_end(tmp_path: Path) -> None:
     (tmp_path / "goals").mkdir()
-    for n in range(40):
+    for n in range(30):
         twice = f"{{% include 'goals/{n + 1}.txt' %}}" * 2
         (tmp_path / "goals" / f"{n}.txt").write_text(twice, encoding="utf-8")
-    (tmp_path / "goals" / "40.txt").write_text("leaf", encoding="utf-8")
+    (tmp_path / "goals" / "30.txt").write_text("leaf", encoding="utf-8")
     with pytest.raises(StudyError, match="steps"):
         Library(tmp_path).fill("goals/0.txt", {})
-    (tmp_path / "goals" / "0.txt").write_text("{% include 'goals/0.txt' %}", encoding="utf-8")
-    with pytest.raises(StudyError, match="recursion"):
-        Library(tmp_path).fill("goals/0.txt", {})
+
+
+def test_a_refused_file_that_is_included_is_named(tmp_path: Path) -> None:
+    (tmp_path / "goals").mkdir()
+    (tmp_path / "goals" / "x.txt").write_text("{% include 'goals/y.txt' %}", encoding="utf-8")
+    (tmp_path / "goals" / "y.txt").write_text("One.\n\n{{ 2 * 2 }}", encoding="utf-8")
+    with pytest.raises(StudyError, match=r"goals/y\.txt: line 3: is not a valid template: \* is not allowed"):
+        Library(tmp_path).fill("goals/x.txt", {})
 
 
 def test_what_prompts_need_works(tmp_path: Path) -> None:
     text = (
         "{% macro line(a, b='-') %}{{ a | upper }}{{ b }}{% endmacro %}"
-        "{% for a in names if a != 'z' %}{{ line(a, ', ' if not loop.last else '.') }}{% endfor %}"
-        "{{ ' ' ~ (3 * 4 - 1) ~ ' ' ~ names | join('+') ~ ' ' ~ 0.5 | percent }}"
-        "{{ ' ' + 'a-b'.replace('-', '+') + ' ' + ', '.join(names) + 'x'.title() }}"
+        "{% for a in names if a != 'z' %}{{ line(a, b=', ' if not loop.last else '.') }}{% endfor %}"
+        "{{ ' ' ~ (12 - 1) ~ ' ' ~ names | join('+') ~ ' ' ~ 0.5 | percent }}"
         "{% for k, v in words.items() %} {{ k }}={{ v }}{% endfor %}"
-        "{% for n in names recursive %}{{ loop(['q']) if n == 'x' else n }}{% endfor %}"
-        " {{ [1, 2.5] | sum }} {{ [{'n': 1}, {'n': 2}] | sum(attribute='n') }} {{ 7 // 2 }} {{ 2 ** 10 }} {{ 7 % 4 }}"
+        " {{ [1, 2.5] | sum }} {{ words.get('q', 'none') }} {{ 7 | remainder(4) }} {{ -1 + 2 - 3 }} {{ +2 }}"
         " {{ names[1:] }} {{ 'x' in names }} {{ game.payoff((0, 1))[1] | number }} {{ game.payoffs[0][1][0] }}"
         " {{ game.seats }} {{ game.actions[0] | first }} {{ words.a }} {{ nothing is none }}"
+        " {% for n in range(1, 4) %}{{ n }}{{ loop.revindex }}{% else %}no{% endfor %}"
+        "{% for n in [] %}{% else %} empty{% endfor %} {{ names | last }} {{ q | default('d') }}"
+        " {{ 3 is odd }} {{ 3 is even }} {{ words.q is defined }} {{ q is undefined }} {{ 1 <= 2 < 3 }}"
+        " {{ (names | length, 'b' not in names) }} {{ 'points' | singular }} {{ [3, 1] | sort }} {{ [3, 1] | max }}"
     )
     made = _filled(
-        tmp_path, text, names=["x", "y"], words={"a": "b"}, game=build_game("prisoners_dilemma"), nothing=None
+        tmp_path, text, names=["x", "y"], words={"a": "b"}, game=build_game("prisoners_dilemma"), nothing=None,
+    )  # fmt: skip
+    assert made == (
+        "X, Y. 11 x+y 50 % a=b 3.5 none 3 -2 2 ['y'] True 5 0.0 2 cooperate b True 132231 empty y d"
+        " True False False True True (2, True) point [1, 3] 3"
     )
-    assert made == ("X, Y. 11 x+y 50 % a+b x, yX a=bqy 3.5 3 3 1024 3 ['y'] True 5 0.0 2 cooperate b True")
+
+
+def test_what_is_set_stays_where_it_is_set(tmp_path: Path) -> None:
+    text = (
+        "{% set a = 1 %}{% for n in [1, 2] %}{{ a }}{% set a = a + n %}{{ a }} {% endfor %}{{ a }}"
+        "{% if true %}{% set a = 7 %}{% endif %}{{ a }}"
+        "{% macro m(n) %}{% set a = n %}{{ a }}{% endmacro %}{{ m(5) }}{{ a }}"
+        "{% for n in [1] %}{{ m(n) }}{% include 'goals/y.txt' %}{{ a }}{% endfor %}"
+    )
+    (tmp_path / "goals").mkdir()
+    (tmp_path / "goals" / "y.txt").write_text("{{ n }}{{ a }}{% set a = 9 %}{{ a }}", encoding="utf-8")
+    assert _filled(tmp_path, text) == "12 13 175711797"
+
+
+def test_macros_of_other_files_are_called(tmp_path: Path) -> None:
+    (tmp_path / "goals").mkdir()
+    (tmp_path / "goals" / "y.txt").write_text(
+        "{% set sign = '!' %}{% macro hail(name) %}{{ word }} {{ name }}{{ sign }}{% endmacro %}",
+        encoding="utf-8",
+    )
+    text = (
+        "{% import 'goals/y.txt' as y with context %}{{ y.hail('A') }}{{ y.sign }}"
+        "{% from 'goals/y.txt' import hail as h with context %}{{ h('B') }}"
+    )
+    assert _filled(tmp_path, text, word="Ho") == "Ho A!!Ho B!"
+    with pytest.raises(StudyError, match="'word' is undefined"):
+        _filled(tmp_path, "{% from 'goals/y.txt' import hail %}{{ hail('B') }}", word="Ho")
+    with pytest.raises(StudyError, match="does not define 'hale'"):
+        _filled(tmp_path, "{% from 'goals/y.txt' import hale %}{{ hale('B') }}")
 
 
 def test_what_cannot_be_called_is_named(tmp_path: Path) -> None:
@@ -188,18 +302,27 @@ def test_a_macro_without_brackets_is_no_text(tmp_path: Path) -> None:
         _filled(tmp_path, "{% macro told() %}x{% endmacro %}{{ told }}")
 
 
-def test_each_filling_has_bounds_of_its_own(tmp_path: Path) -> None:
-    text = "{% for a in 'x' * 100000 %}{% endfor %}{{ n }}"
+def test_each_rendering_has_bounds_of_its_own(tmp_path: Path) -> None:
+    text = "{% for a in range(9000) %}{% for b in [1, 2, 3] %}{% endfor %}{% endfor %}{{ n }}"
     (tmp_path / "goals").mkdir()
     (tmp_path / "goals" / "x.txt").write_text(text, encoding="utf-8")
     library = Library(tmp_path)
-    assert [library.fill("goals/x.txt", {"n": n}) for n in range(30)] == [str(n) for n in range(30)]
+    assert [library.fill("goals/x.txt", {"n": n}) for n in range(9)] == [str(n) for n in range(9)]
 
 
-def test_nothing_is_computed_when_a_file_is_compiled(tmp_path: Path) -> None:
+@pytest.mark.parametrize("again", [False, True])
+def test_a_method_that_renders_is_counted_with_its_caller(tmp_path: Path, again: bool) -> None:
+    loops = "{% for a in range(9000) %}{% endfor %}"
+    (tmp_path / "amount.txt").write_text(loops + "{{ value | number }} {{ units }}", encoding="utf-8")
     (tmp_path / "goals").mkdir()
-    (tmp_path / "goals" / "x.txt").write_text("{{ 'a' * 10**9 }}{{ 2 ** 9999999999 }}", encoding="utf-8")
-    Library(tmp_path).template("goals/x.txt")
+    calls = "{% for a in range(20) %}{{ amount(1) }}{% endfor %}"
+    (tmp_path / "goals" / "x.txt").write_text(calls, encoding="utf-8")
+    library = Library(tmp_path)
+    amount = HistoryRenderer(Framing(), library, {}).amount
+    if again:  # the text is in the cache, and counts as when it was made
+        assert amount(1) == "1 points"
+    with pytest.raises(StudyError, match="steps"):
+        library.fill("goals/x.txt", {"amount": amount})
 
 
 def _linked(folder: Path) -> Path:
@@ -259,17 +382,6 @@ def test_a_story_is_rendered_under_the_same_rules(tmp_path: Path) -> None:
 
 def test_a_long_persona_is_a_text_and_no_file_name() -> None:
     assert not Library().has(f"personas/{'You are kind. ' * 400}.txt")
-
-
-@pytest.mark.parametrize("amount", [-1, float("nan"), float("inf")])
-def test_the_meter_cannot_be_refilled(amount: Any) -> None:
-    from jinja2.exceptions import SecurityError
-
-    from ostrom.framing.meter import Meter
-
-    for count in (Meter().spend, Meter().write):
-        with pytest.raises(SecurityError):
-            count(amount)
 
 
 def test_a_number_that_does_not_exist_is_named(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from ostrom.engine.play_options import PlayOptions
 from ostrom.framing import Library
+from ostrom.framing.fingerprint import hashes
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
@@ -50,7 +51,7 @@ def test_every_file_that_is_read_while_playing_is_among_those_used(
         )  # fmt: skip
         plan = StudyPlan(loaded, library := Library())
         assert play_plan(plan, name="run", runs=tmp_path).tally.calls
-    read = set(library._loader.trees) | set(library._stories)
+    read = set(library._templates) | set(library._stories)
     used = StudyPlan(loaded).prompts  # of a library that nothing was read from
     assert read <= set(used), sorted(read - set(used))
 
@@ -106,3 +107,17 @@ def test_a_prompt_that_cannot_be_filled_in_is_refused_before_the_first_match(tmp
     (tmp_path / "answers" / "correction.txt").write_text("{{ reson }}")
     with pytest.raises(StudyError, match="reson"):
         resolve(OWN, models=["openai/x"], options=PlayOptions(prompts=tmp_path))
+
+
+def test_a_file_that_was_rewritten_keeps_its_hash() -> None:
+    """Runs recorded the hashes of these files before they were written in another way, and have to resume."""
+    recorded = {
+        "amount.txt": "9c2fff56600b8c0a01a308fc",
+        "games/beauty_contest.txt": "e167c045ded91268e6058462",
+        "games/centipede.txt": "205a8bab88f440a1ec2d41ce",
+        "games/gift_exchange.txt": "50247f910f05ca89bd643d5e",
+        "languages/ar/amount.txt": "fdc9b2cf2564cd714d5b4e1b",
+        "languages/ar/count.txt": "e38480ac7a0febd67df99892",
+        "turns/society_told.txt": "2be40ec38b8b0542bc13eeef",
+    }
+    assert hashes(Library(), recorded) == recorded

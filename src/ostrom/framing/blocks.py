@@ -92,14 +92,14 @@ class Blocks:
             return ""
         file, seat = f"payoffs/{name}.txt", 0 if observer else view.seat
         asked = self.library.asked(file)
-        if observer and asked is not None and "own" in asked:
+        if observer and "own" in asked:
             raise StudyError(
                 f"payoffs: {name} tells a player its own payoffs; an observer has none",
                 key="agent.framing.payoffs", found=name,
             )  # fmt: skip
         labels, names, history_renderer = self.labels(game), values["names"], self.history_renderer
         told: list[dict[str, Any]] = []
-        if asked is None or "cells" in asked:  # their number grows exponentially with the number of players
+        if "cells" in asked:  # their number grows exponentially with the number of players
             told = cells(
                 game,
                 seat,
@@ -128,7 +128,7 @@ class Blocks:
         if self.framing.hint is None:
             return None
         asked = self.library.asked(f"hints/{self.framing.hint}.txt")
-        if asked is not None and "equilibria" not in asked:
+        if "equilibria" not in asked:
             return None
         return [
             [{"seat": s, "name": names[s], "label": labels[s][a]} for s, a in enumerate(found.profile)]

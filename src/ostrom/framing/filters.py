@@ -1,34 +1,20 @@
-"""The filters and tests that prompt files may use; all of them are counted by the meter of a filling."""
+"""The filters and tests that prompt files may use. Each takes time and memory in proportion to what it is given."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from functools import wraps
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable
+from typing import Any
 from unicodedata import category
 
 from jinja2 import Undefined
-from jinja2 import filters as usual
-from jinja2 import tests as usual_tests
 from jinja2.exceptions import SecurityError
-from jinja2.utils import htmlsafe_json_dumps
 
-from ostrom.framing.meter import MOST_BITS
+from ostrom.framing.access import Number, attribute, items_of
+from ostrom.framing.work import Work, joined, shown
 
-if TYPE_CHECKING:
-    from ostrom.framing.sandbox import Sandbox
-
-_USUAL = (
-    "abs attr capitalize count d default dictsort first float groupby int items last length list lower map max min"
-    " reject rejectattr reverse select selectattr sort string title trim truncate unique upper wordcount"
-).split()
-# What compares, sorts or writes whole structures costs as much as all that is nested in them.
-_DEEP = frozenset(
-    "dictsort groupby max min sort string tojson unique"
-    " in eq == equalto ne != lt < lessthan le <= gt > greaterthan ge >=".split()
-)
-_WIDEST = 1000
+_LONGEST = 1000
+"""Characters of a text that a filter takes as its argument."""
 
 
 def number(value: float) -> str:
@@ -37,9 +23,7 @@ def number(value: float) -> str:
     >>> number(200.0), number(0.5), number(-1.25)
     ('200', '0.5', '-1.25')
     """
-    if isinstance(value, Undefined):
-        str(value)  # refused in words that name what is missing
-    return f"{value:.12g}"
+    return f"{_number(value):.12g}"
 
 
 def percent(value: float) -> str:
@@ -48,7 +32,7 @@ def percent(value: float) -> str:
     >>> percent(0.99)
     '99 %'
     """
-    return f"{number(round(value * 100, 6))} %"
+    return f"{number(round(_number(value) * 100, 6))} %"
 
 
 def quoted(text: str) -> str:
@@ -65,111 +49,182 @@ def quoted(text: str) -> str:
     )
 
 
-def _round(value: float, precision: int = 0, method: str = "common") -> float:
-    """Jinja's filter with a precision that cannot become a large power of ten."""
-    if not -15 <= precision <= 15:
-        raise SecurityError("round takes a precision from -15 to 15")
-    return usual.do_round(value, precision, method)  # type: ignore[arg-type]
+def singular(text: str) -> str:
+    """The unit of one: without the ``s`` at its end.
+
+    >>> singular("points"), singular("gold")
+    ('point', 'gold')
+    """
+    return text.removesuffix("s")
 
 
-def _int(value: Any, default: int = 0, base: int = 10) -> int:
-    """Jinja's filter with a bounded result."""
-    number = usual.do_int(value, default, base)
-    if isinstance(number, int) and number.bit_length() > MOST_BITS:
-        raise SecurityError(f"it computes a number of more than {MOST_BITS:,} bits")
-    return number
+def _number(value: Any) -> Any:
+    if isinstance(value, Undefined):
+        str(value)  # refused in words that name what is missing
+    if not isinstance(value, Number):
+        raise TypeError(f"a number is needed, not a {type(value).__name__}")
+    return value
 
 
-def summed(sandbox: Sandbox, values: Iterable[Any], attribute: Any = None, start: float = 0) -> float:
-    """The sum of numbers, or of one attribute of each value."""
-    total = start
-    for value in values:
-        sandbox.meter.spend(1)
-        if attribute is not None:
-            value = sandbox.getitem(value, attribute)
-        if not isinstance(value, int | float):
-            raise TypeError(f"sum adds numbers, not a {type(value).__name__}")
-        total += value
-    return total
+def _remainder(work: Work, value: Any, by: int) -> Any:  # noqa: ARG001
+    return _number(value) % _number(by)
 
 
-def _center(value: str, width: int = 80) -> str:
-    """Jinja's filter with a bounded width."""
-    return usual.do_center(str(value), _narrow(width))
+def _round(work: Work, value: Any, digits: int = 0) -> Any:  # noqa: ARG001
+    if not isinstance(digits, int) or not -15 <= digits <= 15:
+        raise SecurityError("round takes a number of digits from -15 to 15")
+    return round(_number(value), digits)
 
 
-def _indent(value: str, width: int = 4, first: bool = False, blank: bool = False) -> str:
-    """Jinja's filter with a bounded width."""
-    return usual.do_indent(str(value), _narrow(width), first, blank)
+def _sum(work: Work, values: Any) -> Any:
+    return sum(_number(value) for value in _counted(work, values))
 
 
-def _tojson(value: Any, indent: int | None = None) -> str:
-    """A value as JSON."""
-    return "".join(htmlsafe_json_dumps(value, indent=None if indent is None else _narrow(indent)))
+def _length(work: Work, value: Any) -> int:
+    return len(value if isinstance(value, str) else items_of(value, work))
 
 
-def _narrow(width: Any) -> int:
-    if not isinstance(width, int) or width > _WIDEST:
-        raise SecurityError(f"a width is a whole number up to {_WIDEST}")
-    return width
+def _default(work: Work, value: Any, otherwise: Any = "") -> Any:  # noqa: ARG001
+    return otherwise if isinstance(value, Undefined) else value
 
 
-def joined(sandbox: Sandbox, values: Iterable[Any], d: str = "", attribute: Any = None) -> str:
-    """Values as one text with something between them."""
-    meter = sandbox.meter
-    meter.look_at(values)
-    texts = []
-    for value in values:
-        meter.spend(1)
-        if attribute is not None:
-            value = sandbox.getitem(value, attribute)
-        texts.append(value if type(value) is str else str(sandbox._shown(value)))
-    between = str(d)
-    meter.write(sum(map(len, texts)) + len(between) * len(texts))
-    return between.join(texts)
+def _first(work: Work, values: Any) -> Any:
+    return items_of(values, work)[0]
 
 
-def replaced(sandbox: Sandbox, text: Any, old: str, new: str, count: int | None = None) -> str:
-    """A text with all occurrences (or the first ``count``) of another replaced."""
-    meter, whole = sandbox.meter, str(sandbox._shown(text))
-    meter.look_at(whole, old)
-    times = whole.count(old) if count is None else min(count, whole.count(old))
-    meter.write(len(whole) + max(times, 0) * len(new))
-    return whole.replace(old, new, -1 if count is None else count)
+def _last(work: Work, values: Any) -> Any:
+    return items_of(values, work)[-1]
 
 
-def metered(sandbox: Sandbox, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A filter or test that counts what it reads and makes."""
-    deep, by_character = name in _DEEP, name in ("list", "quoted", "unique", "map", "select", "reject")
+def _list(work: Work, values: Any) -> list[Any]:
+    return list(_counted(work, values))
 
-    @wraps(function)  # keeps the mark that says whether it takes the environment or the context first
-    def counted(*args: Any, **kwargs: Any) -> Any:
-        meter = sandbox.meter
-        meter.look_at(*args)
-        for value in args:
-            if deep:
-                meter.weigh(value)
-            elif by_character and isinstance(value, str):
-                meter.spend(len(value))
-        made = function(*args, **kwargs)
-        if isinstance(made, str):
-            meter.write(len(made))
-        elif isinstance(made, list | tuple | dict):
-            meter.weigh(made)
-        return made
 
-    return counted
+def _unique(work: Work, values: Any) -> list[Any]:
+    return list(dict.fromkeys(_weighed(work, values)))
+
+
+def _sort(work: Work, values: Any) -> list[Any]:
+    return sorted(_weighed(work, values))
+
+
+def _least(work: Work, values: Any) -> Any:
+    return min(_weighed(work, values))
+
+
+def _most(work: Work, values: Any) -> Any:
+    return max(_weighed(work, values))
+
+
+def _map(work: Work, values: Any, *, attribute: str) -> list[Any]:
+    return [_part(value, attribute) for value in _counted(work, values)]
+
+
+def _selectattr(work: Work, values: Any, name: str, test: str = "", wanted: Any = None) -> list[Any]:
+    """The values with an attribute that is true or, with the test ``equalto``, equals what is wanted."""
+    if test not in ("", "equalto"):
+        raise SecurityError(f"selectattr knows the test equalto alone, not {test!r:.40}")
+    chosen = []
+    for value in _counted(work, values):
+        part = _part(value, name)
+        if work.weigh(part) == wanted if test else part:
+            chosen.append(value)
+    return chosen
+
+
+def _part(value: Any, name: str) -> Any:
+    if not isinstance(name, str):
+        raise TypeError(f"an attribute has a name, not a {type(name).__name__}")
+    return attribute(value, name)
+
+
+def _join(work: Work, values: Any, between: str = "") -> str:
+    return joined([shown(value, work) for value in _counted(work, values)], work, _short(between))
+
+
+def _replace(work: Work, value: Any, old: str, new: str) -> str:
+    text, old, new = shown(value, work), _short(old), _short(new)
+    if not old:
+        raise SecurityError("replace needs a text to look for")
+    work.spend(len(text) // 10)
+    work.text(len(text) + text.count(old) * len(new))
+    return text.replace(old, new)
+
+
+def _quoted(work: Work, value: Any) -> str:
+    text = shown(value, work)
+    work.spend(len(text) // 10)  # it is made character by character
+    return quoted(text)
+
+
+def _of_text(function: Callable[[str], str]) -> Callable[[Work, Any], str]:
+    def filtered(work: Work, value: Any) -> str:
+        text = shown(value, work)
+        work.text(len(text))
+        return function(text)
+
+    return filtered
+
+
+def _of_number(function: Callable[[Any], Any]) -> Callable[[Work, Any], Any]:
+    return lambda _, value: function(_number(value))
+
+
+def _short(text: Any) -> str:
+    if not isinstance(text, str) or len(text) > _LONGEST:
+        raise SecurityError(f"a filter takes texts of at most {_LONGEST:,} characters")
+    return text
+
+
+def _counted(work: Work, values: Any) -> Any:
+    items = items_of(values, work)
+    work.spend(len(items))
+    return items
+
+
+def _weighed(work: Work, values: Any) -> Any:
+    """Values that are compared with each other."""
+    return work.weigh(items_of(values, work))
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
-    **{name: usual.FILTERS[name] for name in _USUAL},
-    "center": _center,
-    "indent": _indent,
-    "int": _int,
-    "number": number,
-    "percent": percent,
-    "quoted": quoted,
+    "abs": _of_number(abs),
+    "capitalize": _of_text(str.capitalize),
+    "count": _length,
+    "d": _default,
+    "default": _default,
+    "first": _first,
+    "int": _of_number(int),
+    "join": _join,
+    "last": _last,
+    "length": _length,
+    "list": _list,
+    "lower": _of_text(str.lower),
+    "map": _map,
+    "max": _most,
+    "min": _least,
+    "number": _of_number(number),
+    "percent": _of_number(percent),
+    "quoted": _quoted,
+    "remainder": _remainder,
+    "replace": _replace,
     "round": _round,
-    "tojson": _tojson,
+    "selectattr": _selectattr,
+    "singular": _of_text(singular),
+    "sort": _sort,
+    "sum": _sum,
+    "title": _of_text(str.title),
+    "trim": _of_text(str.strip),
+    "unique": _unique,
+    "upper": _of_text(str.upper),
 }
-TESTS: dict[str, Callable[..., Any]] = {name: cast(Any, test) for name, test in usual_tests.TESTS.items()}
+"""By name: a function of the work that is counted, the value and the arguments."""
+TESTS: dict[str, Callable[[Any], bool]] = {
+    "defined": lambda value: not isinstance(value, Undefined),
+    "undefined": lambda value: isinstance(value, Undefined),
+    "none": lambda value: value is None,
+    "number": lambda value: isinstance(value, Number),
+    "string": lambda value: isinstance(value, str),
+    "odd": lambda value: bool(_number(value) % 2 == 1),
+    "even": lambda value: bool(_number(value) % 2 == 0),
+}

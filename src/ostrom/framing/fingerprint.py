@@ -7,6 +7,17 @@ from collections.abc import Iterable, Mapping
 
 from ostrom.framing.library import Library
 
+_SAME_TEXT = {
+    "84cabbbb16a5d554374ec7ca": "9c2fff56600b8c0a01a308fc",  # amount.txt
+    "a79ac06722741191b36eecee": "e167c045ded91268e6058462",  # games/beauty_contest.txt
+    "9ba8bf8c662c94c520d5e3d5": "205a8bab88f440a1ec2d41ce",  # games/centipede.txt
+    "b25b4cab6895f547ce4f08b8": "50247f910f05ca89bd643d5e",  # games/gift_exchange.txt
+    "c0ce2a1b2477cdc08a9bf8ca": "fdc9b2cf2564cd714d5b4e1b",  # languages/ar/amount.txt
+    "cd217269bcea1a488f8cd851": "e38480ac7a0febd67df99892",  # languages/ar/count.txt
+    "f3b2c07f6685dbb3c061a5de": "2be40ec38b8b0542bc13eeef",  # turns/society_told.txt
+}
+"""Files that were rewritten and say the same words: each keeps the hash under which earlier runs recorded it."""
+
 
 def hashes(library: Library, files: Iterable[str]) -> dict[str, str]:
     """A hash of every one of these files, in the folder from which the library takes it; absent ones have none.
@@ -19,9 +30,14 @@ def hashes(library: Library, files: Iterable[str]) -> dict[str, str]:
         chosen = library.of(name or None)
         for folder in chosen.folders:
             if (folder / path).is_file():
-                found[file] = hashlib.blake2b(chosen.read(folder / path), digest_size=12).hexdigest()
+                found[file] = _hash(chosen.read(folder / path))
                 break
     return found
+
+
+def _hash(content: bytes) -> str:
+    digest = hashlib.blake2b(content, digest_size=12).hexdigest()
+    return _SAME_TEXT.get(digest, digest)
 
 
 def in_set(name: str | None, file: str) -> str:

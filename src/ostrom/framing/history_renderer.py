@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
+from ostrom.framing.access import callable_in_templates
 from ostrom.framing.config import Framing
 from ostrom.framing.filters import number
 from ostrom.framing.library import Library
 from ostrom.framing.outcomes import standing
 from ostrom.framing.own_words import past_file
-from ostrom.framing.sandbox import callable_in_templates
 from ostrom.games.amounts import Options
 from ostrom.games.game import Game
 from ostrom.games.parameters import shown as shown_exactly
@@ -66,7 +66,7 @@ class HistoryRenderer:
             "counts": counts,
         }
         asked = self.library.asked(file)
-        if not lines or asked is None or not asked <= {*about, "rounds"}:
+        if not lines or not asked <= {*about, "rounds"}:
             return self.library.fill(file, {**values, **about, "rounds": "\n".join(lines)})
         return self.library.fill_around(
             self._shelf(view.game, labels),

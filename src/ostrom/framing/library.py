@@ -9,21 +9,14 @@ from importlib.resources import files
 from pathlib import Path, PurePath
 from typing import Any
 
-from jinja2 import Template, TemplateError, TemplateNotFound, UndefinedError, nodes
+from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError, nodes
 
 from ostrom.framing.marks import mark, put_in, split_marks
 from ostrom.framing.reasons import Reason, read_reasons, translated
-from ostrom.framing.sandbox import Sandbox
+from ostrom.framing.sandbox import Template
 from ostrom.framing.stories import CoverStory, split
-from ostrom.framing.templates import (
-    TemplateLoader,
-    asks_for,
-    includes,
-    only_writes_down,
-    read_prompt,
-    taken_in,
-    text_of,
-)
+from ostrom.framing.templates import asks_for, only_writes_down, read_prompt, taken_in, text_of
+from ostrom.framing.work import CURRENT
 from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.ground.registry import replications
 
@@ -37,19 +30,14 @@ WORDLESS = frozenset(
 """Files without a word of their own: all languages share them."""
 LIVE = ("round", "span", "gaps", "note")
 """What a prompt may speak of that changes from one round to the next."""
-# Expressions in templates can raise more kinds of errors than Jinja declares.
+# What reading or filling in a template can raise; RuntimeError stands for too deep a nesting.
 TEMPLATE_TROUBLE = (
     TemplateError,
     TypeError,
     ValueError,
     LookupError,
-    AttributeError,
     ArithmeticError,
     RuntimeError,
-    NameError,
-    MemoryError,
-    AssertionError,
-    SyntaxError,
 )
 
 
@@ -87,14 +75,12 @@ class Library:
         self._mine = tuple(mine)
         self._sets: dict[str, Library] = {}
         self._languages: dict[str, Library] = {}
-        self._asked: dict[str, frozenset[str] | None] = {}
-        wordless = {} if language == ENGLISH else {name: OWN / name for name in WORDLESS}
-        self._loader = TemplateLoader(folders, self._mine, wordless)
-        self._env = Sandbox(self._loader)
+        self._asked: dict[str, frozenset[str]] = {}
+        self._templates: dict[str, Template] = {}
         self._stories: dict[str, CoverStory] = {}
         self._known: dict[str, bool] = {}
         self._ready: dict[str, tuple[Template, tuple[str, ...] | None]] = {}
-        self._texts: dict[tuple[Any, ...], str] = {}
+        self._texts: dict[tuple[Any, ...], tuple[str, int]] = {}
         self._plain: dict[tuple[str, frozenset[str]], bool] = {}
         self._shelves: dict[tuple[Any, ...], tuple[object, dict[tuple[Any, ...], list[str]]]] = {}
         self._setups: dict[tuple[Any, ...], tuple[object, str]] = {}
@@ -220,13 +206,26 @@ class Library:
             raise UnknownName(f"prompt in {kind}/", name, self.names(kind))
 
     def template(self, path: str) -> Template:
-        """The compiled template at a relative path."""
+        """The template at a relative path, ready to be filled in."""
+        template = self._templates.get(path)
+        if template is None:
+            outside = PurePath(path).is_absolute() or ".." in PurePath(path).parts
+            file = None if outside else self.find(path)
+            if file is None:
+                raise self.missing(path)
+            template = self._templates[path] = self._read(text_of(file, self._holder(file)), str(file))
+        return template
+
+    def _read(self, text: str, file: str) -> Template:
+        """A text as a template; refuses what a prompt file may not say."""
         try:
-            return self._env.get_template(path)
-        except TemplateNotFound:
-            raise self.missing(path) from None
+            return Template(text, self.template)
+        except TemplateSyntaxError as error:
+            raise StudyError(
+                f"is not a valid template: {error.message}", file=file, key=f"line {error.lineno}"
+            ) from None
         except TEMPLATE_TROUBLE as error:
-            raise StudyError(f"is not a valid template: {error}", file=self._where(path)) from None
+            raise StudyError(f"is not a valid template: {_trouble(error)}", file=file) from None
 
     def read(self, path: Path) -> bytes:
         """The content of a file in one of the folders."""
@@ -262,19 +261,22 @@ class Library:
         given = values if needs is None else {name: values[name] for name in needs if name in values}
         key = None if needs is None else _same(path, given)
         if key is not None and (known := self._texts.get(key)) is not None:
-            return known
+            if (work := CURRENT.get()) is not None:
+                work.spend(known[1])
+            return known[0]
         try:
-            text = self._env.fill(lambda: template.render(given)).strip("\n")
+            text, steps = template.render(given)
         except UndefinedError as error:
             raise StudyError(
                 f"could not be filled in: {error}", file=self._where(path), allowed=sorted(values)
             ) from None
         except TEMPLATE_TROUBLE as error:
-            raise StudyError(f"could not be filled in: {error}", file=self._where(path)) from None
+            raise StudyError(f"could not be filled in: {_trouble(error)}", file=self._where(path)) from None
+        text = text.strip("\n")
         if key is not None:
             if len(self._texts) > 20_000:
                 self._texts.clear()
-            self._texts[key] = text
+            self._texts[key] = text, steps
         return text
 
     def fill_around(
@@ -310,39 +312,29 @@ class Library:
         known = self._plain.get((path, names))
         if known is None:
             trees = self._trees(path)
-            known = trees is not None and all(only_writes_down(tree, names) for tree in trees)
+            known = all(only_writes_down(tree, names) for tree in trees)
             self._plain[path, names] = known
         return known
 
-    def _tree(self, path: str) -> nodes.Template:
-        self.template(path)  # says in one line if there is none
-        return self._loader.trees[path]
-
-    def _trees(self, path: str) -> list[nodes.Template] | None:
-        """A template and all that it takes in; None where it computes their names."""
-        found: dict[str, nodes.Template] = {}
+    def _trees(self, path: str) -> list[nodes.Template]:
+        """The syntax trees of a template and of all that it takes in."""
+        trees: dict[str, nodes.Template] = {}
         todo = [path]
         while todo:
             file = todo.pop()
-            if file not in found:
-                found[file] = self._tree(file)
-                more = taken_in(found[file])
-                if more is None:
-                    return None
-                todo += more
-        return list(found.values())
+            if file not in trees:
+                trees[file] = self.template(file).tree
+                todo += taken_in(trees[file])
+        return list(trees.values())
 
     def steady(self, path: str) -> bool:
         """Whether a template asks for nothing that changes from round to round."""
-        asked = self.asked(path)
-        return asked is not None and not {"facts", *LIVE} & asked
+        return not {"facts", *LIVE} & self.asked(path)
 
-    def asked(self, path: str) -> frozenset[str] | None:
-        """The names that a template and all that it takes in ask for; None where that cannot be known."""
+    def asked(self, path: str) -> frozenset[str]:
+        """The names that a template and all that it takes in ask for."""
         if path not in self._asked:
-            trees = self._trees(path)
-            found = None if trees is None else frozenset(name for tree in trees for name in asks_for(tree))
-            self._asked[path] = found
+            self._asked[path] = frozenset(name for tree in self._trees(path) for name in asks_for(tree))
         return self._asked[path]
 
     def kept(self, key: tuple[Any, ...], owner: object, make: Callable[[], str]) -> str:
@@ -365,8 +357,8 @@ class Library:
 
     def _prepare(self, path: str) -> tuple[Template, tuple[str, ...] | None]:
         """A template with the names of the values it asks for; None where it includes others."""
-        tree = self._tree(path)
-        self._ready[path] = (self.template(path), None if includes(tree) else asks_for(tree))
+        template = self.template(path)
+        self._ready[path] = (template, None if taken_in(template.tree) else asks_for(template.tree))
         return self._ready[path]
 
     def story(self, file: str) -> CoverStory:
@@ -381,12 +373,9 @@ class Library:
             unknown = sorted(set(own_words) - set(words))
             if unknown:
                 raise StudyError("unknown word", file=str(path), key=unknown[0], allowed=sorted(words))
-            try:
-                tree = self._env.parse(opening.strip("\n"))
-                template = self._env.from_string(opening.strip("\n"))
-            except TEMPLATE_TROUBLE as error:
-                raise StudyError(f"is not a valid template: {error}", file=str(path)) from None
-            asked = None if includes(tree) else frozenset(asks_for(tree))
+            template = self._read(opening.strip("\n"), str(path))
+            trees = [template.tree, *(t for name in taken_in(template.tree) for t in self._trees(name))]
+            asked = frozenset(name for tree in trees for name in asks_for(tree))
             self._stories[file] = CoverStory({**words, **own_words}, template, asked)
         return self._stories[file]
 
@@ -394,15 +383,20 @@ class Library:
         """The text of a cover story, filled in."""
         opening = self.story(file).opening
         try:
-            return self._env.fill(lambda: opening.render(values)).strip()
+            return opening.render(values)[0].strip()
         except TEMPLATE_TROUBLE as error:
-            raise StudyError(f"could not be filled in: {error}", file=self._where(file)) from None
+            raise StudyError(f"could not be filled in: {_trouble(error)}", file=self._where(file)) from None
+
+
+def _trouble(error: Exception) -> object:
+    """What is wrong with a template, in words."""
+    return "it is nested too deeply" if isinstance(error, RecursionError) else error
 
 
 def _is_file(path: Path) -> bool:
     """Whether there is such a file; a persona may be a text, of any length, and is then no file name at all."""
     try:
-        return path.is_file()
+        return path.exists() and not path.is_dir()  # pipes and devices are refused when they are read
     except OSError:
         return False
 

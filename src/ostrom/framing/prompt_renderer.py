@@ -172,10 +172,10 @@ class PromptRenderer:
             ]
             asked = [*(library.asked(file) for file in files), self.story.asked]
             self._lasts[key] = (
-                all(names is not None and not names & {*LIVE} for names in asked)
-                and (library.asked("system.txt") or {""}) <= {"system", "persona", "persona_in"}
-                and (library.asked("turn.txt") or {""}) <= {"past", "question", "instruction"}
-                and (library.asked("prompt.txt") or {""}) <= {"setup", "turn"}
+                not any(names & {*LIVE} for names in asked)
+                and library.asked("system.txt") <= {"system", "persona", "persona_in"}
+                and library.asked("turn.txt") <= {"past", "question", "instruction"}
+                and library.asked("prompt.txt") <= {"setup", "turn"}
             )
         return self._lasts[key]
 

@@ -106,7 +106,7 @@ def _lacks_table(framing: Framing, library: Library) -> str | None:
     if framing.hint is None:
         return None
     asked = library.asked(f"hints/{framing.hint}.txt")
-    told = sorted(OF_TABLES if asked is None else OF_TABLES & asked)
+    told = sorted(OF_TABLES & asked)
     return f"hint {framing.hint} speaks of {told[0]}, which only a game with a table has" if told else None
 
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from jinja2 import Template
-
+from ostrom.framing.sandbox import Template
 from ostrom.ground.errors import StudyError
 from ostrom.ground.yaml import read_yaml
 
@@ -18,8 +17,8 @@ class CoverStory:
 
     words: Mapping[str, str]
     opening: Template
-    asked: frozenset[str] | None
-    """The names that the opening asks for; None where it takes in other files."""
+    asked: frozenset[str]
+    """The names that the opening asks for."""
 
 
 def split(path: Path, text: str) -> tuple[dict[str, str], str]:

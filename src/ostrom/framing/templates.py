@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from stat import S_ISREG
-from typing import Any
 
-from jinja2 import BaseLoader, Environment, Template, TemplateNotFound, nodes
-from jinja2.loaders import split_template_path
+from jinja2 import nodes
 
 from ostrom.ground.errors import StudyError
 
@@ -41,58 +38,11 @@ def text_of(path: Path, within: Path | None = None) -> str:
         raise StudyError("is not a text file in UTF-8", file=str(path)) from None
 
 
-class TemplateLoader(BaseLoader):
-    """Loads templates from folders and keeps their syntax trees: parsing takes longer than all the rest.
-
-    Files of installed packages are trusted to lie where they are; those of a ``foreign`` folder must lie in it.
-    """
-
-    def __init__(
-        self, folders: Sequence[Path], foreign: Sequence[Path], otherwise: Mapping[str, Path] | None = None
-    ) -> None:
-        self._folders, self._foreign = folders, foreign
-        self._otherwise = otherwise or {}
-        """Files to take by name where no folder has them."""
-        self.trees: dict[str, nodes.Template] = {}
-
-    def get_source(
-        self,
-        environment: Environment,  # noqa: ARG002
-        template: str,
-    ) -> tuple[str, str, Callable[[], bool]]:
-        """The text of the first file of that name."""
-        parts = split_template_path(template)  # refuses a path that climbs
-        for folder in self._folders:
-            path = folder.joinpath(*parts)
-            if path.exists() and not path.is_dir():
-                return text_of(path, folder if folder in self._foreign else None), str(path), lambda: True
-        if template in self._otherwise:
-            return text_of(self._otherwise[template]), str(self._otherwise[template]), lambda: True
-        raise TemplateNotFound(template)
-
-    def load(
-        self, environment: Environment, name: str, globals: MutableMapping[str, Any] | None = None
-    ) -> Template:
-        """Parse and compile the first file of that name."""
-        source, file, fresh = self.get_source(environment, name)
-        self.trees[name] = tree = environment.parse(source, name, file)
-        code = environment.compile(tree, name, file)
-        return environment.template_class.from_code(environment, code, globals or {}, fresh)
-
-
-def includes(tree: nodes.Template) -> bool:
-    """Whether a template takes in others."""
-    kinds = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
-    return next(tree.find_all(kinds), None) is not None
-
-
-def taken_in(tree: nodes.Template) -> list[str] | None:
-    """The files that a template takes in; None where it computes their names."""
-    kinds = (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends)
+def taken_in(tree: nodes.Template) -> list[str]:
+    """The files that a template takes in; their names are never computed."""
+    kinds = (nodes.Include, nodes.Import, nodes.FromImport)
     named = [getattr(node, "template", None) for node in tree.find_all(kinds)]
-    if not all(isinstance(name, nodes.Const) and isinstance(name.value, str) for name in named):
-        return None
-    return [name.value for name in named if isinstance(name, nodes.Const)]
+    return [str(name.value) for name in named if isinstance(name, nodes.Const)]
 
 
 def asks_for(tree: nodes.Template) -> tuple[str, ...]:

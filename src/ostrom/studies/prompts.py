@@ -35,7 +35,7 @@ from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Shown, memories
 from ostrom.studies.rehearsal import MOST_STEPS, rehearse
 
-_INCLUDED = re.compile(r"""\{%-?\s*(?:include|import|from|extends)\s+(?:["']([^"']+)["'])?""")
+_INCLUDED = re.compile(r"""\{%[-+]?\s*(?:include|import|from)\s+["']([^"']+)["']""")
 
 
 def prompts_of(plan: Plan) -> dict[str, str]:
@@ -203,7 +203,7 @@ def _shown(config: AgentConfig, decision: Decision) -> Shown:
 
 
 def _with_included(library: Library, files: Iterable[str]) -> set[str]:
-    """The files and all that they include; one that includes by a computed name may include anything."""
+    """The files and all that they include."""
     todo, found = list(files), set[str]()
     while todo:
         file = todo.pop()
@@ -217,11 +217,7 @@ def _with_included(library: Library, files: Iterable[str]) -> set[str]:
             text = library.read(path).decode("utf-8")
         except UnicodeDecodeError:
             raise StudyError("is not a text file in UTF-8", file=str(path)) from None
-        for name in _INCLUDED.findall(text):
-            if name:
-                todo.append(name)
-            else:
-                todo += [p.relative_to(f).as_posix() for f in library.folders for p in f.rglob("*.txt")]
+        todo += _INCLUDED.findall(text)
     return found
 
 
