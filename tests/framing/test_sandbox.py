@@ -209,7 +209,11 @@ def test_what_goes_too_far_is_stopped_soon(
 
 
 def test_attacks_take_little_memory() -> None:
-    texts = [text.replace("range(9000)", "range(90)") for text in STOPPED if text.startswith("{% set a = ")]
+    texts = [
+        text.replace("range(9000)", "range(90)")
+        for text in STOPPED
+        if text.startswith("{% set a = ") and "quoted" not in text
+    ]
     templates = [Template(text, Library().template) for text in texts]
     assert len(templates) > 10
     tracemalloc.start()
