@@ -127,7 +127,7 @@ def test_only_lines_that_the_last_prompt_did_not_have_are_marked(copied: Path, v
 
 def test_a_search_in_a_copy_finds_what_the_server_finds(copied: Path, visit: Visit) -> None:
     from ostrom.view.index import RunIndex, index_path
-    from ostrom.view.searching import search
+    from ostrom.view.search import search
 
     folder = copied.parent.parent / "runs" / "talk"
     page = visit(copied)

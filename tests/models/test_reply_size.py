@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ostrom.models.base import Request
-from ostrom.models.reply_size import largest_body
+from ostrom.models.http1 import largest_body
 
 MIB = 1 << 20
 

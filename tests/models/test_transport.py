@@ -21,7 +21,7 @@ from ostrom.ground.errors import ConnectionFailed, MalformedReply, ModelError, R
 from ostrom.models import transport as module
 from ostrom.models.base import Request
 from ostrom.models.connection import Address
-from ostrom.models.reply_size import BASE, BYTES_PER_TOKEN
+from ostrom.models.http1 import BASE, BYTES_PER_TOKEN
 from ostrom.models.transport import PendingPost, Transport
 
 

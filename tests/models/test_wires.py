@@ -36,8 +36,8 @@ from ostrom.models.failures import LONGEST, from_error_object, from_status, make
 from ostrom.models.http1 import ResponseReader
 from ostrom.models.keys import is_local, origin
 from ostrom.models.numbers import at_least_one, positive
+from ostrom.models.openai_wire import of_message, split_thinking
 from ostrom.models.pending_call import PendingCall
-from ostrom.models.reasoning import of_message, split_thinking
 from ostrom.models.services import SERVICES
 
 TALK = (Message("user", "choose"),)

@@ -11,9 +11,8 @@ import pytest
 from tests.people.served import Served, served, small_study
 
 from ostrom.ground.errors import RunError
-from ostrom.people.ledger import Payment, add_payments, read_payments
-from ostrom.people.register import Participant, Register
-from ostrom.people.retention import overdue
+from ostrom.people.payment import Payment, add_payments, read_payments
+from ostrom.people.register import Participant, Register, overdue
 
 DAY = 86400.0
 

@@ -12,7 +12,7 @@ from tests.cli.conftest import Command
 from ostrom.ground.errors import StudyError
 from ostrom.models import client_name, open_model
 from ostrom.models.base import Message, Request
-from ostrom.models.embedded import shared as shared_runtimes
+from ostrom.models.embedded import runtime as shared_runtimes
 from ostrom.probe.training.trainer import Trained
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan

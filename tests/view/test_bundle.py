@@ -76,7 +76,7 @@ def test_every_decision_is_there_as_it_was_said(tmp_path: Path, monkeypatch: pyt
 
 
 def test_the_words_lead_to_the_calls_that_hold_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ostrom.view.bundle_search.SHARD", 500)
+    monkeypatch.setattr("ostrom.view.bundle.SHARD", 500)
     talk(tmp_path / "runs", lambda r: Reply("[A0] für 合作", said(r).reasoning, "raw", usage=Usage(1, 1)))
     made = bundle("talk", tmp_path / "runs", tmp_path / "out")
     run = data(tmp_path / "out" / "run.js")

@@ -16,7 +16,7 @@ from ostrom.models.base import Reply, Request, Usage
 from ostrom.studies.run import open_run
 from ostrom.view.index import MatchFilters, RunIndex, index_path
 from ostrom.view.indexing import update
-from ostrom.view.searching import counts, excerpts, search, terms_of
+from ostrom.view.search import counts, excerpts, search, terms_of
 
 
 def indexed(folder: Path) -> RunIndex:

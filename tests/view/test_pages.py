@@ -128,7 +128,7 @@ def test_a_match_is_read_as_one_text_and_a_call_says_its_settings(server: Viewed
 
 
 def test_a_copy_of_a_decision_is_whole(server: Viewed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ostrom.view.copying.PIECE", 1000)
+    monkeypatch.setattr("ostrom.view.match.PIECE", 1000)
     place = "/run/hostile/match/0/decision"
     told = json.loads(server.page(f"{place}.json?step=0&player=1"))["calls"][0]
     assert told["reply"] == f"{HOSTILE}{'y' * 50_000}\n[A0]" and told["messages"][-1]["role"] == "user"

@@ -121,7 +121,7 @@ def test_a_game_that_is_installed_while_the_viewer_runs_is_found(
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: late\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[ostrom.games]\nlate_hunt = late_game:GAME\n")
     monkeypatch.setattr("ostrom.view.shelf.LOOK_AGAIN", 0.0)
-    monkeypatch.setattr("ostrom.view.watching.IDLE", 0.5)
+    monkeypatch.setattr("ostrom.view.states.IDLE", 0.5)
     sys.path.insert(0, str(site))
     try:
         refresh()

@@ -8,11 +8,9 @@ from ostrom.answers.labels import check_labels
 from ostrom.answers.logprob import read_logprobs
 from ostrom.answers.mixture import read_mixture
 from ostrom.answers.number import range_text, read_number
-from ostrom.answers.read import read
+from ostrom.answers.read import read, read_record, read_text
 from ostrom.answers.reading import Answer, Invalid, Reading
-from ostrom.answers.record import read_record
 from ostrom.answers.schema import check_schema
-from ostrom.answers.text import read_text
 
 __all__ = [
     "Answer",

@@ -4,15 +4,75 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from ostrom.answers.choice import read_choice
 from ostrom.answers.constraint import labels_of
+from ostrom.answers.ending import final_part
 from ostrom.answers.forms import Choice, Form, Mixture, Number, Record, Text
+from ostrom.answers.jsonobject import last_object
 from ostrom.answers.mixture import read_mixture
 from ostrom.answers.number import read_number
 from ostrom.answers.reading import Answer, Invalid
-from ostrom.answers.record import read_record
-from ostrom.answers.text import read_text
+from ostrom.answers.schema import Misfit, check_record_schema, fitted, relabelled, unlabelled
+
+
+def read_record(
+    text: str,
+    schema: Mapping[str, Any],
+    labels: Mapping[str, str] | None = None,
+    *,
+    strict: bool = False,
+    cut: bool = False,
+) -> Answer | Invalid:
+    """The record that the reply ends with. Options in the schema are shown as ``labels``, come back as keys.
+
+    The reading is exact when the object ends the reply and loose when words follow it.
+
+    >>> schema = {"type": "object", "properties": {"action": {"type": "string", "enum": ["C", "D"]}}}
+    >>> read_record('{"action": "A1"}', schema, {"C": "A0", "D": "A1"}).value
+    {'action': 'D'}
+    >>> read_record('{"action": "C"}', schema, {"C": "A0", "D": "A1"})
+    Invalid(reason='\\'action\\' must be one of "A0", "A1"')
+    """
+    check_record_schema(schema)
+    labels = labels or {}
+    shown = relabelled(schema, labels)
+    part = final_part(text, cut=cut)
+    if isinstance(part, Invalid):
+        return part
+    found = last_object(part)
+    if isinstance(found, Invalid):
+        return found
+    if strict and not found.last:
+        return Invalid("the reply must end with the JSON object")
+    try:
+        value = fitted(found.value, shown)
+    except Misfit as problem:
+        return Invalid(str(problem))
+    return Answer(unlabelled(value, schema, labels), "exact" if found.last else "loose")
+
+
+def read_text(text: str, form: Text, *, cut: bool = False) -> Answer | Invalid:
+    """What the reply says, thoughts and outer white space removed.
+
+    >>> read_text(" Let us both win. ", Text(words=5)).value
+    'Let us both win.'
+    >>> read_text("one two three", Text(words=2))
+    Invalid(reason='the text has 3 words; at most 2 are allowed')
+    """
+    part = final_part(text, cut=cut)
+    if isinstance(part, Invalid):
+        return part
+    if len(part) > form.characters:
+        return Invalid(f"the text has {len(part)} characters; at most {form.characters} are allowed")
+    if (words := len(part.split())) > form.words:
+        return Invalid(f"the text has {words} words; at most {form.words} are allowed")
+    try:
+        part.encode()
+    except UnicodeEncodeError:
+        return Invalid("the text contains half of a surrogate pair, which is no character")
+    return Answer(part, "exact")
 
 
 def read(

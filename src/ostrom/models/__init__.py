@@ -23,7 +23,7 @@ from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.ground.registry import Registry
 from ostrom.models.base import Abilities, Constraint, Message, Model, Reply, Request, Usage
 from ostrom.models.grants import allow_key, check_settings
-from ostrom.models.guess import full_name
+from ostrom.models.services import full_name
 from ostrom.models.settings import check_values
 
 __all__ = [

@@ -10,11 +10,9 @@ from typing import NamedTuple, cast
 from urllib.parse import quote, urlsplit
 
 from ostrom.ground.errors import UsageError
-from ostrom.models.dialing import Abortable, dial
-from ostrom.models.http1 import InvalidResponse, Response, ResponseReader
+from ostrom.models.http1 import LARGEST_BODY, InvalidResponse, Response, ResponseReader
 from ostrom.models.proxy import Proxy
-from ostrom.models.reply_size import LARGEST_BODY
-from ostrom.models.tls import check_trust, client_context
+from ostrom.models.tls import Abortable, check_trust, client_context, dial
 
 
 class ServerClosed(Exception):

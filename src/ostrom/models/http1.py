@@ -3,18 +3,104 @@
 llhttp is strict: it refuses bare LF line ends, folded headers, two lengths, and a Content-Length beside a
 Transfer-Encoding. It sets no limits on size, so every limit is here, counted to the byte: the result does not
 depend on how the network cuts the bytes into pieces.
+
+The body of a reply may be as large as what the request asked for: ``4 MiB + max_tokens x (512 + 256 x top_logprobs)``
+bytes, and never more than 256 MiB. A token takes 4 to 6 bytes of JSON, an alternative with its log-probability about
+120: the bound leaves room for escaped text, hidden reasoning that is not counted, and whatever a service adds. A body
+that a server compressed although no compression was offered is decoded whole, or refused.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from ostrom.models.content_coding import CannotDecode, decoded
-from ostrom.models.reply_size import LARGEST_BODY
+from ostrom.models.base import Request
+
+BASE = 4 << 20
+BYTES_PER_TOKEN = 512
+BYTES_PER_ALTERNATIVE = 256
+TOKENS_IF_UNSET = 32_768
+LARGEST_BODY = 256 << 20
+_BOUNDS = ("max_tokens", "max_completion_tokens")
+
+
+def largest_body(request: Request) -> int:
+    """The most bytes that the body of the reply to this request may have.
+
+    >>> largest_body(Request((), params={"max_tokens": 2000})) == 4 * 2**20 + 2000 * 512
+    True
+    """
+    params, alternatives = request.params, request.top_logprobs
+    tokens = _count(params.get("max_tokens")) or TOKENS_IF_UNSET
+    if extra := params.get("extra"):
+        # What stands here goes into the request as it is, so it may hold another bound than ours.
+        tokens = max((n for name in _BOUNDS if (n := _count(extra.get(name)))), default=tokens)
+        alternatives = max(alternatives, _count(extra.get("top_logprobs")) or 0)
+        tokens *= _count(extra.get("n")) or 1
+    return min(LARGEST_BODY, BASE + tokens * (BYTES_PER_TOKEN + BYTES_PER_ALTERNATIVE * alternatives))
+
+
+def _count(value: object) -> int | None:
+    return value if type(value) is int and value > 0 else None
+
+
+GZIP, ZLIB, RAW = 31, 15, -15
+"""What ``zlib`` calls these formats."""
+
+
+class CannotDecode(Exception):
+    """The body cannot be decoded; the message says why."""
+
+
+def decoded(body: bytes, coding: str, largest: int) -> bytes:
+    """The body as it was before the server compressed it.
+
+    >>> decoded(zlib.compress(b"{}"), "deflate", 10), decoded(zlib.compress(b"{}")[2:-4], "deflate", 10)
+    (b'{}', b'{}')
+    """
+    name = coding.strip().lower()
+    if name in ("", "identity"):
+        return body
+    if name in ("gzip", "x-gzip"):
+        return _inflated(body, GZIP, largest, members=True)
+    if name == "deflate":
+        # The standard means zlib's format; some servers send the raw stream inside it.
+        return _inflated(body, ZLIB if _is_zlib(body) else RAW, largest)
+    raise CannotDecode("its content encoding was not offered (we read gzip and deflate)")
+
+
+def _inflated(body: bytes, form: int, largest: int, *, members: bool = False) -> bytes:
+    """All of a compressed body; gzip allows several members, one behind the other."""
+    parts: list[bytes] = []
+    room = largest
+    while True:
+        inflate = zlib.decompressobj(form)
+        try:
+            part = inflate.decompress(body, room + 1)
+        except zlib.error:
+            raise CannotDecode("its compressed body is damaged") from None
+        parts.append(part)
+        room -= len(part)
+        if room < 0:
+            raise CannotDecode(f"its body has more than {largest:,} bytes once decompressed")
+        if not inflate.eof:
+            raise CannotDecode("its compressed body is incomplete")
+        body = inflate.unused_data
+        if not body.strip(b"\0"):  # the format allows padding with zeros
+            return b"".join(parts)
+        if not members or not body.startswith(b"\x1f\x8b"):
+            raise CannotDecode("bytes follow its compressed body")
+
+
+def _is_zlib(body: bytes) -> bool:
+    """Whether the two header bytes of zlib's format are there (RFC 1950); a raw stream never has them."""
+    return len(body) > 1 and body[0] & 15 == 8 and int.from_bytes(body[:2], "big") % 31 == 0
+
 
 LARGEST_HEAD = 1 << 17
 """Bytes of the status line and the headers, those of interim (1xx) responses included."""

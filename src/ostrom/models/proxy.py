@@ -15,8 +15,8 @@ from typing import NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from ostrom.ground.errors import UsageError
-from ostrom.models.dialing import is_address
 from ostrom.models.keys import is_local
+from ostrom.models.tls import is_address
 
 
 class Proxy(NamedTuple):

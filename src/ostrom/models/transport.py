@@ -13,11 +13,10 @@ from ostrom.ground.version import __version__
 from ostrom.models.base import Reply, Request
 from ostrom.models.connection import Address, Connection, ResponseCut, Route, ServerClosed
 from ostrom.models.failures import from_status, one_line
-from ostrom.models.http1 import InvalidResponse, Response
+from ostrom.models.http1 import LARGEST_BODY, InvalidResponse, Response, largest_body
 from ostrom.models.keys import host_of
 from ostrom.models.pending_call import PendingCall, Release
 from ostrom.models.redaction import redactor
-from ostrom.models.reply_size import LARGEST_BODY, largest_body
 from ostrom.models.tls import reason
 
 # Many servers close a connection after five idle seconds: close it earlier, before a request can fail on it.

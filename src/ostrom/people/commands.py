@@ -156,7 +156,7 @@ def erase(
 ) -> None:
     """Remove everything personal about somebody; a tombstone with the code stays. Their decisions stay, by code."""
     from ostrom.ground.errors import UsageError
-    from ostrom.people.durations import seconds
+    from ostrom.people.schema import seconds
 
     if (code is None) == (older_than is None):
         raise UsageError(

@@ -7,29 +7,359 @@ It knows nothing of the web: a page, a simulated participant and a test talk to 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from asyncio import FIRST_COMPLETED
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from ostrom.agents.base import Agent, DecisionContext
 from ostrom.agents.config import AgentConfig
 from ostrom.answers import Answer
+from ostrom.engine.journal import Journal
+from ostrom.engine.plan import Unit
 from ostrom.framing import PromptRenderer
-from ostrom.people.inbox import Open
+from ostrom.ground.errors import OstromError, RunError
+from ostrom.mechanisms.protocol import Decision
+from ostrom.people.book import Book
+from ostrom.people.inbox import Inbox, Open
 from ostrom.people.live_visit import LiveVisit
+from ostrom.people.lobby import Lobby, choose_cell
 from ostrom.people.payment import due, owed
-from ostrom.people.retention import Overdue, overdue
+from ostrom.people.questions import Questionnaire
+from ostrom.people.register import Overdue, Participant, Register, new_code, overdue
+from ostrom.people.results import MatchResult, result_of
+from ostrom.people.schema import People, Step
 from ostrom.people.seated import SeatedPerson
-from ostrom.people.visit_runner import VisitRunner
+from ostrom.people.visit import HOSTED
 
 MOST_EXTENSIONS = 10
 """How often the time for one decision may be lengthened (WCAG 2.2, success criterion 2.2.1)."""
 PATIENCE = 2.0
 """Seconds that a page may take to fetch a question before its clock starts, where partners wait."""
+STATES = {
+    "consent": "arrived", "text": "consented", "quiz": "instructed", "accommodation": "assigned", "seat": "waiting",
+    "match": "playing", "ask": "asked", "survey": "surveyed", "debrief": "debriefed",
+}  # fmt: skip
 
 
-class Host(VisitRunner):
-    """Hosts all visits of a run."""
+LEAVING = ("departed", "withdrawn", "timed_out")
+"""Events by which a visit ends from outside."""
+
+
+class HostedPlan(Protocol):
+    """What a host needs of the plan of a study."""
+
+    people: People
+    book: Book
+    stride: int
+    cells: int
+
+    def cell_name(self, cell: int) -> str: ...
+    def people_of(self, cell: int) -> People: ...
+    def persons(self, cell: int, key: str) -> tuple[int, ...]: ...
+    def match_index(self, visit: int, match: int) -> int: ...
+    def unit(self, index: int) -> Unit: ...
+    def sheet(self, step: Step, language: str) -> Questionnaire | None: ...
+    def place_of(self, index: int, player: int) -> tuple[int, int]: ...
+    def agent_type(self, index: int, name: str) -> AgentConfig: ...
+
+
+class Host:
+    """Hosts all visits of a run: resumes them, seats people, plays their matches and takes their answers."""
+
+    def __init__(self, plan: HostedPlan, register: Register, *, title: str = "", test: bool = False) -> None:
+        self.plan, self.register, self.title, self.test = plan, register, title, test
+        self.people = plan.people
+        self.live_visits: dict[int, LiveVisit] = {}
+        self.codes: dict[str, LiveVisit] = {}
+        self.known: dict[tuple[str, str], Participant] = {}
+        self.inbox = Inbox(self._inbox_changed)
+        self.lobby = Lobby()
+        self.strangers = 0
+        """Visits of the journal that the register should know and does not."""
+        self.closed = False
+        """Whether nobody new may join."""
+        self.journal: Journal | None = None
+        self.ready = asyncio.Event()
+        """Set when visits can begin."""
+        self._queue: asyncio.Queue[Unit | None] = asyncio.Queue()
+        self._gathered: dict[int, set[int]] = {}
+        """Players who sit at a table and wait for its match to begin."""
+        self._over: dict[int, asyncio.Future[OstromError | None]] = {}
+        self._finished: dict[int, str] = {}
+
+    # -- what the engine asks ------------------------------------------------------------------------
+
+    async def next(self) -> Unit | None:
+        """The next unit to be played."""
+        return await self._queue.get()
+
+    async def ended(self, unit: Unit, error: OstromError | None) -> None:
+        """A unit has ended: a visit is over, or those who wait for a match hear of it."""
+        if unit.kind != "visit":
+            future = self._over.setdefault(unit.index, asyncio.get_running_loop().create_future())
+            if not future.done():
+                future.set_result(error)
+            return
+        live = self.live_visits.get(unit.index // self.plan.stride)
+        if live is not None and error is None:
+            await self._journal.flush()  # what a visit came to is read from there
+            found = self._journal.ended(unit.index) or ("", None, None, {})
+            self._close(live, str(found[3].get("end", "done")), found[3])
+
+    @property
+    def _journal(self) -> Journal:
+        assert self.journal is not None, "the run has not begun"
+        return self.journal
+
+    # -- beginning and end ---------------------------------------------------------------------------
+
+    async def begin(self, journal: Journal) -> None:
+        """Take up all visits that are under way; call it in the loop, when the journal is open."""
+        self.journal = journal
+        self.closed = bool(self.register.meta("closed"))
+        states = {index: state for index, state in journal.states().items() if index % self.plan.stride == 0}
+        for who in self.register.participants():
+            self.known[who.source, who.external] = who
+            if self.plan.book.visits.get(who.visit) is None or who.visit not in self.live_visits:
+                self._welcome(who.visit, who.code, who.test, who.language, who.joined)
+        tombs = self.register.tombstones()
+        left = {code: kind for code, _, kind, _ in self.register.events() if kind in LEAVING}
+        for visit, visitor in self.plan.book.visits.items():
+            if visit not in self.live_visits:  # the register is older than the journal, or was erased from
+                self.strangers += visitor.code not in tombs
+                self._welcome(visit, visitor.code, visitor.test, self.people.languages[0], visitor.at)
+        for visit, live in self.live_visits.items():
+            known = self.plan.book.visits.get(visit)
+            if known is not None and known.code != live.code:
+                raise RunError(f"{self.register.path}: visit {visit} has another code than in the journal")
+            live.cell = None if known is None else known.cell
+            if states.get(visit * self.plan.stride) in ("done", "withdrawn"):
+                facts = (journal.ended(visit * self.plan.stride) or ("", None, None, {}))[3]
+                withdrawn = states[visit * self.plan.stride] == "withdrawn"
+                self._close(live, "withdrawn" if withdrawn else str(facts.get("end", "done")), facts)
+            else:
+                live.resumed = known is not None
+                if live.code in left:  # killed before the end of the visit was on the disk
+                    live.leaving = left[live.code]
+                    live.left.set()
+                self._queue.put_nowait(self.plan.unit(visit * self.plan.stride))
+        for index, table in self.plan.book.tables.items():
+            key = self.plan.people_of(table.cell).order[table.match]
+            for player in self.plan.persons(table.cell, key):
+                if player not in table.people and player not in table.stand_ins:
+                    self.lobby.torn.setdefault((table.cell, table.match), []).append((index, player))
+        await self.register.flush()
+        self.ready.set()
+
+    def _welcome(self, visit: int, code: str, test: bool, language: str, began: float) -> LiveVisit:
+        now = asyncio.get_running_loop().time()
+        live = LiveVisit(visit, code, test, language, began, now, max(0.0, time.time() - began), seen=now)
+        self.live_visits[visit] = self.codes[code] = live
+        return live
+
+    def close(self) -> None:
+        """No more units: the run comes to its end."""
+        self._queue.put_nowait(None)
+        for live in self.live_visits.values():
+            live.changed()
+
+    def _close(self, live: LiveVisit, how: str, facts: Mapping[str, Any]) -> None:
+        live.end, live.state = how, how
+        live.points = float(facts.get("points") or 0.0)
+        live.earned = str(facts.get("earned") or how)
+        live.table = live.player = None
+        self._finished[live.visit] = how
+        self.register.ended(live.code, how)
+        if how == "withdrawn":
+            self._take_out(live)
+        live.changed()
+
+    def _take_out(self, live: LiveVisit) -> None:
+        """Take a visit and its matches out of all tables."""
+        known = self.plan.book.visits.get(live.visit)
+        tables = [] if known is None else [seat.unit for seat in known.seats.values()]
+        facts = {"end": "withdrawn", "points": live.points, "earned": live.earned}
+        for index in (live.visit * self.plan.stride, *tables):
+            if (self._journal.ended(index) or ("",))[0] != "withdrawn":
+                self._journal.finish(index, "withdrawn", "taken back by a person", 0, facts=facts)
+
+    # -- arriving ------------------------------------------------------------------------------------
+
+    def known_as(self, source: str, external: str) -> LiveVisit | None:
+        """The visit of somebody who was here before."""
+        who = self.known.get((source, external))
+        return None if who is None else self.live_visits.get(who.visit)
+
+    async def join(
+        self, source: str, external: str, session: str, language: str, *, test: bool = False
+    ) -> LiveVisit:
+        """Begin a visit; whoever joins twice has one visit."""
+        if (before := self.known_as(source, external)) is not None:
+            await self.register.flush()
+            return before
+        visit = max([self.plan.book.last, *self.live_visits], default=-1) + 1
+        who = Participant(
+            new_code(), visit, source, external, session, test or self.test, language, time.time()
+        )
+        self.known[source, external] = who
+        live = self._welcome(visit, who.code, who.test, language, who.joined)
+        self.register.join(who)
+        await self.register.flush()
+        self._queue.put_nowait(self.plan.unit(visit * self.plan.stride))
+        return live
+
+    def occupied(self) -> list[int]:
+        """People per cell who finished or are under way."""
+        counts = [0] * self.plan.cells
+        for live in self.live_visits.values():
+            if live.cell is not None and not live.test and live.end in (None, "done"):
+                counts[live.cell] += 1
+        return counts
+
+    def full(self) -> bool:
+        """Whether every cell has all its people."""
+        return min(self.occupied()) >= self.people.quota
+
+    # -- steps of a visit -----------------------------------------------------------------------------
+
+    async def lead(self, decision: Decision, context: DecisionContext) -> Answer:
+        """Answer a decision of a visit: the host's own, or the person's."""
+        live = self.live_visits[context.unit // self.plan.stride]
+        if live.leaving is not None and decision.kind != "arrive":
+            return Answer({"end": live.leaving}, "assigned")
+        live.state = STATES.get(decision.kind, live.state)
+        if (number := decision.view.facts.get("number")) is not None:
+            live.step = int(number)
+        live.points = float(decision.view.facts.get("points") or 0.0)
+        if (chosen := decision.view.facts.get("accommodation")) is not None:
+            live.factor = None if chosen == "none" else float(chosen)
+        if decision.kind in HOSTED:
+            value = await getattr(self, f"_{decision.kind}")(live, decision, context)
+            self.plan.book.learn(live.visit, value)
+            return Answer(value, "assigned")
+        first = self.people.visit[0].kind
+        if decision.kind == first and decision.view.facts["number"] == 0 and not live.test and self.full():
+            return Answer({"end": "full"}, "assigned")
+        entry = Open(context.unit, context.step, context.player, decision, interrupted=live.resumed)
+        if (sheet := self.sheet(decision, self.people.languages[0])) is not None:
+            orders = {
+                name: [int(i) for i in context.draw(f"order:{name}").permutation(len(question.options))]
+                for name, question in sheet.named()
+                if question.order == "random"
+            }
+            entry.facts = {"orders": orders} if orders else {}
+        if decision.kind == "consent":
+            name = self.people.visit[0].file or ""
+            entry.facts = {"hash": hashlib.sha256(self.people.texts[name].encode()).hexdigest()}
+        return await self.inbox.ask(entry)
+
+    def sheet(self, decision: Decision, language: str) -> Questionnaire | None:
+        """The questions of a decision in a language, where it has any."""
+        number = decision.view.facts.get("number")
+        return None if number is None else self.plan.sheet(self.people.visit[number], language)
+
+    async def _arrive(self, live: LiveVisit, _: Decision, __: DecisionContext) -> dict[str, Any]:
+        return {"code": live.code, "test": live.test, "at": round(live.began, 3)}
+
+    async def _assign(self, live: LiveVisit, _: Decision, context: DecisionContext) -> dict[str, Any]:
+        rule = self.people.assign
+        quota = self.people.quota if not live.test else 10**9
+        cell = choose_cell(self.occupied(), quota, rule.rule, rule.coin, context.draw("assign"))
+        if cell is None:
+            return {"end": "full"}
+        live.cell = cell
+        return {"cell": cell}
+
+    async def _seat(self, live: LiveVisit, decision: Decision, _: DecisionContext) -> dict[str, Any]:
+        match, key = int(decision.view.facts["match"]), str(decision.view.facts["game"])
+        assert live.cell is not None
+        lobby = self.people.lobby
+        live.changed()
+        found = await self.lobby.seat(
+            live.cell, match, self.plan.match_index(live.visit, match), self.plan.persons(live.cell, key),
+            lobby.wait, lobby.stand_in,
+        )  # fmt: skip
+        if live.leaving is not None:
+            return {"end": live.leaving}
+        if found is None:
+            return {"end": "no_partner"}
+        table, player, stand_ins = found
+        more = {"stand_ins": {str(seat): name for seat, name in stand_ins.items()}} if stand_ins else {}
+        return {"table": table, "player": player, "match": match, **more}
+
+    async def _match(self, live: LiveVisit, decision: Decision, context: DecisionContext) -> dict[str, Any]:
+        """Play the match that the person has a seat in, and say what it came to for them."""
+        match = int(decision.view.facts["match"])
+        seat = self.plan.book.visits[live.visit].seats[match]
+        live.table, live.player = seat.unit, seat.player
+        time_, loop = self.plan.people_of(live.cell or 0).time, asyncio.get_running_loop()
+        over = self._over.setdefault(seat.unit, loop.create_future())
+        begun = self._gather(seat.unit, seat.player)
+        while not over.done():
+            left = asyncio.ensure_future(live.left.wait())
+            waiting: set[asyncio.Future[Any]] = {over} if begun else {over, left}
+            await asyncio.wait(
+                waiting, timeout=None if begun else self.people.lobby.wait, return_when=FIRST_COMPLETED
+            )
+            left.cancel()
+            begun = begun or self._has_begun(seat.unit)
+            if not over.done() and not begun:  # the group was torn apart, and nobody took the empty seat
+                live.table = live.player = None
+                return {"points": 0.0, "missed": 0, "ended": live.leaving or "no_partner"}
+        await self._journal.flush()
+        result = result_of(self.plan.unit(seat.unit), self._journal, seat.player)
+        if time_.reveal is not None and result.ended == "done" and live.answered is not None:
+            low, high = time_.reveal
+            wait = live.answered + low + (high - low) * context.chance("reveal") - loop.time()
+            await asyncio.sleep(max(0.0, wait))
+        live.result = result.shown(live.labels)
+        live.table = live.player = live.answered = None
+        return self._told(live, result)
+
+    def _told(self, live: LiveVisit, result: MatchResult) -> dict[str, Any]:
+        ended = live.leaving or result.ended
+        return {"points": result.points, "missed": result.missed, "ended": ended}
+
+    def _gather(self, table: int, player: int) -> bool:
+        """Start a match as soon as all its people sit at the table; one that is over is not played again."""
+        if self._journal.ended(table) is not None:
+            self._over[table].set_result(None)
+            return True
+        self._gathered.setdefault(table, set()).add(player)
+        if not self._has_begun(table):
+            return False
+        unit = self.plan.unit(table)
+        for index in unit.needs:
+            self._queue.put_nowait(self.plan.unit(index))
+        self._queue.put_nowait(unit)
+        return True
+
+    def _has_begun(self, table: int) -> bool:
+        at = self.plan.book.tables[table]
+        persons = self.plan.persons(at.cell, self.plan.people_of(at.cell).order[at.match])
+        return self._gathered[table] >= {p for p in persons if p not in at.stand_ins}
+
+    # -- who is where --------------------------------------------------------------------------------
+
+    def visit_at(self, unit: int, player: int) -> LiveVisit:
+        """Who sits where in a match or makes a preparation."""
+        table, place = self.plan.place_of(unit, player)
+        return self.live_visits[self.plan.book.tables[table].people[place]]
+
+    def stand_in(self, unit: int) -> AgentConfig | None:
+        """The agent that takes the seat of somebody who left, if the study declares one."""
+        name = self.people.lobby.departed.partition(":")[2]
+        return self.plan.agent_type(unit, name) if name else None
+
+    def _inbox_changed(self, unit: int, player: int) -> None:
+        if unit % self.plan.stride == 0:
+            self.live_visits[unit // self.plan.stride].changed()
+        else:
+            self.visit_at(unit, player).changed()
+
+    # -- playing -------------------------------------------------------------------------------------
 
     def seat(
         self,
@@ -40,8 +370,6 @@ class Host(VisitRunner):
     ) -> Agent:
         """The agent of a person."""
         return SeatedPerson(self, config, renderer, others, agent)
-
-    # -- playing -------------------------------------------------------------------------------------
 
     async def ask_in_match(self, live: LiveVisit, entry: Open, context: DecisionContext) -> Answer:
         """Ask a person for a decision of a match, within its time and not before it may be shown."""

@@ -1,10 +1,17 @@
-"""The lobby: people who play with each other meet here, within their cell, for a bounded time."""
+"""Where somebody is put: into the cell with the fewest people, and in the lobby beside others of that cell.
+
+A share of assignments is drawn at random. *Completed + under way* counts, so that cells stay balanced when more people
+leave some conditions than others. People who play with each other meet in the lobby for a bounded time.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
+
+import numpy as np
 
 Seat: TypeAlias = tuple[int, int, dict[int, str]]
 """The number of a match, the player in it, and which agents stand in for missing people."""
@@ -75,3 +82,23 @@ class Lobby:
             own.seat.set_result(None)
         else:
             self._sit_down(room, persons, dict.fromkeys(persons[len(room) :], stand_in))
+
+
+def choose_cell(
+    occupied: Sequence[int], quota: int, rule: str, coin: float, rng: np.random.Generator
+) -> int | None:
+    """The cell of the next person, or None where every cell has all its people.
+
+    >>> choose_cell([3, 2, 5], 5, "least_filled", 0.0, np.random.default_rng(0))
+    1
+    >>> choose_cell([5, 5], 5, "least_filled", 0.2, np.random.default_rng(0)) is None
+    True
+    """
+    free = [cell for cell, count in enumerate(occupied) if count < quota]
+    if not free:
+        return None
+    at_random = rng.random() < coin
+    if rule == "least_filled" and not at_random:
+        fewest = min(occupied[cell] for cell in free)
+        free = [cell for cell in free if occupied[cell] == fewest]
+    return free[int(rng.integers(len(free)))]

@@ -17,11 +17,9 @@ from ostrom.engine.folder import Folder
 from ostrom.engine.manifest import identity
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import write_whole
-from ostrom.people.ledger import Payment
-from ostrom.people.payment import due, owed
+from ostrom.people.payment import Payment, due, owed
 from ostrom.people.plan import PeoplePlan
-from ostrom.people.register import Participant, Register
-from ostrom.people.retention import Overdue, overdue
+from ostrom.people.register import Overdue, Participant, Register, overdue
 from ostrom.studies.run import Run, find_run, open_run
 
 

@@ -1,7 +1,8 @@
 """The register ``people.db``: who stands behind a code, what is personal, and what was paid.
 
 It lies beside the journal, readable by its owner alone, is never exported and keeps no trace of what was deleted
-(``secure_delete``). The journal holds random codes only.
+(``secure_delete``). The journal holds random codes only. Personal data is kept for ``people.keep``, counted from the
+day somebody joined; whoever is owed money stays until a payment file has them, because erased people cannot be paid.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import Any
 
 from ostrom.ground.errors import RunError
 from ostrom.ground.files import refuse_link
-from ostrom.people.ledger import Payment, add_payments, read_payments
+from ostrom.people.payment import Payment, add_payments, read_payments
 
 FILE = "people.db"
 FORMAT = 2
@@ -291,3 +292,22 @@ class Register:
                 f"{self.path}: the space of what was erased cannot be overwritten: {error}"
             ) from None
         raise RunError(f"{self.path}: is being read, so its log still holds what was erased: try again")
+
+
+@dataclass(frozen=True, slots=True)
+class Overdue:
+    """Codes of people whose data has been kept for long enough."""
+
+    erasable: tuple[str, ...]
+    unpaid: tuple[str, ...]
+    """Those who are owed money."""
+
+    def __len__(self) -> int:
+        return len(self.erasable) + len(self.unpaid)
+
+
+def overdue(register: Register, keep: float, now: float, owes: Callable[[str], bool]) -> Overdue:
+    """Whose data is older than ``keep`` seconds; ``owes`` says whether somebody is still to be paid."""
+    old = register.older_than(now - keep)
+    unpaid = {code for code in old if owes(code)}
+    return Overdue(tuple(code for code in old if code not in unpaid), tuple(sorted(unpaid)))

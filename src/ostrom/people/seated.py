@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from ostrom.agents.base import Agent, DecisionContext
 from ostrom.agents.config import AgentConfig
@@ -13,9 +13,16 @@ from ostrom.framing import PromptRenderer
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import memories
 from ostrom.people.inbox import Open
+from ostrom.people.live_visit import LiveVisit
 
-if TYPE_CHECKING:
-    from ostrom.people.host import Host
+
+class Asking(Protocol):
+    """Who leads a person through a visit and puts the decisions of a match to them."""
+
+    async def lead(self, decision: Decision, context: DecisionContext) -> Answer: ...
+    def visit_at(self, unit: int, player: int) -> LiveVisit: ...
+    async def ask_in_match(self, live: LiveVisit, entry: Open, context: DecisionContext) -> Answer: ...
+    def stand_in(self, unit: int) -> AgentConfig | None: ...
 
 
 class SeatedPerson:
@@ -25,7 +32,7 @@ class SeatedPerson:
 
     def __init__(
         self,
-        host: Host,
+        host: Asking,
         config: AgentConfig,
         renderer: PromptRenderer,
         others: Sequence[AgentConfig],

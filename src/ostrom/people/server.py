@@ -19,14 +19,13 @@ from ostrom.people.host import Host
 from ostrom.people.participants import Participants
 from ostrom.people.sources import LinkReader
 from ostrom.web.security import Gatekeeper
-from ostrom.web.server import listen_on, serve
+from ostrom.web.server import LOCAL, listen_on, serve
 
 PASSWORD = "OSTROM_ADMIN_PASSWORD"
 SWEEP = 2.0
 """Seconds between looks at who has been gone for too long."""
 FORGET = 3600.0
 """Seconds between looks at personal data that has been kept for long enough."""
-LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
 @dataclass

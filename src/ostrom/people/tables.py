@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from ostrom.engine.plan import ReplayedRows, Unit
-from ostrom.people.ledger import Payment, read_payments
+from ostrom.people.host import HostedPlan
+from ostrom.people.payment import Payment, read_payments
 from ostrom.people.schema import People
-from ostrom.people.visit_runner import HostedPlan
 from ostrom.studies.cell import Cell
 from ostrom.studies.factors import Factor
 

@@ -27,7 +27,7 @@ from ostrom.mechanisms.protocol import Decision, History, Round, View
 from ostrom.mechanisms.rounds import Rounds
 from ostrom.memory import memories
 from ostrom.models import params_of
-from ostrom.models.guess import full_name
+from ostrom.models.services import full_name
 from ostrom.studies.factors import RESERVED, Factor
 
 RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {

@@ -11,7 +11,7 @@ from ostrom.agents.explained import is_explained
 from ostrom.agents.factory import renderer_of
 from ostrom.agents.style import styles
 from ostrom.answers import Form
-from ostrom.answers.length import TOKENS_PER_WORD, answer_tokens
+from ostrom.answers.forms import TOKENS_PER_WORD, answer_tokens
 from ostrom.engine.plan import Budget, Seated, Unit
 from ostrom.framing import PromptRenderer
 from ostrom.mechanisms.protocol import Decision

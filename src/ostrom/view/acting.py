@@ -19,8 +19,7 @@ from ostrom.ground.errors import OstromError, UsageError
 from ostrom.studies.run import Run
 from ostrom.view.jobs import Intent, own
 from ostrom.view.render import draw
-from ostrom.view.streaming import message, stream
-from ostrom.view.viewer import Routes, Viewer
+from ostrom.view.viewer import Routes, Viewer, message, stream
 from ostrom.web.security import Refused
 
 KINDS = ("attribute", "branch")

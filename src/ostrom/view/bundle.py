@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.resources import files
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +29,70 @@ from ostrom.ground.terminal import escaped, without_passwords
 from ostrom.ground.version import __version__
 from ostrom.models.redaction import redact
 from ostrom.studies.run import Run, open_run
-from ostrom.view.bundle_search import WordShards
 from ostrom.view.index import RunIndex
 from ostrom.view.indexing import update
 from ostrom.view.render import draw
-from ostrom.view.spoken import text_of
+from ostrom.view.spoken import spaced, text_of
+
+SHARD = 300_000
+"""Bytes after which a new shard is begun."""
+MOST_CALLS = 20_000
+"""Calls that are listed for one word; of a word in more of them the rest is only counted."""
+LONGEST_WORD = 64
+
+
+class WordShards:
+    """Collects the words of all calls, then writes them."""
+
+    def __init__(self, path: Path) -> None:
+        self.connection = sqlite3.connect(path)
+        self.connection.execute("PRAGMA journal_mode=OFF")
+        self.connection.execute("PRAGMA synchronous=OFF")
+        self.connection.execute(
+            "CREATE VIRTUAL TABLE words USING fts5 "
+            "(text, content='', columnsize=0, detail=none, tokenize='unicode61 remove_diacritics 2')"
+        )
+        self.connection.execute("CREATE VIRTUAL TABLE listed USING fts5vocab (words, instance)")
+
+    def add(self, call: int, *texts: str | None) -> None:
+        """The words of one call."""
+        text = spaced("\n".join(text for text in texts if text))
+        self.connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (call + 1, text))
+
+    def write(self, folder: Path, put: Callable[[str, str, Any], None]) -> list[str]:
+        """Write all shards; the first word of each."""
+        self.connection.commit()
+        firsts: list[str] = []
+        shard: dict[str, list[Any]] = {}
+        size = 0
+        for word, count, calls in self._words():
+            shard[word] = [count, calls]
+            size += len(word) + len(calls) + 8
+            if size > SHARD:
+                firsts.append(next(iter(shard)))
+                put(f"{folder.name}/{len(firsts) - 1}.js", f"words{len(firsts) - 1}", shard)
+                shard, size = {}, 0
+        if shard:
+            firsts.append(next(iter(shard)))
+            put(f"{folder.name}/{len(firsts) - 1}.js", f"words{len(firsts) - 1}", shard)
+        self.connection.close()
+        return firsts
+
+    def _words(self) -> Iterator[tuple[str, int, str]]:
+        """Every word in order: in how many calls it is, and the first of them as differences."""
+        found = self.connection.execute("SELECT term, doc FROM listed")
+        for word, rows in groupby(found, key=lambda row: row[0]):
+            count, last, listed = 0, 0, list[str]()
+            for _, call in rows:
+                if call == last:
+                    continue
+                if count < MOST_CALLS:
+                    listed.append(str(call - last))
+                    last = call
+                count += 1
+            if len(word) <= LONGEST_WORD:
+                yield word, count, ",".join(listed)
+
 
 CHUNK = 400_000
 """Bytes after which a new chunk of decisions is begun."""

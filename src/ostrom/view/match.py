@@ -1,28 +1,133 @@
-"""One match: its rounds on the left, and what was said for the chosen decision on the right."""
+"""One match: its rounds on the left, and what was said for the chosen decision on the right.
+
+A decision can be copied as text or as JSON, piece by piece: all words of its prompts, replies and reasoning.
+"""
 
 from __future__ import annotations
 
 import shlex
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+import orjson
 from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from ostrom.engine.journal import connect_read_only
-from ostrom.features.transcript.transcript import ended_early, words_of
+from ostrom.features.transcript.transcript import ended_early, tried, words_of
+from ostrom.features.words.lexicons import Lexicon, defection, memory_curse, normative
 from ostrom.ground.errors import UsageError
 from ostrom.ground.terminal import escaped
 from ostrom.reports.words import pretty, shortened
 from ostrom.studies.run import Run
-from ostrom.view.copying import as_json, as_text, whole_of
-from ostrom.view.lexicon import marked
 from ostrom.view.render import payment
-from ostrom.view.said import CallTry, called, piece_of, tries_of
+from ostrom.view.said import FACTS, TEXTS, CallTry, called, piece_of, prompt_of, tries_of
 from ostrom.view.viewer import Routes, Viewer
+
+Marked = list[tuple[str, str]]
+"""Parts of a text, each with the group it belongs to, or none."""
+
+
+@lru_cache(maxsize=1)
+def groups() -> tuple[Lexicon, ...]:
+    """The lexicons that pages mark, in the order in which they win where they overlap."""
+    return (*memory_curse(), defection(), normative())
+
+
+def marked(text: str) -> Marked:
+    """The text in parts; where two groups overlap, the first that begins has the word.
+
+    >>> [part for part in marked("I fear the future.") if part[1]]
+    [('fear', 'paranoia'), ('future', 'forward_looking')]
+    """
+    from ostrom.features.words.lexicons import highlight
+
+    try:
+        spans = highlight(text, groups())
+    except UsageError:  # the package that finds words is not installed: the text is shown as it is
+        return [(text, "")]
+    made: Marked = []
+    at = 0
+    for span in spans:
+        if span.start < at:
+            continue
+        if span.start > at:
+            made.append((text[at : span.start], ""))
+        made.append((text[span.start : span.end], span.list_name))
+        at = span.end
+    if at < len(text):
+        made.append((text[at:], ""))
+    return made
+
+
+PIECE = 256_000
+"""Bytes of a text that are read at a time."""
+
+
+def whole_of(connection: sqlite3.Connection, call: int, name: str) -> Iterator[str]:
+    """One text of a call from its beginning to its end."""
+    if name.startswith("prompt."):
+        yield piece_of(connection, call, name, 0, 1 << 40).text
+        return
+    start, rest = 0, 1
+    while rest:
+        found = piece_of(connection, call, name, start, PIECE)
+        yield found.text
+        start, rest = found.end, found.rest
+
+
+def calls_of(
+    connection: sqlite3.Connection, head: Mapping[str, Any]
+) -> Iterator[tuple[dict[str, Any], list[str]]]:
+    """The tries at calls for a decision, each with the names of the texts that it has."""
+    there = ", ".join(f"{name} IS NOT NULL" for name in TEXTS)
+    query = f"SELECT {', '.join(FACTS)}, {there} FROM calls WHERE unit=? AND step=? AND player=? ORDER BY id"
+    values = (head["match"], head["step"], head["player"] - 1)
+    for row in connection.execute(query, values).fetchall():
+        facts = {**dict(zip(FACTS, row, strict=False)), "player": head["player"]}
+        yield facts, [name for name, has in zip(TEXTS, row[len(FACTS) :], strict=True) if has]
+
+
+def as_json(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator[str]:
+    """What a decision is, and its calls with all messages that were sent."""
+    yield orjson.dumps(head).decode()[:-1] + ',"calls":['
+    for i, (facts, names) in enumerate(calls_of(connection, head)):
+        yield ("," if i else "") + orjson.dumps(facts).decode()[:-1]
+        for name in names:
+            yield f',"{name}":"'
+            for part in whole_of(connection, facts["id"], name):
+                yield orjson.dumps(part).decode()[1:-1]
+            yield '"'
+        messages = [
+            {"role": role, "content": content} for role, content in prompt_of(connection, facts["id"])
+        ]
+        yield ',"messages":' + orjson.dumps(messages).decode() + "}"
+    yield "]}\n"
+
+
+def as_text(connection: sqlite3.Connection, head: Mapping[str, Any]) -> Iterator[str]:
+    """The same for people."""
+    yield f"match {head['match']}, step {head['step']}, player {head['player']} ({head['agent']})\n"
+    for facts, names in calls_of(connection, head):
+        for role, content in prompt_of(connection, facts["id"]):
+            yield f"\n--- {role}\n{content}\n"
+        yield f"\n--- {facts['model']}, {tried(facts)}\n"
+        if "reasoning" in names:
+            yield "<reasoning>\n"
+            yield from whole_of(connection, facts["id"], "reasoning")
+            yield "\n</reasoning>\n"
+        for name in ("reply", "error"):
+            if name in names:
+                yield from whole_of(connection, facts["id"], name)
+                yield "\n"
+                break
+    for answer in head["answers"]:
+        yield f"\n=> {answer['stage'] or answer['kind']}: {answer['said']} ({answer['reading']})\n"
+
 
 SHOWN = (
     "step round player seat agent kind stage target answer action label cooperative payoff probabilities reading "

@@ -9,8 +9,7 @@ from starlette.responses import Response
 
 from ostrom.view.render import draw
 from ostrom.view.states import DAMAGED, FINISHED, INTERRUPTED, RUNNING, UNKNOWN
-from ostrom.view.streaming import message, stream
-from ostrom.view.viewer import Routes, Viewer
+from ostrom.view.viewer import Routes, Viewer, message, stream
 
 ORDER = {RUNNING: 0, DAMAGED: 1, UNKNOWN: 2, INTERRUPTED: 3, FINISHED: 4}
 

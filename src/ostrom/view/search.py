@@ -1,16 +1,336 @@
-"""Search over everything that was asked and said in a run."""
+"""Search over everything that was asked and said in a run: the page, and what it looks up.
+
+What somebody typed becomes a safe query, and hits are shown in their context. Words must all occur (in one call);
+``"several words"`` is a phrase, ``word*`` any word that begins so, ``-word`` one that must not occur. Nothing else has
+a meaning, so nothing that is typed is an error.
+"""
 
 from __future__ import annotations
 
+import re
+import sqlite3
+import time
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ostrom.ground.errors import UsageError
+from ostrom.engine.integrity import DAMAGE, explain
+from ostrom.engine.journal import connect_read_only
+from ostrom.engine.prompt_chains import whole
+from ostrom.ground.errors import RunError, UsageError
 from ostrom.view.index import RunIndex
-from ostrom.view.searching import MOST_TYPED, WHERE, counts, search, terms_of
+from ostrom.view.spoken import LONGEST, UNREADABLE, beginning, decoded, opened, spaced, text_of
 from ostrom.view.viewer import Routes, Viewer
+
+WHERE = ("prompt", "reply", "reasoning")
+MOST_TYPED = 500
+MOST_TERMS = 16
+SHORTEST_START = 2
+"""Letters of a beginning (``word*``): fewer begin half of all words, and joining their lists takes seconds."""
+PAGE = 25
+AROUND = 90
+"""Characters shown on each side of a hit."""
+MOST_EXCERPTS = 3
+MOST_PACKAGES = 8
+"""Packages of prompts that are kept unpacked: a dialogue is read from several."""
+SLOWEST = 20.0
+"""Seconds after which a count is given up."""
+
+_TERM = re.compile(r'(-?)"([^"]*)"?|(-?)(\S+)')
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True)
+class SearchTerm:
+    """A word or a phrase."""
+
+    words: tuple[str, ...]
+    prefix: bool = False
+    without: bool = False
+
+
+@dataclass(frozen=True)
+class SearchHit:
+    """A call in which the words occur."""
+
+    call: int
+    match: int
+    step: int
+    player: int
+    agent: str
+    cell: int
+    excerpts: list[tuple[str, list[tuple[str, bool]]]]
+    """Where (prompt, reply, reasoning), and the text in pieces: plain, or one of the words."""
+
+
+@dataclass(frozen=True)
+class SearchPage:
+    """One page of hits."""
+
+    hits: list[SearchHit]
+    after: int | None
+
+
+@dataclass(frozen=True)
+class HitCounts:
+    """How many calls hold the words."""
+
+    total: int
+    by_cell: dict[int, int]
+    by_agent: dict[str, int]
+    by_where: dict[str, int]
+
+
+def terms_of(typed: str) -> list[SearchTerm]:
+    """What was typed as words and phrases.
+
+    >>> [(t.words, t.prefix, t.without) for t in terms_of('"never again" trust* -war (OR')]
+    [(('never', 'again'), False, False), (('trust',), True, False), (('war',), False, True), (('or',), False, False)]
+    """
+    found = []
+    for minus, phrase, other_minus, word in _TERM.findall(typed[:MOST_TYPED]):
+        text = word or phrase
+        words = tuple(plain(w) for w in _WORD.findall(spaced(text) or ""))
+        if words:
+            prefix = word.endswith("*") and len(words[-1]) >= SHORTEST_START
+            found.append(SearchTerm(words, prefix, bool(minus or other_minus)))
+    return found[:MOST_TERMS]
+
+
+def plain(word: str) -> str:
+    """A word as the index knows it: small letters without accents.
+
+    >>> plain("Überläufer")
+    'uberlaufer'
+    """
+    if word.isascii():
+        return word.lower()
+    bare = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
+    return bare.lower()
+
+
+def query_of(terms: Sequence[SearchTerm], where: Sequence[str] = WHERE) -> str | None:
+    """The terms in the language of the index; None where there is nothing to look for."""
+    wanted = [_quoted(term) for term in terms if not term.without]
+    if not wanted:
+        return None
+    columns = " ".join(name for name in WHERE if name in where) or " ".join(WHERE)
+    query = f"{{{columns}}} : ({' AND '.join(wanted)})"
+    unwanted = [_quoted(term) for term in terms if term.without]
+    return f"({query}) NOT ({' OR '.join(unwanted)})" if unwanted else query
+
+
+def _quoted(term: SearchTerm) -> str:
+    # Only letters and digits are left in words: there is nothing to escape.
+    return f'"{" ".join(term.words)}"' + (" *" if term.prefix else "")
+
+
+def search(
+    index: RunIndex,
+    journal: Path,
+    typed: str,
+    *,
+    where: Sequence[str] = WHERE,
+    agent: str | None = None,
+    cell: int | None = None,
+    after: int | None = None,
+    limit: int = PAGE,
+) -> SearchPage:
+    """The calls in which the words occur, in the order of the journal, a page at a time."""
+    terms = terms_of(typed)
+    query = query_of(terms, where)
+    if query is None:
+        return SearchPage([], None)
+    more, values = _restricted(agent, cell)
+    rows = _asked(
+        index,
+        "SELECT s.call, s.match, s.step, s.player, v.agent, v.cell FROM words JOIN spoken s ON s.call=words.rowid "
+        f"JOIN voices v ON v.id=s.voice WHERE words MATCH ? AND words.rowid > ?{more} ORDER BY words.rowid LIMIT ?",
+        [query, after or 0, *values, limit + 1],
+    )
+    wanted = [term for term in terms if not term.without]
+    packages: dict[int, list[Any]] = {}
+    try:
+        connection = connect_read_only(journal)
+        try:
+            hits = [
+                SearchHit(
+                    call,
+                    match,
+                    step,
+                    player,
+                    name,
+                    of,
+                    list(_excerpts(connection, call, wanted, where, packages)),
+                )
+                for call, match, step, player, name, of in rows[:limit]
+            ]
+        finally:
+            connection.close()
+    except DAMAGE as error:
+        raise RunError(explain(journal, error)) from None
+    return SearchPage(hits, hits[-1].call if len(rows) > limit else None)
+
+
+def counts(
+    index: RunIndex,
+    typed: str,
+    *,
+    where: Sequence[str] = WHERE,
+    agent: str | None = None,
+    cell: int | None = None,
+) -> HitCounts:
+    """How many calls hold the words: in all, by cell, by agent, and by where."""
+    terms = terms_of(typed)
+    query = query_of(terms, where)
+    if query is None:
+        return HitCounts(0, {}, {}, {})
+    more, values = _restricted(agent, cell)
+    # The voices are few: the join runs over one small number per hit.
+    rows = _asked(
+        index,
+        "SELECT v.cell, v.agent, c.n FROM (SELECT s.voice AS voice, count(*) AS n FROM words "
+        "JOIN spoken s ON s.call=words.rowid WHERE words MATCH ? GROUP BY s.voice) c JOIN voices v ON v.id=c.voice "
+        f"WHERE true{more}",
+        [query, *values],
+    )
+    by_cell: dict[int, int] = {}
+    by_agent: dict[str, int] = {}
+    for number, name, n in rows:
+        by_cell[number] = by_cell.get(number, 0) + n
+        by_agent[name] = by_agent.get(name, 0) + n
+    by_where = {}
+    for name in where:
+        one = query_of(terms, [name])
+        (by_where[name],) = _asked(index, "SELECT count(*) FROM words WHERE words MATCH ?", [one])[0]
+    return HitCounts(sum(by_cell.values()), by_cell, by_agent, by_where)
+
+
+def _restricted(agent: str | None, cell: int | None) -> tuple[str, list[Any]]:
+    parts = {"v.agent": agent, "v.cell": cell}
+    used = {name: value for name, value in parts.items() if value is not None}
+    return "".join(f" AND {name}=?" for name in used), list(used.values())
+
+
+def _asked(index: RunIndex, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    until = time.monotonic() + SLOWEST
+    index.connection.set_progress_handler(lambda: time.monotonic() > until, 100_000)
+    try:
+        return index.connection.execute(query, values).fetchall()
+    except sqlite3.OperationalError as error:
+        if "interrupted" in str(error):
+            raise RunError("this search takes too long: name more words, an agent or a cell") from None
+        raise RunError(f"{index.path}: {' '.join(str(error).split())}") from None
+    except DAMAGE as error:
+        raise RunError(
+            f"{index.path}: the index cannot be read ({error}); delete it: it is made anew"
+        ) from None
+    finally:
+        index.connection.set_progress_handler(None, 0)
+
+
+# -- context -------------------------------------------------------------------------------------------
+
+
+def _excerpts(
+    connection: sqlite3.Connection,
+    call: int,
+    terms: Sequence[SearchTerm],
+    where: Sequence[str],
+    packages: dict[int, list[Any]],
+) -> Iterator[tuple[str, list[tuple[str, bool]]]]:
+    """The texts of a call around the words; ``packages`` keeps the prompts that were unpacked last."""
+    row = connection.execute(
+        f"SELECT {beginning('reply')}, {beginning('reasoning')}, prompt, nth FROM calls WHERE id=?", (call,)
+    ).fetchone()
+    if row is None:
+        return
+    reply, reasoning, package, nth = row
+    for name in (n for n in ("reply", "reasoning", "prompt") if n in where):
+        prompt = _prompt(connection, package, nth, packages) if name == "prompt" else ""
+        text = prompt if name == "prompt" else decoded(reply if name == "reply" else reasoning)
+        for pieces in excerpts(text or "", terms):
+            yield name, pieces
+
+
+def _prompt(connection: sqlite3.Connection, package: int, nth: int, packages: dict[int, list[Any]]) -> str:
+    def read(number: int) -> list[Any]:
+        if number not in packages:
+            if len(packages) >= MOST_PACKAGES:
+                packages.clear()
+            found = connection.execute("SELECT texts FROM prompts WHERE id=?", (number,)).fetchone()
+            packages[number] = [] if found is None else opened(found[0])
+        return packages[number]
+
+    try:
+        return text_of(whole(package, nth, read))[:LONGEST]
+    except UNREADABLE:
+        return ""
+
+
+def excerpts(
+    text: str, terms: Sequence[SearchTerm], most: int = MOST_EXCERPTS
+) -> list[list[tuple[str, bool]]]:
+    """The places of a text where the terms occur, each in pieces: plain, or one of the words.
+
+    >>> excerpts("I will never trust him again.", terms_of("trust"))
+    [[('I will never ', False), ('trust', True), (' him again.', False)]]
+    """
+    spans = found_in(text, terms)
+    made: list[list[tuple[str, bool]]] = []
+    while spans and len(made) < most:
+        start = max(0, spans[0][0] - AROUND)
+        stop = min(len(text), spans[0][1] + AROUND)
+        here = [span for span in spans if span[1] <= stop]
+        spans = [span for span in spans if span[0] >= stop]
+        pieces, at = [("…", False)] if start else [], start
+        for first, last in here or [(start, start)]:
+            if first < at:
+                continue
+            pieces += [(text[at:first], False), (text[first:last], True)]
+            at = last
+        pieces += [(text[at:stop], False)] + ([("…", False)] if stop < len(text) else [])
+        made.append([piece for piece in pieces if piece[0]])
+    return made
+
+
+def found_in(text: str, terms: Sequence[SearchTerm], most: int = 200) -> list[tuple[int, int]]:
+    """Where in a text the terms occur."""
+    words: list[tuple[str, int, int]] = []
+    spans: list[tuple[int, int]] = []
+    longest = max((len(term.words) for term in terms), default=1)
+    for match in _WORD.finditer(text):
+        pieces = [(match.start(), match.end())]
+        if not match[0].isascii() and len(inside := (spaced(match[0]) or "").split()) > 1:
+            at, pieces = match.start(), []
+            for piece in inside:
+                pieces.append((at, at + len(piece)))
+                at += len(piece)
+        for start, stop in pieces:
+            words.append((plain(text[start:stop]), start, stop))
+            words = words[-longest:]
+            for term in terms:
+                n = len(term.words)
+                tail = words[-n:]
+                if len(tail) == n and _fits(tail, term):
+                    spans.append((tail[0][1], stop))
+                    break
+        if len(spans) >= most:
+            break
+    return spans
+
+
+def _fits(tail: Sequence[tuple[str, int, int]], term: SearchTerm) -> bool:
+    *head, last = term.words
+    if any(word[0] != wanted for word, wanted in zip(tail, head, strict=False)):
+        return False
+    return tail[-1][0].startswith(last) if term.prefix else tail[-1][0] == last
+
 
 COUNTED_AT_ONCE = 200_000
 """Calls of a run up to which hits are counted with the page; in a larger one the counts come after it."""

@@ -9,11 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ostrom.ground.errors import UsageError
-from ostrom.people.server import LOCAL
 from ostrom.view.shelf import Shelf
 from ostrom.view.viewer import Viewer
 from ostrom.web.security import Gatekeeper
-from ostrom.web.server import listen_on, serve
+from ostrom.web.server import LOCAL, listen_on, serve
 
 PASSWORD = "OSTROM_VIEW_PASSWORD"
 LEAST = 12

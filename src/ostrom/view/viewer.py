@@ -1,28 +1,115 @@
-"""The application behind `ostrom view`: its pages are found in a list, each a module with its routes."""
+"""The application behind `ostrom view`: its pages are found in a list, each a module with its routes.
+
+It asks one process for figures, started when it is needed and ended when it is not, and sends open pages what changed.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+import os
+import sys
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib import import_module
 from typing import Any, TypeAlias
 
+import orjson
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.terminal import one_line
-from ostrom.view.asking import FigureProcess
 from ostrom.view.indexers import Indexers
 from ostrom.view.jobs import Jobs
 from ostrom.view.render import draw
 from ostrom.view.shelf import Shelf
-from ostrom.view.watching import Watching
+from ostrom.view.states import Watching
 from ostrom.web.login import Login
 from ostrom.web.security import Gatekeeper, Handler, Refused
 from ostrom.web.static_files import static
+
+WAIT = 1.5
+"""Seconds that a page waits for figures before it is shown without them."""
+IDLE = 90.0
+"""Seconds after which a process that nobody asks is ended."""
+KEPT = 64
+"""Answers that are kept."""
+LEAN = {"MALLOC_ARENA_MAX": "2"}
+"""The database has threads; with an arena for each, the process takes 45 MB more."""
+LONGEST = 64 << 20
+"""Bytes of a reply."""
+
+Answer = dict[str, Any]
+
+
+class FigureProcess:
+    """Asks for figures; the same question about the same entries is asked once."""
+
+    def __init__(self) -> None:
+        self._child: asyncio.subprocess.Process | None = None
+        self._turn = asyncio.Lock()
+        self._answers: OrderedDict[bytes, asyncio.Task[Answer]] = OrderedDict()
+        self._idle: asyncio.TimerHandle | None = None
+
+    async def ask(self, journal: object, **request: Any) -> Answer | None:
+        """The answer, or None where it takes longer; then ask again. ``journal`` tells what it is an answer about."""
+        key = orjson.dumps([journal, request], option=orjson.OPT_SORT_KEYS)
+        task = self._answers.pop(key, None)
+        if task is None or (task.done() and (task.cancelled() or task.exception() is not None)):
+            task = asyncio.create_task(self._asked(request))
+        self._answers[key] = task
+        while len(self._answers) > KEPT:
+            _, old = self._answers.popitem(last=False)
+            old.cancel()
+        done, _ = await asyncio.wait({task}, timeout=WAIT)
+        return task.result() if done else None
+
+    async def _asked(self, request: Answer) -> Answer:
+        async with self._turn:
+            if self._idle is not None:
+                self._idle.cancel()
+            for fresh in (False, True):
+                child = await self._started(anew=fresh)
+                assert child.stdin is not None and child.stdout is not None
+                try:
+                    child.stdin.write(orjson.dumps(request) + b"\n")
+                    await child.stdin.drain()
+                    line = await child.stdout.readline()
+                    if line:
+                        self._idle = asyncio.get_running_loop().call_later(IDLE, self._end)
+                        found: Answer = orjson.loads(line)
+                        return found
+                except (OSError, ValueError):
+                    continue
+            return {"problem": "the figures cannot be computed: the process that does it ended"}
+
+    async def _started(self, *, anew: bool) -> asyncio.subprocess.Process:
+        if anew or self._child is None or self._child.returncode is not None:
+            self._end()
+            self._child = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "ostrom.view.figures", stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL, limit=LONGEST,
+                env={**os.environ, **LEAN},
+            )  # fmt: skip
+        return self._child
+
+    def _end(self) -> None:
+        if self._child is not None and self._child.returncode is None:
+            self._child.kill()
+
+    async def close(self) -> None:
+        """End the process."""
+        for task in self._answers.values():
+            task.cancel()
+        await asyncio.gather(*self._answers.values(), return_exceptions=True)
+        if self._idle is not None:
+            self._idle.cancel()
+        self._end()
+        if self._child is not None:
+            await self._child.wait()
+
 
 PAGES = ("runs", "run", "matches", "match", "search", "beside", "acting")
 """Modules of this package; each has ROUTES, and TAB (key, title, end of the address) where a run links to it."""
@@ -92,3 +179,43 @@ class Viewer:
         if name not in self.watching.statuses:
             self.watching.look([name])
         return {"run": name, "status": self.watching.status(name), "check": self.watching.check(name)}
+
+
+MOST_STREAMS = 100
+PING = 15.0
+"""Seconds after which a silent stream says that it is there."""
+
+News = Callable[[], Awaitable[list[bytes]]]
+"""The messages about what changed since the last call."""
+
+
+def message(run: str, html: str) -> bytes:
+    """A part of a page that changed; ``run`` names the place it belongs to."""
+    return b"event: cells\ndata: " + orjson.dumps({"run": run, "html": html}) + b"\n\n"
+
+
+def stream(viewer: Viewer, news: News, every: float) -> Response:
+    """Ask for news every so many seconds and send them, until the page or the server is closed."""
+    watching = viewer.watching
+    if watching.watchers >= MOST_STREAMS:
+        raise Refused(429, "Too many pages are open.")
+
+    async def sent() -> AsyncIterator[bytes]:
+        quiet = 0.0
+        watching.watchers += 1
+        watching.wake()
+        try:
+            yield b"retry: 2000\nevent: ping\ndata: 0\n\n"
+            while not viewer.closing.is_set():
+                await asyncio.sleep(every)
+                quiet += every
+                for told in await news():
+                    quiet = 0.0
+                    yield told
+                if quiet >= PING:
+                    quiet = 0.0
+                    yield b"event: ping\ndata: 0\n\n"
+        finally:
+            watching.watchers -= 1
+
+    return StreamingResponse(sent(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})

@@ -14,6 +14,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ostrom.ground.errors import UsageError
 
+LOCAL = ("127.0.0.1", "::1", "localhost")
+"""Names of this machine: whoever listens on another address is asked for a password."""
+
 KEEP_ALIVE = 75
 """Seconds: people think for longer than the 5 seconds after which an idle connection is closed by default."""
 HEAD_WITHIN = 20

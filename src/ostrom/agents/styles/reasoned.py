@@ -7,7 +7,7 @@ from typing import ClassVar
 from ostrom.agents.base import DecisionContext
 from ostrom.agents.style import Asker, Style
 from ostrom.answers import Answer
-from ostrom.answers.length import TOKENS_PER_WORD
+from ostrom.answers.forms import TOKENS_PER_WORD
 from ostrom.mechanisms.protocol import Decision
 
 

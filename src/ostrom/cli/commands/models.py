@@ -51,7 +51,7 @@ def fetch(
     json: Json = False,
 ) -> None:
     """Fetch the weights of an embedded model into the user's cache."""
-    from ostrom.models.embedded.progress import bar
+    from ostrom.models.embedded.weights import bar
     from ostrom.models.embedded.weights import fetch as fetch_weights
 
     with bar(f"fetching {name}") as progress:

@@ -14,8 +14,7 @@ from typing import Any
 from ostrom.ground.errors import ModelError
 from ostrom.ground.files import draft_of
 from ostrom.models.embedded.adapters import model_hash
-from ostrom.models.embedded.lock import only_one
-from ostrom.models.embedded.weights import cache_dir
+from ostrom.models.embedded.weights import cache_dir, only_one
 
 FOLDER = "float32"
 _FILE_TYPE, _ARCHITECTURE = "general.file_type", "general.architecture"

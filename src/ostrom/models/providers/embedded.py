@@ -10,8 +10,7 @@ from ostrom.models import client_name
 from ostrom.models.embedded.adapters import find_adapter
 from ostrom.models.embedded.dequantise import dequantised
 from ostrom.models.embedded.model import PARAMS, EmbeddedModel, Mode
-from ostrom.models.embedded.progress import bar
-from ostrom.models.embedded.weights import WEIGHTS, fetch
+from ostrom.models.embedded.weights import WEIGHTS, bar, fetch
 
 __all__ = ["PARAMS", "PROVIDER", "VARIANTS", "check"]
 

@@ -51,8 +51,7 @@ def find_base(name: str) -> Base:
     if path.is_dir() and (path / "config.json").is_file():
         return Base(name, path, folder_hash(path))
     if name.startswith("embedded/"):
-        from ostrom.models.embedded.progress import bar
-        from ostrom.models.embedded.weights import WEIGHTS, fetch
+        from ostrom.models.embedded.weights import WEIGHTS, bar, fetch
 
         with bar(f"fetching {name}") as progress:
             return Base(name, fetch(rest, progress), WEIGHTS[rest].sha256)
