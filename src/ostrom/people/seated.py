@@ -16,7 +16,7 @@ from ostrom.people.inbox import Open
 from ostrom.people.live_visit import LiveVisit
 
 
-class Asking(Protocol):
+class VisitHost(Protocol):
     """Who leads a person through a visit and puts the decisions of a match to them."""
 
     async def lead(self, decision: Decision, context: DecisionContext) -> Answer: ...
@@ -32,7 +32,7 @@ class SeatedPerson:
 
     def __init__(
         self,
-        host: Asking,
+        host: VisitHost,
         config: AgentConfig,
         renderer: PromptRenderer,
         others: Sequence[AgentConfig],
