@@ -12,7 +12,7 @@ from jinja2 import StrictUndefined
 from jinja2.exceptions import SecurityError
 
 from ostrom.framing.own_payoffs import OwnPayoffs
-from ostrom.framing.work import Work
+from ostrom.framing.work import RenderWork
 from ostrom.games.game import Game
 from ostrom.games.words import Words
 
@@ -138,7 +138,7 @@ def checked_function(value: Any) -> Callable[..., Any]:
     raise SecurityError(f"a {type(value).__name__}{what} cannot be called in a prompt file")
 
 
-def items_of(values: Any, work: Work) -> Sequence[Any]:
+def items_of(values: Any, work: RenderWork) -> Sequence[Any]:
     """What a loop runs over, or a filter takes: the items of a list, the keys of a mapping."""
     if isinstance(values, list | tuple | range):
         return values

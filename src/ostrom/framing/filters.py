@@ -11,7 +11,7 @@ from jinja2 import Undefined
 from jinja2.exceptions import SecurityError
 
 from ostrom.framing.access import Number, attribute, items_of
-from ostrom.framing.work import Work, joined, shown
+from ostrom.framing.work import RenderWork, joined, shown
 
 _LONGEST = 1000
 """Characters of a text that a filter takes as its argument."""
@@ -66,61 +66,61 @@ def _number(value: Any) -> Any:
     return value
 
 
-def _remainder(work: Work, value: Any, by: int) -> Any:  # noqa: ARG001
+def _remainder(work: RenderWork, value: Any, by: int) -> Any:  # noqa: ARG001
     return _number(value) % _number(by)
 
 
-def _round(work: Work, value: Any, digits: int = 0) -> Any:  # noqa: ARG001
+def _round(work: RenderWork, value: Any, digits: int = 0) -> Any:  # noqa: ARG001
     if not isinstance(digits, int) or not -15 <= digits <= 15:
         raise SecurityError("round takes a number of digits from -15 to 15")
     return round(_number(value), digits)
 
 
-def _sum(work: Work, values: Any) -> Any:
+def _sum(work: RenderWork, values: Any) -> Any:
     return sum(_number(value) for value in _counted(work, values))
 
 
-def _length(work: Work, value: Any) -> int:
+def _length(work: RenderWork, value: Any) -> int:
     return len(value if isinstance(value, str) else items_of(value, work))
 
 
-def _default(work: Work, value: Any, otherwise: Any = "") -> Any:  # noqa: ARG001
+def _default(work: RenderWork, value: Any, otherwise: Any = "") -> Any:  # noqa: ARG001
     return otherwise if isinstance(value, Undefined) else value
 
 
-def _first(work: Work, values: Any) -> Any:
+def _first(work: RenderWork, values: Any) -> Any:
     return items_of(values, work)[0]
 
 
-def _last(work: Work, values: Any) -> Any:
+def _last(work: RenderWork, values: Any) -> Any:
     return items_of(values, work)[-1]
 
 
-def _list(work: Work, values: Any) -> list[Any]:
+def _list(work: RenderWork, values: Any) -> list[Any]:
     return list(_counted(work, values))
 
 
-def _unique(work: Work, values: Any) -> list[Any]:
+def _unique(work: RenderWork, values: Any) -> list[Any]:
     return list(dict.fromkeys(_weighed(work, values)))
 
 
-def _sort(work: Work, values: Any) -> list[Any]:
+def _sort(work: RenderWork, values: Any) -> list[Any]:
     return sorted(_weighed(work, values))
 
 
-def _least(work: Work, values: Any) -> Any:
+def _least(work: RenderWork, values: Any) -> Any:
     return min(_weighed(work, values))
 
 
-def _most(work: Work, values: Any) -> Any:
+def _most(work: RenderWork, values: Any) -> Any:
     return max(_weighed(work, values))
 
 
-def _map(work: Work, values: Any, *, attribute: str) -> list[Any]:
+def _map(work: RenderWork, values: Any, *, attribute: str) -> list[Any]:
     return [_part(value, attribute) for value in _counted(work, values)]
 
 
-def _selectattr(work: Work, values: Any, name: str, test: str = "", wanted: Any = None) -> list[Any]:
+def _selectattr(work: RenderWork, values: Any, name: str, test: str = "", wanted: Any = None) -> list[Any]:
     """The values with an attribute that is true or, with the test ``equalto``, equals what is wanted."""
     if test not in ("", "equalto"):
         raise SecurityError(f"selectattr knows the test equalto alone, not {test!r:.40}")
@@ -138,11 +138,11 @@ def _part(value: Any, name: str) -> Any:
     return attribute(value, name)
 
 
-def _join(work: Work, values: Any, between: str = "") -> str:
+def _join(work: RenderWork, values: Any, between: str = "") -> str:
     return joined([shown(value, work) for value in _counted(work, values)], work, _short(between))
 
 
-def _replace(work: Work, value: Any, old: str, new: str) -> str:
+def _replace(work: RenderWork, value: Any, old: str, new: str) -> str:
     text, old, new = shown(value, work), _short(old), _short(new)
     if not old:
         raise SecurityError("replace needs a text to look for")
@@ -151,14 +151,14 @@ def _replace(work: Work, value: Any, old: str, new: str) -> str:
     return text.replace(old, new)
 
 
-def _quoted(work: Work, value: Any) -> str:
+def _quoted(work: RenderWork, value: Any) -> str:
     text = shown(value, work)
     work.spend(len(text) // 10)  # it is made character by character
     return quoted(text)
 
 
-def _of_text(function: Callable[[str], str]) -> Callable[[Work, Any], str]:
-    def filtered(work: Work, value: Any) -> str:
+def _of_text(function: Callable[[str], str]) -> Callable[[RenderWork, Any], str]:
+    def filtered(work: RenderWork, value: Any) -> str:
         text = shown(value, work)
         work.text(len(text))
         return function(text)
@@ -166,7 +166,7 @@ def _of_text(function: Callable[[str], str]) -> Callable[[Work, Any], str]:
     return filtered
 
 
-def _of_number(function: Callable[[Any], Any]) -> Callable[[Work, Any], Any]:
+def _of_number(function: Callable[[Any], Any]) -> Callable[[RenderWork, Any], Any]:
     return lambda _, value: function(_number(value))
 
 
@@ -176,13 +176,13 @@ def _short(text: Any) -> str:
     return text
 
 
-def _counted(work: Work, values: Any) -> Any:
+def _counted(work: RenderWork, values: Any) -> Any:
     items = items_of(values, work)
     work.spend(len(items))
     return items
 
 
-def _weighed(work: Work, values: Any) -> Any:
+def _weighed(work: RenderWork, values: Any) -> Any:
     """Values that are compared with each other."""
     return work.weigh(items_of(values, work))
 

@@ -27,7 +27,7 @@ from ostrom.framing.access import (
     method,
 )
 from ostrom.framing.filters import FILTERS, TESTS
-from ostrom.framing.work import CURRENT, MOST_WHOLE, Work, joined, shown
+from ostrom.framing.work import CURRENT, MOST_WHOLE, RenderWork, joined, shown
 from ostrom.ground.errors import nearest
 
 Scope = dict[str, Any]
@@ -72,12 +72,12 @@ class Template:
         _check_size(source)
         self.tree = _PARSER.parse(source)
         self.weight = _weight(self.tree.body)
-        self._body = _Reader(load).block(self.tree.body)
+        self._body = _TemplateReader(load).block(self.tree.body)
 
     def render(self, values: Mapping[str, Any]) -> tuple[str, int]:
         """The text with these values filled in, and the steps that it took."""
         outer = CURRENT.get()
-        work = outer or Work()
+        work = outer or RenderWork()
         token = None if outer else CURRENT.set(work)
         before, out = work.left, list[str]()
         try:
@@ -131,7 +131,7 @@ class Macro:
         return joined(out, work)
 
 
-class _Reader:
+class _TemplateReader:
     """Turns the syntax tree of a file into functions, and refuses what is not allowed."""
 
     def __init__(self, load: Callable[[str], Template]) -> None:

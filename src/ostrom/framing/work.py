@@ -20,7 +20,7 @@ _CHARACTERS = 100
 _DEEPEST = 40
 
 
-class Work:
+class RenderWork:
     """What one rendering has left; a prompt file that needs more is stopped with a SecurityError."""
 
     __slots__ = ("depth", "left")
@@ -74,11 +74,11 @@ class Work:
 
 
 _SMALL = (int, bool, float, type(None))
-CURRENT: ContextVar[Work | None] = ContextVar("work", default=None)
+CURRENT: ContextVar[RenderWork | None] = ContextVar("work", default=None)
 """The rendering under way: a method that a prompt file calls may render another one, at the cost of the first."""
 
 
-def shown(value: Any, work: Work) -> str:
+def shown(value: Any, work: RenderWork) -> str:
     """A value as it is written into a prompt; a macro without its brackets is a mistake and no text."""
     if type(value) is str:
         return value
@@ -89,7 +89,7 @@ def shown(value: Any, work: Work) -> str:
     raise SecurityError(f"a {type(value).__name__} cannot be written into a prompt")
 
 
-def joined(parts: Iterable[str], work: Work, between: str = "") -> str:
+def joined(parts: Iterable[str], work: RenderWork, between: str = "") -> str:
     """Texts as one text."""
     texts = parts if isinstance(parts, list) else list(parts)
     work.text(sum(map(len, texts)) + len(between) * len(texts))
