@@ -19,7 +19,7 @@ from ostrom.engine.loop import VARIABLE
 from ostrom.engine.play_options import PlayOptions
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
-from ostrom.studies.validation import validate
+from ostrom.ground.validation import validate
 
 IN_FLIGHT = 64
 MATCHES, ROUNDS = 200, 20

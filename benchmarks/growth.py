@@ -18,7 +18,7 @@ from ostrom.mechanisms.protocol import History, Round, View
 from ostrom.memory import memories
 from ostrom.studies.run import play
 from ostrom.studies.schema import StudyFile
-from ostrom.studies.validation import validate
+from ostrom.ground.validation import validate
 
 
 def run_seconds(matches: int, rounds: int, seats: int) -> float:

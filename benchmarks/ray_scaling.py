@@ -10,7 +10,7 @@ from benchmarks.result import Result
 from ostrom.engine.play_options import PlayOptions
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
-from ostrom.studies.validation import validate
+from ostrom.ground.validation import validate
 
 LATENCY, MATCHES, ROUNDS, PER_WORKER = 0.05, 24, 10, 2
 WORKERS = (1, 2, 4)

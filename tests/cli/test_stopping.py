@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from ostrom.cli.progress import describe
 from ostrom.engine.plan import Tally
+from ostrom.engine.progress import describe
 from ostrom.studies.run import open_run
 from ostrom.testing.faults import Faults
 from ostrom.testing.server import LoopbackServer

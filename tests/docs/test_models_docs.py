@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.testing.check_model import check_model
+from ostrom.models.check import check_model
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 

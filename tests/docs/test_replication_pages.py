@@ -11,7 +11,7 @@ import typer.main
 
 from ostrom.analysis.measure import measures
 from ostrom.cli.app import app
-from ostrom.features.comparing.exhibits.declared import exhibits_of
+from ostrom.features.reporting.exhibits.declared import exhibits_of
 from ostrom.reports.panel import panels
 from ostrom.studies.load import builtin_names, presets_of
 

@@ -10,8 +10,8 @@ import pytest
 
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.retries import RetryPolicy
+from ostrom.ground.validation import validate
 from ostrom.studies.schema import StudyFile
-from ostrom.studies.validation import validate
 
 QUICK = RetryPolicy(tries=8, first=0.001, longest=0.02)
 

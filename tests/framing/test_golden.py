@@ -14,9 +14,9 @@ import pytest
 
 from ostrom.engine.play_options import PlayOptions
 from ostrom.games import games
+from ostrom.ground.validation import validate
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
-from ostrom.studies.validation import validate
 from ostrom.testing.server import LoopbackServer
 
 FOLDER = Path(__file__).parents[1] / "golden" / "prompts"

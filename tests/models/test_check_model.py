@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from ostrom.models import Abilities, Reply, Request, Usage, open_model
+from ostrom.models.check import ModelCheckFailed, check_model, probe
 from ostrom.models.pending_call import PendingCall, Release, SingleStepCall
 from ostrom.models.providers.scripted import EVERYTHING, ScriptedModel
-from ostrom.testing.check_model import ModelCheckFailed, check_model, probe
 from ostrom.testing.replies import answer
 from ostrom.testing.server import LoopbackServer
 

@@ -16,7 +16,7 @@ from ostrom.ground.errors import (
     TimedOut,
 )
 from ostrom.models import Message, Reply, Request, open_model
-from ostrom.testing.check_model import check_model
+from ostrom.models.check import check_model
 from ostrom.testing.faults import Faults
 from ostrom.testing.server import LoopbackServer
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.replications.golden_runs import play_golden
 
+from ostrom.analysis.claims import references
 from ostrom.data.rundata import run_data
-from ostrom.features.comparing.claims import references
-from ostrom.features.comparing.exhibits.declared import check_exhibits, exhibits_of
-from ostrom.features.comparing.exhibits.write import write_as_paper
+from ostrom.features.reporting.exhibits.declared import check_exhibits, exhibits_of
+from ostrom.features.reporting.exhibits.write import write_as_paper
 from ostrom.studies.load import builtin_names
 from ostrom.studies.run import open_run
 

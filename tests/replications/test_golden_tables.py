@@ -99,7 +99,7 @@ def tables_of(folder: Path) -> dict[str, Any]:
         if data.study["report"].get("reference"):
             lines = [
                 [*line.cell, line.own.agent, plain(line.own.value), line.own.matches]
-                for line in compare_run(run, data).lines
+                for line in compare_run(data).lines
             ]
             found["compare"] = summary(
                 [*(f"cell {n}" for n in range(1, len(lines[0]) - 2)), "agent", "value", "matches"]

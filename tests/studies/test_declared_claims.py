@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ostrom.analysis.claims import FILE, DeclaredReference, declared_reference, own_figure
 from ostrom.analysis.estimate import Estimate
 from ostrom.features.comparing import references
-from ostrom.features.comparing.claims import FILE, DeclaredReference, declared_reference, own_figure
 from ostrom.ground.errors import StudyError
 
 CLAIMS = """

@@ -14,6 +14,7 @@ from ostrom.games import build_game, games
 from ostrom.games.amounts import Amounts
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
 from ostrom.ground.errors import GameError, StudyError
+from ostrom.ground.validation import validate
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.walk import Walk
 from ostrom.models.base import Request
@@ -21,7 +22,6 @@ from ostrom.models.providers.scripted import register
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
-from ostrom.studies.validation import validate
 from ostrom.testing.replies import answer
 
 REPEATED = {"name": "repetition", "rounds": 3}
@@ -231,7 +231,7 @@ PLAY = """
 import asyncio, sys
 from ostrom.models.providers.scripted import register
 from ostrom.ground.streams import key_of
-from ostrom.studies.validation import validate
+from ostrom.ground.validation import validate
 from ostrom.studies.run import play
 from ostrom.studies.schema import StudyFile
 

@@ -151,7 +151,7 @@ def _value(parameter: Any, given: dict[str, Any]) -> Any:
 def _outside_the_loop(run: Callable[[], Any]) -> Any:
     """Run here, or in a thread where an event loop is running: commands start a loop of their own."""
     from ostrom.api.threads import in_a_thread, inside_a_loop
-    from ostrom.cli.progress import stop_in
+    from ostrom.engine.progress import stop_in
 
     if not inside_a_loop():
         return run()

@@ -13,10 +13,10 @@ from ostrom.api.runs import Run, open_run
 from ostrom.api.stating import Study
 from ostrom.api.stating import study as stated
 from ostrom.api.threads import in_a_thread, inside_a_loop
-from ostrom.cli.progress import stop_in, watch_with
 from ostrom.engine import loop
 from ostrom.engine.folder import Folder, check_name
 from ostrom.engine.play_options import DECLARED, PlayOptions
+from ostrom.engine.progress import stop_in, watch_with
 from ostrom.engine.runner import Result
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.models.grants import say_allowed

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ostrom.data.rundata import RunData, run_data
 from ostrom.engine.runner import Result
+from ostrom.ground.commands import exposed
 from ostrom.ground.errors import UsageError
 from ostrom.studies.run import find_run
 from ostrom.studies.run import open_run as open_folder
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from ostrom.analysis.estimate import Estimate
     from ostrom.analysis.hypothesis import FactorTest
     from ostrom.analysis.measure import Measure
-    from ostrom.features.comparing import Comparison
 
 
 @dataclass(frozen=True, repr=False)
@@ -148,11 +148,11 @@ class Run:
         )["decisions"]
         return decisions
 
-    def compare(self, *, as_: Sequence[str] | None = None, reference: str | None = None) -> Comparison:
+    def compare(self, *, as_: Sequence[str] | None = None, reference: str | None = None) -> Any:
         """The figures of this run beside the published ones."""
         from ostrom.api.commands import returned
 
-        comparison: Comparison = returned("compare", self.path, as_=as_, reference=reference)
+        comparison: Any = returned("compare", self.path, as_=as_, reference=reference)
         return comparison
 
     def branch(
@@ -172,14 +172,13 @@ class Run:
         ``strategy="defector"`` is short for ``set=["strategy=defector"]``.
         """
         from ostrom.api.threads import in_a_thread, inside_a_loop
-        from ostrom.cli.progress import stop_in
-        from ostrom.features.branching.branch import branch
+        from ostrom.engine.progress import stop_in
 
         changes = [*(set or ()), *([] if strategy is None else [f"strategy={strategy}"])]
 
         def play() -> Run:
             with open_folder(self.path) as parent:
-                done = branch(
+                done = exposed("branch", "play_branch")(
                     parent,
                     match,
                     at,

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 from ostrom.ground.errors import OstromError, StudyError
@@ -46,7 +47,7 @@ OURS: dict[str, tuple[str, str]] = {
         "Write a run as files for other tools: tables, Inspect logs, a dataset folder, oTree's wide table.",
     ),
     "report": (
-        "ostrom.features.exporting.command:report",
+        "ostrom.features.reporting.command:report",
         "Write the report of a run: one HTML page that opens offline, with figures and tables beside it.",
     ),
     "transcript": (
@@ -123,7 +124,7 @@ OURS: dict[str, tuple[str, str]] = {
         "Set the figures of a run beside the published ones, for the cells that both have.",
     ),
     "traces": (
-        "ostrom.features.comparing.command:traces",
+        "ostrom.features.words.command:traces",
         "Count the words of reasoning traces: matches, per 1,000 words, ratios, mentions.",
     ),
     "observe": (
@@ -135,7 +136,7 @@ OURS: dict[str, tuple[str, str]] = {
         "Play on from a round of a finished match as a new run; the same command resumes it.",
     ),
     "attribute": (
-        "ostrom.features.branching.command:attribute",
+        "ostrom.features.attribution.command:attribute",
         "Say how much each remembered round moved a decision, by leaving it out or flipping it.",
     ),
     "completion": (
@@ -208,3 +209,8 @@ def _built(name: str, part: Any) -> Any:
     except Exception as error:  # a part of another package that is no command
         raise StudyError(f"command {name}: cannot be read by Typer: {error}") from error
     return tree.commands[name]
+
+
+def exposed(command: str, name: str) -> Any:
+    """What the module of a command offers to Python besides the command itself."""
+    return getattr(import_module(OURS[command][0].partition(":")[0]), name)

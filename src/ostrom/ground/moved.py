@@ -23,6 +23,7 @@ MOVED = {
     "ostrom.lab": "ostrom.api",
     "ostrom.plain_yaml": "ostrom.ground.yaml",
     "ostrom.registry": "ostrom.ground.registry",
+    "ostrom.testing.check_model": "ostrom.models.check",
     "ostrom.streams": "ostrom.ground.streams",
     "ostrom.studies.compare": "ostrom.features.comparing",
     "ostrom.studies.compare.figures": "ostrom.analysis.references",

@@ -19,6 +19,7 @@ from ostrom.engine.plan import PlanSource, ReplayedRows, Seated, Unit
 from ostrom.framing import Library
 from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import parse_spec
+from ostrom.ground.validation import validate
 from ostrom.mechanisms import mechanisms
 from ostrom.people.book import Book
 from ostrom.people.questions import Questionnaire
@@ -32,7 +33,6 @@ from ostrom.studies.paths import merge, on_top, put
 from ostrom.studies.plan import StudyPlan, _json, _key
 from ostrom.studies.rehearsal import rehearsed_facts
 from ostrom.studies.schema import StudyFile
-from ostrom.studies.validation import validate
 
 VARIABLE = ("matches", "games", "time", "pay")
 """What of the section ``people`` may differ between cells."""

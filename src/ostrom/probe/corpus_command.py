@@ -54,7 +54,7 @@ def corpus(
 
     Exit code: 0 complete, 1 scores are missing, 2 wrong use, 130 interrupted.
     """
-    from ostrom.cli.progress import watch_with
+    from ostrom.engine.progress import watch_with
     from ostrom.features.judging.plan import judges_of
     from ostrom.ground.errors import UnknownName
     from ostrom.probe.agreement import agreement

@@ -25,6 +25,7 @@ from ostrom.framing import Library
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, StudyError
+from ostrom.ground.validation import problem, validate
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.controls import build_mechanism
 from ostrom.memory import memories
@@ -44,7 +45,6 @@ from ostrom.studies.grid import Grid
 from ostrom.studies.paths import on_top, put
 from ostrom.studies.prompts import library_of_run, prompts_of
 from ostrom.studies.schema import StudyFile
-from ostrom.studies.validation import problem, validate
 
 VARIED = ("game", "mechanism", "agent", "types", "seats", "seating", "observers")
 """Parts of a study that factors can vary."""

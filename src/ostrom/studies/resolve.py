@@ -16,6 +16,7 @@ from ostrom.engine.manifest import kind_of
 from ostrom.engine.play_options import PlayOptions
 from ostrom.framing import Library
 from ostrom.ground.errors import StudyError, UnknownName, UsageError
+from ostrom.ground.validation import validate
 from ostrom.models import Abilities, check_model
 from ostrom.studies.load import load_study, read_study
 from ostrom.studies.plan import StudyPlan
@@ -24,7 +25,6 @@ from ostrom.studies.prompts import home_of, library_of_run, try_prompts
 from ostrom.studies.run import check_same, find_run
 from ostrom.studies.schema import ReportRule, StudyFile
 from ostrom.studies.session import load_session
-from ostrom.studies.validation import validate
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def check_abilities(config: AgentConfig, can: Abilities, file: str) -> None:
 
 def check_report(report: ReportRule, file: str) -> None:
     """Refuse panels and published figures that do not exist now, not after the run."""
-    from ostrom.features.comparing.claims import references
+    from ostrom.analysis.claims import references
     from ostrom.reports.chart import panel_of
 
     for spec in report.panels:

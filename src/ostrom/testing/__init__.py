@@ -7,11 +7,11 @@ A check takes a name or an object and raises with a clear message if the part br
     check_game(my_package.my_game.build)
 """
 
+from ostrom.models.check import check_model
 from ostrom.testing.check_game import check_game
 from ostrom.testing.check_measure import check_measure
 from ostrom.testing.check_mechanism import check_mechanism
 from ostrom.testing.check_memory import check_memory
-from ostrom.testing.check_model import check_model
 from ostrom.testing.check_panel import check_chart, check_panel
 from ostrom.testing.check_strategy import check_strategy
 

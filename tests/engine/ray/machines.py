@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ostrom.ground.validation import validate
 from ostrom.studies.run import open_run
 from ostrom.studies.schema import StudyFile
-from ostrom.studies.validation import validate
 
 WORKERS_KEY = "canary-of-the-workers-4711"
 """A key that only the machines of the workers have."""

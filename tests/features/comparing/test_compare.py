@@ -31,7 +31,7 @@ CELL = ("public_goods", "reasoning", "2", "", "", "cooperation_rate")
 
 def compared(folder: Path, chosen: tuple[str, ...] = (), reference: str | None = None) -> Comparison:
     with open_run(folder) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        return compare_run(run, data, chosen, reference)
+        return compare_run(data, chosen, reference)
 
 
 @dataclass(frozen=True)

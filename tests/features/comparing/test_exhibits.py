@@ -10,17 +10,17 @@ import pytest
 
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import Own, Published, references
-from ostrom.features.comparing.exhibits import write
-from ostrom.features.comparing.exhibits.declared import Exhibit, Exhibits, check_exhibits, exhibits_of
-from ostrom.features.comparing.exhibits.shape import entries, printed_shape, single_figures
-from ostrom.features.comparing.exhibits.write import write_as_paper
-from ostrom.features.exporting.command import write_report
+from ostrom.features.reporting.command import write_report
+from ostrom.features.reporting.exhibits import write
+from ostrom.features.reporting.exhibits.declared import Exhibit, Exhibits, check_exhibits, exhibits_of
+from ostrom.features.reporting.exhibits.shape import entries, printed_shape, single_figures
+from ostrom.features.reporting.exhibits.write import write_as_paper
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.registry import replications
+from ostrom.ground.validation import validate
 from ostrom.ground.yaml import read_yaml
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
-from ostrom.studies.validation import validate
 
 COLUMNS = ("game", "length", "measure")
 TABLE = Exhibit(

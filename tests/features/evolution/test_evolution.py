@@ -28,10 +28,10 @@ from ostrom.features.evolution.replicator import exponential_replicator
 from ostrom.features.evolution.tensor import ScoredMatch, mean_scores, payoff_tensor
 from ostrom.features.evolution.tournament import Tournament, run_tournaments, type_names
 from ostrom.ground.errors import RunError, StudyError, UnknownName, UsageError
+from ostrom.ground.validation import validate
 from ostrom.replications.coopeval.released.payoff_files import read_payoff_files
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
-from ostrom.studies.validation import validate
 
 TYPES = {"c": "cooperator", "d": "defector", "tft": "tit_for_tat"}
 

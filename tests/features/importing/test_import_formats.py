@@ -112,7 +112,7 @@ class TestTables:
         with open_run("in", tmp_path / "runs") as run, run_data(
             run.rows, run.folder.path, run.manifest
         ) as data:  # fmt: skip
-            own = {(line.own.agent, line.cell[0]): line.own.value for line in compare_run(run, data).lines}
+            own = {(line.own.agent, line.cell[0]): line.own.value for line in compare_run(data).lines}
             ratios = estimate(data, "score_ratio", ["agent", "family"], balance=["number"])
         # 20 and 30 of 50 each: a share of the most that could be had, not of rank 4.
         assert own["a", "pd_family"] == pytest.approx((20 / 50 + 30 / 50) / 2)
@@ -159,7 +159,7 @@ class TestFramings:
         with open_run("in", tmp_path / "runs") as run, run_data(
             run.rows, run.folder.path, run.manifest
         ) as data:  # fmt: skip
-            own = {line.cell[2]: line.own.value for line in compare_run(run, data).lines}
+            own = {line.cell[2]: line.own.value for line in compare_run(data).lines}
             panel = panels.build("games_robustness").draw(data)
         assert own["n_variants_above_0.1"] == 2 and own["max_joint_cooperation_in_regular_variants"] == 0
         assert any("hold in every framing" in note for note in panel.notes)

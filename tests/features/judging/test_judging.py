@@ -23,11 +23,11 @@ from ostrom.features.judging.judgements import JudgedCorpus, corpus_of, judged_c
 from ostrom.features.judging.plan import JudgePlan, corpus_name, judged_rows, judges_of, write_judged
 from ostrom.features.judging.shares import NONE, OVERALL, agreements, dependences, motive_shares, same_sets
 from ostrom.ground.errors import RunError, StudyError, UsageError
+from ostrom.ground.validation import validate
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.run import Run, open_run, play
 from ostrom.studies.schema import StudyFile
-from ostrom.studies.validation import validate
 from ostrom.testing.faults import Faults
 from ostrom.testing.server import LoopbackServer
 

@@ -81,10 +81,10 @@ def test_models_talk_after_each_harvest_but_the_last(talked: RunData) -> None:
 
 def test_the_report_and_the_comparison_are_made(talked: RunData, tmp_path: Path) -> None:
     assert not build_report(talked).failures
-    with open_run(talked.folder) as run:
-        found = compare_run(run, talked)
+    with open_run(talked.folder):
+        found = compare_run(talked)
         with pytest.raises(UsageError, match="the source prints no figures of single models"):
-            compare_run(run, talked, ["GPT-4o"])
+            compare_run(talked, ["GPT-4o"])
     assert {line.cell: line.own.value for line in found.lines} == {
         ("talk", "highest_survival"): 1.0, ("talk", "sustained"): 1.0,
     }  # fmt: skip
@@ -96,7 +96,7 @@ def test_a_run_without_talk_has_no_published_figure(tmp_path: Path) -> None:
              "types": {"a": "proportional:0.1"}, "seating": "self", "seeds": 1}  # fmt: skip
     play(load_study(study), runs=tmp_path)
     with open_run("quiet", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        found = compare_run(run, data, reference="commons")
+        found = compare_run(data, reference="commons")
     assert not found.lines and any("no finished match" in remark for remark in found.remarks)
 
 

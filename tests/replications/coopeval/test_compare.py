@@ -38,7 +38,7 @@ def played(
 
 def compared(folder: Path, *chosen: str) -> Comparison:
     with open_run(folder) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        return compare_run(run, data, chosen)
+        return compare_run(data, chosen)
 
 
 def line(made: Comparison, agent: str | None, *cell: str) -> Line:

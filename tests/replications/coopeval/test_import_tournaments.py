@@ -161,7 +161,7 @@ def test_it_is_compared_reported_and_evolved_like_any_run(release: Path, tmp_pat
     with open_run("in", tmp_path / "runs") as run, run_data(
         run.rows, run.folder.path, run.manifest
     ) as data:  # fmt: skip
-        found = {(line.cell, line.own.agent): line for line in compare_run(run, data).lines}
+        found = {(line.cell, line.own.agent): line for line in compare_run(data).lines}
         scores, evolution = (
             panels.build(f"mechanisms_{name}").draw(data) for name in ("scores", "evolution")
         )

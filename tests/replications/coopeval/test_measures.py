@@ -17,6 +17,7 @@ from ostrom.analysis.intervals import mean_of, share_of
 from ostrom.data.rundata import RunData, run_data
 from ostrom.games import build_game
 from ostrom.games.tensor import TensorGame
+from ostrom.ground.validation import validate
 from ostrom.replications.coopeval.actions import action_shares
 from ostrom.replications.coopeval.conduct import conduct_rates, tallies
 from ostrom.replications.coopeval.outliers import outliers
@@ -31,7 +32,6 @@ from ostrom.replications.coopeval.scores import (
 )
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
-from ostrom.studies.validation import validate
 
 
 @pytest.mark.parametrize(

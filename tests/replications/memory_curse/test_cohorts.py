@@ -12,7 +12,7 @@ import pytest
 from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.comparing import compare_run
-from ostrom.features.comparing.exhibits.write import write_as_paper
+from ostrom.features.reporting.exhibits.write import write_as_paper
 from ostrom.ground.errors import UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
@@ -76,7 +76,7 @@ def test_every_cohort_is_of_its_regime(cohorts: tuple[Run, RunData]) -> None:
 
 
 def test_table_7_stands_beside_our_verdicts(cohorts: tuple[Run, RunData]) -> None:
-    made = compare_run(*cohorts, ["decaying=Gemma-3-12B"])
+    made = compare_run(cohorts[1], ["decaying=Gemma-3-12B"])
     lines = {line.own.agent: line for line in made.lines if line.cell[-1] == "regime"}
     assert {agent: line.own.word for agent, line in lines.items()} == {name: name for name in COHORTS}
     assert lines["decaying"].figures[0].word == "cursed" and lines["decaying"].source == "Appendix Table 7"

@@ -70,7 +70,7 @@ def test_the_report_shows_all_arms(data: RunData) -> None:
 
 
 def test_the_published_table_is_compared_with_base_and_forward_alone(run: Run, data: RunData) -> None:
-    lines = compare_run(run, data).lines
+    lines = compare_run(data).lines
     found = {(line.cell[1], line.own.agent) for line in lines if "cooperation_rate" in line.cell}
     assert {agent for condition, agent in found if condition == "finetuned"} == {"forward"}
     assert {agent for condition, agent in found if condition == "reasoning"} == {"base"}

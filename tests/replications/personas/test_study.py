@@ -610,7 +610,7 @@ def test_compare_sets_rates_and_effects_beside_the_published_ones_and_reports_co
     study = load_study("personas", preset="small", models=["scripted/green"], seeds=1)
     play(study, name="p", runs=tmp_path)
     with open_run("p", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        made = compare_run(run, data, ["Qwen-32B"])
+        made = compare_run(data, ["Qwen-32B"])
     lines = {line.cell: line for line in made.lines}
     rate = lines["visible", "no", "economic", "nash_rate"]
     assert (rate.own.value, rate.value) == (0.0, 90.0)

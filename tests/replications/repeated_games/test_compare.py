@@ -54,7 +54,7 @@ def models() -> Iterator[None]:
 
 def compared(folder: Path, *chosen: str, reference: str | None = None) -> Comparison:
     with open_run(folder) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        return compare_run(run, data, chosen, reference)
+        return compare_run(data, chosen, reference)
 
 
 def played(folder: Path, name: str, types: str, changes: list[str], model: str = "firm") -> Path:

@@ -105,7 +105,7 @@ def test_imported_and_own_people_are_pooled_under_the_same_levels(runs: Path) ->
 
 def test_people_are_compared_with_the_published_figures(runs: Path) -> None:
     with open_run(runs / "human") as run, run_data(run.rows, runs / "human", run.manifest) as data:
-        made = compare_run(run, data)
+        made = compare_run(data)
     found = {line.cell[-1]: line for line in made.lines if line.cell[-1].startswith("people_")}
     assert len(found) == 29, "32 printed figures, three of which are inequalities"
     beta = found["people_bos_coordination_beta"]

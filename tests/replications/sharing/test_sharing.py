@@ -46,8 +46,8 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunData]:
 
 
 def test_amounts_stand_beside_those_of_people(played: RunData) -> None:
-    with open_run(played.folder) as run:
-        found = compare_run(run, played)
+    with open_run(played.folder):
+        found = compare_run(played)
     own = {line.cell: line.own.value for line in found.lines}
     assert own == {
         ("dictator", "given"): pytest.approx(0.3), ("dictator", "gives_nothing"): 0.0,
@@ -70,7 +70,7 @@ def test_a_run_of_trust_under_its_own_name_is_compared_and_people_are_named(tmp_
     }
     play(load_study(study), runs=tmp_path)
     with open_run("trusting", tmp_path) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
-        found = compare_run(run, data, reference="sharing")
+        found = compare_run(data, reference="sharing")
     own = {line.cell: line.own.value for line in found.lines}
     assert own == {("trust", "sent"): pytest.approx(0.4), ("trust", "returned"): pytest.approx(4 / 12)}
     assert [(_row(line, [0], {})[3], _row(line, [0], {})[4]) for line in found.lines] == [

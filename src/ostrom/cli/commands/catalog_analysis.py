@@ -64,7 +64,7 @@ def _registry(kind: str) -> Any:
         from ostrom.reports.panel import panels
 
         return panels
-    from ostrom.features.comparing.claims import references
+    from ostrom.analysis.claims import references
 
     return references
 

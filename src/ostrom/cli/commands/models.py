@@ -26,7 +26,7 @@ def check(
     """Make one call and report what came back."""
     from ostrom.ground.errors import TimedOut
     from ostrom.models import open_model
-    from ostrom.testing.check_model import probe
+    from ostrom.models.check import probe
 
     say_allowed(options.allow_key, name)
 

@@ -124,7 +124,7 @@ def resume(
 
 def play_found(found: Resolved, folder: Path, *, json: bool) -> Result:
     """Play a plan into a folder, with progress on stderr."""
-    from ostrom.cli.progress import watch_with
+    from ostrom.engine.progress import watch_with
     from ostrom.studies.run import play_plan
     from ostrom.studies.session import save_session
 

@@ -1,0 +1,1 @@
+"""Which remembered rounds moved a decision: edits of one past, asked again, and what each changed."""

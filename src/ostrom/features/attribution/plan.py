@@ -25,6 +25,7 @@ from ostrom.engine.runner import Result
 from ostrom.features.attribution.counterfactuals import AS_IT_WAS, Edit, edits, remembered
 from ostrom.ground.errors import UsageError
 from ostrom.ground.registry import write_spec
+from ostrom.ground.validation import validate
 from ostrom.mechanisms.fork import Moment
 from ostrom.mechanisms.protocol import Decision
 from ostrom.models import open_model
@@ -35,7 +36,6 @@ from ostrom.studies.fork import Answers, ForkPlan, ForkPoint, Origin, copy_answe
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.plans import read_base
 from ostrom.studies.run import Run, Watch, play_plan
-from ostrom.studies.validation import validate
 
 Measure = Literal["odds", "logprob", "sample"]
 """Exact odds of a script, log-probabilities of the options, or repeated sampling."""

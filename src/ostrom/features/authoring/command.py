@@ -36,8 +36,8 @@ def author(
 
     The same command goes on where it stopped. Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
-    from ostrom.cli.progress import watch_with
     from ostrom.engine.folder import check_name
+    from ostrom.engine.progress import watch_with
     from ostrom.features.authoring.plan import AuthorPlan, write_scenarios
     from ostrom.games.scenarios import families, scenarios, shipped_scenario
     from ostrom.ground.errors import UnknownName

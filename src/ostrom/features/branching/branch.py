@@ -16,6 +16,7 @@ from ostrom.engine.plan import Budget, PlanSource, Seated, Unit
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Result
 from ostrom.ground.errors import StudyError, UsageError
+from ostrom.ground.validation import validate
 from ostrom.ground.yaml import read_yaml
 from ostrom.mechanisms import Mechanism
 from ostrom.mechanisms.fork import Branched
@@ -27,7 +28,6 @@ from ostrom.studies.paths import put
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.plans import read_base
 from ostrom.studies.run import Run, Watch, play_plan
-from ostrom.studies.validation import validate
 
 ROUNDS = "mechanism.rounds"
 WAYS = ("strategy", "model", "person")

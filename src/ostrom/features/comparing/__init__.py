@@ -4,9 +4,9 @@ A reference is the file ``claims.yaml`` or ``claims.py`` (constant ``REFERENCE``
 the group ``ostrom.references``; a study names it under ``report.reference``.
 """
 
+from ostrom.analysis.claims import read_mapping, references
 from ostrom.analysis.references import Cell, Games, Own, Published, Reference
-from ostrom.features.comparing.claims import references
-from ostrom.features.comparing.lines import Comparison, Line, compare, compare_run, read_mapping
+from ostrom.features.comparing.lines import Comparison, Line, compare, compare_run
 
 __all__ = [
     "Cell",

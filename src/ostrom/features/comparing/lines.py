@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ostrom.analysis.claims import games_of, mapping_of, named_reference
 from ostrom.analysis.references import (
-    AGAINST,
     POLICY_DOUBT,
     Cell,
     Games,
@@ -16,11 +16,7 @@ from ostrom.analysis.references import (
     Reference,
 )
 from ostrom.analysis.statistics import overlap, without_rounding
-from ostrom.data.rundata import RunData, quoted
-from ostrom.features.comparing.claims import references
-from ostrom.games.game import Game
-from ostrom.ground.errors import UnknownName, UsageError
-from ostrom.studies.run import Run
+from ostrom.data.rundata import RunData
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,34 +117,9 @@ class Comparison:
         }
 
 
-def compare_run(
-    run: Run, data: RunData, chosen: Sequence[str] = (), reference: str | None = None
-) -> Comparison:
+def compare_run(data: RunData, chosen: Sequence[str] = (), reference: str | None = None) -> Comparison:
     """Compare a run with the figures that its study refers to, or with those of another reference."""
-    return compare(named_reference(data, reference), data, games_of(run, data), chosen)
-
-
-def named_reference(data: RunData, reference: str | None = None) -> Reference:
-    """The reference of that name, or the one that the study names."""
-    name = reference or (data.study.get("report") or {}).get("reference")
-    if not name:
-        raise UsageError(
-            f"{data.folder}: the study names no published figures (report.reference); "
-            f"choose some with --reference (known: {', '.join(references)})"
-        )
-    return references.build(name, key="report.reference")
-
-
-def games_of(run: Run, data: RunData) -> Games:
-    """The games that were played."""
-    by = ", ".join(["game", *(quoted(name) for name in data.factors if name != "game")])
-    rows = data.records(f"SELECT game, min(match) AS match FROM matches GROUP BY {by} ORDER BY 2")
-    labelled: dict[str, list[Game]] = {}
-    for row in rows:
-        game, known = run.plan.unit(row["match"]).game, labelled.setdefault(str(row["game"]), [])
-        if not any(game is other for other in known):
-            known.append(game)
-    return Games(lambda match: run.plan.unit(match).game, labelled)
+    return compare(named_reference(data, reference), data, games_of(data), chosen)
 
 
 def compare(reference: Reference, data: RunData, games: Games, chosen: Sequence[str] = ()) -> Comparison:
@@ -167,45 +138,6 @@ def compare(reference: Reference, data: RunData, games: Games, chosen: Sequence[
     elif not lines:
         remarks.append("No cell of the run is among the published ones.")
     return Comparison(reference, tuple(lines), tuple(remarks), unmatched)
-
-
-def mapping_of(
-    published: Sequence[Published], own: Sequence[Own], data: RunData, chosen: Sequence[str]
-) -> dict[str, str]:
-    """The published model beside which each agent stands."""
-    agents = list(dict.fromkeys(figure.agent for figure in own if figure.agent is not None))
-    models = list(dict.fromkeys(p.model for p in published if p.model is not None))
-    # The players of an imported run are the paper's own where they go by its names.
-    own_names = agents if data.manifest.get("imported") else ()
-    mapping = {a: a for a in own_names if a in models} | read_mapping(chosen, agents, models)
-    for pair in (agent for agent in agents if AGAINST in agent):
-        first, _, second = pair.partition(AGAINST)
-        if first in mapping and second in mapping and pair not in models:
-            mapping[pair] = f"{mapping[first]}{AGAINST}{mapping[second]}"
-    return mapping
-
-
-def read_mapping(chosen: Sequence[str], agents: Sequence[str], models: Sequence[str]) -> dict[str, str]:
-    """Which published model each agent is compared with: ``Model`` for all agents, ``agent=Model`` for one.
-
-    >>> read_mapping(["Mistral-7B", "b=GPT-4"], ["a", "b"], ["Mistral-7B", "GPT-4"])
-    {'a': 'Mistral-7B', 'b': 'GPT-4'}
-    """
-    mapping: dict[str, str] = {}
-    for text in sorted(chosen, key=lambda text: "=" in text):
-        # A model's name may itself hold an equals sign, an agent's too; the longest known agent wins.
-        agent, _, model = text.rpartition("=")
-        if not models:
-            raise UsageError(f"--as {text}: the source prints no figures of single models; leave --as out")
-        if model not in models:
-            raise UnknownName("published model", model, models)
-        if not agent:
-            mapping |= dict.fromkeys(agents, model)
-        elif agents and agent not in agents:
-            raise UnknownName("agent", agent, agents)
-        else:
-            mapping[agent] = model
-    return mapping
 
 
 def _by_cell(figures: Sequence[Published]) -> dict[Cell, list[Published]]:

@@ -1,22 +1,14 @@
-"""`ostrom export` and `ostrom report`: a run as tables and as a page."""
+"""`ostrom export`: a run as files for other tools."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ostrom.cli.ending import say_failures
 from ostrom.cli.options import Json, Runs, Safe
-from ostrom.cli.output import print_json, say, write
-from ostrom.ground.errors import UsageError
-
-if TYPE_CHECKING:
-    from ostrom.reports.build import Report
+from ostrom.cli.output import print_json, say
 
 
 def export(
@@ -57,75 +49,3 @@ def export(
     else:
         for name, (path, rows) in written.items():
             say(f"{name}: {rows} rows in {path}")
-
-
-def report(
-    run: Annotated[
-        list[str],
-        typer.Argument(help="A run: its name or folder; with --as-paper also several of one paper."),
-    ],
-    as_paper: Annotated[
-        bool,
-        typer.Option(
-            "--as-paper",
-            help="Write each table and figure of the study's paper under its name, ours beside it.",
-        ),
-    ] = False,
-    as_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--as", help="With --as-paper: the model under which an agent stands, NAME or AGENT=NAME."
-        ),
-    ] = None,
-    reference: Annotated[
-        str | None,
-        typer.Option(help="With --as-paper: published figures by name (default: those of the study)."),
-    ] = None,
-    safe: Safe = False,
-    runs: Runs = Path("runs"),
-    json: Json = False,
-) -> None:
-    """Write the report of a run: one HTML page that opens offline, with figures and tables beside it.
-
-    Exit code: 0 if every panel could be drawn, 1 if one could not (the page says why).
-    """
-    if not as_paper and (as_ or reference):
-        raise UsageError("--as and --reference need --as-paper")
-    if not as_paper and len(run) > 1:
-        raise UsageError("several runs need --as-paper; without it a report is that of one run")
-    paper = (as_ or (), reference) if as_paper else None
-    made = write_report(run[0], runs, safe=safe, paper=paper, more=run[1:])
-    if json:
-        print_json({"report": str(made), "failures": list(made.failures)})
-    else:
-        write(made)
-    if not say_failures(made):
-        sys.exit(1)
-
-
-def write_report(
-    run: str | Path,
-    runs: Path = Path("runs"),
-    *,
-    safe: bool = False,
-    paper: tuple[Sequence[str], str | None] | None = None,
-    more: Sequence[str] = (),
-) -> Report:
-    """Bring the tables of a run up to date and write its report, or with ``paper`` the one in the paper's shape.
-
-    In the latter the figures of ``more`` runs stand in the same tables.
-    """
-    from ostrom.data.rundata import run_data
-    from ostrom.reports.build import build_report
-    from ostrom.reports.figures import need_extras
-    from ostrom.studies.run import open_run
-
-    need_extras()
-    with ExitStack() as stack:
-        opened = [stack.enter_context(open_run(one, runs)) for one in (run, *more)]
-        played = [(of, stack.enter_context(run_data(of.rows, of.folder.path, of.manifest))) for of in opened]
-        if paper is not None:
-            from ostrom.features.comparing.exhibits.write import write_as_paper
-
-            return write_as_paper(*played[0], *paper, safe=safe, more=played[1:])
-        return build_report(played[0][1], safe=safe)

@@ -9,8 +9,8 @@ from ostrom.features.gates.gates import GateFile, Judged, Judgement
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.files import read_text_file, write_whole
 from ostrom.ground.terminal import escaped
+from ostrom.ground.validation import validate
 from ostrom.ground.yaml import in_words, read_yaml
-from ostrom.studies.validation import validate
 
 
 def read_gates(path: str | Path) -> GateFile:

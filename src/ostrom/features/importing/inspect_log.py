@@ -12,8 +12,8 @@ from ostrom.features.importing.mapping import Mapping
 from ostrom.features.importing.table import SourceRow, SourceTable, read_bytes
 from ostrom.features.importing.write import Imported, import_tables
 from ostrom.ground.errors import StudyError
+from ostrom.ground.validation import validate
 from ostrom.studies.factors import RESERVED
-from ostrom.studies.validation import validate
 
 FORMAT = 1
 FIXED = ("match", "round", "seat", "player", "action", "payoff", "game")

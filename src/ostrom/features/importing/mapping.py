@@ -13,9 +13,9 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, field_val
 from ostrom.framing.config import Framing
 from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import NamedFiles, replication_files
+from ostrom.ground.validation import validate
 from ostrom.ground.yaml import in_words, read_yaml
 from ostrom.studies.factors import RESERVED
-from ostrom.studies.validation import validate
 
 GENERAL = files("ostrom.features.importing").joinpath("mappings")
 

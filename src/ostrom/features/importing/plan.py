@@ -21,6 +21,7 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.ground.files import write_whole
 from ostrom.ground.streams import Streams
+from ostrom.ground.validation import validate
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.base import Mechanism, act, profile_of
 from ostrom.mechanisms.catalog.repetition import Repetition
@@ -29,7 +30,6 @@ from ostrom.mechanisms.scoring import match_score
 from ostrom.studies.factors import Factor, Level
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.schema import StudyFile
-from ostrom.studies.validation import validate
 
 UNITS = "imported.json"
 PAID_ONLY = {"recorded": "payoffs"}

@@ -58,8 +58,8 @@ def judge(
 
     Exit code: 0 complete, 1 incomplete, 2 wrong use, 130 interrupted.
     """
-    from ostrom.cli.progress import watch_with
     from ostrom.engine.folder import check_name
+    from ostrom.engine.progress import watch_with
     from ostrom.features.judging import load_motives
     from ostrom.features.judging.corpus import collect, read_corpus
     from ostrom.features.judging.judgements import corpus_of

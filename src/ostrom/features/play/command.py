@@ -29,10 +29,10 @@ def play(
     from ostrom.engine.rows import Row
     from ostrom.games import build_game
     from ostrom.ground.errors import UsageError
+    from ostrom.ground.validation import validate
     from ostrom.studies.run import open_run
     from ostrom.studies.run import play as play_study
     from ostrom.studies.schema import StudyFile
-    from ostrom.studies.validation import validate
 
     say_allowed(options.allow_key, against)
     seats = build_game(game).seats

@@ -87,9 +87,9 @@ def power(
     from ostrom.analysis.query import Query
     from ostrom.features.power import assumptions as assuming
     from ostrom.features.power import plan as powering
+    from ostrom.ground.validation import validate
     from ostrom.reports.single import check_chart_file
     from ostrom.studies.resolve import resolve
-    from ostrom.studies.validation import validate
 
     check_level(level)
     numbers = _seeds(seeds, powering.MOST_SEEDS)

@@ -16,9 +16,9 @@ from ostrom.analysis.query import Query
 from ostrom.ground.errors import StudyError, UnknownName, UsageError
 from ostrom.ground.files import read_text_file
 from ostrom.ground.registry import replication_files
+from ostrom.ground.validation import validate
 from ostrom.ground.yaml import in_words, read_yaml
 from ostrom.studies.load import builtin_names, folder_of
-from ostrom.studies.validation import validate
 
 MODEL = "{model}"
 """Stands for the name of the model in the conditions of a figure."""

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
+from ostrom.analysis.claims import references
 from ostrom.analysis.references import Published
-from ostrom.features.comparing.claims import references
 from ostrom.features.profile.battery import PublishedPick
 from ostrom.ground.errors import UnknownName
 

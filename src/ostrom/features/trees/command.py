@@ -74,7 +74,7 @@ def tree(
             say(f"nothing was asked; --yes goes on ({plan.nodes - known:,} answers are missing)")
             entry["asked"] = False
             continue
-        from ostrom.cli.progress import watch_with
+        from ostrom.engine.progress import watch_with
 
         result = plan.play(options=replace(options, ask_again=True), watch=watch_with(json=json))
         results.append(result)

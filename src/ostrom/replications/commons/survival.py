@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ostrom.analysis.claims import DeclaredReference
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.references import Games, Own
 from ostrom.data.rundata import RunData
-from ostrom.features.comparing.claims import DeclaredReference
 from ostrom.mechanisms.talking import Talking
 
 TALK = "talk"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from ostrom.analysis.claims import DeclaredReference
 from ostrom.analysis.references import Games, Own, Published
 from ostrom.data.rundata import RunData
-from ostrom.features.comparing.claims import DeclaredReference
 from ostrom.replications.coopeval.figures import (
     FOUR,
     RANK,

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ostrom.analysis.claims import DeclaredReference, own_figure
 from ostrom.analysis.estimate import contrast, estimate
 from ostrom.analysis.published import published_rows
 from ostrom.analysis.references import POLICY_DOUBT, Games, Own, Published
 from ostrom.data.rundata import RunData
-from ostrom.features.comparing.claims import DeclaredReference, own_figure
 from ostrom.games import build_game
 from ostrom.replications.memory_curse.adapted import FORWARD, arms
 from ostrom.replications.memory_curse.played import (

@@ -10,11 +10,11 @@ from typing import Any
 
 import yaml
 
+from ostrom.analysis.claims import DeclaredReference
 from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.references import Games, Own
 from ostrom.data.rundata import RunData
-from ostrom.features.comparing.claims import DeclaredReference
 from ostrom.replications.personas.effects import effects
 from ostrom.replications.personas.keywords import counted
 from ostrom.replications.personas.profiles import played

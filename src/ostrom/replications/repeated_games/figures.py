@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import fmean, median
 
+from ostrom.analysis.claims import own_figure
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.measure import measures
 from ostrom.analysis.references import AGAINST, Cell, Own
 from ostrom.analysis.statistics import cohens_d_paired, jzs_paired, paired_t
 from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData
-from ostrom.features.comparing.claims import own_figure
 from ostrom.ground.errors import OstromError
 from ostrom.replications.repeated_games.moves import BOS, PD, Match, Side, always, together
 from ostrom.replications.repeated_games.predictions import first_right_rounds

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ostrom.analysis.claims import DeclaredReference
 from ostrom.analysis.references import AGAINST, Games, Own
 from ostrom.data.rundata import RunData
-from ostrom.features.comparing.claims import DeclaredReference
 from ostrom.replications.repeated_games.contests import contests
 from ostrom.replications.repeated_games.figures import (
     ALL_GAMES,

@@ -16,6 +16,7 @@ from ostrom.features.importing.write import Imported, new_folder, source_files, 
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError, UsageError
+from ostrom.ground.validation import validate
 from ostrom.replications.coopeval.released.agent_identity import Configuration, identity, labels
 from ostrom.replications.coopeval.released.mapping import (
     About,
@@ -31,7 +32,6 @@ from ostrom.replications.coopeval.released.tournament_files import (
     parse_tournament,
 )
 from ostrom.studies.schema import StudyFile
-from ostrom.studies.validation import validate
 
 PAID_AS_PRINTED = ("none", "repetition", "mediation", "reputation")
 """Mechanisms under which a round pays what the game pays."""

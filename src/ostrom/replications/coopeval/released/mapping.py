@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import NamedFiles, replication_files
+from ostrom.ground.validation import validate
 from ostrom.ground.yaml import read_yaml
 from ostrom.replications.coopeval.released.tournament_files import load_json
-from ostrom.studies.validation import validate
 
 CONFIG = "config.json"
 Spec = str | dict[str, Any]

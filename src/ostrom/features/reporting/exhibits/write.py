@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ostrom.analysis.claims import games_of, mapping_of, named_reference
 from ostrom.analysis.references import Own, Published, Reference
 from ostrom.data.rundata import RunData, quoted
-from ostrom.features.comparing.exhibits.declared import FILE, Exhibit, check_exhibits, exhibits_of
-from ostrom.features.comparing.exhibits.shape import entries, printed_shape, single_figures
-from ostrom.features.comparing.lines import games_of, mapping_of, named_reference
+from ostrom.features.reporting.exhibits.declared import FILE, Exhibit, check_exhibits, exhibits_of
+from ostrom.features.reporting.exhibits.shape import entries, printed_shape, single_figures
 from ostrom.ground.errors import OstromError, UnknownName, UsageError
 from ostrom.reports.build import Report, ReportFiles
 from ostrom.reports.card import card, reproduce, warnings
@@ -43,8 +43,8 @@ def write_as_paper(
     published: list[Published] = list(paper.published())
     own: list[Own] = []
     remarks: dict[str, list[str]] = {}
-    for played, of in ((run, data), *more):
-        games = games_of(played, of)
+    for _, of in ((run, data), *more):
+        games = games_of(of)
         own += paper.own(of, games)
         for remark in paper.remarks(of, games):
             remarks.setdefault(remark, []).append(of.folder.name)

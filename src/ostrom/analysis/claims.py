@@ -28,10 +28,13 @@ from pydantic import BaseModel, ConfigDict
 
 from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.analysis.published import number, published_rows
-from ostrom.analysis.references import Games, Own, Published, Reference, doubts_in
-from ostrom.data.rundata import RunData
-from ostrom.ground.errors import StudyError
+from ostrom.analysis.references import AGAINST, Games, Own, Published, Reference, doubts_in
+from ostrom.data.rundata import RunData, quoted
+from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError, UnknownName, UsageError
 from ostrom.ground.registry import Registry, replications
+from ostrom.ground.validation import validate
+from ostrom.ground.yaml import read_yaml
 
 FILE = "claims.yaml"
 
@@ -171,8 +174,6 @@ class DeclaredReference(Reference):
 
 def declared_reference(name: str, package: str) -> type[Reference]:
     """The reference that the ``claims.yaml`` of a replication declares."""
-    from ostrom.ground.yaml import read_yaml
-    from ostrom.studies.validation import validate
 
     place = f"{name}/{FILE}"
     text = files(package).joinpath(FILE).read_text(encoding="utf-8")
@@ -210,3 +211,65 @@ class ReferenceRegistry(Registry[Reference]):
 references: Registry[Reference] = ReferenceRegistry(
     "reference", None, "REFERENCE", "ostrom.references", module="claims"
 )
+
+
+def named_reference(data: RunData, reference: str | None = None) -> Reference:
+    """The reference of that name, or the one that the study names."""
+    name = reference or (data.study.get("report") or {}).get("reference")
+    if not name:
+        raise UsageError(
+            f"{data.folder}: the study names no published figures (report.reference); "
+            f"choose some with --reference (known: {', '.join(references)})"
+        )
+    return references.build(name, key="report.reference")
+
+
+def games_of(data: RunData) -> Games:
+    """The games that were played."""
+    by = ", ".join(["game", *(quoted(name) for name in data.factors if name != "game")])
+    rows = data.records(f"SELECT game, min(match) AS match FROM matches GROUP BY {by} ORDER BY 2")
+    labelled: dict[str, list[Game]] = {}
+    for row in rows:
+        game, known = data.unit(row["match"]).game, labelled.setdefault(str(row["game"]), [])
+        if not any(game is other for other in known):
+            known.append(game)
+    return Games(lambda match: data.unit(match).game, labelled)
+
+
+def mapping_of(
+    published: Sequence[Published], own: Sequence[Own], data: RunData, chosen: Sequence[str]
+) -> dict[str, str]:
+    """The published model beside which each agent stands."""
+    agents = list(dict.fromkeys(figure.agent for figure in own if figure.agent is not None))
+    models = list(dict.fromkeys(p.model for p in published if p.model is not None))
+    # The players of an imported run are the paper's own where they go by its names.
+    own_names = agents if data.manifest.get("imported") else ()
+    mapping = {a: a for a in own_names if a in models} | read_mapping(chosen, agents, models)
+    for pair in (agent for agent in agents if AGAINST in agent):
+        first, _, second = pair.partition(AGAINST)
+        if first in mapping and second in mapping and pair not in models:
+            mapping[pair] = f"{mapping[first]}{AGAINST}{mapping[second]}"
+    return mapping
+
+
+def read_mapping(chosen: Sequence[str], agents: Sequence[str], models: Sequence[str]) -> dict[str, str]:
+    """Which published model each agent is compared with: ``Model`` for all agents, ``agent=Model`` for one.
+
+    >>> read_mapping(["Mistral-7B", "b=GPT-4"], ["a", "b"], ["Mistral-7B", "GPT-4"])
+    {'a': 'Mistral-7B', 'b': 'GPT-4'}
+    """
+    mapping: dict[str, str] = {}
+    for text in sorted(chosen, key=lambda text: "=" in text):
+        # A model's name may itself hold an equals sign, an agent's too; the longest known agent wins.
+        agent, _, model = text.rpartition("=")
+        if not models:
+            raise UsageError(f"--as {text}: the source prints no figures of single models; leave --as out")
+        if model not in models:
+            raise UnknownName("published model", model, models)
+        if not agent:
+            mapping |= dict.fromkeys(agents, model)
+        elif agents and agent not in agents:
+            raise UnknownName("agent", agent, agents)
+        else:
+            mapping[agent] = model
+    return mapping

@@ -30,9 +30,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from ostrom.analysis.references import Reference
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.ground.registry import replications
+from ostrom.ground.validation import validate
 from ostrom.ground.yaml import read_yaml
 from ostrom.reports.chart import panel_of
-from ostrom.studies.validation import validate
 
 FILE = "exhibits.yaml"
 MODEL = "model"

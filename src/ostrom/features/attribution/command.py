@@ -1,0 +1,129 @@
+"""`ostrom attribute`: which remembered round moved a decision?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ostrom.cli.ending import conclude, spent
+from ostrom.cli.options import BUDGET, Runs, say_allowed, with_play_options
+from ostrom.cli.output import cell, print_table, write
+from ostrom.engine.play_options import PlayOptions
+from ostrom.ground.errors import UsageError
+
+if TYPE_CHECKING:
+    from ostrom.features.attribution.effects import Attribution
+
+RUN = typer.Argument(help="A run: its name or folder.")
+MATCH = typer.Option(help="The number of the match, as the tables give it.", min=0)
+NAME = typer.Option(help="The name of the new run.")
+JSON = typer.Option("--json", help="Print JSON.")
+MOST_ROWS = 40
+
+
+@with_play_options(*BUDGET, "max_connections", "prices", "cache", "batch", "allow_key")
+def attribute(
+    run: Annotated[str, RUN],
+    match: Annotated[int, MATCH],
+    round_: Annotated[int, typer.Option("--round", help="The round of the decision.", min=1)],
+    seat: Annotated[int, typer.Option(help="Whose decision.", min=1)] = 1,
+    stage: Annotated[
+        str | None, typer.Option(help="The stage of the round, in a game whose rounds have several.")
+    ] = None,
+    method: Annotated[str, typer.Option(help="drop | flip | both")] = "both",
+    samples: Annotated[
+        int, typer.Option(help="How often to ask where the odds are not known otherwise.", min=1)
+    ] = 20,
+    last: Annotated[int | None, typer.Option(help="Only the so many last remembered rounds.", min=1)] = None,
+    measure: Annotated[
+        str | None, typer.Option(help="odds | logprob | sample (default: the surest that fits the agent)")
+    ] = None,
+    name: Annotated[str | None, NAME] = None,
+    runs: Runs = Path("runs"),
+    options: PlayOptions = PlayOptions(),
+    json: Annotated[bool, JSON] = False,
+) -> None:
+    """Say how much each remembered round moved a decision, by leaving it out or flipping it.
+
+    Flipping shows a round as if one player had defected instead of cooperating, or cooperated instead; in a game with
+    amounts or stages, as if it had named the other end of the range or another option.
+    """
+    from ostrom.engine.progress import watch_with
+    from ostrom.features.attribution.effects import draw_svg, read_effects
+    from ostrom.features.attribution.plan import attribute as play_attribution
+    from ostrom.studies.run import open_run
+
+    say_allowed(options.allow_key)
+    with open_run(run, runs) as parent:
+        result, folder = play_attribution(
+            parent,
+            match,
+            round_,
+            seat=seat,
+            stage=stage,
+            method=_one_of("--method", method, ("drop", "flip", "both")),
+            measure=None if measure is None else _one_of("--measure", measure, ("odds", "logprob", "sample")),
+            samples=samples,
+            last=last,
+            name=name,
+            runs=runs,
+            budget=options.budget,
+            options=options,
+            watch=watch_with(json=json),
+        )
+    with open_run(folder) as made:
+        found = read_effects(made)
+    svg = folder / "attribution.svg"
+    drawn = draw_svg(found, svg)
+    said = [] if json else [f"drawn: {svg}" if drawn else "install ostrom[report] for the strip as SVG"]
+    conclude(
+        result,
+        {"run": str(folder), **found.as_dict(), "svg": str(svg) if drawn else None},
+        lambda: _show_attribution(found),
+        json=json,
+        said=[*said, f"{spent(result.tally)}; run: {folder}"],
+    )
+
+
+def _show_attribution(found: Attribution) -> None:
+    from ostrom.features.attribution.effects import strips
+
+    how = {
+        "odds": "exact odds of the strategy",
+        "logprob": "log-probabilities of the options, asked for without reasoning",
+        "sample": f"{found.baseline.n} askings each",
+    }[found.measure]
+    write(f"{found.run}, match {found.match}: player {found.seat} ({found.agent}) in round {found.round}")
+    write(f"{found.what} as it was: {cell(found.baseline.p)}{_interval(found.baseline)} ({how})\n")
+    for line in strips(found):
+        write(line)
+    write()
+    rows = list(found.effects)
+    title = f"change in {found.what}"
+    if len(rows) > MOST_ROWS:
+        rows = sorted(rows, key=lambda e: -abs(e.change or 0.0))[:MOST_ROWS]
+        title += f", the {MOST_ROWS} largest of {len(found.effects)} (--json has all)"
+    print_table(
+        title,
+        ["round", "own / others", "change made", found.what, "change", "95 % CI", "invalid"],
+        [
+            [f"R{e.round}", e.shown, e.row, e.chance.p, e.change, _bounds(e.low, e.high), e.chance.invalid]
+            for e in rows
+        ],
+    )
+
+
+def _interval(chance: Any) -> str:
+    return "" if chance.low is None else f" {_bounds(chance.low, chance.high)}"
+
+
+def _bounds(low: float | None, high: float | None) -> str | None:
+    return None if low is None or high is None else f"[{low:.3f}, {high:.3f}]"
+
+
+def _one_of(option: str, value: str, allowed: tuple[str, ...]) -> Any:
+    if value not in allowed:
+        raise UsageError(f"{option} {value!r} (allowed: {', '.join(allowed)})")
+    return value
