@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from ostrom.agents.strategies._declared import strategy_of
 from ostrom.agents.strategy import Strategy
 from ostrom.analysis.measure import Measure
 from ostrom.games import build_game
+from ostrom.games.declared import factory_of
 from ostrom.games.game import Game
+from ostrom.games.tensor import symmetric_2x2
+from ostrom.ground.errors import GameError, ParameterError
 from ostrom.ground.yaml import read_yaml
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
@@ -38,6 +44,60 @@ def test_the_game_file_and_the_game_in_python_are_the_same_game(tmp_path: Path) 
     assert (from_file.payoffs == in_python.payoffs).all()
     check_game(build)
     check_game(from_file)
+    with pytest.raises(ParameterError, match="cost must be a finite number, found 'much'"):
+        build(cost="much")
+
+
+def test_the_declared_game_is_the_same_game_too(tmp_path: Path) -> None:
+    declaration = read_yaml(block("yaml", "benefit > cost"), "snowdrift.yaml")
+    build = factory_of("snowdrift", declaration)
+    (tmp_path / "snowdrift.yaml").write_text(block("yaml", "snowdrift"))
+    assert (build().payoffs == build_game(str(tmp_path / "snowdrift.yaml")).payoffs).all()
+    check_game(build)
+    with pytest.raises(
+        GameError, match=r"needs benefit > cost > 0 \(found benefit=5, cost=6\); strict=False lifts"
+    ):
+        build(cost=6)
+
+
+def test_the_game_by_a_rule_is_one() -> None:
+    names: dict[str, Any] = {}
+    exec(block("python", "def build(income"), names)
+    assert names["GAME"]().payoff((100, 1)) == (50.0, 50.0)
+    with pytest.raises(ParameterError, match="fine must be a number of at least 0, found -1"):
+        names["GAME"](fine=-1)
+
+
+def test_parameters_are_bounded_by_their_annotations() -> None:
+    names: dict[str, Any] = {}
+    exec(block("python", "class Fading"), names)
+    fading = names["Fading"]
+    assert (fading().rate, fading(keep=100).keep) == (0.1, 100)
+    with pytest.raises(ParameterError, match="keep must be a whole number from 1 to 100, found 0"):
+        fading(keep=0)
+    with pytest.raises(ParameterError, match="did you mean 'drop'"):
+        fading(mode="dorp")
+
+
+def test_imports_that_earlier_editions_printed_still_work() -> None:
+    from ostrom.games.parameters import number, whole
+    from ostrom.mechanisms.parameters import amount
+
+    assert import_module("ostrom.games.bimatrix").symmetric_2x2 is symmetric_2x2
+    assert (number("audit", "fine", 3), whole("well", "rain", 3.0, least=0, most=9), amount("fine", 2)) == (
+        3.0,
+        3,
+        2.0,
+    )
+    with pytest.raises(GameError, match="game well: rain must be a whole number from 0 to 9, found 10"):
+        whole("well", "rain", 10, least=0, most=9)
+
+
+def test_the_declared_strategies_are_strategies() -> None:
+    names: dict[str, Any] = {}
+    exec(block("python", "RULES = {"), names)
+    for name, rule in names["RULES"].items():
+        check_strategy(strategy_of(name, rule))
 
 
 def test_the_study_in_the_front_page_is_valid() -> None:

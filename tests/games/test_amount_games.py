@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostrom.games import build_game
+from ostrom.games.catalog._sequential import COSTS
 from ostrom.games.catalog.colonel_blotto import divisions
-from ostrom.games.catalog.gift_exchange import COSTS
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, StudyError

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ostrom.games import Game, build_game, games
 from ostrom.games.describe import describe, describe_counts
-from ostrom.games.payoff_table import payoff_table
+from ostrom.games.summary import payoff_table
 from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import GameError
 

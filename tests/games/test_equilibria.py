@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostrom.games import Game, build_game
-from ostrom.games.bimatrix import symmetric_2x2
 from ostrom.games.equilibria import (
     best_responses,
     dominant_action,
@@ -26,7 +25,7 @@ from ostrom.games.equilibria import (
     pure_equilibria,
     social_optimum,
 )
-from ostrom.games.tensor import TensorGame
+from ostrom.games.tensor import TensorGame, symmetric_2x2
 from ostrom.ground.errors import GameError
 
 AB = ("a", "b")

@@ -11,7 +11,8 @@ import pytest
 
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
-from ostrom.games.formula import Formula, Term, formula_of
+from ostrom.games.describe import formula_of
+from ostrom.games.formula import Formula, Term
 from ostrom.games.game import Game
 from ostrom.games.tensor import table_of
 from ostrom.ground.errors import GameError, StudyError

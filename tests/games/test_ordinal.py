@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ostrom.games import build_game
-from ostrom.games.bimatrix import bimatrix
 from ostrom.games.ordinal import classify, ordinal_game, ordinal_games, transposed
 from ostrom.games.ordinal_table import CELLS, check_table, read_table
+from ostrom.games.tensor import bimatrix
 from ostrom.ground.errors import StudyError
 
 FROZEN = "c206de832bfa6510"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostrom.games import Game, build_game
-from ostrom.games.difference import differences
+from ostrom.games.comparison import differences
 from ostrom.games.tensor import TensorGame
 from ostrom.games.yaml_file import parse_yaml, write_yaml
 from ostrom.ground.errors import OstromError, StudyError

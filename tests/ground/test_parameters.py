@@ -15,7 +15,7 @@ from ostrom.ground.registry import Registry
 from ostrom.mechanisms import mechanisms
 from ostrom.mechanisms.networks import networks
 from ostrom.memory import memories
-from ostrom.memory.catalog.window import Window
+from ostrom.memory.recent import Window
 
 if TYPE_CHECKING:
     from ostrom.games import Game

@@ -92,10 +92,14 @@ def test_a_preset_over_a_broken_study_is_one_line(change: dict[str, object]) -> 
         load_study({**study, **change}, preset="p")
 
 
-def test_a_prompt_that_computes_nonsense_is_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("nonsense", "problem"),
+    [("{{ 1 / 0 }}", "/ is not allowed in a prompt file"), ("{{ -'a' }}", "could not be filled in: cannot compute")],
+)
+def test_a_prompt_that_computes_nonsense_is_one_line(tmp_path: Path, nonsense: str, problem: str) -> None:
     (tmp_path / "stories").mkdir()
-    (tmp_path / "stories" / "s.txt").write_text("{{ 1 / 0 }}")
-    with pytest.raises(StudyError, match="could not be filled in: division by zero"):
+    (tmp_path / "stories" / "s.txt").write_text(nonsense)
+    with pytest.raises(StudyError, match=problem):
         Library(tmp_path).open_story("stories/s.txt", {})
 
 

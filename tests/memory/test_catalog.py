@@ -17,8 +17,8 @@ from ostrom.mechanisms.protocol import Round
 from ostrom.memory import Note, memories
 from ostrom.memory.base import Draw, Memory, Shown
 from ostrom.memory.catalog.edited import flipped
-from ostrom.memory.catalog.forgetting import Forgetting
 from ostrom.memory.catalog.retrieval import bm25
+from ostrom.memory.recent import Forgetting
 from ostrom.testing.check_memory import check_memory, check_shown, draws, played, view_after
 
 GAMES = [

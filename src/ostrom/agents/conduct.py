@@ -37,8 +37,7 @@ from ostrom.agents.bargains import (
     stable_design,
     unfriendly_design,
 )
-from ostrom.agents.statements import stated
-from ostrom.agents.strategies._actions import favourite
+from ostrom.agents.strategies._by_action import favourite
 from ostrom.agents.strategy import Strategy
 from ostrom.answers import Choice, Form, Number, Record, Text
 from ostrom.games.amounts import Value
@@ -46,6 +45,7 @@ from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.catalog.similarity import compared_game
 from ostrom.mechanisms.incentives import is_equilibrium
 from ostrom.mechanisms.protocol import Round, View
+from ostrom.mechanisms.stating import PLACES, STATES, place_key
 
 Conduct: TypeAlias = Callable[[Strategy, View, Form], Any]
 
@@ -198,24 +198,6 @@ def _cooperated_last(view: View, record: Mapping[str, Any]) -> bool | None:
     return None
 
 
-CONDUCT: Mapping[str, Conduct] = {
-    "state": stated,
-    "code": stated,
-    "message": message,
-    "paraphrase": paraphrase,
-    "predict": predict,
-    "design": design,
-    "vote": vote,
-    "sign": sign,
-    "delegate": delegate,
-    "if_alike": if_alike,
-    "punish": punish,
-    "disarm": disarm,
-    "link": link,
-    "accept": accept,
-}
-
-
 def shared_past(view: View, remembered: Sequence[Round] | None = None) -> list[Round] | None:
     """In a society: what those at this table did in each round of the window, oldest first; else None.
 
@@ -278,3 +260,76 @@ def _neighbourhood(view: View, table: list[dict[str, Any]]) -> list[dict[str, An
     paid = sum(p["payoff"] for p in others) / len(others)
     rest = [{"seat": seat, "action": most, "payoff": paid} for seat in range(1, game.seats)]
     return [{**own, "seat": 0}, *rest]
+
+
+def stated(strategy: Strategy, view: View, form: Form) -> Any:
+    """A strategy as a table of its odds, as its automaton (what it does more often than not), or by its title."""
+    if isinstance(form, Text):
+        return str(getattr(strategy, "title", strategy.name))
+    if getattr(form, "name", "") == "memory_one":
+        if strategy.memory_depth > 1:
+            raise StudyError(
+                f"strategy {strategy.name} looks back on more than one round and has no memory-one table to state"
+            )
+        return {"first": _chance(strategy, view, ()), **_table(strategy, view)}
+    return _machine(strategy, view)
+
+
+def _chance(strategy: Strategy, view: View, rounds: tuple[Round, ...]) -> int:
+    strategy.forget()
+    odds = strategy.odds(View(view.game, view.seat, view.mechanism, len(rounds) + 1), rounds)
+    strategy.forget()
+    return round(100 * odds[0])
+
+
+def _table(strategy: Strategy, view: View) -> dict[str, int]:
+    made = {}
+    for own, other in PLACES:
+        profile = (own - 1, other - 1) if view.seat == 0 else (other - 1, own - 1)
+        last = Round(1, profile, view.game.payoff(profile))
+        made[place_key(own, other)] = _chance(strategy, view, (last,))
+    return made
+
+
+def _machine(strategy: Strategy, view: View) -> dict[str, Any]:
+    if strategy.memory_depth == 0:
+        action = view.game.actions[view.seat][0 if _chance(strategy, view, ()) >= 50 else 1]
+        return {
+            f"state_{n}_{part}": action if part == "action" else n
+            for n in range(1, STATES + 1)
+            for part in ("action", "after_1", "after_2")
+        }
+    machine = strategy.automaton(view.game, view.seat)
+    good, other_good = view.game.cooperative[view.seat], view.game.cooperative[1 - view.seat]
+    if machine is None or good is None or other_good is None or len(machine.cooperate) > STATES:
+        raise StudyError(f"strategy {strategy.name} is no automaton of at most {STATES} states")
+    # The statement begins in state 1, whatever the machine calls its first state.
+    order = [machine.initial, *(s for s in range(len(machine.cooperate)) if s != machine.initial)]
+    made: dict[str, Any] = {}
+    for number in range(1, STATES + 1):
+        state = order[min(number, len(order)) - 1]
+        cooperates = machine.cooperate[state] >= 0.5
+        made[f"state_{number}_action"] = view.game.actions[view.seat][good if cooperates else 1 - good]
+        for place in (1, 2):
+            kind = place - 1 == other_good
+            after = machine.transitions[state][2 * (not cooperates) + (not kind)]
+            made[f"state_{number}_after_{place}"] = order.index(after) + 1
+    return made
+
+
+CONDUCT: Mapping[str, Conduct] = {
+    "state": stated,
+    "code": stated,
+    "message": message,
+    "paraphrase": paraphrase,
+    "predict": predict,
+    "design": design,
+    "vote": vote,
+    "sign": sign,
+    "delegate": delegate,
+    "if_alike": if_alike,
+    "punish": punish,
+    "disarm": disarm,
+    "link": link,
+    "accept": accept,
+}

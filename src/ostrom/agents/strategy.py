@@ -30,6 +30,8 @@ UNBOUNDED = float("inf")
 class Strategy(ABC):
     """A rule of play. The first line of its docstring is the rule as people read it."""
 
+    name: str
+    """The name it is asked for by; by default that of its file."""
     title: ClassVar[str]
     citation: ClassVar[str]
     memory_depth: float
@@ -49,6 +51,8 @@ class Strategy(ABC):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        if "name" not in vars(cls):
+            cls.name = cls.__module__.rpartition(".")[2]
         depth = vars(cls).get("memory_depth", 0)
         if not isinstance(depth, property) and not (isinstance(depth, int | float) and depth >= 0):
             raise TypeError(f"{cls.__name__}: memory_depth must be 0 or more, or UNBOUNDED (found {depth!r})")
@@ -56,11 +60,6 @@ class Strategy(ABC):
     @abstractmethod
     def move(self, past: Past) -> float:
         """The chance of cooperating after this past."""
-
-    @property
-    def name(self) -> str:
-        """The name it is asked for by: that of its file."""
-        return type(self).__module__.rpartition(".")[2]
 
     def mix(self, past: Past) -> Sequence[float]:
         """The odds of each action of the seat; by default those of cooperating and defecting.

@@ -1,4 +1,4 @@
-"""What every style offers, and where styles are found."""
+"""What every style offers, where styles are found, and the two that ask in one prompt."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ostrom.agents.base import DecisionContext
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.dialogue import Chat
 from ostrom.answers import Answer, Form
+from ostrom.answers.forms import TOKENS_PER_WORD
 from ostrom.framing import Prompt
 from ostrom.ground.registry import Registry
 from ostrom.mechanisms.protocol import Decision
@@ -82,4 +83,44 @@ class Style(ABC):
         """Ask until there is an answer."""
 
 
-styles: Registry[Style] = Registry("style", "ostrom.agents.styles", "STYLE", "ostrom.styles", folder="styles")
+class Direct(Style):
+    """Ask for the answer alone; bind the model to valid answers where it can be bound."""
+
+    name: ClassVar[str] = "direct"
+
+    async def answer(self, agent: Asker, decision: Decision, context: DecisionContext) -> Answer:
+        """One call when all goes well."""
+        return await agent.ask(decision, context)
+
+
+class Reasoned(Style):
+    """Let the model think in the open, then read its last line.
+
+    Where the model can be bound and can go on from a beginning (embedded models), a reply without a plain
+    answer on its last line is finished by a second, short call that may only write a valid answer.
+    """
+
+    name: ClassVar[str] = "reasoned"
+    calls: ClassVar[int] = 1
+
+    def likely_tokens(self, answer: int, words: int) -> int:
+        """Reasons as long as was asked for, then the answer."""
+        return answer + round(TOKENS_PER_WORD * words)
+
+    async def answer(self, agent: Asker, decision: Decision, context: DecisionContext) -> Answer:
+        """One call, or two where the end is forced."""
+        return await agent.ask(decision, context, think=True)
+
+
+styles: Registry[Style] = Registry(
+    "style",
+    "ostrom.agents.styles",
+    "STYLE",
+    "ostrom.styles",
+    folder="styles",
+    table={
+        "best_response": "ostrom.agents.styles.social:ComputedFirst",
+        "direct": "ostrom.agents.style:Direct",
+        "reasoned": "ostrom.agents.style:Reasoned",
+    },
+)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ostrom.data.rundata import RunData
+from ostrom.games.comparison import same_payoffs
 from ostrom.games.game import Game
-from ostrom.games.same_payoffs import same_payoffs
 
 Cell = tuple[str, ...]
 """Which figure it is: one text for each of the reference's columns, empty where a column does not apply."""

@@ -9,7 +9,7 @@ import orjson
 
 from ostrom.memory import memories
 from ostrom.memory.catalog.sanitized import Sanitized
-from ostrom.memory.catalog.window import Window
+from ostrom.memory.recent import Window
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ostrom.agents.base import Agent
 from ostrom.agents.config import AgentConfig
-from ostrom.agents.turn import turn_of
+from ostrom.agents.dialogue import turn_of
 from ostrom.answers import Answer
 from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.plan import Tally, Unit

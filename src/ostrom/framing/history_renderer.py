@@ -17,7 +17,7 @@ from ostrom.games.amounts import Options
 from ostrom.games.game import Game
 from ostrom.games.parameters import shown as shown_exactly
 from ostrom.mechanisms.protocol import Decision, Round, View
-from ostrom.memory import Count, Shown
+from ostrom.memory import Frequency, Shown
 
 Labels: TypeAlias = tuple[Options, ...]
 """What every seat's actions are called."""
@@ -198,7 +198,7 @@ class HistoryRenderer:
 
         return told
 
-    def _count(self, view: View, count: Count, labels: Labels) -> str:
+    def _count(self, view: View, count: Frequency, labels: Labels) -> str:
         """How often something happened, own action first."""
         players = [
             {"you": s == view.seat, "name": self.short(view, s), "label": labels[s][action]}

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeVar
 
+from ostrom.games.describe import formula_of
 from ostrom.games.equilibria.best_responses import best_responses
-from ostrom.games.formula import Term, formula_of
+from ostrom.games.formula import Term
 from ostrom.games.game import Game
 from ostrom.games.parameters import shown
 from ostrom.ground.errors import StudyError

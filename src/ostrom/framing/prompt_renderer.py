@@ -35,8 +35,8 @@ from ostrom.framing.rules import (
     rules_files,
     told_file,
 )
+from ostrom.games.describe import formula_of
 from ostrom.games.equilibria.continuation import least_continuation
-from ostrom.games.formula import formula_of
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import Decision, Round, View

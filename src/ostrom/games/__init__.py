@@ -12,8 +12,38 @@ from ostrom.ground.registry import Registry
 
 __all__ = ["Game", "build_game", "games", "load_game"]
 
+FAMILIES = {
+    "_auctions": ("first_price_auction", "second_price_auction"),
+    "_groups": (
+        "beauty_contest",
+        "common_pool",
+        "coordination",
+        "minimum_effort",
+        "public_goods",
+        "public_goods_amounts",
+        "volunteers_dilemma",
+    ),
+    "_sequential": (
+        "alternating_offers",
+        "centipede",
+        "dictator",
+        "gift_exchange",
+        "trust_amounts",
+        "ultimatum",
+    ),
+}
+"""Games that share a module of the catalog: each is the function of its name there."""
+
 games: Registry[Game] = Registry(
-    "game", "ostrom.games.catalog", "GAME", "ostrom.games", folder="games", declared="ostrom.games.declared"
+    "game",
+    "ostrom.games.catalog",
+    "GAME",
+    "ostrom.games",
+    folder="games",
+    declared="ostrom.games.declared",
+    table={
+        name: f"ostrom.games.catalog.{module}:{name}" for module, names in FAMILIES.items() for name in names
+    },
 )
 
 FILE_ENDINGS = (".yaml", ".yml", ".nfg")

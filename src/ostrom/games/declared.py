@@ -71,20 +71,26 @@ def factory_of(name: str, declaration: Mapping[str, Any]) -> Callable[..., Game]
     usual: dict[str, Any] = declaration["parameters"]
     presets: dict[str, dict[str, Any]] = declaration.get("presets", {})
 
-    def build(*args: Any, **kwargs: Any) -> Game:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        chosen = bound.arguments
-        values: dict[str, Any] = {}
-        for key, default in (usual | presets.get(chosen.get("preset", ""), {})).items():
-            value = default if chosen[key] is None else chosen[key]
-            values[key] = _plain(values[value] if isinstance(value, str) else value)
+    @lru_cache(maxsize=256)
+    def game(params: tuple[tuple[str, Any], ...]) -> Game:
+        """The game with these parameters. Kept: games never change, and a grid asks for the same one in every cell."""
+        chosen = {key: list(value) if isinstance(value, tuple) else value for key, value in params}
+        values = {key: chosen[key] for key in usual}
         if chosen["strict"]:
             stated = ", ".join(f"{key}={_shown(value)}" for key, value in values.items())
             for condition, words in declaration["strict"].items():
                 require(name, bool(evaluate(condition, values)), words, stated)
         payoffs = _filled(facts["payoffs"], values)
-        return game_from_mapping({**facts, "payoffs": payoffs, "params": {**chosen, **values}}, name=name)
+        return game_from_mapping({**facts, "payoffs": payoffs, "params": chosen}, name=name)
+
+    def build(*args: Any, **kwargs: Any) -> Game:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        chosen = bound.arguments
+        for key, default in (usual | presets.get(chosen.get("preset", ""), {})).items():
+            value = default if chosen[key] is None else chosen[key]
+            chosen[key] = _plain(chosen[value] if isinstance(value, str) else value)
+        return game(tuple(chosen.items()))
 
     signature = build.__signature__ = _signature(usual, presets)  # type: ignore[attr-defined]
     build.__doc__, build.__name__ = declaration["what"], name
@@ -111,7 +117,7 @@ def _signature(usual: Mapping[str, Any], presets: Mapping[str, Any]) -> inspect.
 
 
 def _plain(value: Any) -> Any:
-    return list(map(float, value)) if isinstance(value, list | tuple) else float(value)
+    return tuple(map(float, value)) if isinstance(value, list | tuple) else float(value)
 
 
 def _shown(value: Any) -> str:

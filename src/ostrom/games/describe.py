@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise, product
 
+from ostrom.games.formula import Formula, Term
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game, Profile
-from ostrom.games.symmetry import interchangeable
+from ostrom.games.tensor import interchangeable
 from ostrom.ground.errors import GameError
 
 
@@ -77,8 +78,8 @@ def describe_counts(game: Game, seat: int) -> tuple[CountLine, ...] | None:
 
     The lines go by own action, then from most others on the first action to most on the last.
 
-    >>> from ostrom.games.catalog.public_goods import build
-    >>> [(line.own, line.counts, line.payoff) for line in describe_counts(build(), 0)][:3]
+    >>> from ostrom.games.catalog._groups import public_goods
+    >>> [(line.own, line.counts, line.payoff) for line in describe_counts(public_goods(), 0)][:3]
     [(0, (2, 0), 1.5), (0, (1, 1), 1.0), (0, (0, 2), 0.5)]
     """
     rest = _others(game, seat)
@@ -109,3 +110,30 @@ def _counts(total: int, width: int) -> list[tuple[int, ...]]:
     if width == 1:
         return [(total,)]
     return [(n, *rest) for n in range(total, -1, -1) for rest in _counts(total - n, width - 1)]
+
+
+def formula_of(game: Game, seat: int) -> Formula | None:
+    """The formula that a game supplies, or the one that its payoffs follow; None where they follow none.
+
+    >>> from ostrom.games import build_game
+    >>> formula_of(build_game("stag_hunt"), 0) is not None
+    True
+    """
+    if game.formula is not None:
+        return game.formula
+    counted = next((c for c in game.cooperative if c is not None), 0)
+    if game.seats < 2 or len(set(game.actions)) > 1 or len(game.actions[0]) != 2:
+        return None
+    terms = []
+    for own in range(2):
+        ends = [_paid(game, seat, own, counted, many) for many in (0, game.seats - 1)]
+        slope = (ends[1] - ends[0]) / (game.seats - 1)
+        terms.append(Term(ends[0] - slope * (own == counted), slope))
+    formula = Formula(counted, tuple(terms))
+    return formula if formula.fits(game.payoffs, seat) else None
+
+
+def _paid(game: Game, seat: int, own: int, counted: int, others: int) -> float:
+    """What a seat is paid where all others choose the counted action, or none of them does."""
+    rest = counted if others else 1 - counted
+    return game.payoff([own if s == seat else rest for s in range(game.seats)])[seat]

@@ -21,10 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostrom.games.game import Game
-from ostrom.games.rationals import rational
-from ostrom.games.symmetry import interchangeable
-from ostrom.games.tensor import TensorGame, check_size
-from ostrom.games.text_file import read_text
+from ostrom.games.tensor import TensorGame, check_size, interchangeable
+from ostrom.games.text_file import rational, read_text
 from ostrom.ground.errors import GameError, StudyError
 
 _TOKEN = re.compile(r'\s*(?:(?P<text>"(?:[^"\\]|\\.)*")|(?P<mark>[{},])|(?P<word>[^\s{},"]+))', re.DOTALL)

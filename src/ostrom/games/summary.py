@@ -19,7 +19,8 @@ from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.function import FunctionGame
 from ostrom.games.game import Game, Profile
 from ostrom.games.ordinal import classify
-from ostrom.games.symmetry import symmetric
+from ostrom.games.parameters import shown
+from ostrom.games.tensor import symmetric
 
 PARETO_LIMIT = 5_000
 """The frontier compares all profiles with each other; beyond this many it is left out, and said to be."""
@@ -149,3 +150,31 @@ def _profile(game: Game, profile: Profile) -> list[str]:
 
 def _named(game: Game, indices: Sequence[int | None]) -> list[str | None]:
     return [None if i is None else game.actions[seat][i] for seat, i in enumerate(indices)]
+
+
+def payoff_table(game: Game) -> tuple[tuple[str, ...], ...]:
+    """Rows of cells, the header first: a matrix for two seats, one row per outcome for any other number.
+
+    >>> from ostrom.games import games
+    >>> build = games.get("prisoners_dilemma")
+    >>> for row in payoff_table(build()): print(row)
+    ('', 'cooperate', 'defect')
+    ('cooperate', '3, 3', '0, 5')
+    ('defect', '5, 0', '1, 1')
+    """
+    if game.seats == 2:
+        rows, columns = game.actions
+        body = [(name, *(_paid(game, (i, j)) for j in range(len(columns)))) for i, name in enumerate(rows)]
+        return (("", *columns), *body)
+    header = tuple(f"seat {seat}" for seat in range(1, game.seats + 1))
+    return (
+        (*header, "payoffs"),
+        *(
+            (*(game.actions[seat][action] for seat, action in enumerate(profile)), _paid(game, profile))
+            for profile in game.profiles()
+        ),
+    )
+
+
+def _paid(game: Game, profile: tuple[int, ...]) -> str:
+    return ", ".join(shown(value) for value in game.payoff(profile))

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from ostrom.games.formula import Formula
 from ostrom.games.game import Due, End, Game, Now, Profile, Stages
-from ostrom.games.symmetry import symmetric
 from ostrom.games.words import Words
 from ostrom.ground.errors import GameError
 
@@ -110,7 +109,9 @@ class TensorGame(Game):
         self.words.check(self.name, self.actions)
         if self.told is not None:
             object.__setattr__(self, "told", self._checked_told(np.array(self.told, dtype=np.float64)))
-        if self.formula is not None and not all(self.formula.fits(self, seat) for seat in range(seats)):
+        if self.formula is not None and not all(
+            self.formula.fits(self.payoffs, seat) for seat in range(seats)
+        ):
             raise GameError(f"game {self.name}: the formula does not give the payoffs")
 
     def _checked_told(self, told: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -171,3 +172,48 @@ class TensorGame(Game):
         for mixture in mixtures:
             value = np.tensordot(np.asarray(mixture, dtype=np.float64), value, axes=(0, 0))
         return tuple(float(x) for x in value)
+
+
+def interchangeable(
+    actions: Sequence[Sequence[str]], payoffs: NDArray[np.float64], seat: int, other: int
+) -> bool:
+    """Whether two seats have the same actions and swapping them changes no payoff of anybody.
+
+    >>> import numpy as np
+    >>> pd = np.array([[[2, 2], [0, 3]], [[3, 0], [1, 1]]], dtype=float)
+    >>> interchangeable((("c", "d"), ("c", "d")), pd, 0, 1)
+    True
+    """
+    if tuple(actions[seat]) != tuple(actions[other]):
+        return False
+    order = list(range(len(actions)))
+    order[seat], order[other] = order[other], order[seat]
+    return bool(np.array_equal(payoffs.swapaxes(seat, other)[..., order], payoffs))
+
+
+def symmetric(actions: Sequence[Sequence[str]], payoffs: NDArray[np.float64]) -> bool:
+    """Whether all seats are interchangeable (neighbouring swaps generate every permutation)."""
+    return all(interchangeable(actions, payoffs, s, s + 1) for s in range(len(actions) - 1))
+
+
+Matrix = Sequence[Sequence[tuple[float, float]]]
+
+
+def bimatrix(
+    name: str, actions: tuple[tuple[str, ...], tuple[str, ...]], matrix: Matrix, **facts: Any
+) -> Game:
+    """A two-seat game: ``matrix[i][j]`` is what seat 1 and seat 2 get when they play i and j.
+
+    >>> game = bimatrix("toy", (("up", "down"), ("left", "right")), [[(1, 2), (3, 4)], [(5, 6), (7, 8)]])
+    >>> game.payoff((1, 0))
+    (5.0, 6.0)
+    """
+    return TensorGame(name, actions, np.array(matrix, dtype=np.float64), **facts)
+
+
+def symmetric_2x2(
+    name: str, actions: tuple[str, str], both: float, alone: float, other: float, neither: float, **facts: Any
+) -> Game:
+    """A symmetric 2x2 game from one seat's payoffs: both play the first action, I alone, the other, none."""
+    matrix = [[(both, both), (alone, other)], [(other, alone), (neither, neither)]]
+    return bimatrix(name, (actions, actions), matrix, **facts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from ostrom.ground.errors import StudyError
@@ -26,3 +27,25 @@ def read_text(path: Path, *, what: str, key: str | None = None) -> str:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise StudyError(f"cannot be read: {reason}", file=str(path), key=key) from None
+
+
+_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_FRACTION = re.compile(r"([+-]?\d+)/(\d+)", re.ASCII)
+
+
+def rational(text: str) -> float | None:
+    """The nearest float of a decimal or a fraction; None when it is neither or has no finite value.
+
+    >>> rational("1/4"), rational("-.5"), rational("1/0"), rational("1e999"), rational("one")
+    (0.25, -0.5, None, None, None)
+    """
+    if _DECIMAL.fullmatch(text):
+        value = float(text)
+        return value if abs(value) < float("inf") else None
+    fraction = _FRACTION.fullmatch(text)
+    if fraction is None:
+        return None
+    try:
+        return int(fraction[1]) / int(fraction[2])
+    except (ZeroDivisionError, OverflowError, ValueError):
+        return None  # ValueError: Python refuses integers of thousands of digits

@@ -33,9 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ostrom.games.game import Game
-from ostrom.games.rationals import rational
 from ostrom.games.tensor import MAX_SEATS, TensorGame, check_size
-from ostrom.games.text_file import read_text
+from ostrom.games.text_file import rational, read_text
 from ostrom.games.words import Words
 from ostrom.ground.errors import GameError, StudyError
 

@@ -20,6 +20,7 @@ MOVED = {
     "ostrom.analysis.lexicons": "ostrom.features.words.lexicons",
     "ostrom.analysis.rundata": "ostrom.data.rundata",
     "ostrom.errors": "ostrom.ground.errors",
+    "ostrom.games.bimatrix": "ostrom.games.tensor",
     "ostrom.lab": "ostrom.api",
     "ostrom.plain_yaml": "ostrom.ground.yaml",
     "ostrom.registry": "ostrom.ground.registry",

@@ -1,10 +1,24 @@
 """Memories: which part of the past a seat is shown. Pure."""
 
 from ostrom.ground.registry import Registry
-from ostrom.memory.base import Count, Memory, Note, NoteDue, Shown
+from ostrom.memory.base import Frequency, Memory, Note, NoteDue, Shown
 
 memories: Registry[Memory] = Registry(
-    "memory", "ostrom.memory.catalog", "MEMORY", "ostrom.memories", folder="memories"
+    "memory",
+    "ostrom.memory.catalog",
+    "MEMORY",
+    "ostrom.memories",
+    folder="memories",
+    table={
+        "asked": "ostrom.memory.notes:Asked",
+        "curated": "ostrom.memory.notes:Curated",
+        "forgetting": "ostrom.memory.recent:Forgetting",
+        "forgiving": "ostrom.memory.recent:Forgiving",
+        "full": "ostrom.memory.recent:Full",
+        "summary": "ostrom.memory.notes:Summary",
+        "tally": "ostrom.memory.recent:TallyMemory",
+        "window": "ostrom.memory.recent:Window",
+    },
 )
 
-__all__ = ["Count", "Memory", "Note", "NoteDue", "Shown", "memories"]
+__all__ = ["Frequency", "Memory", "Note", "NoteDue", "Shown", "memories"]

@@ -50,7 +50,7 @@ class NoteDue:
 
 
 @value
-class Count:
+class Frequency:
     """How often something happened: the action of each seat, None where any action counts.
 
     No actions at all: rounds that are void because somebody missed them.
@@ -72,7 +72,7 @@ class Shown:
     """Words in place of older rounds."""
     gaps: bool = False
     """Single rounds may be missing from those shown."""
-    counts: Sequence[Count] | None = None
+    counts: Sequence[Frequency] | None = None
     """How often what happened, in place of the rounds."""
     before: int = 0
     """So many rounds the match pretends to have had before its first; numbers shown are that much higher."""

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ostrom.games import build_game
+from ostrom.games.comparison import differences
 from ostrom.games.describe import describe, describe_counts
-from ostrom.games.difference import differences
 from ostrom.games.game import Game
 from ostrom.games.nfg import parse_nfg, write_nfg
-from ostrom.games.symmetry import interchangeable
+from ostrom.games.tensor import interchangeable
 from ostrom.games.yaml_file import parse_yaml, write_yaml
 from ostrom.testing.check_rule import check_rule, played
 

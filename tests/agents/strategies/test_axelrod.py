@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostrom.agents.axelrod_player import AxelrodPlayer
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
+from ostrom.agents.strategies.axelrod import AxelrodPlayer
 from ostrom.answers import Choice
 from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.mechanisms.protocol import Decision

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ostrom.agents.strategies import strategies
-from ostrom.agents.strategies.zd_extortion import ZDExtortion
+from ostrom.agents.strategies._dilemma import ZDExtortion
 from ostrom.agents.strategy import Strategy
 from ostrom.games.game import Game, Profile
 from ostrom.games.tensor import TensorGame

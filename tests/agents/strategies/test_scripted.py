@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostrom.agents.percentages import whole_percentages
-from ostrom.agents.scripted import ScriptedAgent
+from ostrom.agents.scripted import ScriptedAgent, whole_percentages
 from ostrom.agents.strategies import strategies
-from ostrom.agents.strategies.grim import Grim
+from ostrom.agents.strategies._dilemma import Grim
 from ostrom.agents.strategy import Strategy
 from ostrom.answers import Answer, Choice, Form, Mixture, Record, Text
 from ostrom.games.game import Game

@@ -9,7 +9,7 @@ import pytest
 from ostrom.ground.errors import StudyError
 from ostrom.memory import memories
 from ostrom.memory.catalog.sanitized import Sanitized
-from ostrom.memory.catalog.window import Window
+from ostrom.memory.recent import Window
 from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study, presets_of
 from ostrom.studies.plan import StudyPlan

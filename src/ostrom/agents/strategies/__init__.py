@@ -1,4 +1,4 @@
-"""The strategies of the catalog: those of the table in ``_declared``, and one file each."""
+"""The strategies of the catalog: those declared in ``_declared``, those of three families, and one file each."""
 
 from __future__ import annotations
 
@@ -9,6 +9,28 @@ from ostrom.ground.registry import Registry
 if TYPE_CHECKING:
     from ostrom.agents.strategy import Strategy
 
+FAMILIES = {
+    "_by_action": {
+        "alternator": "Alternator",
+        "constant": "Constant",
+        "favourite": "Favourite",
+        "random": "Random",
+        "script": "Script",
+    },
+    "_by_amount": {
+        "conditional_cooperator": "ConditionalCooperator",
+        "proportional": "Proportional",
+        "threshold": "Threshold",
+    },
+    "_dilemma": {
+        "contrite_tit_for_tat": "ContriteTitForTat",
+        "generous_tit_for_tat": "GenerousTitForTat",
+        "grim": "Grim",
+        "zd_extortion": "ZDExtortion",
+    },
+}
+"""Strategies that share a module, with their classes."""
+
 strategies: Registry[Strategy] = Registry(
     "strategy",
     "ostrom.agents.strategies",
@@ -16,6 +38,11 @@ strategies: Registry[Strategy] = Registry(
     "ostrom.strategies",
     folder="strategies",
     declared="ostrom.agents.strategies._declared",
+    table={
+        name: f"ostrom.agents.strategies.{module}:{kind}"
+        for module, kinds in FAMILIES.items()
+        for name, kind in kinds.items()
+    },
 )
 
 __all__ = ["strategies"]

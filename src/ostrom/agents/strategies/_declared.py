@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, TypeAlias
 
 from ostrom.agents.past import Past
-from ostrom.agents.strategies.grim import Grim
+from ostrom.agents.strategies._dilemma import Grim
 from ostrom.agents.strategy import C, D, Reciprocator, Strategy, Tolerance
 from ostrom.ground.parameters import Share, checked
 from ostrom.ground.values import value
@@ -149,10 +149,13 @@ class _ByProvocation(Reciprocator):
         """The chance of cooperating after this past."""
         if self.times == 1:
             return C if past.cooperated_throughout(self.rounds) else D
-        left = self.times
-        for i in range(1, min(self.rounds, len(past)) + 1):
-            left -= not past.cooperated(-i)
-        return C if left > 0 else D
+        rounds = min(self.rounds, len(past.rounds))
+        spare = rounds - self.times  # so many of these rounds may be cooperative
+        for i in range(1, rounds + 1):
+            if spare < 0:
+                return C
+            spare -= past.cooperated(-i)
+        return C if spare < 0 else D
 
 
 def strategy_of(name: str, rule: MemoryOne | Provoked) -> type[Strategy]:
@@ -182,7 +185,7 @@ def _with_chance(chances: Callable[[float], Chances], usual: Any) -> Any:
 
     @checked
     def __init__(self: Any, p: Share = usual, *, tolerance: Tolerance = 0) -> None:
-        Reciprocator.__init__(self, tolerance=tolerance)
+        self.tolerance = tolerance
         self.p = float(p)
         self.chances = chances(self.p)
         self.stochastic = 0 < self.p < 1

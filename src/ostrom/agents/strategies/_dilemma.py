@@ -1,12 +1,15 @@
-"""The four payoffs of a dilemma as a seat meets them."""
+"""Rules of reciprocity that a table cannot state: with a state of their own, or with odds from a dilemma's payoffs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Annotated, ClassVar, cast
 
+from ostrom.agents.past import Past
+from ostrom.agents.strategy import C, D, Machine, Reciprocator, Strategy, Tolerance
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
+from ostrom.ground.parameters import Finite, Ge, Gt, Share, checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +40,162 @@ class Dilemma:
             return game.payoff(profile)[seat if payee is None else payee]
 
         return cls(paid(True, True), paid(True, False), paid(False, True), paid(False, False))
+
+
+class Grim(Machine[bool]):
+    """Cooperate until the other defects, then defect for good."""
+
+    name = "grim"
+    title: ClassVar[str] = "Grim"
+    citation: ClassVar[str] = "Friedman (1971)"
+    initial = True
+
+    def step(self, state: bool, own: bool, others: bool) -> bool:  # noqa: ARG002
+        """Whether the peace still holds."""
+        return state and others
+
+    def cooperate(self, state: bool) -> float:
+        """Cooperate while the peace holds."""
+        return C if state else D
+
+
+Standing = tuple[bool, bool]
+"""Whether this seat and the others are in good standing."""
+
+
+class ContriteTitForTat(Machine[Standing]):
+    """Tit for tat that accepts punishment for its own slips: defect only when good and the other is not.
+
+    Whoever cooperates is in good standing. Whoever defects loses it, unless the defection was due: from good
+    standing against an other in bad standing. The strategy itself defects only when that is due, so
+    without noise it is tit for tat; after a slip it makes up for it by cooperating, and does not
+    answer the punishment.
+    """
+
+    name = "contrite_tit_for_tat"
+    title: ClassVar[str] = "Contrite Tit for Tat"
+    citation: ClassVar[str] = "Sugden (1986); Boyd (1989); Wu and Axelrod (1995)"
+    initial = (True, True)
+
+    def step(self, state: Standing, own: bool, others: bool) -> Standing:
+        """The standing of both sides after a round."""
+        mine, theirs = state
+        return own or (mine and not theirs), others or (theirs and not mine)
+
+    def cooperate(self, state: Standing) -> float:
+        """Defect only when that is due."""
+        mine, theirs = state
+        return D if mine and not theirs else C
+
+
+class GenerousTitForTat(Reciprocator):
+    """Tit for tat that forgives a defection with chance g.
+
+    Without ``g`` it is the most generous that defectors cannot exploit, from the game's payoffs:
+    min(1 - (T - R) / (R - S), (R - P) / (T - P)).
+    """
+
+    name = "generous_tit_for_tat"
+    title: ClassVar[str] = "Generous Tit for Tat"
+    citation: ClassVar[str] = "Nowak and Sigmund (1992)"
+    memory_depth = 1
+    stochastic = True
+
+    @checked
+    def __init__(self, g: Share | None = None, *, tolerance: Tolerance = 0) -> None:
+        self.tolerance = tolerance
+        self.g = None if g is None else float(g)
+        if self.g is not None:
+            self.stochastic = 0 < self.g < 1
+        self._known: dict[tuple[Game, int], float] = {}
+
+    def move(self, past: Past) -> float:
+        """The chance of cooperating after this past."""
+        if not past or past.cooperated(-1):
+            return C
+        return self._generosity(past.game, past.seat) if self.g is None else self.g
+
+    def _fit(self, game: Game, seat: int) -> None:
+        """Refuse before the first move, not when the first defection is to be forgiven."""
+        super()._fit(game, seat)
+        if self.g is None:
+            self._generosity(game, seat)
+
+    def _generosity(self, game: Game, seat: int) -> float:
+        if (game, seat) not in self._known:
+            d = Dilemma.of(game, seat, self.name)
+            if not d.temptation > d.reward > d.punishment or d.reward <= d.sucker:
+                raise StudyError(
+                    f"strategy {self.name}: game {game.name} is no dilemma with T > R > P and R > S; give g"
+                )
+            exploited = 1 - (d.temptation - d.reward) / (d.reward - d.sucker)
+            g = min(exploited, (d.reward - d.punishment) / (d.temptation - d.punishment))
+            if g < 0:
+                raise StudyError(f"strategy {self.name}: no generosity is safe in game {game.name}; give g")
+            self._known[game, seat] = g
+        return self._known[game, seat]
+
+
+Odds = tuple[float, float, float, float]
+"""The chance of cooperating after CC, CD, DC and DD, the own move first."""
+
+
+class ZDExtortion(Strategy):
+    """Hold the own surplus over mutual defection at chi times that of the other, on average.
+
+    The odds follow from the game's payoffs. ``phi`` sets how fast it reacts; without it, half of the largest
+    value that keeps all odds between 0 and 1. Opens with cooperation.
+    """
+
+    name = "zd_extortion"
+    title: ClassVar[str] = "Zero-Determinant Extortion"
+    citation: ClassVar[str] = "Press and Dyson (2012)"
+    memory_depth = 1
+    stochastic = True
+    games_of_two: ClassVar[bool] = True
+
+    @checked
+    def __init__(
+        self,
+        chi: Annotated[float, Finite(), Ge(1)] = 3.0,
+        phi: Annotated[float, Finite(), Gt(0)] | None = None,
+    ) -> None:
+        self.chi, self.phi = chi, phi
+        self._known: dict[tuple[Game, int], Odds] = {}
+
+    def move(self, past: Past) -> float:
+        """The chance of cooperating after this past."""
+        odds = self.memory_one(past.game, past.seat)
+        if not past:
+            return C
+        return odds[2 * (not past.i_cooperated(-1)) + (not past.cooperated(-1))]
+
+    def memory_one(self, game: Game, seat: int) -> Odds:
+        """The chances of cooperating after CC, CD, DC and DD in a game of two."""
+        if (game, seat) not in self._known:
+            self._known[game, seat] = self._solved(game, seat)
+        return self._known[game, seat]
+
+    def _solved(self, game: Game, seat: int) -> Odds:
+        mine, its = Dilemma.of(game, seat, self.name), Dilemma.of(game, seat, self.name, payee=1 - seat)
+
+        def pull(own: float, other: float) -> float:
+            return (own - mine.punishment) - self.chi * (other - its.punishment)
+
+        cc = pull(mine.reward, its.reward)
+        cd = pull(mine.sucker, its.sucker)
+        dc = pull(mine.temptation, its.temptation)
+        if cc > 0 or cd >= 0 or dc <= 0:
+            raise StudyError(
+                f"strategy {self.name}: the payoffs of game {game.name} allow no extortion", found=self.chi
+            )
+        # Each pull moves a chance away from 1 (after C) or 0 (after D); it may move by at most 1.
+        most = 1 / max(-cc, -cd, dc)
+        phi = most / 2 if self.phi is None else self.phi
+        if phi > most * (1 + 1e-12):
+            raise StudyError(
+                f"strategy {self.name}: phi must be at most {most:.6g} with chi {self.chi:g} in game "
+                f"{game.name}",
+                found=phi,
+            )
+        return 1 + phi * cc, max(0.0, 1 + phi * cd), min(1.0, phi * dc), 0.0

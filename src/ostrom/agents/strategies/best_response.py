@@ -8,10 +8,8 @@ from typing import Any, ClassVar
 
 from ostrom.agents.bargains import rules_of, stable_design, unfriendly_design
 from ostrom.agents.past import Past
-from ostrom.agents.strategies._actions import action_index, pure
-from ostrom.agents.strategies._by_action import ByAction
-from ostrom.agents.strategies._foresight import rational_payoffs
-from ostrom.agents.strategies._search import best_move
+from ostrom.agents.strategies._by_action import ByAction, action_index, pure
+from ostrom.agents.strategies._search import best_move, rational_payoffs
 from ostrom.answers import Choice, Form, Number, Record
 from ostrom.games.amounts import Value
 from ostrom.games.game import Game

@@ -266,8 +266,7 @@ def _listed(value: Any) -> Any:
 def _show_game(name: str, json: bool) -> None:
     from ostrom.cli.commands.game_facts import game_in_words
     from ostrom.games import build_game, games
-    from ostrom.games.payoff_table import payoff_table
-    from ostrom.games.summary import summary
+    from ostrom.games.summary import payoff_table, summary
 
     game = build_game(name)
     bare = name.partition(":")[0]

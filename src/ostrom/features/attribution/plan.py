@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, Self
 import orjson
 from pydantic import Field
 
-from ostrom.agents.turn import turn_of
+from ostrom.agents.dialogue import turn_of
 from ostrom.answers import Form, Number
 from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.plan import Budget, PlanSource, Seated, Unit

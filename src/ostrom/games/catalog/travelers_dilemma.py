@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from ostrom.games.bimatrix import bimatrix
 from ostrom.games.game import Game
 from ostrom.games.parameters import require, shown, whole
+from ostrom.games.tensor import bimatrix
 from ostrom.ground.parameters import Ge, Le, Number, Whole, checked
 
 MAX_CLAIM = 10_000

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ostrom.games.bimatrix import symmetric_2x2
 from ostrom.games.game import Game
 from ostrom.games.parameters import require, shown
-from ostrom.games.tensor import table_of
+from ostrom.games.tensor import symmetric_2x2, table_of
 from ostrom.ground.parameters import Number, checked
 
 

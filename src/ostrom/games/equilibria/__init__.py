@@ -1,6 +1,6 @@
 """Solution concepts for games in normal form, one per file."""
 
-from ostrom.games.equilibria.best_responses import best_responses
+from ostrom.games.equilibria.best_responses import PureEquilibrium, best_responses, pure_equilibria
 from ostrom.games.equilibria.dominance import (
     Dominated,
     Elimination,
@@ -10,7 +10,6 @@ from ostrom.games.equilibria.dominance import (
 )
 from ostrom.games.equilibria.maximin import MixedSecurity, Security, maximin, mixed_maximin
 from ostrom.games.equilibria.mixed_2x2 import MixedEquilibria, Piece, mixed_equilibria_2x2
-from ostrom.games.equilibria.pure import PureEquilibrium, pure_equilibria
 from ostrom.games.equilibria.welfare import SocialOptimum, pareto_frontier, social_optimum
 
 __all__ = [

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ostrom.games.equilibria.ties import tie_width
+from ostrom.games.equilibria.best_responses import tie_width
 from ostrom.games.game import Game
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ostrom.games.equilibria.ties import tie_width
+from ostrom.games.equilibria.best_responses import tie_width
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 

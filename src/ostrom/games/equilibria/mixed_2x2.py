@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from ostrom.games.equilibria.ties import tie_width
+from ostrom.games.equilibria.best_responses import tie_width
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 

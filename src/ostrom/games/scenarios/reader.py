@@ -7,12 +7,17 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from ostrom.games.scenarios.documents import parse
-from ostrom.games.scenarios.model import check_model
 from ostrom.games.scenarios.proof import prove
 from ostrom.games.scenarios.scenario import CLAIMS_OF_CLASS, Action, Canonical, Role, Scenario
-from ostrom.games.scenarios.schema import CanonicalEntry, CanonicalPair, CastFile, RoleEntry, ScenarioFile
-from ostrom.games.scenarios.table import read_profile, read_table
+from ostrom.games.scenarios.schema import (
+    CanonicalEntry,
+    CanonicalPair,
+    CastFile,
+    RoleEntry,
+    ScenarioFile,
+    parse,
+)
+from ostrom.games.scenarios.table import check_model, read_profile, read_table
 from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.ground.files import read_text_file
 from ostrom.ground.registry import NamedFiles, broken_note, replication_files

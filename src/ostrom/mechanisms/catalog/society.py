@@ -9,7 +9,7 @@ import numpy as np
 
 from ostrom.answers import Answer
 from ostrom.games.game import Game
-from ostrom.games.symmetry import symmetric
+from ostrom.games.tensor import symmetric
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import act

@@ -8,8 +8,8 @@ from typing import Any
 
 from ostrom.data.rundata import RunData, quoted
 from ostrom.games import build_game
+from ostrom.games.comparison import same_payoffs
 from ostrom.games.game import Game
-from ostrom.games.same_payoffs import same_payoffs
 
 PD, BOS = "prisoners_dilemma", "battle_of_the_sexes"
 PRINTED: Mapping[str, str | dict[str, str]] = {PD: {"name": PD, "preset": "repeated_games"}, BOS: BOS}

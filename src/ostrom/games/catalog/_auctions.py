@@ -1,4 +1,4 @@
-"""Sealed-bid auctions of one good to bidders with private values: what first and second price have in common."""
+"""Sealed-bid auctions of one good to bidders with private values, at the first and at the second price."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Any
 
 from ostrom.games.amounts import Amounts, Value
 from ostrom.games.function import Due, End, FunctionGame, Now, Stages
+from ostrom.games.game import Game
+from ostrom.games.parameters import ManySeats
+from ostrom.ground.parameters import Number, checked
 
 
 def auction(
@@ -57,4 +60,41 @@ def auction(
         title=title,
         citation=citation,
         params={"n": seats, "high": top, "step": by},
+    )
+
+
+@checked
+def first_price_auction(n: ManySeats = 4, high: Number = 100, step: Number = 1) -> Game:
+    """``n`` bidders with private values from 0 to ``high`` in steps of ``step``; the winner pays its own bid.
+
+    Theory: with values that are all alike likely, everybody bids (n - 1) / n of the own value (Vickrey 1961), on a
+    grid the nearest amount.
+    """
+    return auction(
+        "first_price_auction",
+        n,
+        high,
+        step,
+        price=lambda bids: bids[0],
+        bid=lambda value, seats, amounts: amounts.nearest(value * (seats - 1) / seats),
+        title="First-price auction",
+        citation="Vickrey (1961)",
+    )
+
+
+@checked
+def second_price_auction(n: ManySeats = 4, high: Number = 100, step: Number = 1) -> Game:
+    """``n`` bidders with private values from 0 to ``high`` in steps of ``step``; the winner pays the second bid.
+
+    Theory: to bid the own value is best whatever the others bid.
+    """
+    return auction(
+        "second_price_auction",
+        n,
+        high,
+        step,
+        price=lambda bids: bids[1],
+        bid=lambda value, seats, amounts: amounts.nearest(value),  # noqa: ARG005
+        title="Second-price auction",
+        citation="Vickrey (1961)",
     )
