@@ -19,8 +19,8 @@ from ostrom.agents.config import AgentConfig
 from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer
 from ostrom.engine.entries import Journaled, Place
+from ostrom.engine.match import ReplayDiffers
 from ostrom.engine.plan import Unit
-from ostrom.engine.questions import ReplayDiffers
 from ostrom.games.game import Game
 from ostrom.mechanisms.arrays import ArrayRules
 from ostrom.mechanisms.scoring import match_score

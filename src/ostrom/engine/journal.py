@@ -26,10 +26,12 @@ from ostrom.engine.entries import (
     Journaled,
     Place,
     Row,
+    Writer,
     answer_columns,
     dump,
     load,
     unpacked,
+    whole,
 )
 from ostrom.engine.integrity import (
     DAMAGE,
@@ -40,8 +42,6 @@ from ostrom.engine.integrity import (
     has_batches,
     require_format,
 )
-from ostrom.engine.prompt_chains import whole
-from ostrom.engine.writer import Writer
 from ostrom.ground.errors import RunError
 from ostrom.ground.files import refuse_link
 from ostrom.ground.version import __version__

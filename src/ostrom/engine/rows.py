@@ -18,9 +18,8 @@ from ostrom.answers import Number
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.entries import Journaled, Place, dump
 from ostrom.engine.journal import Journal
-from ostrom.engine.match import replay
+from ostrom.engine.match import ReplayDiffers, compare_end, replay
 from ostrom.engine.plan import PeopleColumns, Plan, Seated, Unit
-from ostrom.engine.questions import ReplayDiffers, compare_end
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError
 from ostrom.mechanisms.protocol import Decision, Outcome, Round

@@ -13,14 +13,13 @@ from typing import Any
 from ostrom.agents.policy import SkipMatch
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.batching.ledger import refuse_batches
-from ostrom.engine.executors.base import Assignment, Executor, Session, UnitEnd
-from ostrom.engine.executors.local import LocalExecutor
+from ostrom.engine.executors.local import Assignment, Executor, LocalExecutor, Session, UnitEnd
 from ostrom.engine.folder import Folder
 from ostrom.engine.gate import Stopped
 from ostrom.engine.journal import Journal
+from ostrom.engine.match import ReplayDiffers
 from ostrom.engine.plan import Arrivals, Plan, Tally, Unit
 from ostrom.engine.play_options import PlayOptions
-from ostrom.engine.questions import ReplayDiffers
 from ostrom.engine.rows import Rows
 from ostrom.framing import Library
 from ostrom.ground.errors import (
@@ -88,16 +87,16 @@ class Runner:
         options = self.options
         if options.batch:
             return self._batch_executor(models)
-        if options.cluster is None:
+        if not options.on_cluster:
             return LocalExecutor(models, self.library, options)
         from ostrom.engine.executors.ray import RayExecutor
 
-        return RayExecutor(options.cluster, self.plan, open_models, self.library, options)
+        return RayExecutor(self.plan, open_models, self.library, options)
 
     def _batch_executor(self, models: Mapping[str, Model]) -> Executor:
         from ostrom.engine.executors.batch import BatchExecutor
 
-        if self.options.cluster is not None:
+        if self.options.on_cluster:
             raise UsageError(
                 "--batch: batches are sent from this process, not from a cluster (--executor ray)"
             )

@@ -9,12 +9,11 @@ from typing import Any, Literal
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
 from ostrom.engine.entries import CallRecord, Journaled, Place
-from ostrom.engine.executors.base import UnitEnd
+from ostrom.engine.executors.local import UnitEnd
 from ostrom.engine.gate import Gate, Stopped
-from ostrom.engine.match import Replies
+from ostrom.engine.match import ReplayDiffers, Replies
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.play_options import PlayOptions
-from ostrom.engine.questions import ReplayDiffers
 from ostrom.framing import Library
 from ostrom.ground import errors
 from ostrom.ground.errors import OstromError
