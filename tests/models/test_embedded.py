@@ -15,9 +15,9 @@ import pytest
 
 from ostrom.ground.errors import ModelError, RequestRefused, StudyError, TimedOut
 from ostrom.models import Constraint, Message, Model, Request, open_model
-from ostrom.models.embedded.model import EmbeddedModel
 from ostrom.models.embedded.runtime import enter
 from ostrom.models.embedded.weights import fetch
+from ostrom.models.providers.embedded import EmbeddedModel
 from ostrom.testing.check_model import check_model
 
 pytestmark = pytest.mark.embedded

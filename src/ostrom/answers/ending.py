@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ostrom.answers.reading import Invalid
+from ostrom.answers.forms import Invalid
 
 INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\x00"
 BLANK = "".join(chr(c) for c in range(0x3001) if chr(c).isspace()) + INVISIBLE

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ostrom.answers.ending import clipped
-from ostrom.answers.reading import Invalid
+from ostrom.answers.forms import Invalid
 
 DEEPEST = 64
 """Deepest nesting that is read; far above any answer, far below any parser's limit."""

@@ -19,8 +19,7 @@ from pathlib import Path
 
 from ostrom.ground.errors import AccessRefused, StudyError, UsageError
 from ostrom.ground.yaml import read_yaml
-from ostrom.models.keys import OWN_VARIABLE, as_header, checked_url, first_set, is_local, origin
-from ostrom.models.services import SERVICES
+from ostrom.models.services import OWN_VARIABLE, SERVICES, as_header, checked_url, first_set, is_local, origin
 
 Origin = tuple[str, str, int | None]
 ANTHROPIC_HOME = "https://api.anthropic.com"

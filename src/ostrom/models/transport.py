@@ -11,13 +11,12 @@ from typing import Protocol
 from ostrom.ground.errors import CertificateRefused, ConnectionFailed, MalformedReply, ModelError, TimedOut
 from ostrom.ground.version import __version__
 from ostrom.models.base import Reply, Request
-from ostrom.models.connection import Address, Connection, ResponseCut, Route, ServerClosed
+from ostrom.models.connection import Address, Connection, ResponseCut, Route, ServerClosed, reason
 from ostrom.models.failures import from_status, one_line
 from ostrom.models.http1 import LARGEST_BODY, InvalidResponse, Response, largest_body
-from ostrom.models.keys import host_of
 from ostrom.models.pending_call import PendingCall, Release
 from ostrom.models.redaction import redactor
-from ostrom.models.tls import reason
+from ostrom.models.services import host_of
 
 # Many servers close a connection after five idle seconds: close it earlier, before a request can fail on it.
 KEEP_ALIVE = 4.0
