@@ -19,8 +19,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from ostrom.answers.ending import clipped
-from ostrom.answers.forms import Invalid
+from ostrom.answers.reading import Invalid, clipped
 
 DEEPEST = 64
 """Deepest nesting that is read; far above any answer, far below any parser's limit."""

@@ -17,8 +17,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from ostrom.answers.forms import Answer, Invalid
 from ostrom.answers.labels import Labels, normal, prepared
+from ostrom.answers.reading import Answer, Invalid
 
 LEAST_MASS = 0.1
 """Share of the first token that the options must have together, unless the study says otherwise."""

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ostrom.answers.ending import clipped, final_part
-from ostrom.answers.forms import Answer, Invalid
 from ostrom.answers.jsonobject import last_object
 from ostrom.answers.labels import prepared
+from ostrom.answers.reading import Answer, Invalid, clipped, final_part
 from ostrom.ground.errors import UsageError
 
 

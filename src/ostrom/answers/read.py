@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from ostrom.answers.choice import read_choice
-from ostrom.answers.ending import final_part
-from ostrom.answers.forms import Answer, Choice, Form, Invalid, Mixture, Number, Record, Text
+from ostrom.answers.forms import Choice, Form, Mixture, Number, Record, Text
 from ostrom.answers.jsonobject import last_object
 from ostrom.answers.labels import prepared
 from ostrom.answers.mixture import checked_caps, read_mixture
 from ostrom.answers.number import read_number
+from ostrom.answers.reading import Answer, Invalid, final_part
 from ostrom.answers.schema import Misfit, check_record_schema, fitted, relabelled, unlabelled
 from ostrom.ground.errors import UsageError
 
