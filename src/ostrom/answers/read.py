@@ -8,7 +8,7 @@ from typing import Any
 
 from ostrom.answers.choice import read_choice
 from ostrom.answers.forms import Choice, Form, Mixture, Number, Record, Text
-from ostrom.answers.jsonobject import last_object
+from ostrom.answers.jsonobject import final_object
 from ostrom.answers.labels import prepared
 from ostrom.answers.mixture import checked_caps, read_mixture
 from ostrom.answers.number import read_number
@@ -102,14 +102,9 @@ def read_record(
     check_record_schema(schema)
     labels = labels or {}
     shown = relabelled(schema, labels)
-    part = final_part(text, cut=cut)
-    if isinstance(part, Invalid):
-        return part
-    found = last_object(part)
+    found = final_object(text, strict=strict, cut=cut)
     if isinstance(found, Invalid):
         return found
-    if strict and not found.last:
-        return Invalid("the reply must end with the JSON object")
     try:
         value = fitted(found.value, shown)
     except Misfit as problem:

@@ -167,8 +167,7 @@ def _scores(game: Game, moves: Moves, discount: float | None) -> tuple[list[floa
         paid = pay.ravel().take(2 * one.astype(np.intp) + two)
         whole = bool((pay == np.round(pay)).all() and np.abs(pay).max(initial=0) * len(one) < 2**53)
         if discount is None and whole:
-            inside = np.arange(len(one))[:, None] < moves.lengths[None, :]
-            totals = np.where(inside, paid, 0.0).sum(axis=0)
+            totals = np.where(np.arange(len(one))[:, None] < moves.lengths[None, :], paid, 0.0).sum(axis=0)
             found[seat].extend((totals / moves.lengths).tolist())
         else:
             found[seat].extend(

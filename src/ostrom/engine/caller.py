@@ -219,8 +219,7 @@ class Caller:
                 )  # fmt: skip
                 self.tally.trouble = told
                 if again:
-                    last = attempt == self.retry.tries
-                    gate.failed(name, pending.era, error.retry_after, last)
+                    gate.failed(name, pending.era, error.retry_after, attempt == self.retry.tries)
                 else:
                     gate.refused(name, isinstance(error, AccessRefused))
                 pending.release()

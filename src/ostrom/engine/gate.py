@@ -75,8 +75,7 @@ class Limiter:
             self._era += 1
             self.limit = max(1.0, self.limit / 2)
         if retry_after is not None:
-            until = asyncio.get_running_loop().time() + retry_after
-            self._pause_until = max(self._pause_until, until)
+            self._pause_until = max(self._pause_until, asyncio.get_running_loop().time() + retry_after)
 
     def refuse_all(self, error: OstromError) -> None:
         """Refuse all queued requests."""
@@ -242,15 +241,8 @@ class RunGate:
         state = self._models[model]
         state.successes += 1
         state.failures_in_a_row = 0
-        tally = self.tally
-        tally.calls += 1
-        tally.tokens_in += usage.input or 0
-        tally.tokens_out += usage.output or 0
-        tally.tokens_cached += usage.cached or 0
-        if usd is None:
-            tally.unpriced += 1
-        else:
-            tally.usd += usd
+        self.tally.calls += 1
+        self.tally.count_reply(usage, usd)
         state.limiter.limit = max(state.limiter.limit, float(state.held_back))
         state.held_back = 0
         state.limiter.succeeded()

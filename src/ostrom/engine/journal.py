@@ -143,8 +143,7 @@ class Journal:
         return entries
 
     def _is_new(self) -> bool:
-        row = self._read.execute("SELECT count(*) FROM sqlite_master WHERE name='meta'").fetchone()
-        return not row[0]
+        return not self._read.execute("SELECT count(*) FROM sqlite_master WHERE name='meta'").fetchone()[0]
 
     # -- writing -------------------------------------------------------------------------------------
 

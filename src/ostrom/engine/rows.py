@@ -292,8 +292,7 @@ class Rows:
         if value is not None:
             row["action"] = str(value)
             row["amount"] = None if isinstance(value, str) else float(value)
-            index = game.index(view.seat, value)
-            row["cooperative"] = game.cooperates(view.seat, index)
+            row["cooperative"] = game.cooperates(view.seat, game.index(view.seat, value))
         said = None if game.theory is None else game.theory(view.seat, row["stage"], view.facts)
         row["theory"] = None if said is None or isinstance(said, str) else float(said)
         row["as_theory"] = None if said is None or value is None else said == value

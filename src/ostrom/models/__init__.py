@@ -133,8 +133,7 @@ def check_model(name: str, settings: Mapping[str, Any]) -> Abilities | None:
 
 def _home(factory: Callable[..., Model]) -> ModuleType | None:
     """The module that a model's client stands in."""
-    own = factory.func if isinstance(factory, partial) else factory
-    return sys.modules.get(own.__module__)
+    return sys.modules.get((factory.func if isinstance(factory, partial) else factory).__module__)
 
 
 def params_of(name: str) -> tuple[str, ...] | None:

@@ -190,9 +190,7 @@ class Proxy(NamedTuple):
         if is_local(url) or target.hostname is None:
             return None
         variable, named = _first_set(f"{target.scheme}_proxy", "all_proxy")
-        if not named or _is_exempt(target):
-            return None
-        return cls._parsed(variable, named)
+        return None if not named or _is_exempt(target) else cls._parsed(variable, named)
 
     @classmethod
     def _parsed(cls, variable: str, named: str) -> Proxy:

@@ -71,11 +71,12 @@ def restore(pairs: Iterable[tuple[str, Origin]]) -> None:
 def may_send(variable: str, address: str) -> bool:
     """Whether the key in an environment variable may go to the server at this address."""
     place = origin(address)
-    if place in _homes(variable):
-        return True
-    if variable == OWN_VARIABLE and is_local(address):
-        return True
-    return (variable, place) in _said.get() or place in _configured().get(variable, ())
+    return (
+        place in _homes(variable)
+        or (variable == OWN_VARIABLE and is_local(address))
+        or (variable, place) in _said.get()
+        or place in _configured().get(variable, ())
+    )
 
 
 def require(variable: str, address: str, *, who: str) -> None:

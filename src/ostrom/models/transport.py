@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Mapping
 from typing import Protocol
@@ -27,7 +28,6 @@ class Decode(Protocol):
 
     def __call__(self, data: bytes, request: Request, *, who: str, secrets: tuple[str, ...]) -> Reply:
         """The reply in the body."""
-        ...
 
 
 class PendingPost(PendingCall):
@@ -199,8 +199,7 @@ class Transport:
         if self._alarm is None:
             assert self._loop is not None
             self._alarm = self._loop.call_at(deadline, self._expire, self._loop)
-        request = self._address.request(payload, pending.route)
-        connection.exchange(request, pending.receive, pending.largest)
+        connection.exchange(self._address.request(payload, pending.route), pending.receive, pending.largest)
 
     async def exchange(
         self, route: Route, body: bytes = b"", largest: int = LARGEST_BODY, more_time: float = 0.0
@@ -306,9 +305,35 @@ class Transport:
         """An error as part of one line. Secrets are redacted before anything is cut."""
         if isinstance(error, InvalidResponse):
             found = one_line(error.found.decode("latin-1"), self.secrets)
-            shown = f" (it sent {found[:40]!r})" if found else ""
-            return one_line(str(error), self.secrets) + shown
+            return one_line(str(error), self.secrets) + (f" (it sent {found[:40]!r})" if found else "")
         if isinstance(error, ssl.SSLError):
             return one_line(reason(error), self.secrets)
         said = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return one_line(str(said), self.secrets)
+
+
+class HttpModel(ABC):
+    """A model client whose calls are posted to one address."""
+
+    name: str
+    _transport: Transport
+    _decode: Decode
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+    @abstractmethod
+    def _encode(self, request: Request) -> bytes:
+        """The body of a call. Raises a ModelError."""
+
+    def prepare(self, request: Request, release: Release | None = None) -> PendingPost:
+        """Make one call ready."""
+        return PendingPost(self._transport, self._encode(request), self._decode, request, release)
+
+    async def complete(self, request: Request) -> Reply:
+        """Make one call."""
+        return await self.prepare(request).send_now()
+
+    async def close(self) -> None:
+        """Shut the connections."""
+        await self._transport.close()

@@ -10,6 +10,7 @@ import asyncio
 import platform
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -296,7 +297,7 @@ class Worker:
         await self._outbox.flush()
         stray = tally.invalid - self._outbox.complaints.pop(index, 0)
         failure = None if ended.error is None else Failure.of(ended.error)
-        return UnitReport(ended.steps, ended.scores, ended.facts, failure, stray)
+        return UnitReport(replace(ended, error=None), failure, stray)
 
     async def exchange(self, written: int) -> Batch:
         """The next entries for the journal; the driver has written so many batches."""

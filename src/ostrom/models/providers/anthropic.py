@@ -15,10 +15,10 @@ from ostrom.models.asking import at_least_one, positive, refuse_beyond, token_co
 from ostrom.models.base import Abilities, Finish, Message, ReasoningKind, Reply, Request, Usage
 from ostrom.models.batches import (
     BATCH_TIMEOUT,
+    BatchEndpoint,
     BatchLimits,
     BatchRequest,
     BatchStatus,
-    BatchWire,
     ResultLine,
     Wanted,
     count,
@@ -27,9 +27,8 @@ from ostrom.models.batches import (
 from ostrom.models.failures import from_error_object, make, message_in, one_line
 from ostrom.models.grants import ANTHROPIC_HOME as HOME
 from ostrom.models.grants import key_for
-from ostrom.models.pending_call import Release
 from ostrom.models.services import checked_url, first_set, origin
-from ostrom.models.transport import PendingPost, Transport
+from ostrom.models.transport import HttpModel, Transport
 
 STATUS = {
     "invalid_request_error": 400, "authentication_error": 401, "billing_error": 402, "permission_error": 403,
@@ -39,7 +38,7 @@ STATUS = {
 """The status that a type of error has outside of batches."""
 
 
-class AnthropicBatches(BatchWire):
+class AnthropicBatches(BatchEndpoint):
     """The batch endpoint below one address: requests are sent with the batch, results are read as one file.
 
     The rules are those of the published reference (Message Batches API): at most 100,000 requests and 256 MB a batch,
@@ -291,7 +290,7 @@ def _usage(usage: object) -> Usage:
 VERSION = "2023-06-01"
 
 
-class AnthropicModel:
+class AnthropicModel(HttpModel):
     """One model behind the Anthropic wire."""
 
     def __init__(
@@ -309,8 +308,7 @@ class AnthropicModel:
         source = "base_url" if base_url else "ANTHROPIC_BASE_URL"
         address = checked_url(base_url or moved or HOME, source=source)
         homes = [HOME, moved] if moved else [HOME]
-        who = f"anthropic/{model}"
-        key = key_for(address, homes, ("ANTHROPIC_API_KEY",), named=key_variable, who=who)
+        key = key_for(address, homes, ("ANTHROPIC_API_KEY",), named=key_variable, who=f"anthropic/{model}")
         if key is None and origin(address) == origin(HOME):
             raise AccessRefused(
                 f"anthropic/{model}: set the environment variable ANTHROPIC_API_KEY to your key"
@@ -321,9 +319,6 @@ class AnthropicModel:
         self._model, self._base_url = model, address
         self._key, self._timeout = key, positive(timeout, "timeout")
         self._transport = self._reach(self._timeout)
-
-    def __repr__(self) -> str:
-        return f"<AnthropicModel {self.name}>"
 
     def _reach(self, timeout: float) -> Transport:
         headers = {"anthropic-version": VERSION}
@@ -338,9 +333,7 @@ class AnthropicModel:
             secrets=(self._key,) if self._key else (),
         )
 
-    def prepare(self, request: Request, release: Release | None = None) -> PendingPost:
-        """Make one call ready."""
-        return PendingPost(self._transport, self._encode(request), decode, request, release)
+    _decode = staticmethod(decode)
 
     def _encode(self, request: Request) -> bytes:
         refuse_beyond(self.abilities, request, self.name)
@@ -349,14 +342,6 @@ class AnthropicModel:
     def batches(self) -> AnthropicBatches:
         """The batch endpoint of the service."""
         return AnthropicBatches(self._reach(min(self._timeout, BATCH_TIMEOUT)), self._encode)
-
-    async def complete(self, request: Request) -> Reply:
-        """Make one call."""
-        return await self.prepare(request).send_now()
-
-    async def close(self) -> None:
-        """Shut the connections."""
-        await self._transport.close()
 
     def describe(self) -> Mapping[str, Any]:
         """Address, model and settings, without the key."""

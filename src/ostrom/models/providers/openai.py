@@ -17,26 +17,23 @@ from ostrom.models.asking import at_least_one, positive, refuse_beyond
 from ostrom.models.base import Abilities, Reply, Request
 from ostrom.models.batches import (
     BATCH_TIMEOUT,
-    BYTES_A_SECOND,
+    BatchEndpoint,
     BatchLimits,
     BatchProblem,
     BatchRequest,
     BatchStatus,
-    BatchWire,
     ResultLine,
     Wanted,
     count,
     identifier,
     is_identifier,
 )
-from ostrom.models.connection import Route
 from ostrom.models.dialects import DIALECTS, Dialect, abilities_of
 from ostrom.models.failures import from_error_object, from_status
 from ostrom.models.grants import key_for
 from ostrom.models.openai_wire import PARAMS, decode, encode, is_reasoning_model, read
-from ostrom.models.pending_call import Release
 from ostrom.models.services import SERVICES, checked_url, first_set, home_of, origin
-from ostrom.models.transport import PendingPost, Transport
+from ostrom.models.transport import HttpModel, Transport
 
 __all__ = ["PARAMS", "PROVIDER", "OpenAIModel", "abilities", "check", "open_service", "open_url"]
 
@@ -47,7 +44,7 @@ UNRUN = frozenset(
 """Codes of requests that were never run."""
 
 
-class OpenAIBatches(BatchWire):
+class OpenAIBatches(BatchEndpoint):
     """The batch endpoint below one address: a file is uploaded, a batch made from it, and its output files are read.
 
     The rules are those of the published reference (platform.openai.com, Files and Batch): at most 50,000 requests and
@@ -89,15 +86,7 @@ class OpenAIBatches(BatchWire):
             [*(part.encode() for part in parts), b"\n".join(lines), f"\n\r\n--{boundary}--\r\n".encode()]
         )
         kind = f"multipart/form-data; boundary={boundary}"
-        more_time = len(body) / BYTES_A_SECOND
-        response = await self.transport.exchange(Route("POST", "/files", kind), body, more_time=more_time)
-        try:
-            document = orjson.loads(response.body)
-        except orjson.JSONDecodeError:
-            document = None
-        if not isinstance(document, dict):
-            raise MalformedReply(f"{self.who} sent no JSON object from /files")
-        return identifier(document, self.who)
+        return identifier(await self.json("POST", "/files", body, kind), self.who)
 
     async def create(self, marker: str, file: str | None, requests: Sequence[BatchRequest]) -> BatchStatus:  # noqa: ARG002
         """Make a batch from an uploaded file."""
@@ -172,7 +161,7 @@ def _problems(errors: Any) -> tuple[BatchProblem, ...]:
     )
 
 
-class OpenAIModel:
+class OpenAIModel(HttpModel):
     """One model behind one OpenAI-compatible address."""
 
     def __init__(
@@ -200,9 +189,6 @@ class OpenAIModel:
         self._key = key
         self._transport = self._reach(self._path, self._timeout)
 
-    def __repr__(self) -> str:
-        return f"<OpenAIModel {self.name}>"
-
     def _reach(self, path: str, timeout: float) -> Transport:
         key = self._key
         return Transport(
@@ -213,9 +199,7 @@ class OpenAIModel:
             secrets=(key,) if key else (),
         )
 
-    def prepare(self, request: Request, release: Release | None = None) -> PendingPost:
-        """Make one call ready."""
-        return PendingPost(self._transport, self._encode(request), decode, request, release)
+    _decode = staticmethod(decode)
 
     def _encode(self, request: Request) -> bytes:
         refuse_beyond(self.abilities, request, self.name)
@@ -225,14 +209,6 @@ class OpenAIModel:
         """The batch endpoint of the same server; whether it has one, the server says."""
         transport = self._reach("", min(self._timeout, BATCH_TIMEOUT))
         return OpenAIBatches(transport, f"/v1{self._path}", self._encode)
-
-    async def complete(self, request: Request) -> Reply:
-        """Make one call."""
-        return await self.prepare(request).send_now()
-
-    async def close(self) -> None:
-        """Shut the connections."""
-        await self._transport.close()
 
     def describe(self) -> Mapping[str, Any]:
         """Address, model and settings, without the key."""
