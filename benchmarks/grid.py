@@ -10,8 +10,7 @@ from ostrom.answers import Answer
 from ostrom.engine.entries import ANSWER, QUESTION, UNIT, dump, load
 from ostrom.engine.folder import Folder, new_manifest
 from ostrom.engine.integrity import sealed
-from ostrom.engine.match import replay
-from ostrom.engine.questions import asked
+from ostrom.engine.match import asked, replay
 from ostrom.framing import Library
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan

@@ -11,8 +11,7 @@ from benchmarks.grid import plan_of, write
 from benchmarks.processes import child
 from benchmarks.result import Result
 from benchmarks.tables import EXPORT
-from ostrom.engine.entries import CallRecord, call_rows
-from ostrom.engine.prompt_chains import PromptChains
+from ostrom.engine.entries import CallRecord, PromptChains, call_rows
 from ostrom.models.base import Reply, Usage
 
 REPLY_BYTES, CALLS = 10_000, 110_000

@@ -27,8 +27,7 @@ import orjson
 from benchmarks.grid import plan_of, write
 from benchmarks.processes import server
 from benchmarks.result import Result
-from ostrom.engine.entries import CallRecord, call_rows
-from ostrom.engine.prompt_chains import PromptChains
+from ostrom.engine.entries import CallRecord, PromptChains, call_rows
 from ostrom.models.base import Reply, Usage
 
 GROUP = "ostrom view, a run of 850,500 decisions"

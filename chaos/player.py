@@ -13,9 +13,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ostrom.engine.batching.polling import PollingPolicy
 from ostrom.engine.play_options import PlayOptions
-from ostrom.engine.retries import RetryPolicy
+from ostrom.engine.retries import PollingPolicy, RetryPolicy
 from ostrom.ground.errors import OstromError
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play

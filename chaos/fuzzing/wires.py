@@ -12,10 +12,11 @@ import orjson
 from chaos.fuzzing import mutate
 from chaos.fuzzing.watch import Target
 from ostrom.ground.errors import ModelError
-from ostrom.models import anthropic_wire, openai_wire
+from ostrom.models import openai_wire
 from ostrom.models.base import Message, Reply, Request
 from ostrom.models.failures import from_status, retry_after
 from ostrom.models.http1 import InvalidResponse, ResponseReader
+from ostrom.models.providers import anthropic as anthropic_wire
 
 KEYS = (
     "choices", "message", "content", "error", "code", "type", "finish_reason", "logprobs", "top_logprobs",

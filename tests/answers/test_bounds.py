@@ -24,10 +24,10 @@ from ostrom.answers import (
     read_record,
     read_text,
 )
-from ostrom.answers.ending import SENTENCE
 from ostrom.answers.jsonobject import DEEPEST, Found
 from ostrom.answers.labels import LONGEST, Labels
 from ostrom.answers.logprob import LEAST_MASS, owners_of
+from ostrom.answers.reading import SENTENCE
 from ostrom.ground.errors import UsageError
 
 LABELS = {"C": "A0", "D": "A1"}

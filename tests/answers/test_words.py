@@ -11,9 +11,9 @@ from ostrom.answers import (
     Invalid,
     read_choice,
 )
-from ostrom.answers.ending import final_part, last_sentence
 from ostrom.answers.labels import Labels
 from ostrom.answers.naming import kind_of
+from ostrom.answers.reading import final_part, last_sentence
 
 LABELS = {"C": "A0", "D": "A1"}
 

@@ -31,7 +31,7 @@ from typing import Any
 import pytest
 from tests.cli.in_process import Call, caller
 
-from ostrom.engine.manifest import written
+from ostrom.engine.folder import manifest_bytes
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.run import open_run
@@ -341,7 +341,7 @@ def placed(folder: Path, old: str, new: str) -> None:
         if old in text:
             data = json.loads(text.replace(old, new))
             del data["checksum"]
-            path.write_bytes(written(data))
+            path.write_bytes(manifest_bytes(data))
     for path in folder.rglob("session.json"):
         path.write_text(path.read_text().replace(old, new))
 

@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from ostrom.engine.batching.ledger import read_batches
-from ostrom.engine.batching.polling import PollingPolicy
 from ostrom.engine.play_options import PlayOptions
-from ostrom.engine.retries import RetryPolicy
+from ostrom.engine.retries import PollingPolicy, RetryPolicy
 from ostrom.engine.runner import Result, Runner
 from ostrom.ground.errors import RunError
 from ostrom.models.batches import BatchLimits
@@ -134,7 +133,7 @@ def test_a_stopped_run_leaves_its_batch_and_resuming_collects_it(small: Small, r
 
 KILLED = """
 import sys
-from ostrom.engine.batching.polling import PollingPolicy
+from ostrom.engine.retries import PollingPolicy
 from ostrom.engine.retries import RetryPolicy
 from ostrom.engine.play_options import PlayOptions
 from ostrom.studies.load import load_study

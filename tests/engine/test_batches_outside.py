@@ -17,9 +17,8 @@ from chaos.outside.wire import as_json
 from tests.engine.test_batches import stop_when
 
 from ostrom.engine.batching.ledger import read_batches
-from ostrom.engine.batching.polling import PollingPolicy
 from ostrom.engine.play_options import PlayOptions
-from ostrom.engine.retries import RetryPolicy
+from ostrom.engine.retries import PollingPolicy, RetryPolicy
 from ostrom.engine.runner import Result
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.studies.run import open_run, play

@@ -11,9 +11,8 @@ import orjson
 import pytest
 
 from ostrom.engine import runner
-from ostrom.engine.folder import Folder
+from ostrom.engine.folder import Folder, manifest_bytes
 from ostrom.engine.integrity import seal
-from ostrom.engine.manifest import written
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.rows import Rows
 from ostrom.games.game import Game
@@ -103,15 +102,15 @@ def test_a_value_of_a_wrong_type_anywhere_in_a_manifest_is_one_line(small: Small
     manifest = folder.manifest()
     for path in places(manifest):
         for value in WRONG:
-            (folder.path / "run.json").write_bytes(written(changed(manifest, path, value)))
+            (folder.path / "run.json").write_bytes(manifest_bytes(changed(manifest, path, value)))
             try:
                 rows_of(folder.path)
             except OstromError as error:
                 assert "\n" not in str(error) and len(str(error)) < 1000
-    (folder.path / "run.json").write_bytes(written({**manifest, "prompts_folder": ["a"]}))
+    (folder.path / "run.json").write_bytes(manifest_bytes({**manifest, "prompts_folder": ["a"]}))
     with pytest.raises(RunError, match=r"run\.json: prompts_folder: .*\['a'\]"):
         rows_of(folder.path)
-    (folder.path / "run.json").write_bytes(written({**manifest, "surplus": 1}))
+    (folder.path / "run.json").write_bytes(manifest_bytes({**manifest, "surplus": 1}))
     with pytest.raises(RunError, match=r"run\.json: surplus"):
         rows_of(folder.path)
 

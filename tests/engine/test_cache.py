@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
-from ostrom.engine.cache import Cache, call_key, prompt_of, settled
+from ostrom.engine.caller import Cache, call_key, prompt_of, settled
 from ostrom.ground.errors import RunError
 from ostrom.models.base import Constraint, Finish, Message, Reply, Request, Usage
 

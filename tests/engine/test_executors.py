@@ -14,11 +14,9 @@ import pytest
 import ostrom.ground.errors
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
-from ostrom.engine.executors.cluster import Cluster
-from ostrom.engine.executors.cluster_gate import GateActor
+from ostrom.engine.executors.actors import GateActor, Outbox, Worker
 from ostrom.engine.executors.ray import RayExecutor
 from ostrom.engine.executors.wire import CallOutcome, Failure
-from ostrom.engine.executors.worker import Outbox, Worker
 from ostrom.engine.gate import RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally
 from ostrom.engine.play_options import PlayOptions
@@ -68,7 +66,7 @@ def test_a_worker_opens_the_models_and_counts_by_the_prices_that_the_driver_send
         options = PlayOptions(executor="ray", prices=prices, prompts=tmp_path, limit=1)
 
         async def begin() -> tuple[Any, Worker]:
-            driver = RayExecutor(Cluster(), plan, None, plan.library, options)
+            driver = RayExecutor(plan, None, plan.library, options)
             config = pickle.loads(pickle.dumps(driver._worker_config))
             prices.unlink()  # the worker is on another machine
             worker = Worker("w", config)

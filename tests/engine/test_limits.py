@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ostrom.engine.gate import RunGate, Stopped
-from ostrom.engine.limits import Limiter
+from ostrom.engine.gate import Limiter, RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally
 from ostrom.ground.errors import BudgetSpent, OstromError
 from ostrom.models.base import Usage

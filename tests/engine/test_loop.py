@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from ostrom.engine.gate import Limiter
 from ostrom.engine.journal import Journal
-from ostrom.engine.limits import Limiter
 from ostrom.engine.loop import VARIABLE, loop_name, run
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.studies.load import load_study

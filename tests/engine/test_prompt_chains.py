@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from ostrom.engine.prompt_chains import PromptChains, whole
+from ostrom.engine.entries import PromptChains, whole
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play

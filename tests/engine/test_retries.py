@@ -12,8 +12,7 @@ import pytest
 
 from ostrom.engine.caller import Caller
 from ostrom.engine.entries import CallRecord
-from ostrom.engine.gate import RunGate, Stopped
-from ostrom.engine.limits import Limiter
+from ostrom.engine.gate import Limiter, RunGate, Stopped
 from ostrom.engine.plan import Budget, Tally, Unit
 from ostrom.engine.retries import RetryPolicy
 from ostrom.games import build_game

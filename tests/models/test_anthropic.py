@@ -10,7 +10,7 @@ import pytest
 
 from ostrom.ground.errors import MalformedReply, RequestRefused, ServerFailed
 from ostrom.models import Constraint, Message, Reply, Request, Usage
-from ostrom.models.anthropic_wire import decode, encode
+from ostrom.models.providers.anthropic import decode, encode
 from ostrom.testing.faults import Faults
 from ostrom.testing.server import LoopbackServer
 

@@ -16,9 +16,9 @@ import pytest
 from ostrom.ground.errors import ModelError, RequestRefused, StudyError, TimedOut
 from ostrom.models import Constraint, Message, Model, Request, open_model
 from ostrom.models.check import check_model
-from ostrom.models.embedded.model import EmbeddedModel
 from ostrom.models.embedded.runtime import enter
 from ostrom.models.embedded.weights import fetch
+from ostrom.models.providers.embedded import EmbeddedModel
 
 pytestmark = pytest.mark.embedded
 pytest.importorskip("xllamacpp")

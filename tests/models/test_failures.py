@@ -202,7 +202,7 @@ _json = st.recursive(
 def test_no_json_of_any_shape_gives_more_than_a_model_error(document: object) -> None:
     import orjson
 
-    from ostrom.models import anthropic_wire
+    from ostrom.models.providers import anthropic as anthropic_wire
 
     request = Request((Message("user", "hi"),), top_logprobs=2)
     for message in (document, {"content": document}, {"content": "x", "reasoning_details": document}):

@@ -10,8 +10,7 @@ from ostrom.ground.errors import AccessRefused, StudyError, UnknownName, UsageEr
 from ostrom.models import Reply, model_names, open_model
 from ostrom.models.dialects import DIALECTS
 from ostrom.models.grants import say_allowed
-from ostrom.models.keys import checked_url
-from ostrom.models.services import SERVICES
+from ostrom.models.services import SERVICES, checked_url
 from ostrom.testing.server import LoopbackServer
 
 Ask = Callable[..., Reply]

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from ostrom.ground.errors import MalformedReply, RequestRefused
-from ostrom.models import anthropic_wire, openai_wire
+from ostrom.models import openai_wire
 from ostrom.models.base import Message, Request
+from ostrom.models.providers import anthropic as anthropic_wire
 
 ASKED = Request((Message("user", "?"),))
 

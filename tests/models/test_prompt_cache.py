@@ -9,12 +9,12 @@ from typing import Any
 import orjson
 import pytest
 
-from ostrom.models.anthropic_wire import decode, encode
 from ostrom.models.base import Message, Request, Usage
 from ostrom.models.dialects import Dialect
 from ostrom.models.openai_wire import decode as decode_openai
 from ostrom.models.openai_wire import encode as encode_openai
 from ostrom.models.prices import Rates, price_of, read_rates
+from ostrom.models.providers.anthropic import decode, encode
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 from ostrom.testing.prompt_cache import text_of

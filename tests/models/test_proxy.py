@@ -8,14 +8,14 @@ import pytest
 from tests.models.servers import PEM, ProxyServer, Server, client, in_a_loop, listening, post, transport
 
 from ostrom.ground.errors import ConnectionFailed, UsageError
-from ostrom.models.proxy import Proxy
+from ostrom.models.connection import Proxy
 
 
 @in_a_loop
 async def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     server = Server()
     monkeypatch.setenv("SSL_CERT_FILE", str(PEM))
-    monkeypatch.setattr("ostrom.models.proxy.is_local", lambda _: False)
+    monkeypatch.setattr("ostrom.models.connection.is_local", lambda _: False)
     async with listening(server.serve, tls=True) as port:
         proxy = ProxyServer(port)
         async with listening(proxy.serve) as door:

@@ -25,20 +25,19 @@ from ostrom.models import (
     Reply,
     Request,
     Usage,
-    anthropic_wire,
     grants,
     open_model,
-    openai_client,
     openai_wire,
 )
+from ostrom.models.asking import at_least_one, positive
 from ostrom.models.dialects import DIALECTS
 from ostrom.models.failures import LONGEST, from_error_object, from_status, make, one_line, retry_after
 from ostrom.models.http1 import ResponseReader
-from ostrom.models.keys import is_local, origin
-from ostrom.models.numbers import at_least_one, positive
 from ostrom.models.openai_wire import of_message, split_thinking
 from ostrom.models.pending_call import PendingCall
-from ostrom.models.services import SERVICES
+from ostrom.models.providers import anthropic as anthropic_wire
+from ostrom.models.providers import openai as openai_client
+from ostrom.models.services import SERVICES, is_local, origin
 
 TALK = (Message("user", "choose"),)
 

@@ -16,8 +16,7 @@ from tests.probe.tiny import OPTIONS, SETTINGS, STEPS, TEMPLATE, train_tiny, wri
 
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.models import open_model
-from ostrom.models.embedded.adapters import GGUF, find_adapter
-from ostrom.models.embedded.dequantise import dequantised
+from ostrom.models.embedded.adapters import GGUF, dequantised, find_adapter
 from ostrom.probe.parity import parity
 from ostrom.probe.training.base import find_base, load_tokens
 from ostrom.probe.training.data import encode

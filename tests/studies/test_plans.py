@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from ostrom.engine.folder import Folder
-from ostrom.engine.manifest import identity, kind_of
+from ostrom.engine.folder import Folder, identity, kind_of
 from ostrom.engine.plan import Plan
 from ostrom.features.attribution.plan import attribute
 from ostrom.features.branching.branch import branch

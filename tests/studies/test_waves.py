@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from ostrom.engine.batching.ledger import read_batches
-from ostrom.engine.batching.polling import PollingPolicy
 from ostrom.engine.plan import Budget
 from ostrom.engine.play_options import PlayOptions
+from ostrom.engine.retries import PollingPolicy
 from ostrom.ground.errors import UsageError
 from ostrom.studies.forecast import forecast, verdicts
 from ostrom.studies.load import load_study

@@ -50,11 +50,9 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from ostrom.answers.doubt import doubt
-from ostrom.answers.ending import SENTENCE, clipped, final_part, last_lines, last_sentence
 from ostrom.answers.labels import LONGEST, Labels, normal, prepared
-from ostrom.answers.naming import PAIRS, mentions, unknown
-from ostrom.answers.reading import Answer, Invalid
+from ostrom.answers.naming import PAIRS, doubt, mentions, unknown
+from ostrom.answers.reading import SENTENCE, Answer, Invalid, clipped, final_part, last_lines, last_sentence
 
 _LONGEST_LINE = LONGEST + 64
 _SHORT = 40

@@ -19,8 +19,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from ostrom.answers.ending import clipped
-from ostrom.answers.reading import Invalid
+from ostrom.answers.reading import Invalid, clipped, final_part
 
 DEEPEST = 64
 """Deepest nesting that is read; far above any answer, far below any parser's limit."""
@@ -46,6 +45,15 @@ class Found:
 
 class _Refused(ValueError):
     """Well-formed JSON that has no single plain meaning."""
+
+
+def final_object(text: str, *, strict: bool = False, cut: bool = False) -> Found | Invalid:
+    """The last JSON object of what a reply says after its thoughts; ``strict``: nothing but markup may follow it."""
+    part = final_part(text, cut=cut)
+    found = part if isinstance(part, Invalid) else last_object(part)
+    if strict and isinstance(found, Found) and not found.last:
+        return Invalid("the reply must end with the JSON object")
+    return found
 
 
 def last_object(text: str) -> Found | Invalid:

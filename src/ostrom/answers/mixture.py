@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ostrom.answers.ending import clipped, final_part
-from ostrom.answers.jsonobject import last_object
+from ostrom.answers.jsonobject import final_object
 from ostrom.answers.labels import prepared
-from ostrom.answers.reading import Answer, Invalid
+from ostrom.answers.reading import Answer, Invalid, clipped
 from ostrom.ground.errors import UsageError
 
 
@@ -37,14 +36,9 @@ def read_mixture(
     """
     shown = prepared(labels).shown
     caps = checked_caps(labels, caps)
-    part = final_part(text, cut=cut)
-    if isinstance(part, Invalid):
-        return part
-    found = last_object(part)
+    found = final_object(text, strict=strict, cut=cut)
     if isinstance(found, Invalid):
         return found
-    if strict and not found.last:
-        return Invalid("the reply must end with the JSON object")
     if missing := [label for label in shown.values() if label not in found.value]:
         return Invalid(
             f"the JSON object lacks the key {clipped(missing[0])}; every option needs a percentage"

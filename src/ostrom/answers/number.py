@@ -53,10 +53,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ostrom.answers.ending import clipped, final_part, last_lines
 from ostrom.answers.jsonobject import last_object
 from ostrom.answers.naming import PAIRS
-from ostrom.answers.reading import Answer, Invalid, Reading
+from ostrom.answers.reading import Answer, Invalid, Reading, clipped, final_part, last_lines
 from ostrom.games.amounts import Amounts
 
 _LONGEST = 80

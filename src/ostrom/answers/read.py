@@ -1,4 +1,4 @@
-"""One door for every form: a reply and its form in, an answer or the reason why there is none out."""
+"""One door for every form: what a model may be held to while it writes, and how its reply is read."""
 
 from __future__ import annotations
 
@@ -7,14 +7,78 @@ from dataclasses import replace
 from typing import Any
 
 from ostrom.answers.choice import read_choice
-from ostrom.answers.constraint import labels_of
-from ostrom.answers.ending import final_part
 from ostrom.answers.forms import Choice, Form, Mixture, Number, Record, Text
-from ostrom.answers.jsonobject import last_object
-from ostrom.answers.mixture import read_mixture
+from ostrom.answers.jsonobject import final_object
+from ostrom.answers.labels import prepared
+from ostrom.answers.mixture import checked_caps, read_mixture
 from ostrom.answers.number import read_number
-from ostrom.answers.reading import Answer, Invalid
+from ostrom.answers.reading import Answer, Invalid, final_part
 from ostrom.answers.schema import Misfit, check_record_schema, fitted, relabelled, unlabelled
+from ostrom.ground.errors import UsageError
+
+
+def labels_of(form: Form, labels: Mapping[str, str] | None) -> dict[str, str]:
+    """The labels that concern a form, in the order of its options; without labels, the keys themselves."""
+    if not isinstance(form, Choice):  # the common case first: replies are read in every turn
+        if isinstance(form, (Text, Number)):
+            return {}
+        if isinstance(form, Record):
+            return dict(labels or {})
+    if labels is None:
+        shown = {option: option for option in form.options}
+    else:
+        try:
+            shown = {option: labels[option] for option in form.options}
+        except KeyError as missing:
+            listed = ", ".join(labels)
+            raise UsageError(f"labels: option {missing.args[0]!r} has none (labelled: {listed})") from None
+    prepared(shown)  # checks them
+    return shown
+
+
+def constraint_of(form: Form, labels: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The constraint of a form as plain data: ``choices``, or ``schema`` and ``name``; empty for free text.
+
+    A schema cannot say that percentages sum to 100 or that amounts come in steps, so a constrained reply is still read.
+
+    >>> constraint_of(Choice(("C", "D")), {"C": "A0", "D": "A1"})
+    {'choices': ('[A0]', '[A1]')}
+    """
+    shown = labels_of(form, labels)
+    match form:
+        case Choice():
+            return {"choices": tuple(f"[{label}]" for label in shown.values())}
+        case Mixture(caps=caps):
+            most = checked_caps(shown, caps)
+            percentages = {
+                label: {"type": "integer", "minimum": 0, "maximum": most.get(key, 100)}
+                for key, label in shown.items()
+            }
+            return {
+                "schema": {
+                    "type": "object",
+                    "properties": percentages,
+                    "required": list(percentages),
+                    "additionalProperties": False,
+                },
+                "name": "mixture",
+            }
+        case Record(name=name, schema=schema):
+            return {"schema": relabelled(schema, shown), "name": name}
+        case Number(low=low, high=high, step=step):
+            kind = "integer" if isinstance(low, int) and isinstance(step, int) else "number"
+            amount = {"type": kind, "minimum": low, "maximum": high}
+            return {
+                "schema": {
+                    "type": "object",
+                    "properties": {"amount": amount},
+                    "required": ["amount"],
+                    "additionalProperties": False,
+                },
+                "name": "amount",
+            }
+        case Text():
+            return {}
 
 
 def read_record(
@@ -38,14 +102,9 @@ def read_record(
     check_record_schema(schema)
     labels = labels or {}
     shown = relabelled(schema, labels)
-    part = final_part(text, cut=cut)
-    if isinstance(part, Invalid):
-        return part
-    found = last_object(part)
+    found = final_object(text, strict=strict, cut=cut)
     if isinstance(found, Invalid):
         return found
-    if strict and not found.last:
-        return Invalid("the reply must end with the JSON object")
     try:
         value = fitted(found.value, shown)
     except Misfit as problem:

@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ostrom.answers.ending import clipped
+from ostrom.answers.reading import clipped
 from ostrom.ground.errors import UsageError
 
 _NOTES = {"type", "title", "description", "enum"}

@@ -19,8 +19,8 @@ from ostrom.agents.config import AgentConfig
 from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer
 from ostrom.engine.entries import Journaled, Place
+from ostrom.engine.match import ReplayDiffers
 from ostrom.engine.plan import Unit
-from ostrom.engine.questions import ReplayDiffers
 from ostrom.games.game import Game
 from ostrom.mechanisms.arrays import ArrayRules
 from ostrom.mechanisms.scoring import match_score
@@ -167,8 +167,7 @@ def _scores(game: Game, moves: Moves, discount: float | None) -> tuple[list[floa
         paid = pay.ravel().take(2 * one.astype(np.intp) + two)
         whole = bool((pay == np.round(pay)).all() and np.abs(pay).max(initial=0) * len(one) < 2**53)
         if discount is None and whole:
-            inside = np.arange(len(one))[:, None] < moves.lengths[None, :]
-            totals = np.where(inside, paid, 0.0).sum(axis=0)
+            totals = np.where(np.arange(len(one))[:, None] < moves.lengths[None, :], paid, 0.0).sum(axis=0)
             found[seat].extend((totals / moves.lengths).tolist())
         else:
             found[seat].extend(

@@ -150,17 +150,22 @@ def _check_rows(connection: sqlite3.Connection, path: Path) -> int:
     return held + int(again)
 
 
+_CAUSES = (
+    (("full", "no space"), "the disk is full; nothing acknowledged is lost: free some space and run again"),
+    (("readonly", "read-only", "permission"), "cannot be written to ({})"),
+    (
+        ("malformed", "not a database", "disk image", "could not decode", "can't decode", "no such"),
+        "the journal is damaged ({}); restore it from a copy",
+    ),
+    (("locked",), "another process holds the journal"),
+)
+"""Signs in what SQLite or the system says, and what that means for a journal."""
+
+
 def explain(path: Path, error: Exception) -> str:
     """One line about what the disk or the database refused, and what to do."""
     text = " ".join(str(error).split())
-    low = text.lower()
-    if "full" in low or "no space" in low:
-        return f"{path}: the disk is full; nothing acknowledged is lost: free some space and run again"
-    if "readonly" in low or "read-only" in low or "permission" in low:
-        return f"{path}: cannot be written to ({text})"
-    signs = ("malformed", "not a database", "disk image", "could not decode", "can't decode", "no such")
-    if any(sign in low for sign in signs):
-        return f"{path}: the journal is damaged ({text}); restore it from a copy"
-    if "locked" in low:
-        return f"{path}: another process holds the journal"
+    for signs, meaning in _CAUSES:
+        if any(sign in text.lower() for sign in signs):
+            return f"{path}: {meaning.format(text)}"
     return f"{path}: {text}"

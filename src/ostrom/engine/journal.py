@@ -26,10 +26,12 @@ from ostrom.engine.entries import (
     Journaled,
     Place,
     Row,
+    Writer,
     answer_columns,
     dump,
     load,
     unpacked,
+    whole,
 )
 from ostrom.engine.integrity import (
     DAMAGE,
@@ -40,8 +42,6 @@ from ostrom.engine.integrity import (
     has_batches,
     require_format,
 )
-from ostrom.engine.prompt_chains import whole
-from ostrom.engine.writer import Writer
 from ostrom.ground.errors import RunError
 from ostrom.ground.files import refuse_link
 from ostrom.ground.version import __version__
@@ -143,8 +143,7 @@ class Journal:
         return entries
 
     def _is_new(self) -> bool:
-        row = self._read.execute("SELECT count(*) FROM sqlite_master WHERE name='meta'").fetchone()
-        return not row[0]
+        return not self._read.execute("SELECT count(*) FROM sqlite_master WHERE name='meta'").fetchone()[0]
 
     # -- writing -------------------------------------------------------------------------------------
 

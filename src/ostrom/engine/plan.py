@@ -9,19 +9,21 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from ostrom.agents.base import PersonAgentFactory
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.tree import Trees
-from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.journal import Journal
 from ostrom.framing import Library
 from ostrom.games.game import Game
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.streams import Streams, key_of
 from ostrom.mechanisms.base import Mechanism
-from ostrom.mechanisms.protocol import Decision, Outcome
+from ostrom.models.base import Usage
+
+if TYPE_CHECKING:
+    from ostrom.engine.rows import Rows
 
 FEW_UNITS = 24
 """A plan that does not list its games is asked for those of so many units."""
@@ -80,32 +82,28 @@ class VariedLevel(Protocol):
     """One level of a factor, as tables see it."""
 
     @property
-    def label(self) -> str | int | float | bool | None: ...
+    def label(self) -> str | int | float | bool | None:
+        """What the column of the factor holds."""
+
     @property
-    def traits(self) -> Mapping[str, Any]: ...
+    def traits(self) -> Mapping[str, Any]:
+        """What its further columns hold."""
 
 
 class Varied(Protocol):
     """A factor, as tables see it: a column with its levels, and the columns that follow from them."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its column."""
+
     @property
-    def levels(self) -> Sequence[VariedLevel]: ...
+    def levels(self) -> Sequence[VariedLevel]:
+        """Its levels, in order."""
+
     @property
-    def traits(self) -> Sequence[str]: ...
-
-
-class ReplayedRows(Protocol):
-    """The rows of a run, as far as the columns about people need them."""
-
-    journal: Journal
-    run: str
-
-    def played(self) -> Iterator[tuple[Unit, str, str | None]]: ...
-    def replayed(
-        self, unit: Unit
-    ) -> tuple[list[list[Decision]], Outcome | None, Mapping[Place, Journaled]]: ...
+    def traits(self) -> Sequence[str]:
+        """Its further columns."""
 
 
 class PeopleColumns(Protocol):
@@ -115,9 +113,14 @@ class PeopleColumns(Protocol):
     def columns(self) -> Mapping[str, Mapping[str, type]]:
         """Columns by table, with their types."""
 
-    def of_match(self, unit: Unit, player: int) -> dict[str, Any]: ...
-    def of_decision(self, unit: Unit, player: int, facts: Mapping[str, Any]) -> dict[str, Any]: ...
-    def visits(self) -> Iterator[dict[str, Any]]: ...
+    def of_match(self, unit: Unit, player: int) -> dict[str, Any]:
+        """Further columns of a player in the table of matches."""
+
+    def of_decision(self, unit: Unit, player: int, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Further columns of a decision, from the facts of its answer."""
+
+    def visits(self) -> Iterator[dict[str, Any]]:
+        """One row per person who came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +197,8 @@ class Plan(ABC):
         """The study as resolved: plain data, complete, no secrets."""
 
     @abstractmethod
-    def __len__(self) -> int: ...
+    def __len__(self) -> int:
+        """How many units there are."""
 
     @abstractmethod
     def unit(self, index: int) -> Unit:
@@ -227,7 +231,7 @@ class Plan(ABC):
         """Units that no table shows: those of test visits."""
         return ()
 
-    def people_tables(self, rows: ReplayedRows) -> PeopleColumns | None:  # noqa: ARG002
+    def people_tables(self, rows: Rows) -> PeopleColumns | None:  # noqa: ARG002
         """What people add to the tables; None for a study without people."""
         return None
 
@@ -295,6 +299,14 @@ class Tally:
     """How many of the units are preparations, such as designs, and no matches."""
     prepared: Counter[str] = field(default_factory=Counter)
     """How preparations ended: done, skipped, failed."""
+
+    def count_reply(self, usage: Usage, usd: float | None) -> None:
+        """Count the tokens and the price of a call that got a reply."""
+        self.tokens_in += usage.input or 0
+        self.tokens_out += usage.output or 0
+        self.tokens_cached += usage.cached or 0
+        self.unpriced += usd is None
+        self.usd += usd or 0.0
 
     def of_preparations(self) -> Counted:
         """The preparations alone."""

@@ -12,12 +12,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ostrom.engine.batching.polling import PollingPolicy
-from ostrom.engine.retries import RetryPolicy
+from ostrom.engine.retries import PollingPolicy, RetryPolicy
 from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
-    from ostrom.engine.executors.cluster import Cluster
     from ostrom.engine.plan import Budget
 
 EXECUTORS = ("local", "ray")
@@ -166,13 +164,9 @@ class PlayOptions:
         return {name: bound for name, bound in bounds.items() if bound is not None}
 
     @property
-    def cluster(self) -> Cluster | None:
-        """The Ray cluster to play on; None: this process."""
-        if self.executor == "local":
-            return None
-        from ostrom.engine.executors.cluster import Cluster
-
-        return Cluster(self.ray_address, self.workers, self.worker_matches)
+    def on_cluster(self) -> bool:
+        """Whether matches are played by the workers of a Ray cluster."""
+        return self.executor == "ray"
 
     def stated(self) -> dict[str, Any]:
         """The options that differ from their defaults."""

@@ -18,9 +18,8 @@ from ostrom.answers import Number
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.entries import Journaled, Place, dump
 from ostrom.engine.journal import Journal
-from ostrom.engine.match import replay
+from ostrom.engine.match import ReplayDiffers, compare_end, replay
 from ostrom.engine.plan import PeopleColumns, Plan, Seated, Unit
-from ostrom.engine.questions import ReplayDiffers, compare_end
 from ostrom.games.game import Game
 from ostrom.ground.errors import RunError
 from ostrom.mechanisms.protocol import Decision, Outcome, Round
@@ -293,8 +292,7 @@ class Rows:
         if value is not None:
             row["action"] = str(value)
             row["amount"] = None if isinstance(value, str) else float(value)
-            index = game.index(view.seat, value)
-            row["cooperative"] = game.cooperates(view.seat, index)
+            row["cooperative"] = game.cooperates(view.seat, game.index(view.seat, value))
         said = None if game.theory is None else game.theory(view.seat, row["stage"], view.facts)
         row["theory"] = None if said is None or isinstance(said, str) else float(said)
         row["as_theory"] = None if said is None or value is None else said == value

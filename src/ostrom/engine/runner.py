@@ -8,19 +8,18 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from ostrom.agents.policy import SkipMatch
 from ostrom.engine.arrays import ArrayPlayer
 from ostrom.engine.batching.ledger import refuse_batches
-from ostrom.engine.executors.base import Assignment, Executor, Session, UnitEnd
-from ostrom.engine.executors.local import LocalExecutor
+from ostrom.engine.executors.local import Assignment, Executor, LocalExecutor, Session, UnitEnd
 from ostrom.engine.folder import Folder
 from ostrom.engine.gate import Stopped
 from ostrom.engine.journal import Journal
+from ostrom.engine.match import ReplayDiffers
 from ostrom.engine.plan import Arrivals, Plan, Tally, Unit
 from ostrom.engine.play_options import PlayOptions
-from ostrom.engine.questions import ReplayDiffers
 from ostrom.engine.rows import Rows
 from ostrom.framing import Library
 from ostrom.ground.errors import (
@@ -35,12 +34,22 @@ from ostrom.ground.errors import (
 from ostrom.ground.version import __version__
 from ostrom.models.base import Model
 
+State = Literal["done", "skipped", "failed"]
+"""How a unit ends; the tally has a counter of each name."""
 OpenModel = Callable[[str, Mapping[str, Any]], Model]
 """Opens a model by its name and settings."""
 LOOK = 0.25
 """Seconds after which the runner looks again whether more matches should be under way."""
 VERIFIED = 16
 """Finished matches that a resumed session replays first, to see whether the rules are still the same."""
+SPENT = {
+    **{name: name for name in ("calls", "tokens_in", "tokens_out", "tokens_cached", "unpriced", "cached")},
+    "retries": "failed_tries",
+    "invalid": "complaints",
+    "policies": "policies",
+    "refused": "refused",
+}
+"""The counters that go on from earlier sessions, with what the journal calls their totals."""
 ARRAY_BATCH = 4096
 """Matches that are played as arrays at a time."""
 
@@ -88,16 +97,16 @@ class Runner:
         options = self.options
         if options.batch:
             return self._batch_executor(models)
-        if options.cluster is None:
+        if not options.on_cluster:
             return LocalExecutor(models, self.library, options)
         from ostrom.engine.executors.ray import RayExecutor
 
-        return RayExecutor(options.cluster, self.plan, open_models, self.library, options)
+        return RayExecutor(self.plan, open_models, self.library, options)
 
     def _batch_executor(self, models: Mapping[str, Model]) -> Executor:
         from ostrom.engine.executors.batch import BatchExecutor
 
-        if self.options.cluster is not None:
+        if self.options.on_cluster:
             raise UsageError(
                 "--batch: batches are sent from this process, not from a cluster (--executor ray)"
             )
@@ -160,13 +169,9 @@ class Runner:
         if tally.preparations:
             ended = ((index, state) for index, state in self._states.items() if state != "failed")
             tally.prepared.update(s for index, s in ended if self.plan.unit(index).kind == "preparation")
-        tally.calls, tally.usd = int(spent["calls"]), float(spent["usd"])
-        tally.tokens_in, tally.tokens_out = int(spent["tokens_in"]), int(spent["tokens_out"])
-        tally.tokens_cached = int(spent["tokens_cached"])
-        tally.unpriced, tally.cached = int(spent["unpriced"]), int(spent["cached"])
-        tally.retries = int(spent["failed_tries"])
-        tally.invalid, tally.policies = int(spent["complaints"]), int(spent["policies"])
-        tally.refused = int(spent["refused"])
+        tally.usd = float(spent["usd"])
+        for counter, total in SPENT.items():
+            setattr(tally, counter, int(spent[total]))
 
     def _verify(self, journal: Journal) -> None:
         """Replay finished matches before money is spent on more of them: all if another version played some."""
@@ -299,17 +304,11 @@ class Runner:
         """Journal how a unit ended; an error that stops the run stops all units."""
         error = ended.error
         if error is None:
-            journal.finish(unit.index, "done", None, ended.steps, ended.scores, ended.facts)
-            self.tally.done += 1
-            self.tally.prepared["done"] += unit.kind == "preparation"
-            self._ended.setdefault(unit.index, asyncio.Event()).set()
+            self._end(unit, journal, "done", None, ended)
             await (journal.flush() if journal.backlog > 2000 else asyncio.sleep(0))
         elif isinstance(error, SkipMatch):
-            journal.finish(unit.index, "skipped", str(error), ended.steps)
-            self.tally.skipped += 1
-            self.tally.prepared["skipped"] += unit.kind == "preparation"
+            self._end(unit, journal, "skipped", str(error), ended)
             self._tell(unit, f"skipped: {error}")
-            self._ended.setdefault(unit.index, asyncio.Event()).set()
         elif isinstance(error, InvalidAnswers):
             self._failed(unit, journal, ended.steps, str(error))
         elif isinstance(error, Stopped):
@@ -372,10 +371,14 @@ class Runner:
         return facts
 
     def _failed(self, unit: Unit, journal: Journal, steps: int, reason: str) -> None:
-        journal.finish(unit.index, "failed", reason, steps)
-        self.tally.failed += 1
-        self.tally.prepared["failed"] += unit.kind == "preparation"
+        self._end(unit, journal, "failed", reason, UnitEnd(steps))
         self._tell(unit, reason)
+
+    def _end(self, unit: Unit, journal: Journal, state: State, reason: str | None, ended: UnitEnd) -> None:
+        """Journal the end of a unit, count it, and wake the units that need it."""
+        journal.finish(unit.index, state, reason, ended.steps, ended.scores, ended.facts)
+        setattr(self.tally, state, getattr(self.tally, state) + 1)
+        self.tally.prepared[state] += unit.kind == "preparation"
         self._ended.setdefault(unit.index, asyncio.Event()).set()
 
     def _tell(self, unit: Unit, reason: str) -> None:

@@ -22,9 +22,9 @@ from typing import Any
 from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.ground.registry import Registry
 from ostrom.models.base import Abilities, Constraint, Message, Model, Reply, Request, Usage
+from ostrom.models.dialects import check_values
 from ostrom.models.grants import allow_key, check_settings
 from ostrom.models.services import full_name
-from ostrom.models.settings import check_values
 
 __all__ = [
     "PROVIDERS",
@@ -133,8 +133,7 @@ def check_model(name: str, settings: Mapping[str, Any]) -> Abilities | None:
 
 def _home(factory: Callable[..., Model]) -> ModuleType | None:
     """The module that a model's client stands in."""
-    own = factory.func if isinstance(factory, partial) else factory
-    return sys.modules.get(own.__module__)
+    return sys.modules.get((factory.func if isinstance(factory, partial) else factory).__module__)
 
 
 def params_of(name: str) -> tuple[str, ...] | None:
@@ -151,7 +150,7 @@ def params_of(name: str) -> tuple[str, ...] | None:
 
 def _factory(name: str) -> tuple[Callable[..., Model], str]:
     """What opens a model of that name, and the rest of the name for it."""
-    from ostrom.models.openai_client import open_service, open_url
+    from ostrom.models.providers.openai import open_service, open_url
     from ostrom.models.services import SERVICES
 
     if name.startswith(URL_SCHEMES):

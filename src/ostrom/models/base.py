@@ -101,15 +101,12 @@ class Model(Protocol):
 
     async def complete(self, request: Request) -> Reply:
         """Make one call. Raises a ModelError; never retries by itself."""
-        ...
 
     async def close(self) -> None:
         """Release connections, threads and memory."""
-        ...
 
     def describe(self) -> Mapping[str, Any]:
         """What the manifest records: base URL, version, settings; never a secret.
 
         Everything in it may decide a reply, except the entry ``client`` (timeout, connections).
         """
-        ...

@@ -6,7 +6,8 @@ a ModelError; when to try again, and what was paid for, is the engine's concern.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
@@ -17,6 +18,7 @@ import orjson
 from ostrom.ground.errors import MalformedReply, ModelError, UsageError
 from ostrom.models.base import Reply, Request
 from ostrom.models.connection import Route
+from ostrom.models.failures import json_or_none
 from ostrom.models.services import SERVICES
 from ostrom.models.transport import Transport
 
@@ -101,83 +103,49 @@ class BatchLimits:
     bytes: int
 
 
-class BatchEndpoint(Protocol):
-    """The batch endpoint of a model's service."""
-
-    who: str
-    limits: BatchLimits
-
-    def encode(self, request: Request) -> bytes:
-        """The body of one request. Raises a ModelError."""
-        ...
-
-    def read(self, line: ResultLine, request: Request) -> Reply:
-        """The reply in a line of results; one that reports an error raises it as a ModelError."""
-        ...
-
-    async def upload(self, marker: str, requests: Sequence[BatchRequest]) -> str | None:
-        """Store the requests, where the service wants that first; gives the name of the file."""
-        ...
-
-    async def create(self, marker: str, file: str | None, requests: Sequence[BatchRequest]) -> BatchStatus:
-        """Create a batch. After an error it may exist all the same: ``is_ours`` recognises it in a listing."""
-        ...
-
-    async def retrieve(self, batch: str) -> BatchStatus:
-        """What has become of a batch."""
-        ...
-
-    async def cancel(self, batch: str) -> None:
-        """Ask the service to run no more requests of a batch."""
-        ...
-
-    async def page(
-        self, after: str | None = None, count: int = PER_PAGE
-    ) -> tuple[list[BatchStatus], str | None]:
-        """Batches of the account, and where the next page begins."""
-        ...
-
-    def is_ours(self, found: BatchStatus, wanted: Wanted) -> bool:
-        """Whether a listed batch is, or may be, the one that ``create`` was to make."""
-        ...
-
-    async def results(self, found: BatchStatus, output: str) -> list[ResultLine]:
-        """The lines of one file of results; a line that is no JSON is left out."""
-        ...
-
-    async def close(self) -> None:
-        """Close the connections."""
-        ...
-
-
-@runtime_checkable
-class HasBatches(Protocol):
-    """A model whose service may have a batch endpoint."""
-
-    def batches(self) -> BatchEndpoint:
-        """Its batch endpoint."""
-        ...
-
-
-class BatchWire:
-    """What both wires share: exchanges of JSON documents, listings, results line by line."""
+class BatchEndpoint(ABC):
+    """The batch endpoint of a model's service: exchanges of JSON documents, listings, results line by line."""
 
     transport: Transport
+    encode: Callable[[Request], bytes]
+    """Makes the body of one request. Raises a ModelError."""
+    limits: BatchLimits
     root: str
     """Where batches are listed and created, below the address."""
     after: str
     """The parameter of a listing that names the last batch seen."""
     who: str
 
-    async def json(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        """One exchange of JSON objects."""
+    @abstractmethod
+    def read(self, line: ResultLine, request: Request) -> Reply:
+        """The reply in a line of results; one that reports an error raises it as a ModelError."""
+
+    @abstractmethod
+    async def upload(self, marker: str, requests: Sequence[BatchRequest]) -> str | None:
+        """Store the requests, where the service wants that first; gives the name of the file."""
+
+    @abstractmethod
+    async def create(self, marker: str, file: str | None, requests: Sequence[BatchRequest]) -> BatchStatus:
+        """Create a batch. After an error it may exist all the same: ``is_ours`` recognises it in a listing."""
+
+    @abstractmethod
+    def is_ours(self, found: BatchStatus, wanted: Wanted) -> bool:
+        """Whether a listed batch is, or may be, the one that ``create`` was to make."""
+
+    @abstractmethod
+    async def results(self, found: BatchStatus, output: str) -> list[ResultLine]:
+        """The lines of one file of results; a line that is no JSON is left out."""
+
+    @abstractmethod
+    def _status(self, document: dict[str, Any]) -> BatchStatus:
+        """What a document of this wire says about a batch."""
+
+    async def json(self, method: str, path: str, body: Any = None, kind: str | None = None) -> dict[str, Any]:
+        """One exchange of JSON objects; ``kind`` is the content type of a body that is none."""
         payload = b"" if body is None else body if isinstance(body, bytes) else orjson.dumps(body)
         more_time = len(payload) / BYTES_A_SECOND
-        response = await self.transport.exchange(Route(method, path), payload, more_time=more_time)
-        try:
-            document = orjson.loads(response.body)
-        except orjson.JSONDecodeError:
-            document = None
+        response = await self.transport.exchange(Route(method, path, kind), payload, more_time=more_time)
+        document = json_or_none(response.body)
         if not isinstance(document, dict):
             raise MalformedReply(f"{self.who} sent no JSON object from {path.partition('?')[0]}")
         return document
@@ -214,10 +182,6 @@ class BatchWire:
                 found.append(self._status(entry))
         return found, last
 
-    def _status(self, document: dict[str, Any]) -> BatchStatus:
-        """What a document of this wire says about a batch."""
-        raise NotImplementedError
-
     async def lines(self, path: str, requests: int | None) -> list[dict[str, Any]]:
         """The JSON objects in a file of results; whatever else stands there is left out."""
         more_time = (10_000 if requests is None else requests) / RESULTS_A_SECOND
@@ -226,10 +190,7 @@ class BatchWire:
         )
         found = []
         for text in response.body.split(b"\n"):
-            try:
-                document = orjson.loads(text) if text.strip() else None
-            except orjson.JSONDecodeError:
-                continue
+            document = json_or_none(text)
             if isinstance(document, dict) and isinstance(document.get("custom_id"), str):
                 found.append(document)
                 if requests is not None and len(found) > 2 * requests + SPARE_LINES:
@@ -239,6 +200,14 @@ class BatchWire:
     async def close(self) -> None:
         """Close the connections."""
         await self.transport.close()
+
+
+@runtime_checkable
+class HasBatches(Protocol):
+    """A model whose service may have a batch endpoint."""
+
+    def batches(self) -> BatchEndpoint:
+        """Its batch endpoint."""
 
 
 def largest_results(requests: int | None) -> int:

@@ -40,6 +40,17 @@ _PARAMETER = re.compile(
     r"(unknown|unsupported|missing|invalid)_(parameter|value|type|field)|param", re.IGNORECASE
 )
 
+_MEANINGS: dict[int, tuple[type[ModelError], str]] = {
+    401: (AccessRefused, "refused the key"),
+    402: (AccessRefused, "wants to be paid first"),
+    403: (AccessRefused, "refused the key"),
+    408: (TimedOut, "gave up waiting"),
+    409: (ServerFailed, "failed"),
+    413: (ContextExceeded, "cannot read a prompt this long"),
+    425: (ServerFailed, "failed"),
+}
+"""What a status means whatever else the server says."""
+
 
 def from_status(
     status: int, headers: Mapping[str, str], body: bytes, *, who: str, secrets: Iterable[str] = ()
@@ -49,7 +60,7 @@ def from_status(
     >>> from_status(429, {"retry-after": "2"}, b'{"error": {"message": "slow down"}}', who="m").retry_after
     2.0
     """
-    document = _loads(body)
+    document = json_or_none(body)
     said = one_line(message_in(document, body), secrets)
     return make(status, who, said, code=_code(document), retry_after=retry_after(headers))
 
@@ -77,20 +88,14 @@ def make(
             what += f" of {retry_after:,.6g} s"
     elif status in (400, 403, 422, 451) and _is_about(_CONTENT, code, said):
         kind, what = ContentRefused, "refused the content"
-    elif status in (400, 413, 422) and (status == 413 or _is_about(_CONTEXT, code, said)):
-        kind, what = ContextExceeded, "cannot read a prompt this long"
-    elif status in (401, 403):
-        kind, what = AccessRefused, "refused the key"
-    elif status == 402:
-        kind, what = AccessRefused, "wants to be paid first"
-    elif status == 408:
-        kind, what = TimedOut, "gave up waiting"
-    elif status >= 500 or status in (409, 425):
+    elif status in (400, 422) and _is_about(_CONTEXT, code, said):
+        kind, what = _MEANINGS[413]
+    elif status >= 500:
         kind, what = ServerFailed, "failed"
     elif 300 <= status < 400:
         kind, what = RequestRefused, "redirects elsewhere; set the base URL to the final address"
     else:
-        kind, what = RequestRefused, "refused the request"
+        kind, what = _MEANINGS.get(status, (RequestRefused, "refused the request"))
     return kind(f"{who} {what} ({status}){tail}", status=status, retry_after=retry_after)
 
 
@@ -157,7 +162,8 @@ def one_line(text: str, secrets: Iterable[str] = ()) -> str:
     return clean if len(clean) <= LONGEST else clean[: LONGEST - 1] + "…"
 
 
-def _loads(body: bytes) -> Any:
+def json_or_none(body: bytes) -> Any:
+    """The JSON document in a body; None where it is none."""
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:

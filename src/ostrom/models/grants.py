@@ -19,8 +19,7 @@ from pathlib import Path
 
 from ostrom.ground.errors import AccessRefused, StudyError, UsageError
 from ostrom.ground.yaml import read_yaml
-from ostrom.models.keys import OWN_VARIABLE, as_header, checked_url, first_set, is_local, origin
-from ostrom.models.services import SERVICES
+from ostrom.models.services import OWN_VARIABLE, SERVICES, as_header, checked_url, first_set, is_local, origin
 
 Origin = tuple[str, str, int | None]
 ANTHROPIC_HOME = "https://api.anthropic.com"
@@ -72,11 +71,12 @@ def restore(pairs: Iterable[tuple[str, Origin]]) -> None:
 def may_send(variable: str, address: str) -> bool:
     """Whether the key in an environment variable may go to the server at this address."""
     place = origin(address)
-    if place in _homes(variable):
-        return True
-    if variable == OWN_VARIABLE and is_local(address):
-        return True
-    return (variable, place) in _said.get() or place in _configured().get(variable, ())
+    return (
+        place in _homes(variable)
+        or (variable == OWN_VARIABLE and is_local(address))
+        or (variable, place) in _said.get()
+        or place in _configured().get(variable, ())
+    )
 
 
 def require(variable: str, address: str, *, who: str) -> None:

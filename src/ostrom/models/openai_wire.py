@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 
 from ostrom.ground.errors import MalformedReply, RequestRefused
+from ostrom.models.asking import token_count
 from ostrom.models.base import Finish, ReasoningKind, Reply, Request, Usage
 from ostrom.models.dialects import Dialect
-from ostrom.models.embedded.grammar import choice_grammar
 from ostrom.models.failures import from_error_object, one_line
-from ostrom.models.numbers import token_count
 
 PARAMS = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning_effort", "extra")
 _PLAIN = frozenset({"temperature", "top_p", "stop", "reasoning_effort"})
@@ -299,4 +298,22 @@ def of_message(message: dict[str, object]) -> tuple[str | None, ReasoningKind]:
 def _is_summary(details: object) -> bool:
     return isinstance(details, list) and any(
         isinstance(d, dict) and d.get("type") == "reasoning.summary" for d in details
+    )
+
+
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def choice_grammar(choices: Iterable[str]) -> str:
+    r"""A grammar whose only texts are the choices.
+
+    >>> choice_grammar(["[A0]", 'say "no"'])
+    'root ::= "[A0]" | "say \\"no\\""'
+    """
+    return "root ::= " + " | ".join(f'"{_escaped(choice)}"' for choice in choices)
+
+
+def _escaped(text: str) -> str:
+    return "".join(
+        _ESCAPES.get(c) or (c if c.isprintable() else f"\\x{ord(c):02X}" if ord(c) < 256 else c) for c in text
     )

@@ -78,7 +78,6 @@ class PreparesCalls(Protocol):
 
     def prepare(self, request: Request, release: Release | None = None) -> PendingCall:
         """Check and encode a request. Raises a ModelError."""
-        ...
 
 
 class SingleStepCall(PendingCall):

@@ -11,7 +11,7 @@ from typing import Any
 
 from ostrom.ground.errors import StudyError
 from ostrom.models.base import Usage
-from ostrom.models.keys import is_local
+from ostrom.models.services import is_local
 
 MILLION = 1_000_000
 # Providers that run on the user's machine: a call costs nothing.

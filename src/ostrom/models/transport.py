@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Mapping
 from typing import Protocol
@@ -11,13 +12,12 @@ from typing import Protocol
 from ostrom.ground.errors import CertificateRefused, ConnectionFailed, MalformedReply, ModelError, TimedOut
 from ostrom.ground.version import __version__
 from ostrom.models.base import Reply, Request
-from ostrom.models.connection import Address, Connection, ResponseCut, Route, ServerClosed
+from ostrom.models.connection import Address, Connection, ResponseCut, Route, ServerClosed, reason
 from ostrom.models.failures import from_status, one_line
 from ostrom.models.http1 import LARGEST_BODY, InvalidResponse, Response, largest_body
-from ostrom.models.keys import host_of
 from ostrom.models.pending_call import PendingCall, Release
 from ostrom.models.redaction import redactor
-from ostrom.models.tls import reason
+from ostrom.models.services import host_of
 
 # Many servers close a connection after five idle seconds: close it earlier, before a request can fail on it.
 KEEP_ALIVE = 4.0
@@ -28,7 +28,6 @@ class Decode(Protocol):
 
     def __call__(self, data: bytes, request: Request, *, who: str, secrets: tuple[str, ...]) -> Reply:
         """The reply in the body."""
-        ...
 
 
 class PendingPost(PendingCall):
@@ -200,8 +199,7 @@ class Transport:
         if self._alarm is None:
             assert self._loop is not None
             self._alarm = self._loop.call_at(deadline, self._expire, self._loop)
-        request = self._address.request(payload, pending.route)
-        connection.exchange(request, pending.receive, pending.largest)
+        connection.exchange(self._address.request(payload, pending.route), pending.receive, pending.largest)
 
     async def exchange(
         self, route: Route, body: bytes = b"", largest: int = LARGEST_BODY, more_time: float = 0.0
@@ -307,9 +305,35 @@ class Transport:
         """An error as part of one line. Secrets are redacted before anything is cut."""
         if isinstance(error, InvalidResponse):
             found = one_line(error.found.decode("latin-1"), self.secrets)
-            shown = f" (it sent {found[:40]!r})" if found else ""
-            return one_line(str(error), self.secrets) + shown
+            return one_line(str(error), self.secrets) + (f" (it sent {found[:40]!r})" if found else "")
         if isinstance(error, ssl.SSLError):
             return one_line(reason(error), self.secrets)
         said = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return one_line(str(said), self.secrets)
+
+
+class HttpModel(ABC):
+    """A model client whose calls are posted to one address."""
+
+    name: str
+    _transport: Transport
+    _decode: Decode
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+    @abstractmethod
+    def _encode(self, request: Request) -> bytes:
+        """The body of a call. Raises a ModelError."""
+
+    def prepare(self, request: Request, release: Release | None = None) -> PendingPost:
+        """Make one call ready."""
+        return PendingPost(self._transport, self._encode(request), self._decode, request, release)
+
+    async def complete(self, request: Request) -> Reply:
+        """Make one call."""
+        return await self.prepare(request).send_now()
+
+    async def close(self) -> None:
+        """Shut the connections."""
+        await self._transport.close()

@@ -6,8 +6,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from ostrom.engine.folder import Folder
-from ostrom.engine.manifest import identity
+from ostrom.engine.folder import Folder, identity
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Result, Runner
 from ostrom.ground.errors import RunError, UsageError

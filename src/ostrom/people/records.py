@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.engine import loop
-from ostrom.engine.folder import Folder
-from ostrom.engine.manifest import identity
+from ostrom.engine.folder import Folder, identity
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.ground.files import write_whole
 from ostrom.people.payment import Payment, due, owed

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ostrom.engine.folder import Folder
-from ostrom.engine.manifest import identity
+from ostrom.engine.folder import Folder, identity
 from ostrom.ground.errors import UsageError
 from ostrom.people.admin import Admin
 from ostrom.people.host import Host

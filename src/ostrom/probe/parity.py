@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.ground.errors import ModelError, UsageError
-from ostrom.models.embedded.dequantise import dequantised
+from ostrom.models.embedded.adapters import dequantised
 from ostrom.models.embedded.runtime import Load, Runtime
 from ostrom.probe.training.probes import PROBES
 

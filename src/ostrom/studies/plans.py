@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from ostrom.engine.manifest import kind_of
+from ostrom.engine.folder import kind_of
 from ostrom.engine.plan import Plan, PlanSource
 from ostrom.framing import Library
 from ostrom.ground.errors import RunError, UnknownName, UsageError

@@ -12,7 +12,7 @@ from typing import Any
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.language import refuse_unable
-from ostrom.engine.manifest import kind_of
+from ostrom.engine.folder import kind_of
 from ostrom.engine.play_options import PlayOptions
 from ostrom.framing import Library
 from ostrom.ground.errors import StudyError, UnknownName, UsageError

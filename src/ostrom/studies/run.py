@@ -10,10 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ostrom.engine import loop
-from ostrom.engine.folder import Folder, check_name, differences, new_manifest
+from ostrom.engine.folder import (
+    FREE_TO_CHANGE,
+    MAY_BE_DECIDED,
+    MAY_GROW,
+    Folder,
+    check_name,
+    differences,
+    new_manifest,
+)
 from ostrom.engine.integrity import check_format
 from ostrom.engine.journal import Journal
-from ostrom.engine.manifest import FREE_TO_CHANGE, MAY_BE_DECIDED, MAY_GROW
 from ostrom.engine.plan import Plan, PlanSource
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.rows import Rows
@@ -182,13 +189,13 @@ async def _play_once(
 ) -> Result:
     if any(config.tree is not None for config in plan.agents):
         plan_class("tree").provide(plan, Path(runs))
-    if plan.trees and options is not None and options.cluster is not None:
+    if plan.trees and options is not None and options.on_cluster:
         raise UsageError("--executor ray: a study with trees is played in this process, which holds them")
     # Models are opened before anything is written: a wrong name leaves no trace.
     models: dict[str, Model] = {}
     runner: Runner | None = None
     try:
-        if options is None or options.cluster is None:
+        if options is None or not options.on_cluster:
             for model in plan.models:
                 models[model] = (open_models or _open)(model, plan.settings(model))
         runner = Runner(plan, folder, plan.library, models, options, open_models)

@@ -16,8 +16,8 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ostrom.engine.folder import identity
 from ostrom.engine.journal import connect_read_only
-from ostrom.engine.manifest import identity
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.view.index import RunIndex
 from ostrom.view.match import chosen_of, marked, match_of

@@ -20,9 +20,8 @@ from typing import Any
 
 import orjson
 
-from ostrom.engine.folder import Folder
+from ostrom.engine.folder import Folder, identity
 from ostrom.engine.integrity import DAMAGE, explain
-from ostrom.engine.manifest import identity
 from ostrom.engine.plan import Unit
 from ostrom.features.transcript.transcript import ended_early
 from ostrom.games.amounts import IDLE, Amounts

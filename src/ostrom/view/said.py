@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from ostrom.engine.prompt_chains import whole
+from ostrom.engine.entries import whole
 from ostrom.ground.errors import RunError, UsageError
 
 CUT = 20_000

@@ -19,9 +19,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ostrom.engine.entries import whole
 from ostrom.engine.integrity import DAMAGE, explain
 from ostrom.engine.journal import connect_read_only
-from ostrom.engine.prompt_chains import whole
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.view.index import RunIndex
 from ostrom.view.spoken import LONGEST, UNREADABLE, beginning, decoded, opened, spaced, text_of

@@ -16,8 +16,8 @@ from typing import Any
 
 import orjson
 
+from ostrom.engine.entries import whole
 from ostrom.engine.plan import Unit
-from ostrom.engine.prompt_chains import whole
 from ostrom.ground.errors import OstromError
 from ostrom.studies.run import Run
 

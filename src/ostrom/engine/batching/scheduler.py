@@ -11,9 +11,8 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ostrom.engine.batching.calls import WaveCall
+from ostrom.engine.batching.calls import BudgetReservations, WaveCall
 from ostrom.engine.batching.ledger import JournaledBatch, Ledger
-from ostrom.engine.batching.reservations import BudgetReservations
 from ostrom.engine.batching.service import BatchService, Lost, lost, says_full, unanswered
 from ostrom.engine.gate import Stopped
 from ostrom.engine.plan import Tally

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ostrom.engine.batching.ledger import JournaledBatch, Ledger
-from ostrom.engine.batching.polling import PollingPolicy
-from ostrom.engine.retries import RetryPolicy
+from ostrom.engine.retries import PollingPolicy, RetryPolicy
 from ostrom.ground.errors import ModelError, RateLimited, RequestRefused, RunError, ServerFailed
 from ostrom.models.batches import (
     PAGES,

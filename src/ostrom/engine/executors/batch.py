@@ -6,14 +6,12 @@ import time
 from collections.abc import Mapping
 from functools import partial
 
-from ostrom.engine.batching.calls import MOST, BatchCaller, BatchGate
+from ostrom.engine.batching.calls import MOST, BatchCaller, BatchGate, BudgetReservations
 from ostrom.engine.batching.ledger import Ledger
-from ostrom.engine.batching.reservations import BudgetReservations
 from ostrom.engine.batching.scheduler import BatchScheduler
 from ostrom.engine.batching.service import BatchService, check
 from ostrom.engine.caller import Caller
-from ostrom.engine.executors.base import Assignment, Session, UnitEnd
-from ostrom.engine.executors.local import LocalExecutor
+from ostrom.engine.executors.local import Assignment, LocalExecutor, Session, UnitEnd
 from ostrom.engine.gate import RunGate
 from ostrom.engine.plan import Tally
 from ostrom.engine.play_options import PlayOptions

@@ -8,6 +8,10 @@ handed to other workers, which replay the acknowledged answers and continue.
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import socket
+import threading
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,15 +19,14 @@ from itertools import count
 from typing import Any
 
 from ostrom.engine.entries import CallRecord
-from ostrom.engine.executors.base import (
+from ostrom.engine.executors.actors import GateActor, Worker
+from ostrom.engine.executors.local import (
     Assignment,
     Session,
     UnitEnd,
     matches_at_once,
     most_calls,
 )
-from ostrom.engine.executors.cluster import Cluster, import_ray, join, processors
-from ostrom.engine.executors.cluster_gate import GateActor
 from ostrom.engine.executors.wire import (
     Batch,
     Failure,
@@ -34,16 +37,91 @@ from ostrom.engine.executors.wire import (
     count_entry,
     prompt_files,
 )
-from ostrom.engine.executors.worker import Worker
 from ostrom.engine.gate import Stopped
 from ostrom.engine.match import Replies
 from ostrom.engine.plan import Plan, Tally
 from ostrom.engine.play_options import PlayOptions
 from ostrom.framing import Library
-from ostrom.ground.errors import OstromError, RunError
+from ostrom.ground.errors import OstromError, RunError, UsageError
 from ostrom.ground.version import __version__
 from ostrom.models.base import Model
 from ostrom.models.grants import said
+
+STORE = 128 * 1024 * 1024
+"""Bytes of Ray's object store on this machine: hardly anything goes through it."""
+
+
+def import_ray() -> Any:
+    """Ray, or one line that says how to get it."""
+    try:
+        import ray
+    except ImportError:
+        raise UsageError("the Ray executor needs Ray: pip install 'ostrom[ray]'") from None
+    return ray
+
+
+def join(address: str | None, workers: int | None) -> bool:
+    """Connect this process to the cluster at an address, or to one made on this machine with so many workers.
+
+    Returns whether it was not connected before.
+    """
+    ray = import_ray()
+    if address is not None and "://" in address:
+        raise UsageError(
+            f"--ray-address {address}: start the run on a machine of the cluster and name its head as host:port"
+        )
+    if ray.is_initialized():
+        here = ray.get_runtime_context().gcs_address
+        if address not in (None, "auto", here):
+            raise UsageError(f"--ray-address {address}: this process is connected to the cluster at {here}")
+        return False
+    if address not in (None, "auto"):
+        _check_reachable(str(address))
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    options: dict[str, Any] = {"logging_level": "error", "log_to_driver": False}
+    if address is None:
+        options |= {"num_cpus": workers or os.cpu_count() or 1, "include_dashboard": False}
+        options |= {"object_store_memory": STORE}
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        ray.init(address=address or "local", **options)
+    except Exception as error:  # a node that does not start in time raises a plain Exception
+        problem = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        if address is None:
+            raise RunError(f"Ray could not be started on this machine: {problem}") from None
+        raise UsageError(f"--ray-address {address}: no cluster answers there ({problem})") from None
+    finally:
+        if main:
+            # Ray's SIGTERM handler would end the process; the run's own handler stops it cleanly.
+            signal.signal(signal.SIGTERM, before)
+    _silence(ray)
+    return True
+
+
+def _silence(ray: Any) -> None:
+    """Keep Ray's news of dying machines off standard output, which belongs to the results of a command."""
+    inside: Any = getattr(getattr(ray, "_private", None), "worker", None)
+    if hasattr(inside, "_worker_logs_enabled"):
+        inside._worker_logs_enabled = False
+
+
+def _check_reachable(address: str) -> None:
+    """Check that the address accepts connections: Ray itself would retry for many minutes."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        raise UsageError(f"--ray-address {address}: is not of the form host:port (or auto)")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        raise UsageError(f"--ray-address {address}: no cluster answers there ({error})") from None
+
+
+def processors() -> int:
+    """How many processors the connected cluster has."""
+    return max(1, int(import_ray().cluster_resources().get("CPU", 1)))
+
 
 CONCURRENCY = 100_000
 """Concurrent requests per actor: waiting slot requests must not block reports of outcomes."""
@@ -83,13 +161,12 @@ class RayExecutor:
 
     def __init__(
         self,
-        cluster: Cluster,
         plan: Plan,
         open_models: Callable[[str, Mapping[str, Any]], Model] | None,
         library: Library,
         options: PlayOptions,
     ) -> None:
-        self.cluster, self.options = cluster, options
+        self.options = options
         self.described: Mapping[str, Mapping[str, Any]] = {}
         self._worker_config = WorkerConfig(
             __version__,
@@ -119,9 +196,9 @@ class RayExecutor:
 
     async def open(self) -> None:
         """Connect, start the workers and let them open the models."""
-        self._joined = join(self.cluster)
+        self._joined = join(self.options.ray_address, self.options.workers)
         self._ray = import_ray()
-        wanted = self.cluster.workers or processors()
+        wanted = self.options.workers or processors()
         self._workers = wanted
         starting = [self._spawn(self._start_worker()) for _ in range(wanted)]
         for task in starting:
@@ -174,7 +251,7 @@ class RayExecutor:
         seats = max(1, session.plan.unit(0).game.seats) if len(session.plan) else 1
         in_process = all(model.ceiling is not None for model in opened.values())
         at_once = matches_at_once(sum(most for _, most in models.values()), in_process, seats)
-        self._capacity = min(at_once, self._workers * self.cluster.matches)
+        self._capacity = min(at_once, self._workers * self.options.worker_matches)
 
     def capacity(self) -> int:
         """What the workers and the limits of the models admit."""
@@ -308,7 +385,7 @@ class RayExecutor:
                 raise self._failure
             if self._stopping.is_set():
                 raise Stopped("stopped")
-            free = [handle for handle in self._pool.handles if handle.load < self.cluster.matches]
+            free = [handle for handle in self._pool.handles if handle.load < self.options.worker_matches]
             if free:
                 handle = min(free, key=lambda p: p.load)
                 handle.load += 1

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
 from ostrom.engine.entries import CallRecord, Journaled, Place
-from ostrom.engine.executors.base import UnitEnd
+from ostrom.engine.executors.local import UnitEnd
 from ostrom.engine.gate import Gate, Stopped
-from ostrom.engine.match import Replies
+from ostrom.engine.match import ReplayDiffers, Replies
 from ostrom.engine.plan import Tally, Unit
 from ostrom.engine.play_options import PlayOptions
-from ostrom.engine.questions import ReplayDiffers
 from ostrom.framing import Library
 from ostrom.ground import errors
 from ostrom.ground.errors import OstromError
@@ -113,9 +112,8 @@ class CallOutcome:
 class UnitReport:
     """How a unit ended on a worker."""
 
-    steps: int
-    scores: Sequence[float] | None
-    facts: Mapping[str, Any] | None
+    end: UnitEnd
+    """Its end without the error, which does not travel."""
     failure: Failure | None
     stray: int
     """Replies that could not be read and that no journaled answer accounts for."""
@@ -123,8 +121,7 @@ class UnitReport:
     @property
     def ended(self) -> UnitEnd:
         """The ending as executors state it."""
-        error = None if self.failure is None else self.failure.error()
-        return UnitEnd(self.steps, self.scores, self.facts, error)
+        return self.end if self.failure is None else replace(self.end, error=self.failure.error())
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +154,4 @@ def count_entry(tally: Tally, entry: AnswerEntry | CallRecord) -> None:
             tally.retries += 1
             return
         tally.refused += entry.reply.finish == "filter"
-        tally.tokens_in += entry.reply.usage.input or 0
-        tally.tokens_out += entry.reply.usage.output or 0
-        tally.tokens_cached += entry.reply.usage.cached or 0
-        if entry.usd is None:
-            tally.unpriced += 1
-        else:
-            tally.usd += entry.usd
+        tally.count_reply(entry.reply.usage, entry.usd)

@@ -1,29 +1,296 @@
-"""Anthropic's service, or any server that speaks its wire at ANTHROPIC_BASE_URL."""
+"""Anthropic's service, or any server that speaks its wire at ANTHROPIC_BASE_URL: messages and their batches."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
-from ostrom.ground.errors import AccessRefused, UsageError
-from ostrom.models.anthropic_batches import AnthropicBatches
-from ostrom.models.anthropic_wire import DEFAULT_MAX_TOKENS, PARAMS, abilities_of, decode, encode
-from ostrom.models.asking import refuse_beyond
-from ostrom.models.base import Abilities, Reply, Request
-from ostrom.models.batches import BATCH_TIMEOUT
+import orjson
+
+from ostrom.ground.errors import AccessRefused, MalformedReply, RequestRefused, UsageError
+from ostrom.models.asking import at_least_one, positive, refuse_beyond, token_count
+from ostrom.models.base import Abilities, Finish, Message, ReasoningKind, Reply, Request, Usage
+from ostrom.models.batches import (
+    BATCH_TIMEOUT,
+    BatchEndpoint,
+    BatchLimits,
+    BatchRequest,
+    BatchStatus,
+    ResultLine,
+    Wanted,
+    count,
+    identifier,
+)
+from ostrom.models.failures import from_error_object, make, message_in, one_line
 from ostrom.models.grants import ANTHROPIC_HOME as HOME
 from ostrom.models.grants import key_for
-from ostrom.models.keys import checked_url, first_set, origin
-from ostrom.models.numbers import at_least_one, positive
-from ostrom.models.pending_call import Release
-from ostrom.models.transport import PendingPost, Transport
+from ostrom.models.services import checked_url, first_set, origin
+from ostrom.models.transport import HttpModel, Transport
+
+STATUS = {
+    "invalid_request_error": 400, "authentication_error": 401, "billing_error": 402, "permission_error": 403,
+    "not_found_error": 404, "request_too_large": 413, "rate_limit_error": 429, "api_error": 500,
+    "timeout_error": 504, "overloaded_error": 529,
+}  # fmt: skip
+"""The status that a type of error has outside of batches."""
+
+
+class AnthropicBatches(BatchEndpoint):
+    """The batch endpoint below one address: requests are sent with the batch, results are read as one file.
+
+    The rules are those of the published reference (Message Batches API): at most 100,000 requests and 256 MB a batch,
+    24 hours, results in any order. Requests that failed, expired or were cancelled are not charged. A batch carries no
+    mark of its own: it is recognised by its size and time, and for certain by the identifiers in its results.
+    """
+
+    limits = BatchLimits(100_000, 256_000_000)
+    root = "/batches"
+    after = "after_id"
+
+    def __init__(self, transport: Transport, encode: Callable[[Request], bytes]) -> None:
+        self.transport, self.encode = transport, encode
+        self.who = transport.who
+
+    def read(self, line: ResultLine, request: Request) -> Reply:
+        """The reply in a line of results."""
+        who, secrets = self.who, self.transport.secrets
+        if line.kind == "error":
+            said = one_line(message_in({"error": line.document}, b""), secrets)
+            code = line.document.get("type") if isinstance(line.document, dict) else None
+            raise make(line.status, who, said, code=str(code) if code else None)
+        return self.transport.redactor.clean_reply(
+            decode(orjson.dumps(line.document), request, who=who, secrets=secrets)
+        )
+
+    async def upload(self, marker: str, requests: Sequence[BatchRequest]) -> None:
+        """Nothing is stored beforehand."""
+
+    async def create(self, marker: str, file: str | None, requests: Sequence[BatchRequest]) -> BatchStatus:  # noqa: ARG002
+        """Send the requests as one batch."""
+        body = orjson.dumps(
+            {"requests": [{"custom_id": r.id, "params": orjson.Fragment(r.body)} for r in requests]}
+        )
+        return self._status(await self.json("POST", self.root, body))
+
+    def is_ours(self, found: BatchStatus, wanted: Wanted) -> bool:
+        """By its size, if it is not older than the newest that was there before."""
+        since = wanted.since
+        recent = since is None or found.created is None or found.created >= since
+        return recent and found.total in (None, wanted.requests)
+
+    async def results(self, found: BatchStatus, output: str) -> list[ResultLine]:
+        """The lines of the results."""
+        path = f"{self.root}/{output}/results"
+        return [_line(entry) for entry in await self.lines(path, found.total)]
+
+    def _status(self, document: dict[str, Any]) -> BatchStatus:
+        how = document.get("processing_status")
+        if not isinstance(how, str):
+            raise MalformedReply(f"{self.who} sent a batch without a processing_status")
+        found = document.get("request_counts")
+        counts = [count(n) for n in found.values()] if isinstance(found, dict) else []
+        known = [n for n in counts if n is not None]
+        ran = [count(found.get(name)) for name in ("succeeded", "errored")] if isinstance(found, dict) else []
+        name = identifier(document, self.who)
+        return BatchStatus(
+            name,
+            how == "ended",
+            how,
+            sum(known) if known and len(known) == len(counts) else None,
+            sum(n for n in ran if n is not None) if ran else None,
+            ran[0] if ran else None,
+            _time(document.get("created_at")),
+            outputs=(name,) if how == "ended" else (),
+        )
+
+
+def _line(entry: dict[str, Any]) -> ResultLine:
+    name, result = entry["custom_id"], entry.get("result")
+    if not isinstance(result, dict):
+        return ResultLine(name, "bad", None)
+    kind = result.get("type")
+    if kind in ("canceled", "cancelled", "expired"):
+        return ResultLine(name, "unrun", None)
+    if kind == "succeeded" and isinstance(message := result.get("message"), dict):
+        return ResultLine(name, "reply" if isinstance(message.get("content"), list) else "bad", message)
+    if kind == "errored":
+        error = result.get("error")
+        if isinstance(error, dict) and isinstance(error.get("error"), dict):
+            error = error["error"]  # the error stands in a whole error response
+        code = error.get("type") if isinstance(error, dict) else None
+        return ResultLine(name, "error", error, STATUS.get(str(code), 500))
+    return ResultLine(name, "bad", None)
+
+
+def _time(text: object) -> float | None:
+    """Seconds of an RFC 3339 date.
+
+    >>> _time("1970-01-01T00:01:00Z"), _time("soon")
+    (60.0, None)
+    """
+    try:
+        return datetime.fromisoformat(str(text)).timestamp()
+    except ValueError:
+        return None
+
+
+PARAMS = ("temperature", "top_p", "max_tokens", "stop", "seed", "extra")
+# The API requires max_tokens; this is the default where the study gives none. The manifest records it.
+DEFAULT_MAX_TOKENS = 4096
+_FINISH: dict[str | None, Finish] = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "filter",
+}
+_EARLY = re.compile(r"claude-(?:[123](?:-|\.|$)|instant|(?:opus|sonnet|haiku)-4(?:-[015](?:-|$)|-2025|@|$))")
+_STRUCTURED = re.compile(
+    r"claude-(?:(?:sonnet|haiku)-4-[5-9]|opus-4-[1-9](?:-|$)|(?:opus|sonnet|haiku)-[5-9])"
+)
+_LONG_CACHED = re.compile(r"claude-(?:opus-4-[5-9]|haiku-4-[5-9]|(?:opus|haiku)-[5-9])")
+CHARACTERS_PER_TOKEN = 4
+"""Rather many, so that no prompt is marked that is too short to be cached."""
+
+
+def abilities_of(model: str) -> Abilities:
+    """Prefill ended with the 4.6 generation; JSON schemas came with Opus 4.1 and the 4.5 generation.
+
+    >>> abilities_of("claude-3-5-haiku-20241022").prefill, abilities_of("claude-opus-4-6").prefill
+    (True, False)
+    >>> abilities_of("claude-sonnet-4-5").schema, abilities_of("claude-sonnet-4-20250514").schema
+    (True, False)
+    """
+    return Abilities(prefill=bool(_EARLY.match(model)), schema=bool(_STRUCTURED.match(model)))
+
+
+def encode(request: Request, model: str) -> bytes:
+    """The body of one call; system messages at the start become the system prompt."""
+    messages = list(request.messages)
+    system = []
+    while messages and messages[0].role == "system":
+        system.append(messages.pop(0).content)
+    if any(message.role == "system" for message in messages):
+        raise RequestRefused("the Anthropic wire knows system messages only before all others")
+    if not messages:
+        raise RequestRefused("the Anthropic wire needs at least one user message")
+    body: dict[str, Any] = {"model": model, "max_tokens": DEFAULT_MAX_TOKENS, "messages": messages}
+    if system:
+        body["system"] = "\n\n".join(system)
+    lasting = request.lasting - len(system)
+    if 0 < lasting <= len(messages) and _pays(request, model):
+        body["messages"] = [*messages[: lasting - 1], _marked(messages[lasting - 1]), *messages[lasting:]]
+    for name, value in request.params.items():
+        if name in ("temperature", "top_p", "max_tokens"):
+            body[name] = value
+        elif name == "stop":
+            body["stop_sequences"] = [value] if isinstance(value, str) else list(value)
+        elif name == "extra":
+            body.update(value)
+        elif name != "seed":  # this wire has no seed; the reply's facts say that it was not used
+            raise RequestRefused(f"unknown model parameter {name!r} (known: {', '.join(PARAMS)})")
+    if request.constraint is not None and request.constraint.schema is not None:
+        format_ = {"type": "json_schema", "schema": request.constraint.schema}
+        body["output_config"] = {**body.get("output_config", {}), "format": format_}
+    try:
+        return orjson.dumps(body)
+    except (TypeError, ValueError) as error:
+        raise RequestRefused(f"the request cannot be written as JSON: {one_line(str(error))}") from None
+
+
+def _pays(request: Request, model: str) -> bool:
+    """Whether what lasts of a prompt is long enough for the cache, which takes no shorter one."""
+    characters = sum(len(message.content) for message in request.messages[: request.lasting])
+    return characters >= CHARACTERS_PER_TOKEN * _least_cached(model)
+
+
+def _least_cached(model: str) -> int:
+    """The tokens that a prompt must have to be cached.
+
+    >>> [_least_cached(m) for m in ("claude-sonnet-4-5", "claude-3-5-haiku-latest", "claude-opus-4-6")]
+    [1024, 2048, 4096]
+    """
+    if _LONG_CACHED.search(model):
+        return 4096
+    return 2048 if "haiku" in model else 1024
+
+
+def _marked(message: Message) -> dict[str, Any]:
+    """A message after which the prompt is kept in the cache."""
+    block = {"type": "text", "text": message.content, "cache_control": {"type": "ephemeral"}}
+    return {"role": message.role, "content": [block]}
+
+
+def decode(data: bytes, request: Request, *, who: str, secrets: tuple[str, ...] = ()) -> Reply:
+    """Read the reply to one call."""
+    try:
+        document = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        shown = one_line(data.decode("utf-8", "replace"), secrets)[:80]
+        raise MalformedReply(f"{who} sent no JSON: {shown!r}") from None
+    if type(document) is not dict:
+        raise MalformedReply(f"{who} sent JSON that is not an object")
+    if document.get("error"):
+        raise from_error_object(document["error"], who=who, secrets=secrets)
+    blocks = document.get("content")
+    if type(blocks) is not list or not all(type(block) is dict for block in blocks):
+        raise MalformedReply(f"{who} sent a reply without content blocks")
+    text = _joined(blocks, "text", who)
+    thought = _joined(blocks, "thinking", who)
+    kind: ReasoningKind = "none"
+    if thought:
+        # Claude 3.7 showed its thinking as it was; every later model shows a summary.
+        kind = "raw" if "claude-3-7" in str(document.get("model")) else "summary"
+    facts: dict[str, Any] = {}
+    hidden = sum(block.get("type") == "redacted_thinking" for block in blocks)
+    if hidden:
+        facts["redacted_thinking"] = hidden
+    if "seed" in request.params:
+        facts["ignored"] = ["seed"]
+    if request.messages[-1].role == "assistant":
+        text = text.removeprefix(request.messages[-1].content)
+    version, identity = document.get("model"), document.get("id")
+    return Reply(
+        text=text,
+        reasoning=thought or None,
+        reasoning_kind=kind,
+        finish=_FINISH.get(str(document.get("stop_reason")), "other"),
+        usage=_usage(document.get("usage")),
+        model=version if isinstance(version, str) else None,
+        id=identity if isinstance(identity, str) else None,
+        facts=facts,
+    )
+
+
+def _joined(blocks: list[dict[str, Any]], kind: str, who: str) -> str:
+    texts = [block.get(kind) for block in blocks if block.get("type") == kind]
+    if not all(isinstance(text, str) for text in texts):
+        raise MalformedReply(f"{who} sent a {kind} block without text")
+    return "".join(texts)  # type: ignore[arg-type]
+
+
+def _usage(usage: object) -> Usage:
+    if type(usage) is not dict:
+        return Usage()
+    fresh, output = token_count(usage.get("input_tokens")), token_count(usage.get("output_tokens"))
+    cached = token_count(usage.get("cache_read_input_tokens"))
+    written = token_count(usage.get("cache_creation_input_tokens"))
+    return Usage(
+        # Here the wire leaves out what came from the cache or went into it; we count the whole prompt.
+        input=None if fresh is None else fresh + (cached or 0) + (written or 0),
+        output=output,
+        cached=cached,
+        kept=written,
+    )
+
 
 VERSION = "2023-06-01"
-__all__ = ["PARAMS", "PROVIDER", "AnthropicModel"]
 
 
-class AnthropicModel:
+class AnthropicModel(HttpModel):
     """One model behind the Anthropic wire."""
 
     def __init__(
@@ -41,8 +308,7 @@ class AnthropicModel:
         source = "base_url" if base_url else "ANTHROPIC_BASE_URL"
         address = checked_url(base_url or moved or HOME, source=source)
         homes = [HOME, moved] if moved else [HOME]
-        who = f"anthropic/{model}"
-        key = key_for(address, homes, ("ANTHROPIC_API_KEY",), named=key_variable, who=who)
+        key = key_for(address, homes, ("ANTHROPIC_API_KEY",), named=key_variable, who=f"anthropic/{model}")
         if key is None and origin(address) == origin(HOME):
             raise AccessRefused(
                 f"anthropic/{model}: set the environment variable ANTHROPIC_API_KEY to your key"
@@ -53,9 +319,6 @@ class AnthropicModel:
         self._model, self._base_url = model, address
         self._key, self._timeout = key, positive(timeout, "timeout")
         self._transport = self._reach(self._timeout)
-
-    def __repr__(self) -> str:
-        return f"<AnthropicModel {self.name}>"
 
     def _reach(self, timeout: float) -> Transport:
         headers = {"anthropic-version": VERSION}
@@ -70,9 +333,7 @@ class AnthropicModel:
             secrets=(self._key,) if self._key else (),
         )
 
-    def prepare(self, request: Request, release: Release | None = None) -> PendingPost:
-        """Make one call ready."""
-        return PendingPost(self._transport, self._encode(request), decode, request, release)
+    _decode = staticmethod(decode)
 
     def _encode(self, request: Request) -> bytes:
         refuse_beyond(self.abilities, request, self.name)
@@ -81,14 +342,6 @@ class AnthropicModel:
     def batches(self) -> AnthropicBatches:
         """The batch endpoint of the service."""
         return AnthropicBatches(self._reach(min(self._timeout, BATCH_TIMEOUT)), self._encode)
-
-    async def complete(self, request: Request) -> Reply:
-        """Make one call."""
-        return await self.prepare(request).send_now()
-
-    async def close(self) -> None:
-        """Shut the connections."""
-        await self._transport.close()
 
     def describe(self) -> Mapping[str, Any]:
         """Address, model and settings, without the key."""

@@ -2,17 +2,238 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-from ostrom.ground.errors import StudyError, UnknownName, UsageError
+from ostrom.ground.errors import (
+    MalformedReply,
+    ModelError,
+    RequestRefused,
+    StudyError,
+    TimedOut,
+    UnknownName,
+    UsageError,
+)
 from ostrom.models import client_name
-from ostrom.models.embedded.adapters import find_adapter
-from ostrom.models.embedded.dequantise import dequantised
-from ostrom.models.embedded.model import PARAMS, EmbeddedModel, Mode
+from ostrom.models.asking import at_least_one, positive, refuse_beyond
+from ostrom.models.base import Abilities, Reply, Request
+from ostrom.models.embedded.adapters import Adapter, dequantised, find_adapter
+from ostrom.models.embedded.runtime import (
+    Load,
+    SharedRuntime,
+    announce,
+    enter,
+    leave,
+    runtime_version,
+)
 from ostrom.models.embedded.weights import WEIGHTS, bar, fetch
+from ostrom.models.openai_wire import choice_grammar, read
 
-__all__ = ["PARAMS", "PROVIDER", "VARIANTS", "check"]
+Mode = Literal["reproducible", "fast"]
+
+# Plain sampling from the model's distribution. Set explicitly: the runtime's defaults would truncate it.
+SAMPLING: Mapping[str, Any] = {"temperature": 1.0, "top_p": 1.0, "top_k": 0, "min_p": 0.0, "max_tokens": 1024}
+_SPACING = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+PARAMS = ("temperature", "top_p", "top_k", "min_p", "max_tokens", "seed", "stop", "extra")
+
+
+class EmbeddedModel:
+    """A model file that runs in this process. It is loaded at the first call."""
+
+    def __init__(
+        self,
+        name: str,
+        path: Path,
+        *,
+        mode: Mode = "fast",
+        slots: int | None = None,
+        threads: int | None = None,
+        context: int = 8192,
+        timeout: float = 600.0,
+        sha256: str | None = None,
+        adapter: Adapter | None = None,
+        scale: float = 1.0,
+    ) -> None:
+        fast = mode == "fast"
+        slots = at_least_one(slots if slots is not None else (4 if fast else 1), "slots")
+        threads = at_least_one(threads if threads is not None else _cores(), "threads")
+        self.name, self.connections, self._mode = name, slots, mode
+        self.most_connections = slots
+        self.abilities = Abilities(
+            choices=True, schema=True, logprobs=True, prefill=True, deterministic=not fast
+        )
+        self._load = Load(path, slots, threads, at_least_one(context, "context"), keep_prompts=fast)
+        self._timeout = positive(timeout, "timeout")
+        self._sha256 = sha256
+        self._adapter, self._scale = adapter, scale
+        self._running: set[threading.Event] = set()
+        self._closed = False
+        announce(self, self._load, self._adapter_path)
+
+    def __repr__(self) -> str:
+        return f"<EmbeddedModel {self.name}>"
+
+    async def complete(self, request: Request) -> Reply:
+        """Make one call in a thread; a call that is given up stops at its next token."""
+        refuse_beyond(self.abilities, request, self.name)
+        body = self._body(request)
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[Reply] = loop.create_future()
+        stop = threading.Event()
+        self._running.add(stop)
+
+        def settle(reply: Reply | None, error: BaseException | None) -> None:
+            if done.done():
+                return
+            if error is not None:
+                done.set_exception(error)
+            elif reply is not None:
+                done.set_result(reply)
+
+        def work() -> None:
+            reply, error = None, None
+            try:
+                if self._closed:
+                    raise ModelError(f"{self.name} was closed before this call")
+                shared = enter(self, self._load, self._adapter_path)
+                with shared.free:
+                    if stop.is_set():
+                        return
+                    reply = self._call(shared, body, request, stop)
+            except BaseException as failure:
+                error = failure
+            try:
+                loop.call_soon_threadsafe(settle, reply, error)
+            except RuntimeError:
+                return  # the loop was closed; nothing awaits the result
+
+        # A daemon thread: Python joins pool threads at exit before they can be stopped.
+        threading.Thread(target=work, name="ostrom-embedded", daemon=True).start()
+        try:
+            return await asyncio.wait_for(done, self._timeout)
+        except TimeoutError:
+            raise TimedOut(f"{self.name} gave no complete reply within {self._timeout:g} s") from None
+        finally:
+            stop.set()
+            self._running.discard(stop)
+
+    async def close(self) -> None:
+        """Stop what runs and free the memory, unless other clients play with the same weights."""
+        self._closed = True
+        for stop in list(self._running):
+            stop.set()
+        await asyncio.to_thread(leave, self, self._load)
+
+    def describe(self) -> Mapping[str, Any]:
+        """File, mode and sampling: what decides the replies."""
+        return {
+            "name": self.name,
+            "wire": "embedded",
+            "file": self._load.path.name,
+            "sha256": self._sha256,
+            "runtime": runtime_version(),
+            "mode": self._mode,
+            "slots": self._load.slots,
+            "threads": self._load.threads,
+            "context": self._load.context,
+            "sampling_if_unset": dict(SAMPLING),
+            "abilities": asdict(self.abilities),
+            "client": {"timeout": self._timeout, "connections": self.connections},
+            **self._adapted(),
+        }
+
+    @property
+    def _adapter_path(self) -> Path | None:
+        return None if self._adapter is None else self._adapter.path
+
+    def _adapted(self) -> dict[str, Any]:
+        if self._adapter is None:
+            return {}
+        return {"adapter": {"sha256": self._adapter.sha256, "scale": self._scale}}
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+            "cache_prompt": self._load.keep_prompts,
+            "stream_options": {"include_usage": True},
+            **SAMPLING,
+        }
+        for key, value in request.params.items():
+            if key == "extra":
+                body.update(value)
+            elif key in PARAMS:
+                body[key] = value
+            else:
+                raise RequestRefused(f"unknown model parameter {key!r} (known: {', '.join(PARAMS)})")
+        if request.top_logprobs:
+            body["logprobs"], body["top_logprobs"] = True, request.top_logprobs
+        constraint = request.constraint
+        if constraint is not None:
+            if constraint.choices is not None:
+                body["grammar"] = choice_grammar(constraint.choices)
+            if constraint.schema is not None:
+                # As a grammar: under a response format the runtime cannot go on from a beginning.
+                body["grammar"] = schema_grammar(constraint.schema)
+        return body
+
+    def _call(
+        self, shared: SharedRuntime, body: dict[str, Any], request: Request, stop: threading.Event
+    ) -> Reply:
+        runtime = shared.runtime()
+        if self._closed:
+            raise ModelError(f"{self.name} was closed before this call")
+        body["lora"] = shared.scales(self._adapter_path, self._scale)
+        pieces: list[dict[str, Any]] = []
+        runtime.chat(body, stop, pieces.append)
+        if self._closed:
+            raise ModelError(f"{self.name} was closed during this call")
+        return read(_document(pieces, self.name), request, who=self.name)
+
+
+def _document(pieces: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    """The streamed pieces as one reply of the OpenAI wire."""
+    document: dict[str, Any] = {}
+    texts: list[str] = []
+    tokens: list[Any] = []
+    finish: str | None = None
+    for piece in pieces:
+        if "error" in piece:
+            return {"error": piece["error"]}
+        for choice in piece.get("choices") or ():
+            texts.append((choice.get("delta") or {}).get("content") or "")
+            tokens += (choice.get("logprobs") or {}).get("content") or ()
+            finish = choice.get("finish_reason") or finish
+        document.update((key, piece[key]) for key in ("id", "model", "usage") if piece.get(key))
+    if finish is None:
+        raise MalformedReply(f"{name}: the reply was stopped before its end")
+    message = {"content": "".join(texts)}
+    document["choices"] = [{"message": message, "finish_reason": finish, "logprobs": {"content": tokens}}]
+    document["model"] = Path(str(document.get("model"))).name
+    return document
+
+
+def schema_grammar(schema: Mapping[str, Any]) -> str:
+    """A grammar of the JSON texts that fit a schema, made by the runtime itself.
+
+    White space is fixed: a small model that may write as much of it as it likes spends its tokens on it.
+    """
+    from xllamacpp import json_schema_to_grammar
+
+    return str(json_schema_to_grammar(json.dumps({**schema, "x-guidance": _SPACING})))
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
 
 Precision = Literal["file", "float32"]
 

@@ -18,13 +18,12 @@ from ostrom.ground.errors import (
     TimedOut,
     UsageError,
 )
-from ostrom.models.asking import refuse_beyond
+from ostrom.models.asking import at_least_one, positive, refuse_beyond, token_count
 from ostrom.models.base import Abilities, Finish, ReasoningKind, Reply, Request, Usage
 from ostrom.models.failures import make, one_line
 from ostrom.models.grants import INSPECT, require
-from ostrom.models.keys import checked_url
-from ostrom.models.numbers import at_least_one, positive, token_count
 from ostrom.models.redaction import redactor
+from ostrom.models.services import checked_url
 
 PARAMS = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning_effort", "extra")
 _FINISH: dict[str, Finish] = {

@@ -1,9 +1,318 @@
-"""OpenAI's own service, or whatever server OPENAI_BASE_URL names."""
+"""A client for every server that speaks the OpenAI wire, with its batches, and the rules for its address and key.
+
+The provider ``openai`` is OpenAI's own service, or whatever server OPENAI_BASE_URL names.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
+from typing import Any
 
-from ostrom.models.openai_client import open_service
+import orjson
+
+from ostrom.ground.errors import AccessRefused, MalformedReply, StudyError, UsageError
+from ostrom.models.asking import at_least_one, positive, refuse_beyond
+from ostrom.models.base import Abilities, Reply, Request
+from ostrom.models.batches import (
+    BATCH_TIMEOUT,
+    BatchEndpoint,
+    BatchLimits,
+    BatchProblem,
+    BatchRequest,
+    BatchStatus,
+    ResultLine,
+    Wanted,
+    count,
+    identifier,
+    is_identifier,
+)
+from ostrom.models.dialects import DIALECTS, Dialect, abilities_of
+from ostrom.models.failures import from_error_object, from_status
+from ostrom.models.grants import key_for
+from ostrom.models.openai_wire import PARAMS, decode, encode, is_reasoning_model, read
+from ostrom.models.services import SERVICES, checked_url, first_set, home_of, origin
+from ostrom.models.transport import HttpModel, Transport
+
+__all__ = ["PARAMS", "PROVIDER", "OpenAIModel", "abilities", "check", "open_service", "open_url"]
+
+ENDED = frozenset({"completed", "failed", "expired", "cancelled", "canceled"})
+UNRUN = frozenset(
+    {"batch_expired", "batch_cancelled", "batch_canceled", "request_cancelled", "request_expired"}
+)
+"""Codes of requests that were never run."""
+
+
+class OpenAIBatches(BatchEndpoint):
+    """The batch endpoint below one address: a file is uploaded, a batch made from it, and its output files are read.
+
+    The rules are those of the published reference (platform.openai.com, Files and Batch): at most 50,000 requests and
+    200 MB a file, one model a file, a window of 24 hours. Requests that were not run are not charged.
+    """
+
+    limits = BatchLimits(50_000, 200_000_000)
+    root = "/batches"
+    after = "after"
+
+    def __init__(self, transport: Transport, endpoint: str, encode: Callable[[Request], bytes]) -> None:
+        self.transport, self._endpoint, self.encode = transport, endpoint, encode
+        self.who = transport.who
+
+    def read(self, line: ResultLine, request: Request) -> Reply:
+        """The reply in a line of results."""
+        who, secrets = self.who, self.transport.secrets
+        if line.kind == "error" and line.status != 200:
+            raise from_status(line.status, {}, orjson.dumps(line.document), who=who, secrets=secrets)
+        if line.kind == "error":
+            raise from_error_object(line.document, who=who, secrets=secrets)
+        return self.transport.redactor.clean_reply(read(line.document, request, who=who, secrets=secrets))
+
+    async def upload(self, marker: str, requests: Sequence[BatchRequest]) -> str:
+        """Upload the file of requests."""
+        boundary = f"ostrom-{marker}"
+        parts = [
+            f'--{boundary}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n',
+            f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{marker}.jsonl"\r\n'
+            "Content-Type: application/jsonl\r\n\r\n",
+        ]
+        lines = [
+            orjson.dumps(
+                {"custom_id": r.id, "method": "POST", "url": self._endpoint, "body": orjson.Fragment(r.body)}
+            )
+            for r in requests
+        ]
+        body = b"".join(
+            [*(part.encode() for part in parts), b"\n".join(lines), f"\n\r\n--{boundary}--\r\n".encode()]
+        )
+        kind = f"multipart/form-data; boundary={boundary}"
+        return identifier(await self.json("POST", "/files", body, kind), self.who)
+
+    async def create(self, marker: str, file: str | None, requests: Sequence[BatchRequest]) -> BatchStatus:  # noqa: ARG002
+        """Make a batch from an uploaded file."""
+        wanted = {
+            "input_file_id": file,
+            "endpoint": self._endpoint,
+            "completion_window": "24h",
+            "metadata": {"ostrom": marker},
+        }
+        return self._status(await self.json("POST", self.root, wanted))
+
+    def is_ours(self, found: BatchStatus, wanted: Wanted) -> bool:
+        """By the marker in its metadata or by the file it was made from, which no other batch has."""
+        return found.marker == wanted.marker or (wanted.file is not None and found.input == wanted.file)
+
+    async def results(self, found: BatchStatus, output: str) -> list[ResultLine]:
+        """The lines of an output or error file."""
+        return [_line(entry) for entry in await self.lines(f"/files/{output}/content", found.total)]
+
+    def _status(self, document: dict[str, Any]) -> BatchStatus:
+        how = document.get("status")
+        if not isinstance(how, str):
+            raise MalformedReply(f"{self.who} sent a batch without a status")
+        how = how.lower()
+        counts = document.get("request_counts")
+        counts = counts if isinstance(counts, dict) else {}
+        done, failed = count(counts.get("completed")), count(counts.get("failed"))
+        metadata, created = document.get("metadata"), document.get("created_at")
+        marker = metadata.get("ostrom") if isinstance(metadata, dict) else None
+        source = document.get("input_file_id")
+        outputs = [document.get(name) for name in ("output_file_id", "error_file_id")]
+        return BatchStatus(
+            identifier(document, self.who),
+            how in ENDED,
+            how,
+            count(counts.get("total")),
+            None if done is None or failed is None else done + failed,
+            done,
+            float(created) if isinstance(created, int | float) else None,
+            source if isinstance(source, str) else None,
+            marker if isinstance(marker, str) else None,
+            tuple(name for name in outputs if isinstance(name, str) and is_identifier(name)),
+            _problems(document.get("errors")),
+        )
+
+
+def _line(entry: dict[str, Any]) -> ResultLine:
+    name, response, error = entry["custom_id"], entry.get("response"), entry.get("error")
+    if isinstance(response, dict) and isinstance(response.get("body"), dict):
+        body, status = response["body"], response.get("status_code")
+        if status in (None, 200):
+            if body.get("error"):
+                return ResultLine(name, "error", body["error"])
+            return ResultLine(name, "reply" if isinstance(body.get("choices"), list) else "bad", body)
+        if type(status) is int and 300 <= status <= 599:
+            return ResultLine(name, "error", body, status)
+    if isinstance(error, dict):
+        return ResultLine(name, "unrun" if str(error.get("code")).lower() in UNRUN else "error", error)
+    return ResultLine(name, "bad", None)
+
+
+def _problems(errors: Any) -> tuple[BatchProblem, ...]:
+    data = errors.get("data") if isinstance(errors, dict) else errors
+    return tuple(
+        BatchProblem(
+            str(entry.get("code") or "")[:100],
+            str(entry.get("message") or "")[:1000],
+            count(entry.get("line")),
+        )
+        for entry in (data if isinstance(data, list) else [])
+        if isinstance(entry, dict)
+    )
+
+
+class OpenAIModel(HttpModel):
+    """One model behind one OpenAI-compatible address."""
+
+    def __init__(
+        self,
+        name: str,
+        model: str,
+        base_url: str,
+        *,
+        dialect: str = "plain",
+        key: str | None = None,
+        timeout: float = 120.0,
+        connections: int = 16,
+        abilities: Iterable[str] | None = None,
+    ) -> None:
+        if not model:
+            raise UsageError(f"{name}: no model is named")
+        self.name, self.connections = name, at_least_one(connections, "connections")
+        self._model, self._base_url, self._dialect_name = model, base_url, dialect
+        self.abilities: Abilities = abilities_for(model, dialect, abilities, who=name)
+        self._dialect: Dialect = DIALECTS[dialect]
+        reasons = dialect == "openai" and is_reasoning_model(model)
+        self._token_word = "max_completion_tokens" if reasons else "max_tokens"
+        self._path = f"/{'chat/' if self._dialect.endpoint == 'chat' else ''}completions"
+        self._timeout = positive(timeout, "timeout")
+        self._key = key
+        self._transport = self._reach(self._path, self._timeout)
+
+    def _reach(self, path: str, timeout: float) -> Transport:
+        key = self._key
+        return Transport(
+            f"{self._base_url}{path}",
+            {"Authorization": f"Bearer {key}"} if key else {},
+            who=self.name if "://" not in self.name else self._model,
+            timeout=timeout,
+            secrets=(key,) if key else (),
+        )
+
+    _decode = staticmethod(decode)
+
+    def _encode(self, request: Request) -> bytes:
+        refuse_beyond(self.abilities, request, self.name)
+        return encode(request, self._model, self._dialect, self._token_word)
+
+    def batches(self) -> OpenAIBatches:
+        """The batch endpoint of the same server; whether it has one, the server says."""
+        transport = self._reach("", min(self._timeout, BATCH_TIMEOUT))
+        return OpenAIBatches(transport, f"/v1{self._path}", self._encode)
+
+    def describe(self) -> Mapping[str, Any]:
+        """Address, model and settings, without the key."""
+        return {
+            "name": self.name,
+            "wire": "openai",
+            "model": self._model,
+            "base_url": self._base_url,
+            "dialect": self._dialect_name,
+            "abilities": asdict(self.abilities),
+            "client": {"timeout": self._timeout, "connections": self.connections},
+        }
+
+
+def check(argument: str) -> None:
+    """Refuse a URL that is none or that names no model; the models of a service have any name."""
+    if "://" in argument:
+        address, _, model = argument.partition("#")
+        checked_url(address, source="model name")
+        if not model:
+            raise UsageError(f"{argument}: name the model after a #, as in http://host:port/v1#model")
+
+
+def abilities_for(model: str, dialect: str, wanted: Iterable[str] | None, *, who: str) -> Abilities:
+    """What a model behind a dialect can be asked for."""
+    if dialect not in DIALECTS:
+        raise StudyError("unknown dialect", key="dialect", found=dialect, allowed=sorted(DIALECTS))
+    found = abilities_of(DIALECTS[dialect], wanted, who=who)
+    if dialect == "openai" and is_reasoning_model(model) and wanted is None:
+        return replace(found, logprobs=False)
+    return found
+
+
+def abilities(name: str, settings: Mapping[str, Any]) -> Abilities:
+    """What a model of a service or behind a URL can be asked for, known without its key."""
+    service, _, model = name.partition("/")
+    usual = SERVICES[service].dialect if service in SERVICES else "plain"
+    if service not in SERVICES:
+        model = name.partition("#")[2]
+    return abilities_for(model, settings.get("dialect") or usual, settings.get("abilities"), who=name)
+
+
+def open_service(
+    service: str,
+    model: str,
+    *,
+    base_url: str | None = None,
+    key_variable: str | None = None,
+    dialect: str | None = None,
+    timeout: float = 120.0,
+    connections: int = 16,
+    abilities: Iterable[str] | None = None,
+) -> OpenAIModel:
+    """A model of a service in the table, at its own address or at one that the user names."""
+    entry = SERVICES[service]
+    moved = first_set((entry.url_variable,)) if entry.url_variable else None
+    if base_url is not None:
+        address = checked_url(base_url, source="base_url")
+    elif moved is not None:
+        address = checked_url(moved, source=str(entry.url_variable))
+    else:
+        address = home_of(service)
+    homes = [entry.base_url, *([moved] if moved else [])]
+    key = key_for(address, homes, entry.keys, named=key_variable, who=f"{service}/{model}")
+    if key is None and entry.needs_key and origin(address) == origin(entry.base_url):
+        raise AccessRefused(f"{service}/{model}: set the environment variable {entry.keys[0]} to your key")
+    return OpenAIModel(
+        f"{service}/{model}",
+        model,
+        address,
+        dialect=dialect or entry.dialect,
+        key=key,
+        timeout=timeout,
+        connections=connections,
+        abilities=abilities,
+    )
+
+
+def open_url(
+    name: str,
+    *,
+    key_variable: str | None = None,
+    dialect: str = "plain",
+    timeout: float = 120.0,
+    connections: int = 16,
+    abilities: Iterable[str] | None = None,
+) -> OpenAIModel:
+    """The model behind ``http://host:port/v1#model``."""
+    check(name)
+    address, _, model = name.partition("#")
+    base_url = checked_url(address, source="model name")
+    home = first_set(("OPENAI_BASE_URL",))
+    homes = [checked_url(home, source="OPENAI_BASE_URL")] if home else []
+    key = key_for(base_url, homes, ("OPENAI_API_KEY",), named=key_variable, who=f"{base_url}#{model}")
+    return OpenAIModel(
+        f"{base_url}#{model}",
+        model,
+        base_url,
+        dialect=dialect,
+        key=key,
+        timeout=timeout,
+        connections=connections,
+        abilities=abilities,
+    )
+
 
 PROVIDER = partial(open_service, "openai")

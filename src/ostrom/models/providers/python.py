@@ -20,9 +20,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
 from ostrom.ground.errors import ModelError, OstromError, UnknownName
-from ostrom.models.asking import refuse_beyond
+from ostrom.models.asking import at_least_one, refuse_beyond
 from ostrom.models.base import Abilities, Reply, Request
-from ostrom.models.numbers import at_least_one
 
 Answer: TypeAlias = str | Reply
 Function: TypeAlias = Callable[[list[dict[str, str]]], Answer | Awaitable[Answer]]

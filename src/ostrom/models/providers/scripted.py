@@ -18,9 +18,8 @@ from dataclasses import asdict, replace
 from typing import Any, TypeAlias
 
 from ostrom.ground.errors import ModelError, UnknownName
-from ostrom.models.asking import refuse_beyond
+from ostrom.models.asking import at_least_one, refuse_beyond
 from ostrom.models.base import Abilities, Reply, Request, Usage
-from ostrom.models.numbers import at_least_one
 
 Answer: TypeAlias = "str | Reply | ModelError"
 Source: TypeAlias = "str | Iterable[Answer] | Callable[[Request], Answer | Awaitable[Answer]]"

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.ground.errors import UsageError
-from ostrom.models.embedded.adapters import file_hash
-from ostrom.models.embedded.gguf_header import gguf_metadata
+from ostrom.models.embedded.adapters import file_hash, gguf_metadata
 from ostrom.probe.training.packages import needed
 
 LOADED = (

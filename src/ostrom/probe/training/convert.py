@@ -8,8 +8,7 @@ from typing import Any
 
 from ostrom.ground.errors import UsageError
 from ostrom.ground.files import draft_of
-from ostrom.models.embedded.adapters import BASE_KEY, GGUF
-from ostrom.models.embedded.gguf_header import gguf_metadata
+from ostrom.models.embedded.adapters import BASE_KEY, GGUF, gguf_metadata
 from ostrom.probe.training.lora import read
 from ostrom.probe.training.packages import needed
 
