@@ -11,7 +11,7 @@ import hashlib
 import time
 from asyncio import FIRST_COMPLETED
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from ostrom.agents.base import Agent, DecisionContext
 from ostrom.agents.config import AgentConfig
@@ -21,15 +21,12 @@ from ostrom.engine.plan import Unit
 from ostrom.framing import PromptRenderer
 from ostrom.ground.errors import OstromError, RunError
 from ostrom.mechanisms.protocol import Decision
-from ostrom.people.book import Book
-from ostrom.people.inbox import Inbox, Open
-from ostrom.people.live_visit import LiveVisit
+from ostrom.people.live_visit import Inbox, LiveVisit, MatchResult, Open, result_of
 from ostrom.people.lobby import Lobby, choose_cell
 from ostrom.people.payment import due, owed
+from ostrom.people.plan import PeoplePlan
 from ostrom.people.questions import Questionnaire
 from ostrom.people.register import Overdue, Participant, Register, new_code, overdue
-from ostrom.people.results import MatchResult, result_of
-from ostrom.people.schema import People, Step
 from ostrom.people.seated import SeatedPerson
 from ostrom.people.visit import HOSTED
 
@@ -47,28 +44,10 @@ LEAVING = ("departed", "withdrawn", "timed_out")
 """Events by which a visit ends from outside."""
 
 
-class HostedPlan(Protocol):
-    """What a host needs of the plan of a study."""
-
-    people: People
-    book: Book
-    stride: int
-    cells: int
-
-    def cell_name(self, cell: int) -> str: ...
-    def people_of(self, cell: int) -> People: ...
-    def persons(self, cell: int, key: str) -> tuple[int, ...]: ...
-    def match_index(self, visit: int, match: int) -> int: ...
-    def unit(self, index: int) -> Unit: ...
-    def sheet(self, step: Step, language: str) -> Questionnaire | None: ...
-    def place_of(self, index: int, player: int) -> tuple[int, int]: ...
-    def agent_type(self, index: int, name: str) -> AgentConfig: ...
-
-
 class Host:
     """Hosts all visits of a run: resumes them, seats people, plays their matches and takes their answers."""
 
-    def __init__(self, plan: HostedPlan, register: Register, *, title: str = "", test: bool = False) -> None:
+    def __init__(self, plan: PeoplePlan, register: Register, *, title: str = "", test: bool = False) -> None:
         self.plan, self.register, self.title, self.test = plan, register, title, test
         self.people = plan.people
         self.live_visits: dict[int, LiveVisit] = {}

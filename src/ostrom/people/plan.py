@@ -20,12 +20,11 @@ from ostrom.framing import Library
 from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import parse_spec
 from ostrom.mechanisms import mechanisms
-from ostrom.people.book import Book
 from ostrom.people.questions import Questionnaire
 from ostrom.people.schema import People, Step
 from ostrom.people.tables import PeopleTables
 from ostrom.people.text_files import localised, questionnaire, read_texts
-from ostrom.people.visit import Visit
+from ostrom.people.visit import Book, Visit
 from ostrom.studies.cell import Cell, spelled_out
 from ostrom.studies.checks import check_framing_labels, check_memory, check_spreading, check_strategies
 from ostrom.studies.paths import merge, on_top, put

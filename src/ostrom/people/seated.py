@@ -12,8 +12,7 @@ from ostrom.answers import Answer
 from ostrom.framing import PromptRenderer
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import memories
-from ostrom.people.inbox import Open
-from ostrom.people.live_visit import LiveVisit
+from ostrom.people.live_visit import LiveVisit, Open
 
 
 class VisitHost(Protocol):

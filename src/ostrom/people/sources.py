@@ -16,7 +16,7 @@ import orjson
 
 from ostrom.ground.errors import StudyError
 from ostrom.people.schema import Source
-from ostrom.people.tokens import signed, verified
+from ostrom.web.tokens import signed, verified
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.:@-]{1,128}")
 PARAMETERS = {

@@ -10,17 +10,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from ostrom.ground.errors import UsageError
-from ostrom.probe.arms.placebo import Matching, candidates, matched
-from ostrom.probe.arms.shuffled import shuffled
-from ostrom.probe.example import Example
-from ostrom.probe.stage import Stage, sieve
-from ostrom.probe.stages.families import families
-from ostrom.probe.stages.judged import judged
-from ostrom.probe.stages.lexical import lexical
-from ostrom.probe.stages.prefilter import prefilter
-from ostrom.probe.stages.sample import sample
-from ostrom.probe.stages.split import split
-from ostrom.probe.stages.thresholds import thresholds
+from ostrom.probe.arms import Example, Matching, candidates, matched, shuffled
+from ostrom.probe.stages import Stage, families, judged, lexical, prefilter, sample, sieve, split, thresholds
 from ostrom.probe.trace import Trace
 
 Arm = Literal["forward", "placebo", "shuffled"]

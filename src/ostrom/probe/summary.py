@@ -1,4 +1,4 @@
-"""What happened in the funnel, as plain data: counts per stage, source, action, echoes and matching."""
+"""What happened in the funnel, as plain data: counts per stage, source and action, echoes, matching, agreement."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from ostrom.probe.arms.placebo import Matching
+from ostrom.analysis.statistics.counts import cohens_kappa
+from ostrom.analysis.statistics.samples import StatisticsError
+from ostrom.probe.arms import Matching
 from ostrom.probe.funnel import Corpus, Rules
-from ostrom.probe.stage import Stage
+from ostrom.probe.stages import Stage
 from ostrom.probe.terms import terms_of
 from ostrom.probe.trace import Trace
 
@@ -88,3 +90,30 @@ def _matching(matching: Matching) -> dict[str, Any]:
         },
         "largest_difference_in_words": max((abs(a.words - b.words) for a, b in matching.pairs), default=None),
     }
+
+
+def agreement(traces: Sequence[Trace], least: dict[str, int]) -> list[dict[str, Any]]:
+    """One row per score, for the first two judges; kappa is about reaching the threshold."""
+    both = [trace.scores[:2] for trace in traces if len(trace.scores) > 1]
+    rows = []
+    for name, bound in least.items():
+        pairs = [(getattr(a, name), getattr(b, name)) for a, b in both]
+        if not pairs:
+            continue
+        row: dict[str, Any] = {
+            "score": name,
+            "traces": len(pairs),
+            "same": sum(a == b for a, b in pairs) / len(pairs),
+            "within_one": sum(abs(a - b) <= 1 for a, b in pairs) / len(pairs),
+            "threshold": bound,
+            "kappa": None,
+            "note": None,
+        }
+        try:
+            row["kappa"] = cohens_kappa(
+                [a >= bound for a, _ in pairs], [b >= bound for _, b in pairs], unit="trace"
+            ).estimate
+        except StatisticsError as error:
+            row["note"] = str(error)
+        rows.append(row)
+    return rows

@@ -19,9 +19,9 @@ from starlette.responses import Response
 from ostrom.engine.journal import connect_read_only
 from ostrom.engine.manifest import identity
 from ostrom.ground.errors import OstromError, UsageError
+from ostrom.view.calls import CallTry, changes, tries_of
 from ostrom.view.index import RunIndex
 from ostrom.view.match import chosen_of, marked, match_of
-from ostrom.view.said import CallTry, changes, tries_of
 from ostrom.view.viewer import Routes, Viewer
 
 Setting = tuple[int, str, str, str]

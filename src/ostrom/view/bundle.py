@@ -30,9 +30,9 @@ from ostrom.ground.version import __version__
 from ostrom.models.redaction import redact
 from ostrom.studies.run import Run, open_run
 from ostrom.view.index import RunIndex
-from ostrom.view.indexing import update
+from ostrom.view.index_writer import update
 from ostrom.view.render import draw
-from ostrom.view.spoken import spaced, text_of
+from ostrom.view.words import spaced, text_of
 
 SHARD = 300_000
 """Bytes after which a new shard is begun."""

@@ -24,8 +24,8 @@ from ostrom.ground.errors import UsageError
 from ostrom.ground.terminal import escaped
 from ostrom.reports.words import pretty, shortened
 from ostrom.studies.run import Run
+from ostrom.view.calls import FACTS, TEXTS, CallTry, called, piece_of, prompt_of, tries_of
 from ostrom.view.render import payment
-from ostrom.view.said import FACTS, TEXTS, CallTry, called, piece_of, prompt_of, tries_of
 from ostrom.view.viewer import Routes, Viewer
 
 Marked = list[tuple[str, str]]

@@ -24,8 +24,8 @@ from ostrom.engine.journal import connect_read_only
 from ostrom.engine.prompt_chains import whole
 from ostrom.ground.errors import RunError, UsageError
 from ostrom.view.index import RunIndex
-from ostrom.view.spoken import LONGEST, UNREADABLE, beginning, decoded, opened, spaced, text_of
 from ostrom.view.viewer import Routes, Viewer
+from ostrom.view.words import LONGEST, UNREADABLE, beginning, decoded, opened, spaced, text_of
 
 WHERE = ("prompt", "reply", "reasoning")
 MOST_TYPED = 500

@@ -363,7 +363,7 @@ class Watching:
         except UsageError:
             return WAITING
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "ostrom.view.checking", str(folder.path), stdout=asyncio.subprocess.PIPE,
+            sys.executable, "-m", "ostrom.view.check", str(folder.path), stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
         )  # fmt: skip
         try:

@@ -1,4 +1,4 @@
-"""The application behind `ostrom view`: its pages are found in a list, each a module with its routes.
+"""The application behind `ostrom view`, and where it listens: its pages are modules, each with its routes.
 
 It asks one process for figures, started when it is needed and ended when it is not, and sends open pages what changed.
 """
@@ -8,10 +8,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import socket
 import sys
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import orjson
@@ -21,13 +23,14 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.terminal import one_line
-from ostrom.view.indexers import Indexers
+from ostrom.view.index import Indexers
 from ostrom.view.jobs import Jobs
 from ostrom.view.render import draw
 from ostrom.view.shelf import Shelf
 from ostrom.view.states import Watching
 from ostrom.web.login import Login
 from ostrom.web.security import Gatekeeper, Handler, Refused
+from ostrom.web.server import LOCAL, listen_on, serve
 from ostrom.web.static_files import static
 
 WAIT = 1.5
@@ -111,7 +114,7 @@ class FigureProcess:
             await self._child.wait()
 
 
-PAGES = ("runs", "run", "matches", "match", "search", "beside", "acting")
+PAGES = ("runs", "matches", "match", "search", "beside", "actions")
 """Modules of this package; each has ROUTES, and TAB (key, title, end of the address) where a run links to it."""
 
 ViewHandler: TypeAlias = Callable[["Viewer", Request], Response | Awaitable[Response]]
@@ -219,3 +222,57 @@ def stream(viewer: Viewer, news: News, every: float) -> Response:
             watching.watchers -= 1
 
     return StreamingResponse(sent(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+
+PASSWORD = "OSTROM_VIEW_PASSWORD"
+LEAST = 12
+"""Characters of a password."""
+
+
+def bound(host: str, port: int) -> tuple[socket.socket, str | None]:
+    """The listening socket and the password; an address that other machines reach needs one."""
+    password = os.environ.get(PASSWORD) or None
+    if host not in LOCAL and password is None:
+        raise UsageError(f"--host {host}: other machines can reach this address; set {PASSWORD}")
+    if password is not None and len(password) < LEAST:
+        raise UsageError(f"{PASSWORD}: must have at least {LEAST} characters")
+    return listen_on("127.0.0.1" if host == "localhost" else host, port), password
+
+
+def address_of(listening: socket.socket) -> str:
+    """How a browser on this machine reaches the server."""
+    host, port = listening.getsockname()[:2]
+    inside = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    return f"http://{inside}:{port}/"
+
+
+async def serve_view(
+    root: Path,
+    listening: socket.socket,
+    password: str | None,
+    names: tuple[str, ...],
+    say: Callable[[str], None],
+    ready: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve until a signal comes; ``names`` are further names under which browsers reach the server."""
+    shelf = Shelf(root)
+    host, port = listening.getsockname()[:2]
+    gatekeeper = Gatekeeper(None, {port}, report=say)
+    for name in (*names, *(() if host in LOCAL or host in ("0.0.0.0", "::") else (host,))):
+        known = f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
+        gatekeeper.hosts.add(known.lower())
+        gatekeeper.origins.add(f"http://{known}".lower())
+    viewer = Viewer(shelf, gatekeeper, password)
+    viewer.may_act = viewer.may_act or host in LOCAL
+    beside = [asyncio.create_task(viewer.watching.look_on()), asyncio.create_task(viewer.watching.check_on())]
+    ready()
+    try:
+        await serve([(viewer.app(), listening)], viewer.closing.set, beside)
+    finally:
+        for task in beside:
+            task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
+        viewer.jobs.close()
+        viewer.indexers.close()
+        await viewer.figures.close()
+        shelf.close()

@@ -11,8 +11,8 @@ import time
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from ostrom.people.tokens import signed, verified
 from ostrom.web.security import Gatekeeper, Refused
+from ostrom.web.tokens import signed, verified
 
 HOURS = 12
 MOST_TRIES = 10

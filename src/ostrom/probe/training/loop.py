@@ -17,9 +17,9 @@ from typing import Any
 
 from ostrom.ground.errors import UsageError
 from ostrom.ground.files import write_whole
+from ostrom.probe.training.base import needed
 from ostrom.probe.training.data import Encoded, batches
 from ostrom.probe.training.lora import load_into, tensors
-from ostrom.probe.training.packages import needed
 
 CHECKPOINT = "checkpoint.pt"
 SECONDS = 30.0

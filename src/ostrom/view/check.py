@@ -1,4 +1,4 @@
-"""The integrity check of a run as a process of its own: `python -m ostrom.view.checking FOLDER`.
+"""The integrity check of a run as a process of its own: `python -m ostrom.view.check FOLDER`.
 
 It reads every row, which takes long for a large journal, and would hold up the pages if it ran beside them. It writes
 one JSON object: the number of entries, or the line that a command would print about this run.

@@ -31,7 +31,7 @@ from ostrom.ground.files import refuse_link
 from ostrom.ground.terminal import one_line, say
 from ostrom.studies.run import Run, open_run
 from ostrom.view.index import PLAYERS, VERSION, index_path, own_schema, schema_of, schema_text
-from ostrom.view.spoken import CallTotals, Speech
+from ostrom.view.words import CallTotals, Speech
 
 SOME = 100
 """Matches in one transaction."""

@@ -59,8 +59,8 @@ def pages(
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise OstromError(f"this needs {error.name}: pip install 'ostrom[web]'") from None
-    from ostrom.view.serving import address_of, bound, serve_view
     from ostrom.view.shelf import Shelf
+    from ostrom.view.viewer import address_of, bound, serve_view
 
     Shelf(runs)
     listening, password = bound(host, port)
