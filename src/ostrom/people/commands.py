@@ -14,6 +14,7 @@ from ostrom.cli.ending import spent, spent_data
 from ostrom.cli.options import BUDGET, Json, Presets, Runs, Sets, say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_table, say, write
 from ostrom.engine.play_options import PlayOptions
+from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from ostrom.engine.folder import Folder
@@ -78,8 +79,7 @@ def list_people(
         *(["id"] if ids else []),
         "joined",
     ]
-    table = [[_shown(row, head) for head in heads] for row in rows]
-    print_table(f"{len(rows)} people", heads, table)
+    print_table(f"{len(rows)} people", heads, [[_shown(row, head) for head in heads] for row in rows])
 
 
 def _shown(row: dict[str, Any], head: str) -> str:
@@ -164,7 +164,6 @@ def erase(
     json: Json = False,
 ) -> None:
     """Remove everything personal about somebody; a tombstone with the code stays. Their decisions stay, by code."""
-    from ostrom.ground.errors import UsageError
     from ostrom.people.schema import seconds
 
     if (code is None) == (older_than is None):
@@ -245,18 +244,17 @@ def serve(
     """
     from ostrom.engine.folder import check_name
     from ostrom.people.hosted_run import host_plan
-    from ostrom.people.server import Listening, listening, serve_people
+    from ostrom.people.server import listening, serve_people
     from ostrom.studies.load import folder_of
     from ostrom.studies.resolve import resolve
 
     say_allowed(options.allow_key, None, set_)
     found = resolve(study, preset=preset, changes=set_ or (), options=options)
-    where: Listening = listening(host, port, admin_port, public)
 
     async def run(people: Host, folder: Folder) -> None:
         await serve_people(people, folder, where, folder_of(study), say, joins_a_minute)
 
-    with where:
+    with listening(host, port, admin_port, public) as where:
         host_plan(
             found.plan, run, name=check_name(name or found.plan.name), runs=runs, options=options, test=test
         )
@@ -301,7 +299,6 @@ def pilot(
     reports are those of a real run, so the whole analysis can be tried before anybody is recruited.
     """
     from ostrom.engine.folder import check_name
-    from ostrom.ground.errors import UsageError
     from ostrom.people.pilot import Crowd, pilot_agent
     from ostrom.people.pilot import pilot as play
     from ostrom.studies.load import folder_of, read_study

@@ -25,6 +25,7 @@ from ostrom.people.forms import fields_of, sheet_fields
 from ostrom.people.host import Host
 from ostrom.people.live_visit import LiveVisit, Open
 from ostrom.people.payment import completion_link, due
+from ostrom.people.text_files import localised
 
 NAMES = {
     "en": "English",
@@ -118,8 +119,6 @@ class Pages:
 
     def text(self, name: str, language: str) -> Any:
         """A text of the study as markup."""
-        from ostrom.people.text_files import localised
-
         key = localised(name, language, self.people.languages)
         if key not in self._texts:
             self._texts[key] = render(self.people.texts[key])

@@ -15,8 +15,8 @@ from ostrom.people.host import Host
 from ostrom.people.live_visit import LiveVisit, Open
 from ostrom.people.pages import NAMES, Pages, draw, words
 from ostrom.people.sources import LinkReader
-from ostrom.web.security import Gatekeeper, Handler, Refused
-from ostrom.web.static_files import static
+from ostrom.web.security import Gatekeeper, Refused
+from ostrom.web.server import static
 from ostrom.web.tokens import signed, verified
 
 PING = 15.0
@@ -39,16 +39,17 @@ class Participants:
 
     def app(self) -> Starlette:
         """The routes."""
-        routes: list[tuple[str, Handler, list[str]]] = [
-            ("/", self.page, ["GET"]),
-            ("/join", self.join, ["POST"]),
-            ("/answer", self.answer, ["POST"]),
-            ("/more", self.more, ["POST"]),
-            ("/leave", self.leave, ["GET", "POST"]),
-            ("/events", self.events, ["GET"]),
-            ("/static/{name}", static, ["GET"]),
-        ]
-        return self.gatekeeper.application(routes)
+        return self.gatekeeper.application(
+            [
+                ("/", self.page, ["GET"]),
+                ("/join", self.join, ["POST"]),
+                ("/answer", self.answer, ["POST"]),
+                ("/more", self.more, ["POST"]),
+                ("/leave", self.leave, ["GET", "POST"]),
+                ("/events", self.events, ["GET"]),
+                ("/static/{name}", static, ["GET"]),
+            ]
+        )
 
     # -- who is there --------------------------------------------------------------------------------
 

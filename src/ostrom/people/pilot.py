@@ -27,12 +27,11 @@ from ostrom.framing import PromptRenderer
 from ostrom.ground.errors import UsageError
 from ostrom.ground.streams import Streams, key_of
 from ostrom.mechanisms.protocol import Decision
-from ostrom.people.host import Host
+from ostrom.people.host import Host, SeatedPerson
 from ostrom.people.hosted_run import host_plan
 from ostrom.people.live_visit import LiveVisit, Open
 from ostrom.people.plan import PeoplePlan
 from ostrom.people.questions import Questionnaire
-from ostrom.people.seated import SeatedPerson
 from ostrom.studies.checks import check_strategies
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import OpenModels

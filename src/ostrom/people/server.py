@@ -7,16 +7,15 @@ somebody did so is kept.
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -30,9 +29,8 @@ from ostrom.people.pages import draw
 from ostrom.people.participants import Participants
 from ostrom.people.sources import LinkReader
 from ostrom.web.login import Login
-from ostrom.web.security import Gatekeeper, Handler
-from ostrom.web.server import LOCAL, listen_on, serve
-from ostrom.web.static_files import static
+from ostrom.web.security import Gatekeeper
+from ostrom.web.server import LOCAL, listen_on, password_in, serve, static
 
 
 class Admin:
@@ -42,20 +40,21 @@ class Admin:
         self, host: Host, reader: LinkReader, gatekeeper: Gatekeeper, password: str | None, base: str
     ) -> None:
         self.host, self.reader, self.gatekeeper, self.base = host, reader, gatekeeper, base
-        self.login = Login("admin", password)
+        self.login = Login("admin", password, gatekeeper)
         self.closing = asyncio.Event()
         self.lag = 0.0
 
     def app(self) -> Starlette:
         """The routes."""
-        routes: list[tuple[str, Handler, list[str]]] = [
-            ("/", self.page, ["GET"]),
-            ("/login", self.enter, ["POST"]),
-            ("/close", self.close, ["POST"]),
-            ("/unblind", self.unblind, ["POST"]),
-            ("/static/{name}", static, ["GET"]),
-        ]
-        return self.gatekeeper.application(routes)
+        return self.gatekeeper.application(
+            [
+                ("/", self.page, ["GET"]),
+                ("/login", self.login.enter, ["POST"]),
+                ("/close", self.close, ["POST"]),
+                ("/unblind", self.unblind, ["POST"]),
+                ("/static/{name}", static, ["GET"]),
+            ]
+        )
 
     async def measure_lag(self) -> None:
         """How late the event loop is, smoothed."""
@@ -64,10 +63,6 @@ class Admin:
             before = loop.time()
             await asyncio.sleep(0.5)
             self.lag = 0.8 * self.lag + 0.2 * max(0.0, loop.time() - before - 0.5)
-
-    async def enter(self, request: Request) -> Response:
-        """Check the password."""
-        return await self.login.enter(self.gatekeeper, request)
 
     async def page(self, request: Request) -> Response:
         """The state of the study."""
@@ -125,7 +120,7 @@ FORGET = 3600.0
 """Seconds between looks at personal data that has been kept for long enough."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Listening:
     """The sockets of a server, bound before anything is written."""
 
@@ -134,41 +129,26 @@ class Listening:
     origin: str | None
     password: str | None
 
-    def __enter__(self) -> Listening:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.people.close()
-        self.admin.close()
-
     @property
     def base(self) -> str:
         """How participants reach the server."""
         return self.origin or f"http://127.0.0.1:{self.people.getsockname()[1]}"
 
 
-def listening(host: str, port: int, admin_port: int | None, public: str | None) -> Listening:
+@contextmanager
+def listening(host: str, port: int, admin_port: int | None, public: str | None) -> Iterator[Listening]:
     """Bind both ports; a public server needs its https address and a password for the admin page."""
-    password = os.environ.get(PASSWORD) or None
-    if public is not None:
-        parts = urlsplit(public)
-        if not re.fullmatch(r"https://[A-Za-z0-9.-]+(:[0-9]+)?/?", public) or not parts.hostname:
-            raise UsageError(f"--public {public}: must be https://HOST, as browsers reach it")
-        public = public.rstrip("/")
+    if public is not None and not re.fullmatch(r"https://[A-Za-z0-9.-]+(:[0-9]+)?/?", public):
+        raise UsageError(f"--public {public}: must be https://HOST, as browsers reach it")
+    password = password_in(PASSWORD)
     if host not in LOCAL and (public is None or password is None):
         raise UsageError(
             f"--host {host}: other machines can reach this address; give --public https://HOST and set {PASSWORD}"
         )
-    if password is not None and len(password) < 12:
-        raise UsageError(f"{PASSWORD}: must have at least 12 characters")
-    people = listen_on("127.0.0.1" if host == "localhost" else host, port)
-    try:
-        chosen = admin_port if admin_port is not None else (port + 1 if 0 < port < 65535 else 0)
-        admin = listen_on("127.0.0.1", chosen)
-    except BaseException:
-        people.close()
-        raise
-    return Listening(people, admin, public, password)
+    if admin_port is None:
+        admin_port = port + 1 if 0 < port < 65535 else 0
+    with listen_on(host, port) as people, listen_on("127.0.0.1", admin_port) as admin:
+        yield Listening(people, admin, None if public is None else public.rstrip("/"), password)
 
 
 async def serve_people(
@@ -200,12 +180,7 @@ async def serve_people(
         for live in host.live_visits.values():
             live.changed()
 
-    try:
-        await serve([(people.app(), where.people), (admin.app(), where.admin)], closing, beside)
-    finally:
-        for task in beside:
-            task.cancel()
-        await asyncio.gather(*beside, return_exceptions=True)
+    await serve([(people.app(), where.people), (admin.app(), where.admin)], closing, beside)
 
 
 async def _sweep(host: Host, say: Callable[[str], None]) -> None:

@@ -96,8 +96,7 @@ class Visit(Mechanism):
         return Outcome([], (story.points,), facts)
 
     def _steps(self, game: Game, story: Story) -> Steps:
-        steps = self.people.visit
-        for number, step in enumerate(steps):
+        for number, step in enumerate(self.people.visit):
             if number == self._assign_at:
                 story.cell = (yield from self._ask(game, story, "assign", ASSIGN))["cell"]
                 yield from self._accommodate(game, story)
@@ -187,8 +186,7 @@ class Visit(Mechanism):
         told = {"number": number, "points": story.points, **facts}
         if "accommodation" in story.facts:
             told["accommodation"] = story.facts["accommodation"]
-        view = View(game, 0, self.name, facts=told)
-        (answer,) = yield [Decision(0, kind, view, form)]
+        (answer,) = yield [Decision(0, kind, View(game, 0, self.name, facts=told), form)]
         if answer.reading == "assigned" and isinstance(answer.value, Mapping) and "end" in answer.value:
             raise Ended(str(answer.value["end"]))
         if kind == "consent" and answer.facts:

@@ -14,6 +14,7 @@ from ostrom.cli.ending import leave, say_trouble, spent_data
 from ostrom.cli.options import BUDGET, DryRun, Json, Runs, say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_table, say
 from ostrom.engine.play_options import PlayOptions
+from ostrom.ground.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
     from ostrom.probe.plan import Probing
@@ -59,12 +60,10 @@ def corpus(
     """
     from ostrom.cli.progress import watch_with
     from ostrom.features.judging.plan import judges_of
-    from ostrom.ground.errors import UnknownName
-    from ostrom.probe.files import write_corpus
+    from ostrom.probe.files import agreement, summary, write_corpus
     from ostrom.probe.funnel import ARMS, Rules
     from ostrom.probe.plan import Probing, Unscored
     from ostrom.probe.scores import install
-    from ostrom.probe.summary import agreement, summary
     from ostrom.studies.run import open_run
 
     if arm not in ARMS:
@@ -192,7 +191,6 @@ def train(
 
     Exit code: 0 complete, 1 stopped by --minutes, 2 wrong use, 130 interrupted.
     """
-    from ostrom.ground.errors import UnknownName
     from ostrom.probe.training.data import TRUNCATE
     from ostrom.probe.training.loop import Schedule
     from ostrom.probe.training.lora import Shape
@@ -263,7 +261,6 @@ def regress(
     json: Json = False,
 ) -> None:
     """Ask the base model and the adapter the same questions and compare them in pairs; the same command goes on."""
-    from ostrom.ground.errors import UsageError
     from ostrom.models import open_model
     from ostrom.probe.regression import ask, code_items, compare, format_items, gym_items
 

@@ -64,12 +64,15 @@ def build(collected: Stage, arm: Arm, rules: Rules, score: Scoring, judges: int)
     if rules.leave_out:
         stages.append(_left_in(collected.kept, rules.leave_out))
     source = stages[-1].kept
-    stages += [prefilter(source)]
-    stages.append(sample(stages[-1].kept, rules.sample))
-    stages.append(judged(score(stages[-1].kept), judges))
-    stages.append(thresholds(stages[-1].kept, rules.forward, rules.quality, rules.specificity))
-    stages.append(lexical(stages[-1].kept))
-    stages.append(families(stages[-1].kept, rules.family))
+    _go_through(
+        stages,
+        prefilter,
+        lambda traces: sample(traces, rules.sample),
+        lambda traces: judged(score(traces), judges),
+        lambda traces: thresholds(traces, rules.forward, rules.quality, rules.specificity),
+        lexical,
+        lambda traces: families(traces, rules.family),
+    )
     forward = stages[-1].kept
     if arm == "placebo":
         return _placebo(source, forward, rules, score, judges)
@@ -84,6 +87,12 @@ def build(collected: Stage, arm: Arm, rules: Rules, score: Scoring, judges: int)
     return Corpus(arm, tuple(stages), tuple(made[0][0]), tuple(made[1][0]))
 
 
+def _go_through(stages: list[Stage], *following: Callable[[Sequence[Trace]], Stage]) -> None:
+    """Append stage after stage, each on what the one before it kept."""
+    for stage in following:
+        stages.append(stage(stages[-1].kept))
+
+
 def _placebo(
     source: Sequence[Trace], forward: Sequence[Trace], rules: Rules, score: Scoring, judges: int
 ) -> Corpus:
@@ -93,10 +102,13 @@ def _placebo(
         sieve("not in the forward corpus", "all traces that the forward corpus does not hold", source,
               lambda t: "in the forward corpus" if t.place in taken else None)
     ]  # fmt: skip
-    stages.append(sample(stages[-1].kept, rules.sample))
-    stages.append(judged(score(stages[-1].kept), judges))
-    stages.append(candidates(stages[-1].kept, rules.placebo_below, rules.quality))
-    stages.append(families(stages[-1].kept, rules.family))
+    _go_through(
+        stages,
+        lambda traces: sample(traces, rules.sample),
+        lambda traces: judged(score(traces), judges),
+        lambda traces: candidates(traces, rules.placebo_below, rules.quality),
+        lambda traces: families(traces, rules.family),
+    )
     pairing = matched(forward, stages[-1].kept)
     partner = {other.place for _, other in pairing.pairs}
     rule = "matched to a forward-looking reply: model, game, history length, action, length within a quarter"

@@ -138,5 +138,4 @@ def split(traces: Sequence[Trace], share: float) -> tuple[list[Trace], list[Trac
         if sizes[family] <= room:
             room -= sizes[family]
             held_out.add(family)
-    train = [t for t in traces if t.family not in held_out]
-    return train, [t for t in traces if t.family in held_out]
+    return [t for t in traces if t.family not in held_out], [t for t in traces if t.family in held_out]

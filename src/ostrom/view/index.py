@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib.resources import files
@@ -150,14 +150,11 @@ class RunIndex:
     def is_of(self, journal: Path) -> bool:
         """Whether it was made from this journal, and is up to date."""
         try:
-            connection = connect_read_only(journal)
-            try:
+            with closing(connect_read_only(journal)) as connection:
                 found = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
                 last = connection.execute(
                     "SELECT seal FROM calls WHERE id=?", (self._meta.get("calls"),)
                 ).fetchone()
-            finally:
-                connection.close()
         except DAMAGE:
             return False
         same = not self._number("calls") or (last is not None and last[0] == self._meta.get("seal"))
@@ -206,16 +203,14 @@ class RunIndex:
             more, bound = _beyond(sort, descending, after)
             where, values = f"{where} AND {more}", [*values, *bound]
         way, limit = "DESC" if descending else "ASC", max(1, min(limit, MOST_ROWS))
-        query = (
-            f"SELECT * FROM matches WHERE {where} ORDER BY {sort} {way}, match {way} LIMIT {limit + 1}"
-            if sort != "match"
-            else f"SELECT * FROM matches WHERE {where} ORDER BY match {way} LIMIT {limit + 1}"
+        order = f"match {way}" if sort == "match" else f"{sort} {way}, match {way}"
+        rows = self._matches(
+            f"SELECT * FROM matches WHERE {where} ORDER BY {order} LIMIT {limit + 1}", values
         )
-        rows = self._matches(query, values)
-        more_rows = len(rows) > limit
-        rows = rows[:limit]
-        last = orjson.dumps([rows[-1][sort], rows[-1]["match"]]).decode() if more_rows else None
-        return MatchPage(rows, last)
+        more_rows, rows = len(rows) > limit, rows[:limit]
+        return MatchPage(
+            rows, orjson.dumps([rows[-1][sort], rows[-1]["match"]]).decode() if more_rows else None
+        )
 
     def match(self, number: int) -> dict[str, Any] | None:
         """One match."""
@@ -329,12 +324,9 @@ def schema_text() -> str:
 @lru_cache(maxsize=1)
 def own_schema() -> list[tuple[str, str]]:
     """The tables that an index of this version has; a file that has others did not come from here."""
-    made = sqlite3.connect(":memory:")
-    try:
+    with closing(sqlite3.connect(":memory:")) as made:
         made.executescript(schema_text())
         return schema_of(made)
-    finally:
-        made.close()
 
 
 AGAIN = 2.0
@@ -356,18 +348,12 @@ class Indexers:
         """The index of a run as far as it has come; None where there is none yet. It is brought up to date."""
         where = self.path(folder)
         made: RunIndex | None = None
-        if where.exists():
-            try:
-                made = RunIndex(where)
-            except RunError:  # another version, or damaged: it is made anew
-                made = None
+        with suppress(RunError):  # another version, or damaged: it is made anew
+            made = RunIndex(where) if where.exists() else None
         if made is None or not made.is_of(folder.journal) or not made.progress.complete:
             self.start(folder)
-        if made is None:
-            yield None
-            return
-        with made:
-            yield made
+        with made or nullcontext() as index:
+            yield index
 
     def problem(self, folder: Folder) -> str | None:
         """Why there is no index, in one line."""
@@ -402,8 +388,7 @@ class Indexers:
 
     def _await(self, path: Path, child: subprocess.Popen[bytes]) -> None:
         """Wait for an indexer, so that it does not stay as a defunct process, and keep the last line it said."""
-        told = child.communicate()[1].decode(errors="replace")
-        line = told.strip().rpartition("\n")[2][:500]
+        line = child.communicate()[1].decode(errors="replace").strip().rpartition("\n")[2][:500]
         with self._guard:
             self._running.pop(path, None)
             self._problems.pop(path, None)

@@ -14,7 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -78,17 +78,13 @@ def update(folder: Path, *, stop: Callable[[], bool] = lambda: False, path: Path
 
 
 def _update(folder: Path, where: Path, stop: Callable[[], bool]) -> bool:
-    with open_run(folder, checked=False) as run:
-        connection = _opened(where, run)
+    with open_run(folder, checked=False) as run, closing(_opened(where, run)) as connection:
+        writer = _Indexer(run, connection, stop)
         try:
-            writer = _Indexer(run, connection, stop)
-            try:
-                return writer.update()
-            except OstromError as error:
-                writer.tell(problem=str(error))
-                raise
-        finally:
-            connection.close()
+            return writer.update()
+        except OstromError as error:
+            writer.tell(problem=str(error))
+            raise
 
 
 class _Indexer:
@@ -258,8 +254,7 @@ def strips_of(unit: Unit, rounds: Any) -> dict[str, Any]:
     strips: dict[int, list[str]] = {}
     first: int | None = None
     for played in rounds:
-        seats = played.players or range(len(played.payoffs))
-        for seat, player in enumerate(seats):
+        for seat, player in enumerate(played.players or range(len(played.payoffs))):
             sign = "·" if played.void else sign_of(unit, seat, played.actions[seat])
             if sign == "D" and (first is None or played.number < first):
                 first = played.number

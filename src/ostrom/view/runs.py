@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -142,11 +143,8 @@ async def _ask(viewer: Viewer, name: str, **request: Any) -> dict[str, Any] | No
 
 def _mark(journal: Path) -> list[int]:
     """What tells a journal from another one, and from what it was before: its file and its entries."""
-    connection = connect_read_only(journal)
-    try:
+    with closing(connect_read_only(journal)) as connection:
         found = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
-    finally:
-        connection.close()
     entries = int(found[0]) if found is not None and type(found[0]) is int else 0
     return [journal.stat().st_ino, entries]
 

@@ -30,8 +30,7 @@ from ostrom.view.shelf import Shelf
 from ostrom.view.states import Watching
 from ostrom.web.login import Login
 from ostrom.web.security import Gatekeeper, Handler, Refused
-from ostrom.web.server import LOCAL, listen_on, serve
-from ostrom.web.static_files import static
+from ostrom.web.server import LOCAL, listen_on, password_in, serve, static
 
 WAIT = 1.5
 """Seconds that a page waits for figures before it is shown without them."""
@@ -127,7 +126,7 @@ class Viewer:
 
     def __init__(self, shelf: Shelf, gatekeeper: Gatekeeper, password: str | None = None) -> None:
         self.shelf, self.gatekeeper = shelf, gatekeeper
-        self.login = Login("view", password)
+        self.login = Login("view", password, gatekeeper)
         self.watching = Watching(shelf)
         self.figures = FigureProcess()
         self.indexers = Indexers()
@@ -142,7 +141,7 @@ class Viewer:
     def app(self) -> Starlette:
         """The routes of all pages."""
         routes: list[tuple[str, Handler, list[str]]] = [
-            ("/login", self._enter, ["POST"]),
+            ("/login", self.login.enter, ["POST"]),
             ("/static/{name}", static, ["GET"]),
         ]
         for module in self._modules:
@@ -169,9 +168,6 @@ class Viewer:
 
         return serve
 
-    async def _enter(self, request: Request) -> Response:
-        return await self.login.enter(self.gatekeeper, request)
-
     def page(self, request: Request, template: str, *, code: int = 200, **context: Any) -> Response:
         """A whole page; a template with another name than a page (``_rows``) is a part of one."""
         return HTMLResponse(draw(template, address=request.url.path, tabs=self.tabs, **context), code)
@@ -182,6 +178,18 @@ class Viewer:
         if name not in self.watching.statuses:
             self.watching.look([name])
         return {"run": name, "status": self.watching.status(name), "check": self.watching.check(name)}
+
+
+def whole_number(text: str, name: str, least: int = 0, most: int = 10**12) -> int:
+    """A whole number that an address or a form names; anything else is refused."""
+    if not text.isascii() or not text.isdigit() or len(text) > 13 or not least <= int(text) <= most:
+        raise UsageError(f"{name}: {text[:20]!r} must be a whole number of at least {least}")
+    return int(text)
+
+
+def run_and_number(request: Request) -> tuple[str, int]:
+    """The run, and the match or call, that an address names."""
+    return str(request.path_params["run"]), whole_number(str(request.path_params["number"]), "number")
 
 
 MOST_STREAMS = 100
@@ -225,18 +233,14 @@ def stream(viewer: Viewer, news: News, every: float) -> Response:
 
 
 PASSWORD = "OSTROM_VIEW_PASSWORD"
-LEAST = 12
-"""Characters of a password."""
 
 
 def bound(host: str, port: int) -> tuple[socket.socket, str | None]:
     """The listening socket and the password; an address that other machines reach needs one."""
-    password = os.environ.get(PASSWORD) or None
+    password = password_in(PASSWORD)
     if host not in LOCAL and password is None:
         raise UsageError(f"--host {host}: other machines can reach this address; set {PASSWORD}")
-    if password is not None and len(password) < LEAST:
-        raise UsageError(f"{PASSWORD}: must have at least {LEAST} characters")
-    return listen_on("127.0.0.1" if host == "localhost" else host, port), password
+    return listen_on(host, port), password
 
 
 def address_of(listening: socket.socket) -> str:
@@ -269,9 +273,6 @@ async def serve_view(
     try:
         await serve([(viewer.app(), listening)], viewer.closing.set, beside)
     finally:
-        for task in beside:
-            task.cancel()
-        await asyncio.gather(*beside, return_exceptions=True)
         viewer.jobs.close()
         viewer.indexers.close()
         await viewer.figures.close()
