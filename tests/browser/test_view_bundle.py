@@ -14,7 +14,7 @@ from tests.view.viewed import viewed
 from ostrom.features.transcript.transcript import tried
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.view.bundle import bundle
-from ostrom.view.indexing import update
+from ostrom.view.index_writer import update
 from ostrom.view.render import lanes
 
 

@@ -15,7 +15,7 @@ from tests.view.viewed import Viewed, viewed
 
 from ostrom.ground.errors import OstromError, ServerFailed
 from ostrom.models.base import Reply, Request, Usage
-from ostrom.view.indexing import update
+from ostrom.view.index_writer import update
 
 VEGA = '{"$schema": "https://vega.github.io/schema/vega/v5.json", "signals": [{"init": "alert(1)"}]}'
 FRAME = "<iframe srcdoc='<script>parent.alert(1)</script>'></iframe>"

@@ -14,7 +14,7 @@ from tests.view.test_pages import hostile
 from tests.view.viewed import Viewed, viewed
 
 from ostrom.models.base import Reply, Request, Usage
-from ostrom.view.indexing import update
+from ostrom.view.index_writer import update
 
 WORDS = ("We should be fair, trust pays in the long term.", "They betrayed me before; I fear the risk.")
 

@@ -12,7 +12,7 @@ from ostrom.engine.entries import PromptChains, whole
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
-from ostrom.view.said import prompt_of
+from ostrom.view.calls import prompt_of
 
 RULES = "word " * 400
 

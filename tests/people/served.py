@@ -22,7 +22,7 @@ import pytest
 import yaml
 from tests.cli.in_process import caller
 
-from ostrom.people.tokens import signed
+from ostrom.web.tokens import signed
 
 CONSENT, DEBRIEF = "# Consent\n\nDo you agree?", "# Thank you\n\nThe other player was a program."
 

@@ -66,5 +66,5 @@ def test_a_server_that_others_reach_needs_https_and_a_password(
     monkeypatch.delenv(PASSWORD, raising=False)
     if password is not None:
         monkeypatch.setenv(PASSWORD, password)
-    with pytest.raises(UsageError, match=said):
-        listening(host, 0, 0, public)
+    with pytest.raises(UsageError, match=said), listening(host, 0, 0, public):
+        pass

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from tests.people.served import Served, Visitor, served, small_study, wait_for
 
-from ostrom.people.tokens import signed
+from ostrom.web.tokens import signed
 
 IMPATIENT = "import ostrom.web.server as s, ostrom.web.security as t\ns.HEAD_WITHIN = 1\nt.SLOWEST = 1\n"
 LINK = "link=1.AAAAAAAAAAAAAAAAAAAAAA"

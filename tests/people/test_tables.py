@@ -13,9 +13,8 @@ from ostrom.agents.config import AgentConfig
 from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import RunData, run_data
 from ostrom.engine.journal import Journal
-from ostrom.people.piloting import pilot
+from ostrom.people.pilot import Crowd, pilot
 from ostrom.people.records import Records
-from ostrom.people.simulated import Crowd
 from ostrom.reports.panel import panels
 from ostrom.studies.load import load_study
 from ostrom.studies.plans import plan_of

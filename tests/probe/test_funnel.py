@@ -8,11 +8,9 @@ import pytest
 from tests.probe.conftest import PROMPT, collected, trace
 
 from ostrom.ground.errors import UsageError
-from ostrom.probe.card import dataset_card
+from ostrom.probe.files import dataset_card, summary
 from ostrom.probe.funnel import ARMS, Arm, Corpus, Rules, build
-from ostrom.probe.stages.sample import sample
-from ostrom.probe.stages.split import split
-from ostrom.probe.summary import summary
+from ostrom.probe.stages import sample, split
 from ostrom.probe.terms import Terms, terms_of
 from ostrom.probe.trace import Scores, Trace
 

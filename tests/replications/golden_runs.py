@@ -12,8 +12,7 @@ import orjson
 from ostrom.agents.config import AgentConfig
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import ScriptedModel, register, unregister
-from ostrom.people.piloting import pilot
-from ostrom.people.simulated import Crowd
+from ostrom.people.pilot import Crowd, pilot
 from ostrom.studies.load import load_study
 from ostrom.studies.plans import plan_of
 from ostrom.studies.run import play

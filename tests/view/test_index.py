@@ -15,7 +15,7 @@ from ostrom.ground.errors import RunError, UsageError
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.studies.run import open_run
 from ostrom.view.index import MatchFilters, RunIndex, index_path
-from ostrom.view.indexing import update
+from ostrom.view.index_writer import update
 from ostrom.view.search import counts, excerpts, search, terms_of
 
 

@@ -11,8 +11,8 @@ from tests.view.runs import said, talk
 from tests.view.viewed import Viewed, viewed
 
 from ostrom.models.base import Reply, Request, Usage
-from ostrom.view import matches, run
-from ostrom.view.indexing import update
+from ostrom.view import matches, runs
+from ostrom.view.index_writer import update
 
 
 def moody(request: Request) -> Reply:
@@ -82,7 +82,7 @@ def test_a_number_of_any_column_leads_to_its_matches() -> None:
     cell = {"key": ["investor", "a"], "value": 1.0, "n": 2, "unit": "match", "low": None, "high": None}
     cell |= {"method": "", "note": ""}
     found = {"scale": "share", "factors": ["model"]}
-    made = run._cell(cell, 0.0, 1.0, found, ["role", "model"], {"game": ["stag_hunt"], "depth": ["2"]})
+    made = runs._cell(cell, 0.0, 1.0, found, ["role", "model"], {"game": ["stag_hunt"], "depth": ["2"]})
     assert made["matches"] == "game=stag_hunt&level.depth=2&role=investor&level.model=a"
 
 

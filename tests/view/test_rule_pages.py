@@ -12,7 +12,7 @@ from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 from ostrom.view.bundle import bundle
 from ostrom.view.figures import answered
-from ostrom.view.indexing import update
+from ostrom.view.index_writer import update
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from ostrom.features.branching.branch import branch
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.studies.run import open_run
 from ostrom.view.index import index_path
-from ostrom.view.indexing import update
+from ostrom.view.index_writer import update
 from ostrom.view.jobs import Intent, Job
 from ostrom.view.render import draw
 
@@ -223,7 +223,7 @@ def test_commands_are_only_shown_where_they_may_not_be_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     strategies(tmp_path)
-    monkeypatch.setattr("ostrom.view.acting.own", lambda _: False)
+    monkeypatch.setattr("ostrom.view.actions.own", lambda _: False)
     with viewed(tmp_path) as view:
         page = post(view, "/run/plain/match/0/act", FORM)[1]
         assert "--budget-calls 5" in page and "nonce" not in page and "belongs to somebody else" in page

@@ -17,7 +17,7 @@ from tests.view.viewed import Viewed, viewed
 from ostrom.ground.registry import refresh
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.studies.run import open_run
-from ostrom.view.indexing import update
+from ostrom.view.index_writer import update
 
 STRANGE = "a\"><b>'#?%2e%2e&x\r\nx-evil: 1"
 """A name that only a folder made by hand can have."""

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode
 
-from ostrom.view.serving import serve_view
+from ostrom.view.viewer import serve_view
 from ostrom.web.server import listen_on
 
 

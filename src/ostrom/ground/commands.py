@@ -33,7 +33,7 @@ OURS: dict[str, tuple[str, str]] = {
         "List the batches of a run that was played with --batch; ask for, cancel or give up those under way.",
     ),
     "serve": (
-        "ostrom.people.serve_command:serve",
+        "ostrom.people.commands:serve",
         "Serve a study with people; the same command goes on after a stop, a crash or a restart.",
     ),
     "list": ("ostrom.cli.commands.catalog:list_parts", "List what can be used by name."),
@@ -92,7 +92,7 @@ OURS: dict[str, tuple[str, str]] = {
         "Ask every answer of the types with `tree: auto`, one per history of the others' moves; shows the cost first.",
     ),
     "pilot": (
-        "ostrom.people.pilot_command:pilot",
+        "ostrom.people.commands:pilot",
         "Let simulated participants through the same visit as people, into a run of its own.",
     ),
     "evolve": (
@@ -104,15 +104,15 @@ OURS: dict[str, tuple[str, str]] = {
         "Label the motives of every reasoned play decision of a run; the same command goes on.",
     ),
     "corpus": (
-        "ostrom.probe.corpus_command:corpus",
+        "ostrom.probe.commands:corpus",
         "Select reasoning traces for fine-tuning, every drop with its reason; the same command goes on.",
     ),
     "train": (
-        "ostrom.probe.train_command:train",
+        "ostrom.probe.commands:train",
         "Train an adapter; the same command goes on after a stop and does nothing when all is done.",
     ),
     "regress": (
-        "ostrom.probe.regress_command:regress",
+        "ostrom.probe.commands:regress",
         "Ask the base model and the adapter the same questions and compare them in pairs; the same command goes on.",
     ),
     "author": (
@@ -143,7 +143,7 @@ OURS: dict[str, tuple[str, str]] = {
         "ostrom.cli.commands.completion:completion",
         "Print a completion script: `source <(ostrom completion bash)`, or for fish `ostrom completion fish | source`.",
     ),
-    "view": ("ostrom.view.command:view", "Runs in a browser, live; `view bundle`: a static copy of one."),
+    "view": ("ostrom.view.commands:view", "Runs in a browser, live; `view bundle`: a static copy of one."),
     "models": ("ostrom.cli.commands.models:models", "Language models: check one, fetch the embedded ones."),
     "people": (
         "ostrom.people.commands:people",

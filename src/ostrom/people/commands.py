@@ -1,19 +1,29 @@
-"""`ostrom people`: who came to a study, their links, payments and rights."""
+"""`ostrom serve`, `ostrom pilot` and `ostrom people`: serve a study, rehearse it, and see to those who came."""
 
 from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Runs
+from ostrom.cli.ending import spent, spent_data
+from ostrom.cli.options import BUDGET, Json, Presets, Runs, Sets, say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_table, say, write
+from ostrom.engine.play_options import PlayOptions
+from ostrom.ground.errors import UsageError
+
+if TYPE_CHECKING:
+    from ostrom.engine.folder import Folder
+    from ostrom.people.host import Host
+if TYPE_CHECKING:
+    from ostrom.people.pilot import Through
+
 
 RunName = Annotated[str, typer.Argument(help="The run: its folder or its name.")]
-Json = Annotated[bool, typer.Option("--json", help="Print as JSON.")]
 Code = Annotated[str, typer.Argument(help="The code of a person (ostrom people RUN list).")]
 MaybeCode = Annotated[
     str | None, typer.Argument(help="The code of a person (ostrom people RUN list).", show_default=False)
@@ -69,8 +79,7 @@ def list_people(
         *(["id"] if ids else []),
         "joined",
     ]
-    table = [[_shown(row, head) for head in heads] for row in rows]
-    print_table(f"{len(rows)} people", heads, table)
+    print_table(f"{len(rows)} people", heads, [[_shown(row, head) for head in heads] for row in rows])
 
 
 def _shown(row: dict[str, Any], head: str) -> str:
@@ -93,7 +102,7 @@ def links(
 ) -> None:
     """Links to give to people: one secret link each, seats of a lab, or the link for a platform."""
     from ostrom.people.sources import LinkReader
-    from ostrom.people.tokens import signed
+    from ostrom.web.tokens import signed
 
     base = public.rstrip("/")
     with _records(context) as records:
@@ -155,7 +164,6 @@ def erase(
     json: Json = False,
 ) -> None:
     """Remove everything personal about somebody; a tombstone with the code stays. Their decisions stay, by code."""
-    from ostrom.ground.errors import UsageError
     from ostrom.people.schema import seconds
 
     if (code is None) == (older_than is None):
@@ -203,3 +211,121 @@ def audit(context: typer.Context, json: Json = False) -> None:
         print_table("Audit", ["check", "looked at", "found"], rows)
     if wrong:
         sys.exit(1)
+
+
+@with_play_options(*BUDGET, "prompts", "prices", "cache", "allow_key")
+def serve(
+    study: Annotated[str, typer.Argument(help="A study file (YAML) or the name of a built-in study.")],
+    port: Annotated[int, typer.Option(help="The port for participants.", min=0, max=65535)] = 8000,
+    public: Annotated[
+        str | None,
+        typer.Option(help="How browsers reach the server: https://HOST (a reverse proxy in front)."),
+    ] = None,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    admin_port: Annotated[
+        int | None, typer.Option(help="The port of the admin page (default: the next one).", min=0, max=65535)
+    ] = None,
+    joins_a_minute: Annotated[
+        int,
+        typer.Option(help="How many people may join from one address in a minute (a lab needs more).", min=1),
+    ] = 120,
+    test: Annotated[bool, typer.Option(help="All visits are tests: marked, and never counted.")] = False,
+    preset: Presets = None,
+    set_: Sets = None,
+    name: Annotated[
+        str | None, typer.Option(help="The name of the run (default: that of the study).")
+    ] = None,
+    runs: Runs = Path("runs"),
+    options: PlayOptions = PlayOptions(),
+) -> None:
+    """Serve a study with people; the same command goes on after a stop, a crash or a restart.
+
+    The admin page needs a password where it can be reached from elsewhere: OSTROM_ADMIN_PASSWORD.
+    """
+    from ostrom.engine.folder import check_name
+    from ostrom.people.hosted_run import host_plan
+    from ostrom.people.server import listening, serve_people
+    from ostrom.studies.load import folder_of
+    from ostrom.studies.resolve import resolve
+
+    say_allowed(options.allow_key, None, set_)
+    found = resolve(study, preset=preset, changes=set_ or (), options=options)
+
+    async def run(people: Host, folder: Folder) -> None:
+        await serve_people(people, folder, where, folder_of(study), say, joins_a_minute)
+
+    with listening(host, port, admin_port, public) as where:
+        host_plan(
+            found.plan, run, name=check_name(name or found.plan.name), runs=runs, options=options, test=test
+        )
+    say(f"stopped; the same command goes on. run: {runs / (name or found.plan.name)}")
+
+
+@with_play_options(*BUDGET, "max_connections", "prompts", "prices", "cache", "allow_key")
+def pilot(
+    study: Annotated[str, typer.Argument(help="A study with people: its file (YAML) or its name.")],
+    people: Annotated[int, typer.Option(help="How many participants come.", min=1, max=100_000)] = 40,
+    model: Annotated[
+        str | None, typer.Option(help="The model that decides for them: provider/model or a URL.")
+    ] = None,
+    strategy: Annotated[
+        str | None, typer.Option(help="The strategy that decides for them (default: random).")
+    ] = None,
+    dropout: Annotated[
+        float, typer.Option(help="The share of participants who drop out on the way.", min=0, max=1)
+    ] = 0.0,
+    miss: Annotated[
+        float, typer.Option(help="The share of decisions with a time limit that are missed.", min=0, max=1)
+    ] = 0.0,
+    seed: Annotated[int, typer.Option(help="The seed of their answers and of who drops out.", min=0)] = 0,
+    real_time: Annotated[
+        bool, typer.Option("--real-time", help="Keep the waiting times of the study (people.time.reveal).")
+    ] = False,
+    browser: Annotated[
+        bool, typer.Option("--browser", help="Through the real pages, in the chromium of this machine.")
+    ] = False,
+    preset: Presets = None,
+    set_: Sets = None,
+    name: Annotated[
+        str | None, typer.Option(help="The name of the run (default: that of the study, with -pilot).")
+    ] = None,
+    runs: Runs = Path("runs"),
+    options: PlayOptions = PlayOptions(),
+    json: Json = False,
+) -> None:
+    """Let simulated participants through the same visit as people, into a run of its own.
+
+    Consent, quiz and questions are answered by chance; actions by a model or a strategy. The tables, measures and
+    reports are those of a real run, so the whole analysis can be tried before anybody is recruited.
+    """
+    from ostrom.engine.folder import check_name
+    from ostrom.people.pilot import Crowd, pilot_agent
+    from ostrom.people.pilot import pilot as play
+    from ostrom.studies.load import folder_of, read_study
+    from ostrom.studies.resolve import resolve
+
+    say_allowed(options.allow_key, [model] if model else None, set_)
+    if not read_study(study)[0].get("people"):
+        raise UsageError(f"{study}: has no section 'people'; `ostrom run` plays it")
+    changes = [*(set_ or ()), *(() if real_time else ("people.time.reveal=null",))]
+    found = resolve(study, preset=preset, changes=changes, options=options)
+    crowd = Crowd(people, pilot_agent(found.plan, model, strategy), dropout, miss, seed)
+    called = check_name(name or f"{found.plan.name}-pilot")
+    through: Through | None = None
+    if browser:
+        from ostrom.people.pilot_browser import browse
+
+        through = partial(browse, study=folder_of(study))
+    result, told = play(found.plan, crowd, name=called, runs=runs, options=options, through=through)
+    if json:
+        print_json({"run": str(runs / called), **told, **spent_data(result.tally)})
+        return
+    ends = sorted({end for cell in told["cells"].values() for end in cell})
+    print_table(
+        f"{called}: visits by cell",
+        ["cell", *ends],
+        [[cell, *(counts.get(end, 0) for end in ends)] for cell, counts in told["cells"].items()],
+    )
+    shares = ", ".join(f"{count} {end}" for end, count in sorted(told["ends"].items()))
+    say(f"{told['people']} participants: {shares}; {spent(result.tally)}")
+    say(f"run: {runs / called}")

@@ -1,7 +1,8 @@
 """The host of a study with people: leads visits, seats people, and knows what everybody should see.
 
 It knows nothing of the web: a page, a simulated participant and a test talk to the same few methods (``join``,
-``now_at``, ``shown``, ``settle``, ``leave``).
+``now_at``, ``shown``, ``settle``, ``leave``). ``SeatedPerson`` is the agent that sits for a person in a match: the
+decision goes into the host's inbox, and the answer is what comes back.
 """
 
 from __future__ import annotations
@@ -11,26 +12,23 @@ import hashlib
 import time
 from asyncio import FIRST_COMPLETED
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from ostrom.agents.base import Agent, DecisionContext
 from ostrom.agents.config import AgentConfig
+from ostrom.agents.policy import SkipMatch
 from ostrom.answers import Answer
 from ostrom.engine.journal import Journal
 from ostrom.engine.plan import Unit
 from ostrom.framing import PromptRenderer
 from ostrom.ground.errors import OstromError, RunError
 from ostrom.mechanisms.protocol import Decision
-from ostrom.people.book import Book
-from ostrom.people.inbox import Inbox, Open
-from ostrom.people.live_visit import LiveVisit
-from ostrom.people.lobby import Lobby, choose_cell
+from ostrom.memory import memories
+from ostrom.people.live_visit import Inbox, LiveVisit, Lobby, Open, choose_cell, result_of
 from ostrom.people.payment import due, owed
+from ostrom.people.plan import PeoplePlan
 from ostrom.people.questions import Questionnaire
 from ostrom.people.register import Overdue, Participant, Register, new_code, overdue
-from ostrom.people.results import MatchResult, result_of
-from ostrom.people.schema import People, Step
-from ostrom.people.seated import SeatedPerson
 from ostrom.people.visit import HOSTED
 
 MOST_EXTENSIONS = 10
@@ -47,40 +45,24 @@ LEAVING = ("departed", "withdrawn", "timed_out")
 """Events by which a visit ends from outside."""
 
 
-class HostedPlan(Protocol):
-    """What a host needs of the plan of a study."""
-
-    people: People
-    book: Book
-    stride: int
-    cells: int
-
-    def cell_name(self, cell: int) -> str: ...
-    def people_of(self, cell: int) -> People: ...
-    def persons(self, cell: int, key: str) -> tuple[int, ...]: ...
-    def match_index(self, visit: int, match: int) -> int: ...
-    def unit(self, index: int) -> Unit: ...
-    def sheet(self, step: Step, language: str) -> Questionnaire | None: ...
-    def place_of(self, index: int, player: int) -> tuple[int, int]: ...
-    def agent_type(self, index: int, name: str) -> AgentConfig: ...
-
-
 class Host:
     """Hosts all visits of a run: resumes them, seats people, plays their matches and takes their answers."""
 
-    def __init__(self, plan: HostedPlan, register: Register, *, title: str = "", test: bool = False) -> None:
+    journal: Journal
+    """From ``begin`` on."""
+
+    def __init__(self, plan: PeoplePlan, register: Register, *, title: str = "", test: bool = False) -> None:
         self.plan, self.register, self.title, self.test = plan, register, title, test
         self.people = plan.people
         self.live_visits: dict[int, LiveVisit] = {}
         self.codes: dict[str, LiveVisit] = {}
         self.known: dict[tuple[str, str], Participant] = {}
-        self.inbox = Inbox(self._inbox_changed)
+        self.inbox = Inbox(lambda unit, player: self.visit_at(unit, player).changed())
         self.lobby = Lobby()
         self.strangers = 0
         """Visits of the journal that the register should know and does not."""
         self.closed = False
         """Whether nobody new may join."""
-        self.journal: Journal | None = None
         self.ready = asyncio.Event()
         """Set when visits can begin."""
         self._queue: asyncio.Queue[Unit | None] = asyncio.Queue()
@@ -104,14 +86,9 @@ class Host:
             return
         live = self.live_visits.get(unit.index // self.plan.stride)
         if live is not None and error is None:
-            await self._journal.flush()  # what a visit came to is read from there
-            found = self._journal.ended(unit.index) or ("", None, None, {})
+            await self.journal.flush()  # what a visit came to is read from there
+            found = self.journal.ended(unit.index) or ("", None, None, {})
             self._close(live, str(found[3].get("end", "done")), found[3])
-
-    @property
-    def _journal(self) -> Journal:
-        assert self.journal is not None, "the run has not begun"
-        return self.journal
 
     # -- beginning and end ---------------------------------------------------------------------------
 
@@ -178,12 +155,10 @@ class Host:
 
     def _take_out(self, live: LiveVisit) -> None:
         """Take a visit and its matches out of all tables."""
-        known = self.plan.book.visits.get(live.visit)
-        tables = [] if known is None else [seat.unit for seat in known.seats.values()]
         facts = {"end": "withdrawn", "points": live.points, "earned": live.earned}
-        for index in (live.visit * self.plan.stride, *tables):
-            if (self._journal.ended(index) or ("",))[0] != "withdrawn":
-                self._journal.finish(index, "withdrawn", "taken back by a person", 0, facts=facts)
+        for index in self.plan.units_of(live.visit):
+            if (self.journal.ended(index) or ("",))[0] != "withdrawn":
+                self.journal.finish(index, "withdrawn", "taken back by a person", 0, facts=facts)
 
     # -- arriving ------------------------------------------------------------------------------------
 
@@ -291,8 +266,7 @@ class Host:
 
     async def _match(self, live: LiveVisit, decision: Decision, context: DecisionContext) -> dict[str, Any]:
         """Play the match that the person has a seat in, and say what it came to for them."""
-        match = int(decision.view.facts["match"])
-        seat = self.plan.book.visits[live.visit].seats[match]
+        seat = self.plan.book.visits[live.visit].seats[int(decision.view.facts["match"])]
         live.table, live.player = seat.unit, seat.player
         time_, loop = self.plan.people_of(live.cell or 0).time, asyncio.get_running_loop()
         over = self._over.setdefault(seat.unit, loop.create_future())
@@ -308,23 +282,19 @@ class Host:
             if not over.done() and not begun:  # the group was torn apart, and nobody took the empty seat
                 live.table = live.player = None
                 return {"points": 0.0, "missed": 0, "ended": live.leaving or "no_partner"}
-        await self._journal.flush()
-        result = result_of(self.plan.unit(seat.unit), self._journal, seat.player)
+        await self.journal.flush()
+        result = result_of(self.plan.unit(seat.unit), self.journal, seat.player)
         if time_.reveal is not None and result.ended == "done" and live.answered is not None:
             low, high = time_.reveal
             wait = live.answered + low + (high - low) * context.chance("reveal") - loop.time()
             await asyncio.sleep(max(0.0, wait))
         live.result = result.shown(live.labels)
         live.table = live.player = live.answered = None
-        return self._told(live, result)
-
-    def _told(self, live: LiveVisit, result: MatchResult) -> dict[str, Any]:
-        ended = live.leaving or result.ended
-        return {"points": result.points, "missed": result.missed, "ended": ended}
+        return {"points": result.points, "missed": result.missed, "ended": live.leaving or result.ended}
 
     def _gather(self, table: int, player: int) -> bool:
         """Start a match as soon as all its people sit at the table; one that is over is not played again."""
-        if self._journal.ended(table) is not None:
+        if self.journal.ended(table) is not None:
             self._over[table].set_result(None)
             return True
         self._gathered.setdefault(table, set()).add(player)
@@ -344,20 +314,21 @@ class Host:
     # -- who is where --------------------------------------------------------------------------------
 
     def visit_at(self, unit: int, player: int) -> LiveVisit:
-        """Who sits where in a match or makes a preparation."""
-        table, place = self.plan.place_of(unit, player)
-        return self.live_visits[self.plan.book.tables[table].people[place]]
+        """Whose visit a unit is, or who sits where in a match or makes a preparation."""
+        visit, rest = divmod(unit, self.plan.stride)
+        if rest:
+            table, place = self.plan.place_of(unit, player)
+            visit = self.plan.book.tables[table].people[place]
+        return self.live_visits[visit]
+
+    def people_at(self, entry: Open) -> int:
+        """How many people sit at the table of a decision."""
+        return len(self.plan.book.tables[self.plan.place_of(entry.unit, entry.player)[0]].people)
 
     def stand_in(self, unit: int) -> AgentConfig | None:
         """The agent that takes the seat of somebody who left, if the study declares one."""
         name = self.people.lobby.departed.partition(":")[2]
         return self.plan.agent_type(unit, name) if name else None
-
-    def _inbox_changed(self, unit: int, player: int) -> None:
-        if unit % self.plan.stride == 0:
-            self.live_visits[unit // self.plan.stride].changed()
-        else:
-            self.visit_at(unit, player).changed()
 
     # -- playing -------------------------------------------------------------------------------------
 
@@ -382,7 +353,7 @@ class Host:
             entry.due = live.answered + low + (high - low) * context.chance("reveal")
         live.rounds, live.labels, entry.interrupted = past, entry.labels, live.resumed
         starts = None
-        if len(self.plan.book.tables[self.plan.place_of(entry.unit, entry.player)[0]].people) > 1:
+        if self.people_at(entry) > 1:
             # Partners wait: the clock runs whether or not the page was fetched.
             starts = loop.call_at(max(entry.due, loop.time()) + PATIENCE, self.shown, entry)
         try:
@@ -411,20 +382,14 @@ class Host:
 
     def may_extend(self, entry: Open) -> bool:
         """Whether somebody may ask for more time: not where other people wait for the answer."""
-        alone = len(self.plan.book.tables[self.plan.place_of(entry.unit, entry.player)[0]].people) == 1
-        return alone and entry.deadline is not None and entry.extended < MOST_EXTENSIONS
+        return self.people_at(entry) == 1 and entry.deadline is not None and entry.extended < MOST_EXTENSIONS
 
     def extend(self, entry: Open) -> bool:
         """Give somebody the time for a decision once more."""
         return self.may_extend(entry) and self.inbox.extend(entry, self._missed)
 
     def _missed(self, entry: Open) -> Answer:
-        return Answer(None, "missed", facts=self._kept(self._visit_of(entry), entry))
-
-    def _visit_of(self, entry: Open) -> LiveVisit:
-        if entry.unit % self.plan.stride == 0:
-            return self.live_visits[entry.unit // self.plan.stride]
-        return self.visit_at(entry.unit, entry.player)
+        return Answer(None, "missed", facts=self._kept(self.visit_at(entry.unit, entry.player), entry))
 
     def _kept(self, live: LiveVisit, entry: Open) -> dict[str, Any]:
         """What is kept with an answer: when it was shown and given, in ms since the visit began."""
@@ -448,7 +413,7 @@ class Host:
             return False
         live.resumed, live.result = False, None if entry.unit % self.plan.stride == 0 else live.result
         await entry.taken.wait()
-        await self._journal.flush()
+        await self.journal.flush()
         return True
 
     async def leave(self, live: LiveVisit, how: str) -> None:
@@ -466,7 +431,7 @@ class Host:
             entry = self.inbox.at(live.table, live.player)  # one that may not be shown yet
         if entry is not None and self.inbox.settle(entry, Answer({"end": how}, "assigned")):
             await entry.taken.wait()
-            await self._journal.flush()
+            await self.journal.flush()
         live.changed()
 
     async def sweep(self) -> None:
@@ -484,8 +449,8 @@ class Host:
             for key in [key for key, who in self.known.items() if who.code == code]:
                 del self.known[key]
         await self.register.flush()
-        if self._journal.failed:
-            await self._journal.flush()  # which says why: nobody's answers can be kept, so the server ends
+        if self.journal.failed:
+            await self.journal.flush()  # which says why: nobody's answers can be kept, so the server ends
 
     def forget(self) -> Overdue:
         """Erase what is personal and older than the study keeps it; who was, and who is owed money."""
@@ -508,4 +473,66 @@ class Host:
             await self.leave(live, "withdrawn")
         else:
             self._close(live, "withdrawn", {"points": live.points, "earned": live.earned})
-            await self._journal.flush()
+            await self.journal.flush()
+
+
+class SeatedPerson:
+    """One person in one unit: a visit, a match or a preparation."""
+
+    instant = False
+
+    def __init__(
+        self,
+        host: Host,
+        config: AgentConfig,
+        renderer: PromptRenderer,
+        others: Sequence[AgentConfig],
+        agent: Callable[[AgentConfig], Agent],
+    ) -> None:
+        self.host, self.config, self.renderer, self._agent = host, config, renderer, agent
+        self.memory = memories.build(config.memory, key="agent.memory")
+        self.served = [other.identity for other in others]
+        """The agents that sit at the same table: kept with every answer."""
+        self._stand_in: Agent | None = None
+
+    def reply(self, decision: Decision, context: DecisionContext) -> Answer:
+        """A person takes time."""
+        raise NotImplementedError("a person answers with answer()")
+
+    async def answer(self, decision: Decision, context: DecisionContext) -> Answer:
+        """Ask the person, or who takes the seat when the person has left."""
+        if decision.view.mechanism == "visit":
+            return await self.host.lead(decision, context)
+        if self._stand_in is None:
+            live = self.host.visit_at(context.unit, context.player)
+            if live.leaving is None and live.end is None:
+                answer = await self.host.ask_in_match(live, self._entry(decision, context), context)
+                if answer.reading != "assigned":
+                    return answer
+            self._take_over(context)
+        assert self._stand_in is not None
+        answer = await self._stand_in.answer(decision, context)
+        return Answer(
+            answer.value,
+            answer.reading,
+            answer.probabilities,
+            "departed: an agent took the seat",
+            answer.facts,
+        )
+
+    def _take_over(self, context: DecisionContext) -> None:
+        """The person has left: the declared agent takes the seat, or the match ends here."""
+        config = self.host.stand_in(context.unit)
+        if config is None:
+            live = self.host.visit_at(context.unit, context.player)
+            raise SkipMatch(f"player {context.player + 1} left: {live.leaving or live.end}")
+        self._stand_in = self._agent(config)
+
+    def _entry(self, decision: Decision, context: DecisionContext) -> Open:
+        shown = self.memory.show(decision.view, lambda n, purpose: context.draw(f"memory:{purpose}", n))
+        prompt = self.renderer.prompt(decision, shown, context.draw("order"), self.config.facts)
+        fields = self.renderer.fields(decision) if decision.kind in ("state", "code") else ""
+        return Open(
+            context.unit, context.step, context.player, decision, prompt, fields, shown,
+            self.renderer.labels(decision.view.game), facts={**prompt.facts, "served": self.served},
+        )  # fmt: skip

@@ -1,12 +1,27 @@
-"""A visit that is under way, as the host keeps it in memory."""
+"""What a running server keeps in memory: visits under way, decisions that wait for people, people who wait for others.
+
+Somebody is put into the cell with the fewest people; a share of assignments is drawn at random. *Completed + under way*
+counts, so that cells stay balanced when more people leave some conditions than others. People who play with each other
+meet in the lobby for a bounded time.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
+
+from ostrom.answers import Answer
+from ostrom.engine.journal import Journal
+from ostrom.engine.match import replay
+from ostrom.engine.plan import Unit
+from ostrom.framing import Prompt
 from ostrom.games.amounts import Options
+from ostrom.mechanisms.protocol import Decision, Round
+from ostrom.memory import Shown
 
 
 @dataclass(slots=True, eq=False)
@@ -85,3 +100,253 @@ class LiveVisit:
 def _wake(future: asyncio.Future[None]) -> None:
     if not future.done():
         future.set_result(None)
+
+
+GRACE = 1.0
+"""Seconds after a deadline in which an answer that was on its way still counts."""
+
+
+@dataclass(slots=True, eq=False)
+class Open:
+    """A decision that waits for one person."""
+
+    unit: int
+    step: int
+    player: int
+    decision: Decision
+    prompt: Prompt | None = None
+    """The words of the situation and the labels of the options, in a match."""
+    fields: str = ""
+    """What the fields of a stated strategy are about; empty for other decisions, whose fields need no explanation."""
+    past: Shown | None = None
+    """What the person's memory shows of the past."""
+    labels: tuple[Options, ...] = ()
+    """Labels of every seat's actions, in a match."""
+    due: float = 0.0
+    """From when on it may be shown, on the loop's clock."""
+    limit: float | None = None
+    """Seconds for the answer, from when it is shown."""
+    interrupted: bool = False
+    """Whether it was open before the server was started again."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What is kept with the answer."""
+    shown: float | None = None
+    extended: int = 0
+    """How often more time was asked for."""
+    deadline: float | None = None
+    answer: asyncio.Future[Answer] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    taken: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the answer is on its way to the journal."""
+    timer: asyncio.TimerHandle | None = None
+
+    @property
+    def place(self) -> str:
+        """Unit, step and player: names this question and no other."""
+        return f"{self.unit}.{self.step}.{self.player}"
+
+
+class Inbox:
+    """All decisions that wait for people, by unit and player: a player has one at a time."""
+
+    def __init__(self, changed: Callable[[int, int], None]) -> None:
+        self._open: dict[tuple[int, int], Open] = {}
+        self._changed = changed
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def at(self, unit: int, player: int) -> Open | None:
+        """What waits for a player."""
+        return self._open.get((unit, player))
+
+    async def ask(self, entry: Open) -> Answer:
+        """Put a decision into the inbox and wait for its answer."""
+        loop = asyncio.get_running_loop()
+        key = (entry.unit, entry.player)
+        self._open[key] = entry
+        wait = entry.due - loop.time()
+        if wait > 0:
+            entry.timer = loop.call_later(wait, self._changed, *key)
+        self._changed(*key)
+        try:
+            answer = await entry.answer
+        finally:
+            if entry.timer is not None:
+                entry.timer.cancel()
+            if self._open.get(key) is entry:
+                del self._open[key]
+        # Nothing is awaited between here and the journal: whoever waits for this can flush it.
+        entry.taken.set()
+        return answer
+
+    def show(self, entry: Open, now: float, missed: Callable[[Open], Answer]) -> None:
+        """The decision is on its way to the person: its clock starts, once."""
+        if entry.shown is not None:
+            return
+        entry.shown = now
+        if entry.limit is not None:
+            entry.deadline = now + entry.limit
+            loop = asyncio.get_running_loop()
+            entry.timer = loop.call_later(entry.limit + GRACE, self._expire, entry, missed)
+
+    def extend(self, entry: Open, missed: Callable[[Open], Answer]) -> bool:
+        """Start the clock of a decision anew; False where it is over."""
+        if entry.deadline is None or entry.limit is None or entry.answer.done():
+            return False
+        loop = asyncio.get_running_loop()
+        if entry.timer is not None:
+            entry.timer.cancel()
+        entry.extended += 1
+        entry.deadline = loop.time() + entry.limit
+        entry.timer = loop.call_later(entry.limit + GRACE, self._expire, entry, missed)
+        return True
+
+    def _expire(self, entry: Open, missed: Callable[[Open], Answer]) -> None:
+        self.settle(entry, missed(entry))
+
+    def settle(self, entry: Open, answer: Answer) -> bool:
+        """Answer a decision; False where it has been answered already."""
+        if entry.answer.done() or self._open.get((entry.unit, entry.player)) is not entry:
+            return False
+        entry.answer.set_result(answer)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class MatchResult:
+    """Points, missed decisions, how it ended, the player, and the last round."""
+
+    points: float
+    missed: int
+    ended: str
+    player: int
+    last: Round | None = None
+
+    def shown(self, labels: tuple[Options, ...]) -> dict[str, Any]:
+        """What the next page says about it; ``labels`` are what the person saw for the actions."""
+        told: dict[str, Any] = {"points": self.points, "whole": self.ended == "done"}
+        if self.last is not None and len(self.last.actions) == 2 and len(labels) == 2 and self.player < 2:
+            own, other = self.player, 1 - self.player
+            told["last_words"] = {
+                "own": labels[own][self.last.actions[own]], "other": labels[other][self.last.actions[other]],
+            }  # fmt: skip
+        return told
+
+
+def result_of(unit: Unit, journal: Journal, player: int) -> MatchResult:
+    """Replay a match from the journal; one that broke off counts as far as it was played."""
+    answers = journal.answers(unit.index)
+    mechanism = unit.mechanism
+    if unit.needs:
+        facts = [journal.ended(index) for index in unit.needs]
+        if any(found is None or found[0] != "done" for found in facts):
+            return MatchResult(0.0, 0, "failed", player)
+        mechanism = mechanism.given([found[3] for found in facts if found is not None])
+    steps, outcome = replay(unit, mechanism.play(unit.game, unit.streams), answers)
+    rounds = list(outcome.rounds) if outcome else list(steps[-1][0].view.history) if steps else []
+    points = 0.0
+    for played in rounds:
+        for seat, who in enumerate(played.players or range(len(played.payoffs))):
+            if who == player:
+                points += played.payoffs[seat]
+    missed = sum(
+        a.reading == "missed" for (_, who, part), (a, *_) in answers.items() if who == player and not part
+    )
+    state = journal.ended(unit.index)
+    how = "done"
+    if outcome is None:
+        how = "failed" if state is None or state[0] == "failed" else "broken_off"
+    elif outcome.facts.get("ended") == "missed":
+        how = "timed_out" if player + 1 in outcome.facts.get("missed_by", ()) else "broken_off"
+    return MatchResult(round(points, 6), missed, how, player, rounds[-1] if rounds else None)
+
+
+Seat: TypeAlias = tuple[int, int, dict[int, str]]
+"""The number of a match, the player in it, and which agents stand in for missing people."""
+
+
+@dataclass(slots=True, eq=False)
+class Waiting:
+    """Somebody who waits for partners; ``index`` is the number of the match if this one opens the table."""
+
+    index: int
+    seat: asyncio.Future[Seat | None] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
+
+
+class Lobby:
+    """Groups people of one cell for one match of their visits; whoever came first opens the table."""
+
+    def __init__(self) -> None:
+        self._rooms: dict[tuple[int, int], list[Waiting]] = {}
+        self.torn: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        """Seats, by cell and match, at tables whose group was torn apart by a restart while it sat down."""
+
+    def __len__(self) -> int:
+        return sum(len(room) for room in self._rooms.values())
+
+    async def seat(
+        self, cell: int, match: int, index: int, persons: tuple[int, ...], wait: float, stand_in: str | None
+    ) -> Seat | None:
+        """A seat at a table with all its people; None: nobody came in time."""
+        if len(persons) == 1:
+            return index, persons[0], {}
+        if torn := self.torn.get((cell, match)):
+            return *torn.pop(0), {}
+        room = self._rooms.setdefault((cell, match), [])
+        own = Waiting(index)
+        room.append(own)
+        if len(room) >= len(persons):
+            self._sit_down(room, persons, {})
+        timer = asyncio.get_running_loop().call_later(wait, self._give_up, room, own, persons, stand_in)
+        try:
+            return await own.seat
+        finally:
+            timer.cancel()
+            if own in room:
+                room.remove(own)
+
+    def leave(self, index: int) -> None:
+        """Whoever would open that table waits no more."""
+        for room in self._rooms.values():
+            for one in room:
+                if one.index == index and not one.seat.done():
+                    one.seat.set_result(None)
+
+    @staticmethod
+    def _sit_down(room: list[Waiting], persons: tuple[int, ...], stand_ins: dict[int, str]) -> None:
+        group, room[:] = room[: len(persons)], room[len(persons) :]
+        for player, one in zip(persons, group, strict=False):
+            one.seat.set_result((group[0].index, player, stand_ins))
+
+    def _give_up(
+        self, room: list[Waiting], own: Waiting, persons: tuple[int, ...], stand_in: str | None
+    ) -> None:
+        """The time is over: those who wait sit down with agents in the empty seats, or this one waits no more."""
+        if own.seat.done():
+            return
+        if stand_in is None:
+            own.seat.set_result(None)
+        else:
+            self._sit_down(room, persons, dict.fromkeys(persons[len(room) :], stand_in))
+
+
+def choose_cell(
+    occupied: Sequence[int], quota: int, rule: str, coin: float, rng: np.random.Generator
+) -> int | None:
+    """The cell of the next person, or None where every cell has all its people.
+
+    >>> choose_cell([3, 2, 5], 5, "least_filled", 0.0, np.random.default_rng(0))
+    1
+    >>> choose_cell([5, 5], 5, "least_filled", 0.2, np.random.default_rng(0)) is None
+    True
+    """
+    free = [cell for cell, count in enumerate(occupied) if count < quota]
+    if not free:
+        return None
+    at_random = rng.random() < coin
+    if rule == "least_filled" and not at_random:
+        fewest = min(occupied[cell] for cell in free)
+        free = [cell for cell in free if occupied[cell] == fewest]
+    return free[int(rng.integers(len(free)))]

@@ -1,4 +1,8 @@
-"""The page that a participant should see now. A page holds nothing that the participant may not know."""
+"""The page that a participant should see now. A page holds nothing that the participant may not know.
+
+The texts of a study are a small Markdown: everything is escaped, and only headings, paragraphs, lists, **strong**,
+*emphasis*, and links to http, https and mailto addresses become markup.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,12 @@ import asyncio
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from html import escape
 from importlib.resources import files
 from typing import Any
 
 import jinja2
+from markupsafe import Markup
 
 from ostrom.answers import Choice
 from ostrom.games.amounts import IDLE
@@ -17,10 +23,9 @@ from ostrom.ground.yaml import read_yaml
 from ostrom.mechanisms.protocol import Round
 from ostrom.people.forms import fields_of, sheet_fields
 from ostrom.people.host import Host
-from ostrom.people.inbox import Open
-from ostrom.people.live_visit import LiveVisit
-from ostrom.people.markdown import render
+from ostrom.people.live_visit import LiveVisit, Open
 from ostrom.people.payment import completion_link, due
+from ostrom.people.text_files import localised
 
 NAMES = {
     "en": "English",
@@ -114,8 +119,6 @@ class Pages:
 
     def text(self, name: str, language: str) -> Any:
         """A text of the study as markup."""
-        from ostrom.people.text_files import localised
-
         key = localised(name, language, self.people.languages)
         if key not in self._texts:
             self._texts[key] = render(self.people.texts[key])
@@ -293,3 +296,68 @@ def _line(entry: Open, played: Round, w: PageWords) -> dict[str, Any]:
 
 def _number(value: float) -> str:
     return f"{value:.10g}"
+
+
+_LINK = re.compile(r"\[([^\]\[]{1,500})\]\(((?:https?://|mailto:)[^\s()<>\"']{1,1000})\)")
+_STRONG = re.compile(r"\*\*(?=\S)(.{1,2000}?)(?<=\S)\*\*")
+_EMPHASIS = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*]{1,2000}?)(?<=\S)\*(?![\w*])")
+_ITEM = re.compile(r"(?:[-*+]|([0-9]{1,3})[.)])\s+")
+
+
+def render(text: str) -> Markup:
+    """A text as markup; it can hold no tag of its own.
+
+    >>> str(render("# Hello <b>\\n\\nYou *may* leave.\\n- one\\n- two"))
+    '<h1>Hello &lt;b&gt;</h1>\\n<p>You <em>may</em> leave.</p>\\n<ul>\\n<li>one</li>\\n<li>two</li>\\n</ul>'
+    """
+    made: list[str] = []
+    paragraph: list[str] = []
+    items: list[str] = []
+    kind = "ul"
+
+    def close() -> None:
+        if paragraph:
+            made.append(f"<p>{_inline(' '.join(paragraph))}</p>")
+            paragraph.clear()
+        if items:
+            made.append(
+                "\n".join((f"<{kind}>", *(f"<li>{_inline(item)}</li>" for item in items), f"</{kind}>"))
+            )
+            items.clear()
+
+    for raw in text.replace("\r\n", "\n").split("\n"):
+        line = raw.strip()
+        level = len(line) - len(line.lstrip("#"))
+        item = _ITEM.match(line)
+        if not line:
+            close()
+        elif 1 <= level <= 4 and line[level : level + 1] == " ":
+            close()
+            made.append(f"<h{level}>{_inline(line[level:].strip())}</h{level}>")
+        elif item is not None:
+            found = "ul" if item[1] is None else "ol"
+            if paragraph or (items and found != kind):
+                close()
+            kind = found
+            items.append(line[item.end() :])
+        elif items and raw[:1] in (" ", "\t"):
+            items[-1] += f" {line}"
+        else:
+            if items:
+                close()
+            paragraph.append(line)
+    close()
+    return Markup("\n".join(made))
+
+
+def _inline(text: str) -> str:
+    pieces, place = [], 0
+    for link in _LINK.finditer(text):
+        pieces += [_marked(text[place : link.start()])]
+        pieces += [f'<a href="{escape(link[2])}" rel="noreferrer">{_marked(link[1])}</a>']
+        place = link.end()
+    return "".join([*pieces, _marked(text[place:])])
+
+
+def _marked(text: str) -> str:
+    return _EMPHASIS.sub(r"<em>\1</em>", _STRONG.sub(r"<strong>\1</strong>", escape(text)))

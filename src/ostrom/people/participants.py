@@ -12,13 +12,12 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from ostrom.answers import Choice, Invalid
 from ostrom.people.forms import Read, read_decision, read_sheet
 from ostrom.people.host import Host
-from ostrom.people.inbox import Open
-from ostrom.people.live_visit import LiveVisit
+from ostrom.people.live_visit import LiveVisit, Open
 from ostrom.people.pages import NAMES, Pages, draw, words
 from ostrom.people.sources import LinkReader
-from ostrom.people.tokens import signed, verified
-from ostrom.web.security import Gatekeeper, Handler, Refused
-from ostrom.web.static_files import static
+from ostrom.web.security import Gatekeeper, Refused
+from ostrom.web.server import static
+from ostrom.web.tokens import signed, verified
 
 PING = 15.0
 """Seconds between signs of life on a stream of news."""
@@ -40,16 +39,17 @@ class Participants:
 
     def app(self) -> Starlette:
         """The routes."""
-        routes: list[tuple[str, Handler, list[str]]] = [
-            ("/", self.page, ["GET"]),
-            ("/join", self.join, ["POST"]),
-            ("/answer", self.answer, ["POST"]),
-            ("/more", self.more, ["POST"]),
-            ("/leave", self.leave, ["GET", "POST"]),
-            ("/events", self.events, ["GET"]),
-            ("/static/{name}", static, ["GET"]),
-        ]
-        return self.gatekeeper.application(routes)
+        return self.gatekeeper.application(
+            [
+                ("/", self.page, ["GET"]),
+                ("/join", self.join, ["POST"]),
+                ("/answer", self.answer, ["POST"]),
+                ("/more", self.more, ["POST"]),
+                ("/leave", self.leave, ["GET", "POST"]),
+                ("/events", self.events, ["GET"]),
+                ("/static/{name}", static, ["GET"]),
+            ]
+        )
 
     # -- who is there --------------------------------------------------------------------------------
 

@@ -22,12 +22,11 @@ from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import parse_spec
 from ostrom.ground.validation import validate
 from ostrom.mechanisms import mechanisms
-from ostrom.people.book import Book
 from ostrom.people.questions import Questionnaire
 from ostrom.people.schema import People, Step
 from ostrom.people.tables import PeopleTables
 from ostrom.people.text_files import localised, questionnaire, read_texts
-from ostrom.people.visit import Visit
+from ostrom.people.visit import Book, Visit
 from ostrom.studies.cell import Cell, spelled_out
 from ostrom.studies.checks import check_framing_labels, check_memory, check_spreading, check_strategies
 from ostrom.studies.paths import merge, on_top, put
@@ -250,6 +249,12 @@ class PeoplePlan(StudyPlan):
         match, part = divmod(rest - 1, (self.stride - 1) // len(self.people.order))
         return self._match_unit(index - part, visit, match, part)
 
+    def units_of(self, visit: int) -> list[int]:
+        """The numbers of a visit and of the matches that its person has a seat in."""
+        known = self.book.visits.get(visit)
+        seats = () if known is None else known.seats.values()
+        return [visit * self.stride, *(seat.unit for seat in seats)]
+
     def match_index(self, visit: int, match: int) -> int:
         """The number of the match that begins with a visit."""
         return visit * self.stride + 1 + match * ((self.stride - 1) // len(self.people.order))
@@ -292,8 +297,7 @@ class PeoplePlan(StudyPlan):
         players = list(cell.seatings[0])
         for seat, name in table.stand_ins.items():
             players[seat] = Seated(name, cell.types[name])
-        who = [seated.name for seated in players]
-        label = _key(cell.labels, [who, key, "visit", visit])
+        label = _key(cell.labels, [[seated.name for seated in players], key, "visit", visit])
         if part:
             rules = cell.mechanism.preparation(cell.game, part - 1)
             assert rules is not None

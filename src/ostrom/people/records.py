@@ -7,6 +7,7 @@ import csv
 import io
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -45,25 +46,21 @@ class Records:
     """Who took part in a run: its journal beside its register of personal data, for `ostrom people`."""
 
     def __init__(self, run: str | Path, runs: str | Path = "runs") -> None:
-        folder = find_run(run, runs)
-        self.folder: Folder = folder
-        self.run: Run = open_run(folder.path)
-        if not isinstance(self.run.plan, PeoplePlan):
-            self.run.close()
-            raise UsageError(f"{folder.path}: is no run with people")
-        self.plan: PeoplePlan = self.run.plan
-        try:
-            self.register = Register(folder.path, identity(self.run.manifest))
-        except BaseException:
-            self.run.close()
-            raise
+        self.folder: Folder = find_run(run, runs)
+        with ExitStack() as opened:
+            self.run: Run = opened.enter_context(open_run(self.folder.path))
+            if not isinstance(self.run.plan, PeoplePlan):
+                raise UsageError(f"{self.folder.path}: is no run with people")
+            self.plan: PeoplePlan = self.run.plan
+            self.register = Register(self.folder.path, identity(self.run.manifest))
+            opened.callback(self.register.close)
+            self._close = opened.pop_all().close
 
     def __enter__(self) -> Records:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.register.close()
-        self.run.close()
+        self._close()
 
     def visits(self) -> Iterator[Visited]:
         """Every visit, in the order of arrival."""
@@ -162,9 +159,8 @@ class Records:
     async def _take_out(self, visited: Visited) -> None:
         with self.folder.open_journal() as journal:
             journal.start()
-            known = self.plan.book.visits[visited.visit]
-            for index in (visited.visit * self.plan.stride, *(seat.unit for seat in known.seats.values())):
-                facts = {"end": "withdrawn", "points": visited.points, "earned": visited.end}
+            facts = {"end": "withdrawn", "points": visited.points, "earned": visited.end}
+            for index in self.plan.units_of(visited.visit):
                 journal.finish(index, "withdrawn", "taken back by a person", 0, facts=facts)
             await journal.flush()
             await asyncio.sleep(0)

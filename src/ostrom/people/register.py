@@ -119,7 +119,7 @@ class Register:
     def close(self) -> None:
         """Write what is queued and close."""
         try:
-            self._write()
+            self.commit()
         finally:
             self._db.close()
 
@@ -140,7 +140,7 @@ class Register:
     def set_meta(self, key: str, value: Any) -> None:
         """Keep a value of the register itself."""
         self._put("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
-        self._write()
+        self.commit()
 
     @property
     def key(self) -> bytes:
@@ -235,10 +235,11 @@ class Register:
         for one in payments:
             values = (one.code, one.amount, one.currency, time.time(), one.file)
             self._put("INSERT INTO payments VALUES (?,?,?,?,?)", *values)
-        self._write()
+        self.commit()
         add_payments(self.path.parent, payments)
 
-    def _write(self) -> None:
+    def commit(self) -> None:
+        """Write what is queued, now."""
         pending, self._pending = self._pending, []
         if not pending:
             return
@@ -254,16 +255,12 @@ class Register:
             raise RunError(f"{self.path}: the register cannot be written: {error}") from None
         self._written += len(pending)
 
-    def commit(self) -> None:
-        """Write what is queued, now."""
-        self._write()
-
     async def flush(self) -> None:
         """Wait until everything queued so far is on the disk; those who wait share one commit."""
         wanted = self._queued
         while self._written < wanted:
             if self._flushing is None or self._flushing.done():
-                self._flushing = asyncio.create_task(asyncio.to_thread(self._write))
+                self._flushing = asyncio.create_task(asyncio.to_thread(self.commit))
             await asyncio.shield(self._flushing)
 
     def erase(self, *codes: str) -> int:
@@ -278,7 +275,7 @@ class Register:
             )
             for table in ("participants", "contacts", "events"):
                 self._put(f"DELETE FROM {table} WHERE code=?", code)
-        self._write()
+        self.commit()
         try:
             with self._lock, closing(self._db.cursor()) as cursor:
                 cursor.execute("VACUUM")

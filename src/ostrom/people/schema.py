@@ -6,9 +6,10 @@ import re
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from ostrom.people.questions import Question
+from ostrom.studies.sections import Section
 
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
 _WRITTEN = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|h|d)?\s*")
@@ -37,13 +38,7 @@ ENDS = (
 """How a visit can end; every end may have a completion code."""
 
 
-class Part(BaseModel):
-    """A part of the section."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Source(Part):
+class Source(Section):
     """Where people come from and how they are told apart."""
 
     name: Literal["prolific", "mturk", "sona", "link", "lab"]
@@ -66,7 +61,7 @@ class Source(Part):
         return self
 
 
-class Assign(Part):
+class Assign(Section):
     """How people are put into cells."""
 
     rule: Literal["least_filled", "random"] = "least_filled"
@@ -76,7 +71,7 @@ class Assign(Part):
     )
 
 
-class Quiz(Part):
+class Quiz(Section):
     """Questions that must be answered rightly."""
 
     file: TextFile
@@ -85,7 +80,7 @@ class Quiz(Part):
     failed: Literal["screened_out", "go_on"] = "screened_out"
 
 
-class Survey(Part):
+class Survey(Section):
     """Questions without right answers."""
 
     file: TextFile
@@ -98,7 +93,7 @@ class Ask(Question):
     name: str = Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")
 
 
-class Step(Part):
+class Step(Section):
     """One step of a visit: exactly one of its keys is set."""
 
     consent: TextFile | None = None
@@ -142,7 +137,7 @@ class Step(Part):
         )
 
 
-class Times(Part):
+class Times(Section):
     """Clocks."""
 
     decision: Seconds | None = Field(default=None, description="time for a decision; left out: no limit")
@@ -171,7 +166,7 @@ class Times(Part):
         return self
 
 
-class Pay(Part):
+class Pay(Section):
     """What people are paid: a base, and points times a rate."""
 
     currency: str = Field(default="GBP", pattern=r"^[A-Z]{3}$")
@@ -185,7 +180,7 @@ class Pay(Part):
         return str(value) if isinstance(value, float) else value  # 0.1 is meant as written
 
 
-class LobbyRules(Part):
+class LobbyRules(Section):
     """How people who play with each other find each other."""
 
     wait: Seconds = Field(default=300.0, description="how long somebody waits for partners")
@@ -197,19 +192,19 @@ class LobbyRules(Part):
     )
 
 
-class Keep(Part):
+class Keep(Section):
     """How long personal data is kept."""
 
     people: Seconds = Field(default=90 * 86400.0)
 
 
-class Exclude(Part):
+class Exclude(Section):
     """Whom the analysis leaves out, with both counts reported."""
 
     missed: int | None = Field(default=None, ge=1, description="people who missed so many rounds or more")
 
 
-class People(Part):
+class People(Section):
     """A study with people in the browser."""
 
     source: Source

@@ -16,7 +16,7 @@ import orjson
 
 from ostrom.ground.errors import StudyError
 from ostrom.people.schema import Source
-from ostrom.people.tokens import signed, verified
+from ostrom.web.tokens import signed, verified
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.:@-]{1,128}")
 PARAMETERS = {
@@ -27,6 +27,12 @@ PARAMETERS = {
     "lab": ("seat",),
 }
 """The parameters that a source puts into its links."""
+QUERIES = {
+    "prolific": "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}",
+    "mturk": "workerId=&assignmentId=",
+    "sona": "sona_id=%SURVEY_CODE%",
+}
+"""What follows the address in the link that is given to a platform, which fills in the values."""
 _SHA256 = bytes.fromhex("3031300d060960864801650304020105000420")
 """How a SHA-256 digest begins in an RSA signature (PKCS #1, version 1.5)."""
 CLOCK = 60
@@ -83,12 +89,7 @@ class LinkReader:
             return [f"{base}/?link={signed(self._key, 'link', str(n))}" for n in places]
         if self.source.name == "lab":
             return [f"{base}/?seat={n}" for n in places]
-        names = [name for name in PARAMETERS[self.source.name] if name not in ("prolific_token", "hitId")]
-        if self.source.name == "prolific":
-            return [f"{base}/?" + "&".join(f"{name}={{{{%{name}%}}}}" for name in names)]
-        if self.source.name == "sona":
-            return [f"{base}/?sona_id=%SURVEY_CODE%"]
-        return [f"{base}/?" + "&".join(f"{name}=" for name in names)]
+        return [f"{base}/?{QUERIES[self.source.name]}"]
 
     def _prolific(self, given: Mapping[str, str]) -> Invited | None:
         if not self.source.verify:
@@ -98,9 +99,7 @@ class LinkReader:
             return None
         held = claims.get("prolific")
         told = {str(name).lower(): value for name, value in held.items()} if isinstance(held, Mapping) else {}
-        person = told.get("prolific_pid") or told.get("participant_id")
-        session = told.get("session_id")
-        found = _both(person, session)
+        found = _both(told.get("prolific_pid") or told.get("participant_id"), told.get("session_id"))
         given_person = given.get("PROLIFIC_PID")
         return found if found is not None and given_person in (None, found.external) else None
 

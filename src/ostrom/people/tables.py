@@ -12,9 +12,10 @@ from typing import Any, Protocol
 
 from ostrom.engine.plan import Unit
 from ostrom.engine.rows import Rows
-from ostrom.people.host import HostedPlan
 from ostrom.people.payment import Payment, read_payments
-from ostrom.people.schema import People
+from ostrom.people.questions import Questionnaire
+from ostrom.people.schema import People, Step
+from ostrom.people.visit import Book
 from ostrom.studies.cell import Cell
 from ostrom.studies.factors import Factor
 
@@ -30,11 +31,17 @@ VISITS: Mapping[str, type] = {
 }  # fmt: skip
 
 
-class TabledPlan(HostedPlan, Protocol):
+class TabledPlan(Protocol):
     """What the tables need of the plan of a study with people."""
 
+    people: People
+    book: Book
+    stride: int
     factors: tuple[Factor, ...]
 
+    def people_of(self, cell: int) -> People: ...
+    def sheet(self, step: Step, language: str) -> Questionnaire | None: ...
+    def place_of(self, index: int, player: int) -> tuple[int, int]: ...
     def variant(self, cell: int, key: str) -> Cell: ...
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from pydantic import ValidationError
@@ -13,8 +13,6 @@ from ostrom.people.questions import Questionnaire
 from ostrom.people.schema import People
 
 LONGEST = 200_000
-SHIPPED = "ostrom/"
-"""Names that begin like this are texts of the package: ``ostrom/consent.md``."""
 
 
 def read_texts(people: People, folder: Path, file: str) -> dict[str, str]:
@@ -61,34 +59,23 @@ def questionnaire(text: str, name: str, file: str | None = None) -> Questionnair
 
 
 def _read(folder: Path, name: str, file: str) -> str:
+    problem = partial(StudyError, file=file, key="people.visit", found=name)
     if ".." in PurePosixPath(name).parts:
-        raise StudyError(
-            "a text lies in or below the folder of the study", file=file, key="people.visit", found=name
-        )
-    if name.startswith(SHIPPED):
-        path = Path(str(files("ostrom.people").joinpath("texts", name.removeprefix(SHIPPED))))
-    else:
-        path = folder / name
-        if path.exists() and not path.resolve().is_relative_to(folder.resolve()):
-            raise StudyError(
-                "a link leads out of the folder of the study", file=file, key="people.visit", found=name
-            )
+        raise problem("a text lies in or below the folder of the study")
+    path = folder / name
+    if path.exists() and not path.resolve().is_relative_to(folder.resolve()):
+        raise problem("a link leads out of the folder of the study")
     try:
         raw = path.read_bytes()
-    except FileNotFoundError:
-        raise StudyError(
-            f"there is no such text beside the study ({path})", file=file, key="people.visit", found=name
-        ) from None
-    except OSError as error:
-        raise StudyError(
-            f"cannot be read: {error.strerror}", file=file, key="people.visit", found=name
-        ) from None
-    if len(raw) > LONGEST:
-        raise StudyError(f"has more than {LONGEST} bytes", file=file, key="people.visit", found=name)
-    try:
+        if len(raw) > LONGEST:
+            raise problem(f"has more than {LONGEST} bytes")
         return raw.decode("utf-8")
+    except FileNotFoundError:
+        raise problem(f"there is no such text beside the study ({path})") from None
+    except OSError as error:
+        raise problem(f"cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise StudyError("is not a text file in UTF-8", file=file, key="people.visit", found=name) from None
+        raise problem("is not a text file in UTF-8") from None
 
 
 def _same_shape(one: Questionnaire, other: Questionnaire, name: str, file: str) -> None:

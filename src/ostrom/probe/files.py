@@ -1,17 +1,132 @@
-"""A corpus on disk: examples, funnel, drops and card, each written whole or not at all."""
+"""A corpus on disk: what happened in the funnel as plain data, examples, drops and dataset card.
+
+Each file is written whole or not at all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from ostrom.analysis.statistics.counts import cohens_kappa
+from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.ground.errors import RunError
 from ostrom.ground.files import write_whole
-from ostrom.probe.card import dataset_card
-from ostrom.probe.funnel import Corpus
+from ostrom.probe.arms import Matching
+from ostrom.probe.funnel import Corpus, Rules
+from ostrom.probe.scores import MODEL as SCRIPTED
+from ostrom.probe.stages import Stage
+from ostrom.probe.terms import terms_of
+from ostrom.probe.trace import Trace
+
+
+def summary(corpus: Corpus, rules: Rules, runs: Sequence[str], judges: Sequence[str]) -> dict[str, Any]:
+    """The funnel of one arm."""
+    before = corpus.stages[0].kept
+    after = [example.trace for example in corpus.examples]
+    return {
+        "arm": corpus.arm,
+        "runs": list(runs),
+        "judges": list(judges),
+        "rules": {**asdict(rules), "leave_out": list(rules.leave_out)},
+        "stages": [_stage(stage) for stage in corpus.stages],
+        "train": len(corpus.train),
+        "val": len(corpus.val),
+        "cooperative_share": {"before": _cooperative(before), "after": _cooperative(after)},
+        "echoes": _echoes(before),
+        "families_in_both_parts": len(
+            {e.trace.family for e in corpus.train} & {e.trace.family for e in corpus.val}
+        ),
+        **({"matching": _matching(corpus.matching)} if corpus.matching is not None else {}),
+    }
+
+
+def _stage(stage: Stage) -> dict[str, Any]:
+    cells: dict[tuple[str, str], Counter[str]] = {}
+    for state, traces in (("kept", stage.kept), ("dropped", [trace for trace, _ in stage.dropped])):
+        for trace in traces:
+            length = "none" if trace.history_length is None else str(trace.history_length)
+            cells.setdefault((trace.model, length), Counter())[f"{state}:{trace.action}"] += 1
+    return {
+        "stage": stage.name,
+        "keeps": stage.rule,
+        "in": len(stage.kept) + len(stage.dropped),
+        "kept": len(stage.kept),
+        "dropped": len(stage.dropped),
+        "reasons": stage.reasons,
+        "cells": [
+            {"model": model, "history_length": length, "action": action,
+             "kept": counts[f"kept:{action}"], "dropped": counts[f"dropped:{action}"]}
+            for (model, length), counts in sorted(cells.items())
+            for action in sorted({key.partition(":")[2] for key in counts})
+        ],
+    }  # fmt: skip
+
+
+def _cooperative(traces: Sequence[Trace]) -> float | None:
+    known = [trace.cooperative for trace in traces if trace.cooperative is not None]
+    return sum(known) / len(known) if known else None
+
+
+def _echoes(traces: Sequence[Trace]) -> dict[str, int]:
+    found = [terms_of(trace.reasoning, trace.prompt) for trace in traces]
+    return {
+        "forward_terms": sum(t.forward + t.forward_echoes for t in found),
+        "forward_terms_that_echo_the_prompt": sum(t.forward_echoes for t in found),
+        "reactive_terms": sum(t.reactive + t.reactive_echoes for t in found),
+        "reactive_terms_that_echo_the_prompt": sum(t.reactive_echoes for t in found),
+        "replies_with_forward_echoes_only": sum(bool(t.forward_echoes and not t.forward) for t in found),
+    }
+
+
+def _matching(matching: Matching) -> dict[str, Any]:
+    def mean(values: list[int]) -> float | None:
+        return sum(values) / len(values) if values else None
+
+    return {
+        "wanted": len(matching.pairs) + len(matching.without),
+        "matched": len(matching.pairs),
+        "shortfall": len(matching.without),
+        "reasons": dict(Counter(reason for _, reason in matching.without).most_common()),
+        "mean_words": {
+            "forward": mean([trace.words for trace, _ in matching.pairs]),
+            "placebo": mean([other.words for _, other in matching.pairs]),
+        },
+        "largest_difference_in_words": max((abs(a.words - b.words) for a, b in matching.pairs), default=None),
+    }
+
+
+def agreement(traces: Sequence[Trace], least: dict[str, int]) -> list[dict[str, Any]]:
+    """One row per score, for the first two judges; kappa is about reaching the threshold."""
+    both = [trace.scores[:2] for trace in traces if len(trace.scores) > 1]
+    rows = []
+    for name, bound in least.items():
+        pairs = [(getattr(a, name), getattr(b, name)) for a, b in both]
+        if not pairs:
+            continue
+        row: dict[str, Any] = {
+            "score": name,
+            "traces": len(pairs),
+            "same": sum(a == b for a, b in pairs) / len(pairs),
+            "within_one": sum(abs(a - b) <= 1 for a, b in pairs) / len(pairs),
+            "threshold": bound,
+            "kappa": None,
+            "note": None,
+        }
+        try:
+            row["kappa"] = cohens_kappa(
+                [a >= bound for a, _ in pairs], [b >= bound for _, b in pairs], unit="trace"
+            ).estimate
+        except StatisticsError as error:
+            row["note"] = str(error)
+        rows.append(row)
+    return rows
+
 
 TRAIN, VAL, FUNNEL, DROPS, CARD = "train.jsonl", "val.jsonl", "funnel.json", "drops.jsonl", "README.md"
 
@@ -47,3 +162,80 @@ def _lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
 
 def _same(path: Path, data: bytes) -> bool:
     return path.is_file() and not path.is_symlink() and path.read_bytes() == data
+
+
+ABOUT = {
+    "forward": "Replies that judges scored as forward-looking. Never filtered on the action.",
+    "placebo": "Cooperative, coherent replies that do not look forward, matched one to one to the forward corpus.",
+    "shuffled": "The replies of the forward corpus, each on the prompt of another one.",
+}
+
+
+def dataset_card(told: Mapping[str, Any]) -> str:
+    """The card for what ``summary`` told."""
+    lines = [
+        f"# Corpus: {told['arm']}",
+        "",
+        ABOUT[told["arm"]],
+        "",
+        f"{told['train']} training and {told['val']} validation examples from {_code(told['runs'])}, scored by "
+        f"{_code(told['judges'])}.",
+    ]
+    if SCRIPTED in told["judges"]:
+        lines += [
+            "",
+            f"`{SCRIPTED}` counts words and understands nothing: these scores show that the pipeline works.",
+        ]
+    lines += ["", "| stage | keeps | in | kept | dropped because |", "|---|---|---|---|---|"]
+    for stage in told["stages"]:
+        why = "; ".join(f"{reason} ({count})" for reason, count in stage["reasons"].items()) or "-"
+        lines.append(f"| {stage['stage']} | {stage['keeps']} | {stage['in']} | {stage['kept']} | {why} |")
+    share = told["cooperative_share"]
+    echoes = told["echoes"]
+    lines += [
+        "",
+        f"Cooperative actions: {_percent(share['before'])} of the collected replies, {_percent(share['after'])} "
+        "of the corpus.",
+        "",
+        f"Forward terms in the collected replies: {echoes['forward_terms']}, of which "
+        f"{echoes['forward_terms_that_echo_the_prompt']} merely echo the prompt and do not count; "
+        f"{echoes['replies_with_forward_echoes_only']} replies have no other ones.",
+    ]
+    if (matching := told.get("matching")) is not None:
+        lines += [
+            "",
+            f"Matched: {matching['matched']} of {matching['wanted']} (model, game, history length and action are "
+            f"equal, lengths differ by at most {matching['largest_difference_in_words']} words; mean words "
+            f"{_number(matching['mean_words']['forward'])} forward, "
+            f"{_number(matching['mean_words']['placebo'])} placebo)."
+            " Shortfall: "
+            + ("; ".join(f"{reason} ({count})" for reason, count in matching["reasons"].items()) or "none")
+            + ". Each placebo has the weight of its partner.",
+        ]
+    lines += ["", "## By source", ""]
+    lines += ["| stage | model | history length | action | kept | dropped |", "|---|---|---|---|---|---|"]
+    for stage in told["stages"]:
+        lines += [
+            f"| {stage['stage']} | `{cell['model']}` | {cell['history_length']} | {cell['action']} | "
+            f"{cell['kept']} | {cell['dropped']} |"
+            for cell in stage["cells"]
+        ]
+    lines += [
+        "",
+        "Files: `train.jsonl`, `val.jsonl` (chat messages, weight, provenance), `funnel.json` (these figures), "
+        "`drops.jsonl` (every drop with its reason).",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _code(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _percent(share: float | None) -> str:
+    return "unknown" if share is None else f"{100 * share:.1f} %"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"

@@ -10,17 +10,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from ostrom.ground.errors import UsageError
-from ostrom.probe.arms.placebo import Matching, candidates, matched
-from ostrom.probe.arms.shuffled import shuffled
-from ostrom.probe.example import Example
-from ostrom.probe.stage import Stage, sieve
-from ostrom.probe.stages.families import families
-from ostrom.probe.stages.judged import judged
-from ostrom.probe.stages.lexical import lexical
-from ostrom.probe.stages.prefilter import prefilter
-from ostrom.probe.stages.sample import sample
-from ostrom.probe.stages.split import split
-from ostrom.probe.stages.thresholds import thresholds
+from ostrom.probe.arms import Example, Matching, candidates, matched, shuffled
+from ostrom.probe.stages import Stage, families, judged, lexical, prefilter, sample, sieve, split, thresholds
 from ostrom.probe.trace import Trace
 
 Arm = Literal["forward", "placebo", "shuffled"]
@@ -73,12 +64,15 @@ def build(collected: Stage, arm: Arm, rules: Rules, score: Scoring, judges: int)
     if rules.leave_out:
         stages.append(_left_in(collected.kept, rules.leave_out))
     source = stages[-1].kept
-    stages += [prefilter(source)]
-    stages.append(sample(stages[-1].kept, rules.sample))
-    stages.append(judged(score(stages[-1].kept), judges))
-    stages.append(thresholds(stages[-1].kept, rules.forward, rules.quality, rules.specificity))
-    stages.append(lexical(stages[-1].kept))
-    stages.append(families(stages[-1].kept, rules.family))
+    _go_through(
+        stages,
+        prefilter,
+        lambda traces: sample(traces, rules.sample),
+        lambda traces: judged(score(traces), judges),
+        lambda traces: thresholds(traces, rules.forward, rules.quality, rules.specificity),
+        lexical,
+        lambda traces: families(traces, rules.family),
+    )
     forward = stages[-1].kept
     if arm == "placebo":
         return _placebo(source, forward, rules, score, judges)
@@ -93,6 +87,12 @@ def build(collected: Stage, arm: Arm, rules: Rules, score: Scoring, judges: int)
     return Corpus(arm, tuple(stages), tuple(made[0][0]), tuple(made[1][0]))
 
 
+def _go_through(stages: list[Stage], *following: Callable[[Sequence[Trace]], Stage]) -> None:
+    """Append stage after stage, each on what the one before it kept."""
+    for stage in following:
+        stages.append(stage(stages[-1].kept))
+
+
 def _placebo(
     source: Sequence[Trace], forward: Sequence[Trace], rules: Rules, score: Scoring, judges: int
 ) -> Corpus:
@@ -102,10 +102,13 @@ def _placebo(
         sieve("not in the forward corpus", "all traces that the forward corpus does not hold", source,
               lambda t: "in the forward corpus" if t.place in taken else None)
     ]  # fmt: skip
-    stages.append(sample(stages[-1].kept, rules.sample))
-    stages.append(judged(score(stages[-1].kept), judges))
-    stages.append(candidates(stages[-1].kept, rules.placebo_below, rules.quality))
-    stages.append(families(stages[-1].kept, rules.family))
+    _go_through(
+        stages,
+        lambda traces: sample(traces, rules.sample),
+        lambda traces: judged(score(traces), judges),
+        lambda traces: candidates(traces, rules.placebo_below, rules.quality),
+        lambda traces: families(traces, rules.family),
+    )
     pairing = matched(forward, stages[-1].kept)
     partner = {other.place for _, other in pairing.pairs}
     rule = "matched to a forward-looking reply: model, game, history length, action, length within a quarter"

@@ -15,8 +15,8 @@ from ostrom.features.judging.plan import Judge
 from ostrom.features.words.traces.text import reasoning_of
 from ostrom.ground.errors import UsageError
 from ostrom.probe.funnel import Arm, Corpus, Rules, build
-from ostrom.probe.scoring import ScorePlan, score_plan, scores_of
-from ostrom.probe.stage import Stage, sieve
+from ostrom.probe.scores import ScorePlan, score_plan, scores_of
+from ostrom.probe.stages import Stage, sieve
 from ostrom.probe.trace import Trace
 from ostrom.studies.forecast import Forecast
 from ostrom.studies.run import Run, Watch

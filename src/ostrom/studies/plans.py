@@ -30,7 +30,7 @@ plans: Registry[Plan] = Registry(
         "branch": "ostrom.features.branching.branch:BranchPlan",
         "attribution": "ostrom.features.attribution.plan:AttributionPlan",
         "judge": "ostrom.features.judging.plan:JudgePlan",
-        "score": "ostrom.probe.scoring:ScorePlan",
+        "score": "ostrom.probe.scores:ScorePlan",
         "tree": "ostrom.features.trees.plan:TreePlan",
         "author": "ostrom.features.authoring.plan:AuthorPlan",
     },

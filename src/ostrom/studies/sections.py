@@ -6,9 +6,6 @@ block, constant ``SECTION``. So stating a study imports no room above, and what 
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Self
-
 from pydantic import BaseModel, ConfigDict
 
 from ostrom.ground.registry import Registry
@@ -18,10 +15,6 @@ class Section(BaseModel):
     """A block of a study file; unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-    def with_files(self, folder: Path, file: str) -> Self:  # noqa: ARG002
-        """The block with the files that it names read from the study's folder; most name none."""
-        return self
 
 
 sections: Registry[Section] = Registry(

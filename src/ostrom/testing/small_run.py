@@ -99,8 +99,7 @@ def _played(study: Mapping[str, Any]) -> Iterator[RunData]:
 def people_run() -> Iterator[list[RunData]]:
     """A small run of simulated people that is played now."""
     from ostrom.agents.config import AgentConfig
-    from ostrom.people.piloting import pilot
-    from ostrom.people.simulated import Crowd
+    from ostrom.people.pilot import Crowd, pilot
     from ostrom.studies.plans import plan_of
 
     with TemporaryDirectory() as folder:

@@ -19,10 +19,10 @@ from starlette.responses import Response
 from ostrom.engine.folder import identity
 from ostrom.engine.journal import connect_read_only
 from ostrom.ground.errors import OstromError, UsageError
+from ostrom.view.calls import CallTry, changes, tries_of
 from ostrom.view.index import RunIndex
 from ostrom.view.match import chosen_of, marked, match_of
-from ostrom.view.said import CallTry, changes, tries_of
-from ostrom.view.viewer import Routes, Viewer
+from ostrom.view.viewer import Routes, Viewer, whole_number
 
 Setting = tuple[int, str, str, str]
 """Cell, game, mechanism and agents of matches, as the index keeps them."""
@@ -184,8 +184,7 @@ def choose(viewer: Viewer, request: Request) -> Response:
     related, others = list[str](), list[str]()
     for other in viewer.shelf.names():
         if other != name:
-            kin = own == other or _parent(viewer, other) == name
-            (related if kin else others).append(other)
+            (related if own == other or _parent(viewer, other) == name else others).append(other)
     return viewer.page(
         request, "beside_choose", title=f"Beside {name}", **viewer.about(name), related=related, others=others,
         here="beside", titles={one: viewer.watching.status(one).title for one in (*related, *others)},
@@ -239,7 +238,7 @@ def page(viewer: Viewer, request: Request) -> Response:
 def pair(viewer: Viewer, request: Request) -> Response:
     """Two matches beside each other, decision by decision; the first difference is chosen unless another is named."""
     names = str(request.path_params["run"]), str(request.path_params["other"])
-    numbers = [_number(str(request.path_params[key])) for key in ("number", "with")]
+    numbers = [whole_number(str(request.path_params[key]), key) for key in ("number", "with")]
     sides = []
     for name, number in zip(names, numbers, strict=True):
         with viewer.shelf.opened(name) as run:
@@ -282,15 +281,9 @@ def _place(sides: list[dict[str, Any]], step: str | None, player: str | None) ->
 
 def _first_place(row: dict[str, Any]) -> tuple[int, int]:
     """The first player whose answers differ in a step."""
-    steps = [step for step in (row["left"], row["right"]) if step is not None]
-    if len(steps) == 1:
-        return int(steps[0]["step"]), min(steps[0]["players"])
-    players = sorted(steps[0]["players"].keys() | steps[1]["players"].keys())
-    told = [
-        {p: [(a["kind"], a["answer"], a["action"]) for a in s["players"].get(p, ())] for p in players}
-        for s in steps
-    ]
-    return int(steps[0]["step"]), next(p for p in players if told[0][p] != told[1][p])
+    left, right = answers_of(row["left"]), answers_of(row["right"])
+    step = row["left"] or row["right"]
+    return int(step["step"]), next(p for p in sorted(left | right) if left.get(p) != right.get(p))
 
 
 def _prompts(said: list[list[CallTry]]) -> list[list[tuple[str, list[tuple[str, bool]]]]]:
@@ -304,12 +297,6 @@ def _prompts(said: list[list[CallTry]]) -> list[list[tuple[str, list[tuple[str, 
             side.append((role, [(text, False)] if before is None else list(changes(before, text))))
         made.append(side)
     return made
-
-
-def _number(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 15:
-        raise UsageError(f"{text[:20]}: must be a number")
-    return int(text)
 
 
 TAB = ("beside", "Side by side", "/beside")

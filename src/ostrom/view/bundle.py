@@ -30,9 +30,9 @@ from ostrom.ground.version import __version__
 from ostrom.models.redaction import redact
 from ostrom.studies.run import Run, open_run
 from ostrom.view.index import RunIndex
-from ostrom.view.indexing import update
+from ostrom.view.index_writer import update
 from ostrom.view.render import draw
-from ostrom.view.spoken import spaced, text_of
+from ostrom.view.words import spaced, text_of
 
 SHARD = 300_000
 """Bytes after which a new shard is begun."""
@@ -63,20 +63,24 @@ class WordShards:
         """Write all shards; the first word of each."""
         self.connection.commit()
         firsts: list[str] = []
+        for number, shard in enumerate(self._shards()):
+            firsts.append(next(iter(shard)))
+            put(f"{folder.name}/{number}.js", f"words{number}", shard)
+        self.connection.close()
+        return firsts
+
+    def _shards(self) -> Iterator[dict[str, list[Any]]]:
+        """Words in order, as many together as fit into one file."""
         shard: dict[str, list[Any]] = {}
         size = 0
         for word, count, calls in self._words():
             shard[word] = [count, calls]
             size += len(word) + len(calls) + 8
             if size > SHARD:
-                firsts.append(next(iter(shard)))
-                put(f"{folder.name}/{len(firsts) - 1}.js", f"words{len(firsts) - 1}", shard)
+                yield shard
                 shard, size = {}, 0
         if shard:
-            firsts.append(next(iter(shard)))
-            put(f"{folder.name}/{len(firsts) - 1}.js", f"words{len(firsts) - 1}", shard)
-        self.connection.close()
-        return firsts
+            yield shard
 
     def _words(self) -> Iterator[tuple[str, int, str]]:
         """Every word in order: in how many calls it is, and the first of them as differences."""
@@ -238,8 +242,7 @@ class _Bundle:
             self._put(f"matches/{pages}.js", f"matches{pages}", rows)
         self._flush()
         self._put("words/matches.js", "starts", starts)
-        firsts = shards.write(self.out / "words", self._put)
-        self._pages(starts, firsts)
+        self._pages(starts, shards.write(self.out / "words", self._put))
         return len(starts), self.decisions, self.calls, self.without_words, self.clean.masked
 
     def _rows(self) -> Iterator[dict[str, Any]]:

@@ -1,13 +1,22 @@
 """The index of a run: what its pages need of a journal of any size, in a database beside it (``view.db``).
 
-It is derived: deleted at any time, written by ``indexing`` alone, in the background. A page opens an ``RunIndex``,
-which only reads, and says how far it has come (``progress``); what is not indexed yet is missing, never wrong.
+It is derived: deleted at any time, written by ``index_writer`` alone, in a process of its own, because replaying half a
+million decisions would hold up the pages; that process gives way to others (nice) and ends with the server. A page
+opens a ``RunIndex``, which only reads, and says how far it has come (``progress``); what is not indexed yet is missing,
+never wrong. Where the folder of a run cannot be written to, its index lies in a temporary folder.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections.abc import Mapping, Sequence
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from importlib.resources import files
@@ -17,6 +26,7 @@ from typing import Any
 
 import orjson
 
+from ostrom.engine.folder import Folder
 from ostrom.engine.integrity import DAMAGE
 from ostrom.engine.journal import connect_read_only
 from ostrom.ground.errors import RunError, UnknownName, UsageError
@@ -140,14 +150,11 @@ class RunIndex:
     def is_of(self, journal: Path) -> bool:
         """Whether it was made from this journal, and is up to date."""
         try:
-            connection = connect_read_only(journal)
-            try:
+            with closing(connect_read_only(journal)) as connection:
                 found = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
                 last = connection.execute(
                     "SELECT seal FROM calls WHERE id=?", (self._meta.get("calls"),)
                 ).fetchone()
-            finally:
-                connection.close()
         except DAMAGE:
             return False
         same = not self._number("calls") or (last is not None and last[0] == self._meta.get("seal"))
@@ -196,16 +203,14 @@ class RunIndex:
             more, bound = _beyond(sort, descending, after)
             where, values = f"{where} AND {more}", [*values, *bound]
         way, limit = "DESC" if descending else "ASC", max(1, min(limit, MOST_ROWS))
-        query = (
-            f"SELECT * FROM matches WHERE {where} ORDER BY {sort} {way}, match {way} LIMIT {limit + 1}"
-            if sort != "match"
-            else f"SELECT * FROM matches WHERE {where} ORDER BY match {way} LIMIT {limit + 1}"
+        order = f"match {way}" if sort == "match" else f"{sort} {way}, match {way}"
+        rows = self._matches(
+            f"SELECT * FROM matches WHERE {where} ORDER BY {order} LIMIT {limit + 1}", values
         )
-        rows = self._matches(query, values)
-        more_rows = len(rows) > limit
-        rows = rows[:limit]
-        last = orjson.dumps([rows[-1][sort], rows[-1]["match"]]).decode() if more_rows else None
-        return MatchPage(rows, last)
+        more_rows, rows = len(rows) > limit, rows[:limit]
+        return MatchPage(
+            rows, orjson.dumps([rows[-1][sort], rows[-1]["match"]]).decode() if more_rows else None
+        )
 
     def match(self, number: int) -> dict[str, Any] | None:
         """One match."""
@@ -319,9 +324,84 @@ def schema_text() -> str:
 @lru_cache(maxsize=1)
 def own_schema() -> list[tuple[str, str]]:
     """The tables that an index of this version has; a file that has others did not come from here."""
-    made = sqlite3.connect(":memory:")
-    try:
+    with closing(sqlite3.connect(":memory:")) as made:
         made.executescript(schema_text())
         return schema_of(made)
-    finally:
-        made.close()
+
+
+AGAIN = 2.0
+"""Seconds before an indexer that has ended is started once more."""
+
+
+class Indexers:
+    """Starts indexers, and opens what they have made."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._running: dict[Path, tuple[subprocess.Popen[bytes], threading.Thread]] = {}
+        self._begun: dict[Path, float] = {}
+        self._problems: dict[Path, str] = {}
+        self._spare: tempfile.TemporaryDirectory[str] | None = None
+
+    @contextmanager
+    def index(self, folder: Folder) -> Iterator[RunIndex | None]:
+        """The index of a run as far as it has come; None where there is none yet. It is brought up to date."""
+        where = self.path(folder)
+        made: RunIndex | None = None
+        with suppress(RunError):  # another version, or damaged: it is made anew
+            made = RunIndex(where) if where.exists() else None
+        if made is None or not made.is_of(folder.journal) or not made.progress.complete:
+            self.start(folder)
+        with made or nullcontext() as index:
+            yield index
+
+    def problem(self, folder: Folder) -> str | None:
+        """Why there is no index, in one line."""
+        return self._problems.get(folder.path)
+
+    def path(self, folder: Folder) -> Path:
+        """Where the index of a run lies."""
+        there = index_path(folder.path)
+        if os.access(there if there.exists() else folder.path, os.W_OK):
+            return there
+        with self._guard:
+            if self._spare is None:
+                self._spare = tempfile.TemporaryDirectory(prefix="ostrom-view-")
+            return Path(self._spare.name) / f"{abs(hash(str(folder.path.resolve()))):x}-{NAME}"
+
+    def start(self, folder: Folder) -> None:
+        """Start the indexer of a run, unless it is under way or has just ended."""
+        where = self.path(folder)
+        with self._guard:
+            if folder.path in self._running:
+                return
+            if time.monotonic() - self._begun.get(folder.path, -AGAIN) < AGAIN:
+                return
+            self._begun[folder.path] = time.monotonic()
+            child = subprocess.Popen(
+                [sys.executable, "-m", "ostrom.view.index_writer", str(folder.path), str(where)],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            )  # fmt: skip
+            ending = threading.Thread(target=self._await, args=(folder.path, child), daemon=True)
+            self._running[folder.path] = child, ending
+            ending.start()
+
+    def _await(self, path: Path, child: subprocess.Popen[bytes]) -> None:
+        """Wait for an indexer, so that it does not stay as a defunct process, and keep the last line it said."""
+        line = child.communicate()[1].decode(errors="replace").strip().rpartition("\n")[2][:500]
+        with self._guard:
+            self._running.pop(path, None)
+            self._problems.pop(path, None)
+            if child.returncode and line:
+                self._problems[path] = line
+
+    def close(self) -> None:
+        """End all indexers: what they have made so far is kept."""
+        with self._guard:
+            running = list(self._running.values())
+        for child, _ in running:
+            child.terminate()
+        for _, ending in running:
+            ending.join()
+        if self._spare is not None:
+            self._spare.cleanup()

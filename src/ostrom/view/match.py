@@ -19,14 +19,14 @@ from starlette.responses import Response, StreamingResponse
 
 from ostrom.engine.journal import connect_read_only
 from ostrom.features.transcript.transcript import ended_early, tried, words_of
-from ostrom.features.words.lexicons import Lexicon, defection, memory_curse, normative
+from ostrom.features.words.lexicons import Lexicon, defection, highlight, memory_curse, normative
 from ostrom.ground.errors import UsageError
 from ostrom.ground.terminal import escaped
 from ostrom.reports.words import pretty, shortened
 from ostrom.studies.run import Run
+from ostrom.view.calls import FACTS, TEXTS, CallTry, called, piece_of, prompt_of, tries_of
 from ostrom.view.render import payment
-from ostrom.view.said import FACTS, TEXTS, CallTry, called, piece_of, prompt_of, tries_of
-from ostrom.view.viewer import Routes, Viewer
+from ostrom.view.viewer import Routes, Viewer, run_and_number, whole_number
 
 Marked = list[tuple[str, str]]
 """Parts of a text, each with the group it belongs to, or none."""
@@ -44,8 +44,6 @@ def marked(text: str) -> Marked:
     >>> [part for part in marked("I fear the future.") if part[1]]
     [('fear', 'paranoia'), ('future', 'forward_looking')]
     """
-    from ostrom.features.words.lexicons import highlight
-
     try:
         spans = highlight(text, groups())
     except UsageError:  # the package that finds words is not installed: the text is shown as it is
@@ -86,8 +84,7 @@ def calls_of(
     """The tries at calls for a decision, each with the names of the texts that it has."""
     there = ", ".join(f"{name} IS NOT NULL" for name in TEXTS)
     query = f"SELECT {', '.join(FACTS)}, {there} FROM calls WHERE unit=? AND step=? AND player=? ORDER BY id"
-    values = (head["match"], head["step"], head["player"] - 1)
-    for row in connection.execute(query, values).fetchall():
+    for row in connection.execute(query, (head["match"], head["step"], head["player"] - 1)).fetchall():
         facts = {**dict(zip(FACTS, row, strict=False)), "player": head["player"]}
         yield facts, [name for name, has in zip(TEXTS, row[len(FACTS) :], strict=True) if has]
 
@@ -265,7 +262,7 @@ def command_of(viewer: Viewer, name: str, number: int, decision: dict[str, Any] 
 
 def page(viewer: Viewer, request: Request) -> Response:
     """A match, or only one of its decisions."""
-    name, number = str(request.path_params["run"]), _number(request)
+    name, number = run_and_number(request)
     asked = request.query_params
     with viewer.shelf.opened(name) as run:
         match = match_of(run, number)
@@ -282,12 +279,13 @@ def page(viewer: Viewer, request: Request) -> Response:
 
 def text(viewer: Viewer, request: Request) -> Response:
     """More of a long text: the next part of it, or all that is left in a plain file."""
-    name, call = str(request.path_params["run"]), _number(request)
-    which, start = str(request.path_params["name"]), request.query_params.get("from", "0")
-    if not start.isdecimal() or len(start) > 12:
-        raise UsageError(f"from={start[:20]}: must be a number")
+    name, call = run_and_number(request)
+    which, start = (
+        str(request.path_params["name"]),
+        whole_number(request.query_params.get("from", "0"), "from"),
+    )
     with closing(connect_read_only(viewer.shelf.folder(name).journal)) as connection:
-        piece = piece_of(connection, call, which, int(start))
+        piece = piece_of(connection, call, which, start)
     if request.query_params.get("whole"):
         return StreamingResponse(_reading(viewer, name, lambda c: whole_of(c, call, which)), media_type=PLAIN)
     return viewer.page(request, "_more", run=name, call=call, name=which, piece=piece)
@@ -304,7 +302,7 @@ def _reading(
 
 def copy(viewer: Viewer, request: Request) -> Response:
     """One decision as JSON or as text, with all words of its prompts and replies."""
-    name, number, form = str(request.path_params["run"]), _number(request), str(request.path_params["form"])
+    (name, number), form = run_and_number(request), str(request.path_params["form"])
     if form not in ("json", "txt"):
         raise UsageError(f"{form[:20]}: allowed are txt and json")
     with viewer.shelf.opened(name) as run:
@@ -330,7 +328,7 @@ def _about(name: str, match: dict[str, Any], step: int, player: int) -> dict[str
 
 def transcript(viewer: Viewer, request: Request) -> Response:
     """All decisions of a match as text, one after the other."""
-    name, number = str(request.path_params["run"]), _number(request)
+    name, number = run_and_number(request)
     with viewer.shelf.opened(name) as run:
         match = match_of(run, number)
 
@@ -341,13 +339,6 @@ def transcript(viewer: Viewer, request: Request) -> Response:
                 yield "\n"
 
     return StreamingResponse(_reading(viewer, name, parts), media_type=PLAIN)
-
-
-def _number(request: Request) -> int:
-    number = str(request.path_params["number"])
-    if not number.isascii() or not number.isdigit() or len(number) > 15:
-        raise UsageError(f"{number[:20]}: must be a number")
-    return int(number)
 
 
 ROUTES: Routes = [

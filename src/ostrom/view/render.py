@@ -172,8 +172,7 @@ def odds(told: str) -> str:
     'cooperate 75.0 %, defect 25.0 %'
     """
     try:
-        found = orjson.loads(told)
-        ranked = sorted(found.items(), key=lambda one: -one[1])
+        ranked = sorted(orjson.loads(told).items(), key=lambda one: -one[1])
         shown = [f"{pretty(name)} {share(chance)}" for name, chance in ranked[:MOST_ODDS]]
     except (ValueError, TypeError, AttributeError):
         return f"odds {told}"

@@ -1,20 +1,27 @@
-"""The list of runs, and the stream that keeps it up to date."""
+"""The list of runs with the stream that keeps it up to date, and one run: how it stands, what it found, its cells."""
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ostrom.view.render import draw
+from ostrom.engine.journal import connect_read_only
+from ostrom.reports.words import number, pretty, share
+from ostrom.view.matches import CHOICES
+from ostrom.view.render import address, draw
 from ostrom.view.states import DAMAGED, FINISHED, INTERRUPTED, RUNNING, UNKNOWN
 from ostrom.view.viewer import Routes, Viewer, message, stream
 
 ORDER = {RUNNING: 0, DAMAGED: 1, UNKNOWN: 2, INTERRUPTED: 3, FINISHED: 4}
 
 
-def page(viewer: Viewer, request: Request) -> Response:
+def runs_page(viewer: Viewer, request: Request) -> Response:
     """All runs: those being played first, then what needs somebody, then the newest."""
     watching = viewer.watching
     names = viewer.shelf.names()
@@ -61,4 +68,175 @@ def events(viewer: Viewer, request: Request) -> Response:
     return stream(viewer, news, 0.25)
 
 
-ROUTES: Routes = [("/", page, ["GET"]), ("/events", events, ["GET"])]
+TONES = 10
+"""Steps from the lightest to the darkest cell."""
+
+
+def page(viewer: Viewer, request: Request) -> Response:
+    """The first screen of a run; figures come as soon as they are there."""
+    name = str(request.path_params["run"])
+    with viewer.shelf.opened(name) as run:
+        study, parent = run.manifest["study"], run.manifest.get("parent") or {}
+        origin = {
+            "kind": parent.get("kind"),
+            "run": parent.get("run"),
+            "here": parent.get("run") in viewer.shelf.names(),
+        }
+        return viewer.page(
+            request, "run", title=study.get("title") or name, **viewer.about(name), study=study, here="run",
+            asked=request.url.query, parent=origin,
+        )  # fmt: skip
+
+
+async def first(viewer: Viewer, request: Request) -> Response:
+    """The report's first screen and the form of the heat table."""
+    name = str(request.path_params["run"])
+    found = await _ask(viewer, name, asked="first")
+    if found is None or "problem" in found:
+        return _waiting(viewer, request, found, name)
+    choice = _choice(request, found)
+    return viewer.page(
+        request, "_first", run=name, found=found, choice=choice, asked=urlencode(_pairs(choice))
+    )
+
+
+async def chart(viewer: Viewer, request: Request) -> Response:
+    """The chart of the first screen."""
+    name = str(request.path_params["run"])
+    found = await _ask(viewer, name, asked="chart")
+    if found is None or "problem" in found:
+        return _waiting(viewer, request, found, name)
+    figures = [{**figure, "svg": Markup(figure["svg"])} for figure in found["figures"]]
+    return viewer.page(request, "_chart", figures=figures)
+
+
+async def heat(viewer: Viewer, request: Request) -> Response:
+    """The cells of a run as a table of one measure."""
+    name = str(request.path_params["run"])
+    asked = dict(request.query_params)
+    where = {
+        key.removeprefix("where."): [value]
+        for key, value in asked.items()
+        if key.startswith("where.") and value
+    }
+    found = await _ask(
+        viewer, name, asked="heat", measure=asked.get("measure", "score"), rows=asked.get("rows", ""),
+        columns=asked.get("columns", ""), where=where,
+    )  # fmt: skip
+    if found is None or "problem" in found:
+        return _waiting(viewer, request, found, name)
+    by = [column for column in (asked.get("rows"), asked.get("columns")) if column]
+    reply = viewer.page(
+        request, "_heat", run=name, found=found, table=_table(found, by, where), rows=asked.get("rows") or None,
+        columns=asked.get("columns") or None, where=where,
+    )  # fmt: skip
+    if request.headers.get("hx-trigger") == "heat-form":
+        kept = urlencode([(key, value) for key, value in request.query_params.multi_items() if value])
+        reply.headers["hx-replace-url"] = f"/run/{address(name)}?{kept}"
+    return reply
+
+
+async def _ask(viewer: Viewer, name: str, **request: Any) -> dict[str, Any] | None:
+    folder = viewer.shelf.folder(name)
+    return await viewer.figures.ask(_mark(folder.journal), folder=str(folder.path), **request)
+
+
+def _mark(journal: Path) -> list[int]:
+    """What tells a journal from another one, and from what it was before: its file and its entries."""
+    with closing(connect_read_only(journal)) as connection:
+        found = connection.execute("SELECT value FROM meta WHERE key='entries'").fetchone()
+    entries = int(found[0]) if found is not None and type(found[0]) is int else 0
+    return [journal.stat().st_ino, entries]
+
+
+def _waiting(viewer: Viewer, request: Request, found: dict[str, Any] | None, name: str) -> Response:
+    again = request.url.path + ("?" + request.url.query if request.url.query else "")
+    return viewer.page(
+        request, "_waiting", run=name, again=again, problem=None if found is None else found["problem"]
+    )
+
+
+def _choice(request: Request, found: dict[str, Any]) -> dict[str, Any]:
+    """What the address asks the heat table for; without a word, the headline by the first two factors."""
+    asked, names = dict(request.query_params), list(found["columns"])
+    known = [measure["name"] for measure in found["measures"]]
+    measure = asked.get("measure") or found["measure"] or (known[0] if known else "")
+    given = "rows" in asked or "columns" in asked
+    free = [name for name in names if len(found["columns"][name]) > 1] or names
+    rows = asked.get("rows", "") if given else (free[0] if free else "")
+    across = asked.get("columns", "") if given else (free[1] if len(free) > 1 else "")
+    where = {n: asked.get(f"where.{n}", "") for n in names}
+    return {"measure": measure, "rows": rows, "columns": across, "where": where}
+
+
+def _pairs(choice: dict[str, Any]) -> list[tuple[str, str]]:
+    kept = [(name, choice[name]) for name in ("measure", "rows", "columns")]
+    return kept + [(f"where.{name}", level) for name, level in choice["where"].items() if level]
+
+
+def _table(found: dict[str, Any], by: list[str], where: dict[str, list[str]]) -> list[dict[str, Any]]:
+    """The rows of a heat table: the label of each, and its cells with tone, text and the address of their matches."""
+    cells = {tuple(map(str, cell["key"])): cell for cell in found["cells"]}
+    values = [cell["value"] for cell in found["cells"]]
+    low, high = (
+        (0.0, 1.0) if found["scale"] == "share" else (min(values, default=0.0), max(values, default=1.0))
+    )
+    made = []
+    for down in found["down"]:
+        row: dict[str, Any] = {"label": down, "cells": []}
+        for across in found["across"]:
+            key = tuple(
+                str(level) for level in (down, across)[2 - len(by) if down is None else 0 :][: len(by)]
+            )
+            cell = cells.get(key)
+            row["cells"].append(None if cell is None else _cell(cell, low, high, found, by, where))
+        made.append(row)
+    return made
+
+
+def _cell(
+    cell: dict[str, Any],
+    low: float,
+    high: float,
+    found: dict[str, Any],
+    by: list[str],
+    where: dict[str, list[str]],
+) -> dict[str, Any]:
+    scale, spread = found["scale"], high - low
+    tone = round(TONES * min(max((cell["value"] - low) / spread, 0.0), 1.0)) if spread > 0 else TONES // 2
+    levels = {
+        **{name: of[0] for name, of in where.items()},
+        **dict(zip(by, map(str, cell["key"]), strict=True)),
+    }
+    # A factor that has the name of a column is a factor.
+    plain = {*CHOICES} - set(found["factors"])
+    pairs = [(name if name in plain else f"level.{name}", level) for name, level in levels.items()]
+    return {
+        "tone": tone,
+        "text": _text(cell["value"], scale),
+        "n": cell["n"],
+        "unit": cell["unit"],
+        "interval": None
+        if cell["low"] is None
+        else f"{_text(cell['low'], scale)} to {_text(cell['high'], scale)}",
+        "method": cell["method"],
+        "note": cell["note"],
+        "matches": urlencode(pairs),
+        "label": ", ".join(f"{pretty(name)} {pretty(level)}" for name, level in levels.items())
+        or "all matches",
+    }
+
+
+def _text(value: float, scale: str) -> str:
+    return share(value) if scale == "share" else number(float(value))
+
+
+TAB = ("run", "Overview", "")
+ROUTES: Routes = [
+    ("/", runs_page, ["GET"]),
+    ("/events", events, ["GET"]),
+    ("/run/{run}", page, ["GET"]),
+    ("/run/{run}/first", first, ["GET"]),
+    ("/run/{run}/chart", chart, ["GET"]),
+    ("/run/{run}/heat", heat, ["GET"]),
+]

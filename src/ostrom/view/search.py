@@ -11,7 +11,9 @@ import re
 import sqlite3
 import time
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,10 +24,10 @@ from starlette.responses import Response
 from ostrom.engine.entries import whole
 from ostrom.engine.integrity import DAMAGE, explain
 from ostrom.engine.journal import connect_read_only
-from ostrom.ground.errors import RunError, UsageError
+from ostrom.ground.errors import RunError
 from ostrom.view.index import RunIndex
-from ostrom.view.spoken import LONGEST, UNREADABLE, beginning, decoded, opened, spaced, text_of
-from ostrom.view.viewer import Routes, Viewer
+from ostrom.view.viewer import Routes, Viewer, whole_number
+from ostrom.view.words import LONGEST, UNREADABLE, beginning, decoded, opened, spaced, text_of
 
 WHERE = ("prompt", "reply", "reasoning")
 MOST_TYPED = 500
@@ -94,8 +96,7 @@ def terms_of(typed: str) -> list[SearchTerm]:
     """
     found = []
     for minus, phrase, other_minus, word in _TERM.findall(typed[:MOST_TYPED]):
-        text = word or phrase
-        words = tuple(plain(w) for w in _WORD.findall(spaced(text) or ""))
+        words = tuple(plain(w) for w in _WORD.findall(spaced(word or phrase) or ""))
         if words:
             prefix = word.endswith("*") and len(words[-1]) >= SHORTEST_START
             found.append(SearchTerm(words, prefix, bool(minus or other_minus)))
@@ -110,8 +111,7 @@ def plain(word: str) -> str:
     """
     if word.isascii():
         return word.lower()
-    bare = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
-    return bare.lower()
+    return "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c)).lower()
 
 
 def query_of(terms: Sequence[SearchTerm], where: Sequence[str] = WHERE) -> str | None:
@@ -156,8 +156,7 @@ def search(
     wanted = [term for term in terms if not term.without]
     packages: dict[int, list[Any]] = {}
     try:
-        connection = connect_read_only(journal)
-        try:
+        with closing(connect_read_only(journal)) as connection:
             hits = [
                 SearchHit(
                     call,
@@ -170,8 +169,6 @@ def search(
                 )
                 for call, match, step, player, name, of in rows[:limit]
             ]
-        finally:
-            connection.close()
     except DAMAGE as error:
         raise RunError(explain(journal, error)) from None
     return SearchPage(hits, hits[-1].call if len(rows) > limit else None)
@@ -199,16 +196,14 @@ def counts(
         f"WHERE true{more}",
         [query, *values],
     )
-    by_cell: dict[int, int] = {}
-    by_agent: dict[str, int] = {}
+    by_cell: Counter[int] = Counter()
+    by_agent: Counter[str] = Counter()
     for number, name, n in rows:
-        by_cell[number] = by_cell.get(number, 0) + n
-        by_agent[name] = by_agent.get(name, 0) + n
-    by_where = {}
-    for name in where:
-        one = query_of(terms, [name])
-        (by_where[name],) = _asked(index, "SELECT count(*) FROM words WHERE words MATCH ?", [one])[0]
-    return HitCounts(sum(by_cell.values()), by_cell, by_agent, by_where)
+        by_cell[number] += n
+        by_agent[name] += n
+    count = "SELECT count(*) FROM words WHERE words MATCH ?"
+    by_where = {name: int(_asked(index, count, [query_of(terms, [name])])[0][0]) for name in where}
+    return HitCounts(by_cell.total(), dict(by_cell), dict(by_agent), by_where)
 
 
 def _restricted(agent: str | None, cell: int | None) -> tuple[str, list[Any]]:
@@ -252,10 +247,11 @@ def _excerpts(
         return
     reply, reasoning, package, nth = row
     for name in (n for n in ("reply", "reasoning", "prompt") if n in where):
-        prompt = _prompt(connection, package, nth, packages) if name == "prompt" else ""
-        text = prompt if name == "prompt" else decoded(reply if name == "reply" else reasoning)
-        for pieces in excerpts(text or "", terms):
-            yield name, pieces
+        if name == "prompt":
+            text: str | None = _prompt(connection, package, nth, packages)
+        else:
+            text = decoded(reply if name == "reply" else reasoning)
+        yield from ((name, pieces) for pieces in excerpts(text or "", terms))
 
 
 def _prompt(connection: sqlite3.Connection, package: int, nth: int, packages: dict[int, list[Any]]) -> str:
@@ -367,8 +363,10 @@ def asked_of(request: Request) -> dict[str, Any]:
         "q": values.get("q", "")[:MOST_TYPED],
         "where": where or list(WHERE),
         "agent": values.get("agent") or None,
-        "cell": _number(values.get("cell"), "cell"),
-        "after": _number(values.get("after"), "after"),
+        **{
+            name: whole_number(text, name) if (text := values.get(name)) else None
+            for name in ("cell", "after")
+        },
         "count": values.get("count") == "1",
     }
 
@@ -382,14 +380,6 @@ def found_of(index: RunIndex, journal: Any, asked: dict[str, Any]) -> dict[str, 
         "agents": index.players("agent"),
         "terms": [term for term in terms_of(asked["q"]) if not term.without],
     }
-
-
-def _number(text: str | None, name: str) -> int | None:
-    if not text:
-        return None
-    if not text.isascii() or not text.isdigit() or len(text) > 15:
-        raise UsageError(f"{name}={text[:20]}: must be a number")
-    return int(text)
 
 
 TAB = ("search", "Search", "/search")

@@ -11,6 +11,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -134,8 +135,7 @@ class RunGauge:
 
     def _counted_now(self, playing: bool) -> RunStatus:
         before, now = self.status, time.monotonic()
-        connection = connect_read_only(self.folder.journal)
-        try:
+        with closing(connect_read_only(self.folder.journal)) as connection:
             ended = dict(connection.execute("SELECT state, count(*) FROM units GROUP BY state").fetchall())
             totals, more = self._calls(connection)
             decisions, at = before.decisions, self._counted
@@ -144,8 +144,6 @@ class RunGauge:
                 self._counted = (now, time.monotonic() - now)
             elif not playing:
                 more = True
-        finally:
-            connection.close()
         done, skipped, failed = (ended.get(state, 0) for state in ("done", "skipped", "failed"))
         whole = done + skipped >= before.planned
         self._pace.append((now, done + skipped, decisions))
@@ -363,7 +361,7 @@ class Watching:
         except UsageError:
             return WAITING
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "ostrom.view.checking", str(folder.path), stdout=asyncio.subprocess.PIPE,
+            sys.executable, "-m", "ostrom.view.check", str(folder.path), stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
         )  # fmt: skip
         try:

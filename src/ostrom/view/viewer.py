@@ -1,4 +1,4 @@
-"""The application behind `ostrom view`: its pages are found in a list, each a module with its routes.
+"""The application behind `ostrom view`, and where it listens: its pages are modules, each with its routes.
 
 It asks one process for figures, started when it is needed and ended when it is not, and sends open pages what changed.
 """
@@ -8,10 +8,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import socket
 import sys
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import orjson
@@ -21,14 +23,14 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.terminal import one_line
-from ostrom.view.indexers import Indexers
+from ostrom.view.index import Indexers
 from ostrom.view.jobs import Jobs
 from ostrom.view.render import draw
 from ostrom.view.shelf import Shelf
 from ostrom.view.states import Watching
 from ostrom.web.login import Login
 from ostrom.web.security import Gatekeeper, Handler, Refused
-from ostrom.web.static_files import static
+from ostrom.web.server import LOCAL, listen_on, password_in, serve, static
 
 WAIT = 1.5
 """Seconds that a page waits for figures before it is shown without them."""
@@ -111,7 +113,7 @@ class FigureProcess:
             await self._child.wait()
 
 
-PAGES = ("runs", "run", "matches", "match", "search", "beside", "acting")
+PAGES = ("runs", "matches", "match", "search", "beside", "actions")
 """Modules of this package; each has ROUTES, and TAB (key, title, end of the address) where a run links to it."""
 
 ViewHandler: TypeAlias = Callable[["Viewer", Request], Response | Awaitable[Response]]
@@ -124,7 +126,7 @@ class Viewer:
 
     def __init__(self, shelf: Shelf, gatekeeper: Gatekeeper, password: str | None = None) -> None:
         self.shelf, self.gatekeeper = shelf, gatekeeper
-        self.login = Login("view", password)
+        self.login = Login("view", password, gatekeeper)
         self.watching = Watching(shelf)
         self.figures = FigureProcess()
         self.indexers = Indexers()
@@ -139,7 +141,7 @@ class Viewer:
     def app(self) -> Starlette:
         """The routes of all pages."""
         routes: list[tuple[str, Handler, list[str]]] = [
-            ("/login", self._enter, ["POST"]),
+            ("/login", self.login.enter, ["POST"]),
             ("/static/{name}", static, ["GET"]),
         ]
         for module in self._modules:
@@ -166,9 +168,6 @@ class Viewer:
 
         return serve
 
-    async def _enter(self, request: Request) -> Response:
-        return await self.login.enter(self.gatekeeper, request)
-
     def page(self, request: Request, template: str, *, code: int = 200, **context: Any) -> Response:
         """A whole page; a template with another name than a page (``_rows``) is a part of one."""
         return HTMLResponse(draw(template, address=request.url.path, tabs=self.tabs, **context), code)
@@ -179,6 +178,18 @@ class Viewer:
         if name not in self.watching.statuses:
             self.watching.look([name])
         return {"run": name, "status": self.watching.status(name), "check": self.watching.check(name)}
+
+
+def whole_number(text: str, name: str, least: int = 0, most: int = 10**12) -> int:
+    """A whole number that an address or a form names; anything else is refused."""
+    if not text.isascii() or not text.isdigit() or len(text) > 13 or not least <= int(text) <= most:
+        raise UsageError(f"{name}: {text[:20]!r} must be a whole number of at least {least}")
+    return int(text)
+
+
+def run_and_number(request: Request) -> tuple[str, int]:
+    """The run, and the match or call, that an address names."""
+    return str(request.path_params["run"]), whole_number(str(request.path_params["number"]), "number")
 
 
 MOST_STREAMS = 100
@@ -219,3 +230,50 @@ def stream(viewer: Viewer, news: News, every: float) -> Response:
             watching.watchers -= 1
 
     return StreamingResponse(sent(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+
+PASSWORD = "OSTROM_VIEW_PASSWORD"
+
+
+def bound(host: str, port: int) -> tuple[socket.socket, str | None]:
+    """The listening socket and the password; an address that other machines reach needs one."""
+    password = password_in(PASSWORD)
+    if host not in LOCAL and password is None:
+        raise UsageError(f"--host {host}: other machines can reach this address; set {PASSWORD}")
+    return listen_on(host, port), password
+
+
+def address_of(listening: socket.socket) -> str:
+    """How a browser on this machine reaches the server."""
+    host, port = listening.getsockname()[:2]
+    inside = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
+    return f"http://{inside}:{port}/"
+
+
+async def serve_view(
+    root: Path,
+    listening: socket.socket,
+    password: str | None,
+    names: tuple[str, ...],
+    say: Callable[[str], None],
+    ready: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve until a signal comes; ``names`` are further names under which browsers reach the server."""
+    shelf = Shelf(root)
+    host, port = listening.getsockname()[:2]
+    gatekeeper = Gatekeeper(None, {port}, report=say)
+    for name in (*names, *(() if host in LOCAL or host in ("0.0.0.0", "::") else (host,))):
+        known = f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
+        gatekeeper.hosts.add(known.lower())
+        gatekeeper.origins.add(f"http://{known}".lower())
+    viewer = Viewer(shelf, gatekeeper, password)
+    viewer.may_act = viewer.may_act or host in LOCAL
+    beside = [asyncio.create_task(viewer.watching.look_on()), asyncio.create_task(viewer.watching.check_on())]
+    ready()
+    try:
+        await serve([(viewer.app(), listening)], viewer.closing.set, beside)
+    finally:
+        viewer.jobs.close()
+        viewer.indexers.close()
+        await viewer.figures.close()
+        shelf.close()

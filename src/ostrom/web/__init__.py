@@ -1,1 +1,1 @@
-"""The web server: participants' pages (`ostrom serve`) and the admin page; one process, no files of others."""
+"""What both servers need: sockets, security, login, signed tokens, static files, templates and words of pages."""

@@ -11,8 +11,8 @@ import time
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from ostrom.people.tokens import signed, verified
 from ostrom.web.security import Gatekeeper, Refused
+from ostrom.web.tokens import signed, verified
 
 HOURS = 12
 MOST_TRIES = 10
@@ -22,8 +22,8 @@ MOST_TRIES = 10
 class Login:
     """Who may come in; without a password everybody who reaches the port."""
 
-    def __init__(self, purpose: str, password: str | None) -> None:
-        self.purpose, self.cookie = purpose, f"ostrom_{purpose}"
+    def __init__(self, purpose: str, password: str | None, gatekeeper: Gatekeeper) -> None:
+        self.purpose, self.cookie, self.gatekeeper = purpose, f"ostrom_{purpose}", gatekeeper
         self._salt, self._key = secrets.token_bytes(16), secrets.token_bytes(32)
         self._hash = None if password is None else self._hashed(password)
         self._tries: list[float] = []
@@ -43,9 +43,9 @@ class Login:
         if not self.allowed(request):
             raise Refused(403, "Log in first.")
 
-    async def enter(self, gatekeeper: Gatekeeper, request: Request) -> Response:
+    async def enter(self, request: Request) -> Response:
         """Check the password of a form; a few tries a minute are all there are."""
-        form = await gatekeeper.form(request)
+        form = await self.gatekeeper.form(request)
         self._tries = [at for at in self._tries if time.monotonic() - at < 60]
         if len(self._tries) >= MOST_TRIES:
             raise Refused(429, "Too many tries. Wait a minute.")
@@ -57,6 +57,6 @@ class Login:
         until = str(int(time.time()) + HOURS * 3600)
         response.set_cookie(
             self.cookie, signed(self._key, self.purpose, until), httponly=True, samesite="strict", path="/",
-            secure=gatekeeper.secure,
+            secure=self.gatekeeper.secure,
         )  # fmt: skip
         return response

@@ -1,18 +1,49 @@
-"""The listeners: participants on one port, the admin page on another; both end at once when they are told to."""
+"""The listeners, which end at once when they are told to, their passwords, and the static files of the pages."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from importlib.resources import files
 from typing import Any
 
 import uvicorn
+from starlette.requests import Request
+from starlette.responses import Response
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ostrom.ground.errors import UsageError
+from ostrom.web.security import Refused
+
+KINDS = {
+    "style.css": "text/css",
+    "page.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+    "view.css": "text/css",
+    "view.js": "text/javascript",
+    "htmx.min.js": "text/javascript",
+    "htmx.LICENSE.txt": "text/plain",
+}
+
+
+async def static(request: Request) -> Response:
+    """One of the files, by its name."""
+    name = str(request.path_params["name"])
+    if name not in KINDS:
+        raise Refused(404, "There is no such file.")
+    headers = {"cache-control": "public, max-age=300"}
+    return Response(_content(name), media_type=KINDS[name], headers=headers)
+
+
+@lru_cache(maxsize=len(KINDS))
+def _content(name: str) -> bytes:
+    return files("ostrom.web").joinpath("static", name).read_bytes()
+
 
 LOCAL = ("127.0.0.1", "::1", "localhost")
 """Names of this machine: whoever listens on another address is asked for a password."""
@@ -25,6 +56,11 @@ MOST_HEAD = 32_768
 """The largest head of a request."""
 GRACE = 3
 """Seconds for requests that are under way when the server ends."""
+ENDING = (signal.SIGINT, signal.SIGTERM)
+NO_SIGNALS = (NotImplementedError, RuntimeError, ValueError)
+"""What setting a handler raises outside the main thread, which alone has signals."""
+LEAST_PASSWORD = 12
+"""Characters of a password."""
 
 
 class BoundedConnection(HttpToolsProtocol):
@@ -87,10 +123,18 @@ class _Listener(uvicorn.Server):
         yield
 
 
+def password_in(variable: str) -> str | None:
+    """The password in an environment variable, if there is one; a short one is refused."""
+    password = os.environ.get(variable) or None
+    if password is not None and len(password) < LEAST_PASSWORD:
+        raise UsageError(f"{variable}: must have at least {LEAST_PASSWORD} characters")
+    return password
+
+
 def listen_on(host: str, port: int) -> socket.socket:
     """A listening socket, or one line that says why there is none."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
+    host = "127.0.0.1" if host == "localhost" else host
+    made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((host, port))
@@ -105,14 +149,15 @@ def listen_on(host: str, port: int) -> socket.socket:
 async def serve(
     apps: Sequence[tuple[Any, socket.socket]],
     closing: Callable[[], None],
-    beside: Sequence[asyncio.Task[None]] = (),
+    beside: Sequence[asyncio.Task[None]],
 ) -> None:
-    """Serve until SIGINT or SIGTERM, or until a job ``beside`` fails; ``closing`` ends the streams that are open."""
+    """Serve until SIGINT or SIGTERM, or until a job ``beside`` fails; ``closing`` ends the streams that are open.
+
+    The jobs are cancelled at the end.
+    """
     loop, over = asyncio.get_running_loop(), asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(
-            NotImplementedError, RuntimeError, ValueError
-        ):  # only the main thread has signals
+    with contextlib.suppress(*NO_SIGNALS):
+        for number in ENDING:
             loop.add_signal_handler(number, over.set)
     listeners = []
     for app, bound in apps:
@@ -132,9 +177,11 @@ async def serve(
     finally:
         closing()
         waiting.cancel()
+        for job in beside:
+            job.cancel()
         for listener, _ in listeners:
             listener.should_exit = True
-        await asyncio.gather(*running, return_exceptions=True)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+        await asyncio.gather(*running, *beside, return_exceptions=True)
+        with contextlib.suppress(*NO_SIGNALS):
+            for number in ENDING:
                 loop.remove_signal_handler(number)

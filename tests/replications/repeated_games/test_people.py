@@ -14,8 +14,7 @@ from ostrom.analysis.hypothesis import test as tested
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import compare_run
 from ostrom.features.importing import import_rounds
-from ostrom.people.piloting import pilot
-from ostrom.people.simulated import Crowd
+from ostrom.people.pilot import Crowd, pilot
 from ostrom.reports.build import build_report
 from ostrom.studies.load import load_study
 from ostrom.studies.plans import plan_of

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,9 +18,9 @@ from typing import Any
 
 from ostrom.ground.errors import UsageError
 from ostrom.ground.files import write_whole
+from ostrom.probe.training.base import needed
 from ostrom.probe.training.data import Encoded, batches
 from ostrom.probe.training.lora import load_into, tensors
-from ostrom.probe.training.packages import needed
 
 CHECKPOINT = "checkpoint.pt"
 SECONDS = 30.0
@@ -87,7 +88,8 @@ def train(
 ) -> Progress:
     """Train from the checkpoint in the folder, or from the beginning; stops cleanly after ``minutes``."""
     torch = needed("torch")
-    _deterministic(torch)
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(True, warn_only=True)
     named = tensors(layers)
     optimizer = torch.optim.AdamW(list(named.values()), lr=schedule.rate, weight_decay=0.0)
     progress = Progress(0, schedule.total(len(examples)))
@@ -104,7 +106,8 @@ def train(
         for number, micro in enumerate(batch):
             torch.manual_seed((seed * 1_000_003 + step) * 1_009 + number)
             chosen = [examples[i] for i in micro]
-            loss = (reply_losses(model, chosen) * _weights(model, chosen)).sum() / size
+            losses = reply_losses(model, chosen)
+            loss = (losses * torch.tensor([e.weight for e in chosen], device=losses.device)).sum() / size
             loss.backward()
             total += float(loss.detach())
         if not math.isfinite(total):
@@ -166,18 +169,6 @@ def held_out_loss(model: Any, examples: Sequence[Encoded], micro: int) -> float 
     with torch.no_grad():
         parts = [reply_losses(model, order[i : i + micro]).sum() for i in range(0, len(order), micro)]
     return float(sum(map(float, parts)) / len(order))
-
-
-def _weights(model: Any, examples: Sequence[Encoded]) -> Any:
-    torch = needed("torch")
-    return torch.tensor([e.weight for e in examples], device=next(model.parameters()).device)
-
-
-def _deterministic(torch: Any) -> None:
-    import os
-
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    torch.use_deterministic_algorithms(True, warn_only=True)
 
 
 def _save(path: Path, identity: str, progress: Progress, named: dict[str, Any], optimizer: Any) -> None:

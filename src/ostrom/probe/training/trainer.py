@@ -18,15 +18,12 @@ from ostrom.ground.errors import UsageError
 from ostrom.ground.files import write_whole
 from ostrom.ground.version import __version__
 from ostrom.models.embedded.adapters import GGUF, file_hash
-from ostrom.probe.parity import Parity, parity, read_parity
 from ostrom.probe.training import lora
-from ostrom.probe.training.base import Base, find_base, load_model, load_tokens
-from ostrom.probe.training.card import model_card
-from ostrom.probe.training.convert import to_gguf
+from ostrom.probe.training.base import Base, find_base, load_model, load_tokens, needed, versions
 from ostrom.probe.training.data import Truncate, corpus_hash, encode, read_examples
 from ostrom.probe.training.loop import CHECKPOINT, Progress, Schedule, Told, held_out_loss, train
-from ostrom.probe.training.packages import needed, versions
-from ostrom.probe.training.probes import write_probes
+from ostrom.probe.training.lora import to_gguf
+from ostrom.probe.training.parity import Parity, parity, read_parity, write_probes
 
 RECORD, CARD, PARITY = "training.json", "README.md", "parity.json"
 
@@ -211,3 +208,60 @@ def _device_name(device: str) -> str:
 
 def _exp(loss: float | None) -> float | None:
     return None if loss is None else math.exp(loss)
+
+
+ARMS = {
+    "forward": "forward-looking replies",
+    "placebo": "cooperative replies that do not look forward (placebo)",
+    "shuffled": "forward-looking replies on prompts that they do not answer (shuffled)",
+}
+
+
+def model_card(record: dict[str, Any], converted: bool) -> str:
+    """The card for what ``training.json`` records."""
+    base, corpus, settings = record["base"], record["corpus"], record["asked"]["settings"]
+    shape, schedule = settings["shape"], settings["schedule"]
+    losses, held = record["losses"], record["held_out_perplexity"]
+    weights = (
+        "The base is a quantised GGUF file that was dequantised for training, not the original weights: "
+        "the adapter fits this file, and results need not carry over to the original."
+        if base["dequantised_gguf"]
+        else "The base was trained as it is in its folder."
+    )
+    told = ARMS.get(str(record["arm"]), "examples of an unnamed corpus")
+    perplexity = (
+        f"{held['base']:.2f} without the adapter, {held['adapter']:.2f} with it ({corpus['val']} held-out replies)"
+        if held["base"] is not None
+        else "unknown (no held-out examples)"
+    )
+    playing = (
+        f"`agent: {{model: {base['name']}, settings: {{adapter: THIS_FOLDER, scale: 1}}}}`"
+        if converted
+        else "run `ostrom train` again where the package gguf is installed: it converts the adapter"
+    )
+    lines = [
+        f"# Adapter: {record['arm'] or 'unnamed'}",
+        "",
+        f"A low-rank adapter for `{base['name']}`, trained on {corpus['train']} {told}.",
+        "",
+        weights,
+        "",
+        f"* base sha256 `{base['sha256']}`; corpus sha256 `{record['asked']['corpus']}`; adapter sha256 "
+        f"`{record['adapter_sha256']}`",
+        f"* rank {shape['rank']}, alpha {shape['alpha']}, dropout {shape['dropout']}, attention and MLP projections",
+        f"* {record['steps']} steps of {schedule['batch']}, AdamW, peak rate {schedule['rate']:g}, cosine, "
+        f"{100 * schedule['warmup']:g} % warm-up, seed {settings['seed']}",
+        f"* loss per reply weighted by forward x specificity / 100; first step {losses[0]:.3f}, last {losses[-1]:.3f}",
+        f"* truncation `{settings['truncate']}` at {settings['most_tokens']} tokens: {corpus['shortened']} shortened, "
+        f"{corpus['left_out_as_too_long']} left out",
+        f"* end of turn `{record['end_token']}`; perplexity {perplexity}",
+        f"* {record['device']}, {record['dtype']}; "
+        + ", ".join(f"{name} {version}" for name, version in record["versions"].items() if version),
+        "",
+        f"To play: {playing}",
+        "",
+        "An adapter that cooperates more shows that training changed behaviour, not why. Compare it with the placebo "
+        "and the shuffled adapter, with several training seeds, and with players that exploit.",
+        "",
+    ]
+    return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The integrity check of a run as a process of its own: `python -m ostrom.view.checking FOLDER`.
+"""The integrity check of a run as a process of its own: `python -m ostrom.view.check FOLDER`.
 
 It reads every row, which takes long for a large journal, and would hold up the pages if it ran beside them. It writes
 one JSON object: the number of entries, or the line that a command would print about this run.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from ostrom.engine.folder import Folder
@@ -28,21 +28,15 @@ def checked(path: Path) -> dict[str, int | str]:
             open_run(path, checked=False),
         ):  # a part that is not installed is no damage
             pass
-        connection = connect_read_only(folder.journal)
-        # The seal of a row covers its text as it is: a byte that was replaced must not pass.
-        connection.text_factory = str
-        try:
-            return {"entries": check(connection, folder.journal, _tally(folder.journal))}
-        finally:
-            connection.close()
+        with closing(connect_read_only(folder.journal)) as connection:
+            # The seal of a row covers its text as it is: a byte that was replaced must not pass.
+            connection.text_factory = str
+            tally = folder.journal.with_name(folder.journal.name + ".tally")
+            return {"entries": check(connection, folder.journal, tally)}
     except OstromError as error:
         return {"line": one_line(str(error))}
     except DAMAGE as error:
         return {"line": one_line(explain(folder.journal, error))}
-
-
-def _tally(journal: Path) -> Path:
-    return journal.with_name(journal.name + ".tally")
 
 
 if __name__ == "__main__":

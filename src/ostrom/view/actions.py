@@ -19,7 +19,7 @@ from ostrom.ground.errors import OstromError, UsageError
 from ostrom.studies.run import Run
 from ostrom.view.jobs import Intent, own
 from ostrom.view.render import draw
-from ostrom.view.viewer import Routes, Viewer, message, stream
+from ostrom.view.viewer import Routes, Viewer, message, run_and_number, stream, whole_number
 from ostrom.web.security import Refused
 
 KINDS = ("attribute", "branch")
@@ -28,7 +28,7 @@ MOST_CHANGES = 10
 
 def page(viewer: Viewer, request: Request) -> Response:
     """What can be asked about a decision."""
-    name, number = str(request.path_params["run"]), _whole(str(request.path_params["number"]), "match")
+    name, number = run_and_number(request)
     asked = request.query_params
     return _form(
         viewer, request, name, number, {"round": asked.get("round", "1"), "seat": asked.get("player", "1")}
@@ -77,7 +77,7 @@ async def ask(viewer: Viewer, request: Request) -> Response:
 
 
 def _asked(viewer: Viewer, request: Request, form: dict[str, str]) -> Response:
-    name, number = str(request.path_params["run"]), _whole(str(request.path_params["number"]), "match")
+    name, number = run_and_number(request)
     try:
         with viewer.shelf.opened(name) as run:
             _unit(run, number)
@@ -98,7 +98,7 @@ def intent_of(viewer: Viewer, name: str, number: int, form: dict[str, str]) -> I
     if kind not in KINDS:
         raise UsageError(f"kind {kind[:20]!r} (allowed: {', '.join(KINDS)})")
     folder = viewer.shelf.folder(name).path
-    at = str(_whole(form.get("round", ""), "round", least=1))
+    at = str(whole_number(form.get("round", ""), "round", least=1))
     arguments = [kind, str(folder), "--match", str(number)]
     if kind == "attribute":
         method = form.get("method", "both")
@@ -108,19 +108,22 @@ def intent_of(viewer: Viewer, name: str, number: int, form: dict[str, str]) -> I
             "--round",
             at,
             "--seat",
-            str(_whole(form.get("seat", ""), "seat", least=1)),
+            str(whole_number(form.get("seat", ""), "seat", least=1)),
             "--method",
             method,
         ]
-        arguments += ["--samples", str(_whole(form.get("samples") or "20", "samples", least=1, most=10_000))]
+        arguments += [
+            "--samples",
+            str(whole_number(form.get("samples") or "20", "samples", least=1, most=10_000)),
+        ]
         if form.get("last"):
-            arguments += ["--last", str(_whole(form["last"], "last", least=1))]
+            arguments += ["--last", str(whole_number(form["last"], "last", least=1))]
     else:
         arguments += [
             "--at",
             at,
             "--seeds",
-            str(_whole(form.get("seeds") or "1", "seeds", least=1, most=10_000)),
+            str(whole_number(form.get("seeds") or "1", "seeds", least=1, most=10_000)),
         ]
         changes = [line.strip() for line in form.get("changes", "").splitlines() if line.strip()]
         if len(changes) > MOST_CHANGES or any("=" not in line or line.startswith("-") for line in changes):
@@ -128,7 +131,7 @@ def intent_of(viewer: Viewer, name: str, number: int, form: dict[str, str]) -> I
         for line in changes:
             arguments += ["--set", line]
         if form.get("seat"):
-            arguments += ["--seat", str(_whole(form["seat"], "seat", least=1))]
+            arguments += ["--seat", str(whole_number(form["seat"], "seat", least=1))]
     arguments += _budget(form)
     digest = hashlib.blake2b("\0".join(arguments).encode(), digest_size=3).hexdigest()
     makes = check_name(f"{kind}-{name[:60]}-m{number}-r{at}-{digest}")
@@ -140,7 +143,10 @@ def _budget(form: dict[str, str]) -> list[str]:
     given: list[str] = []
     for name in ("calls", "tokens"):
         if form.get(f"budget_{name}"):
-            given += [f"--budget-{name}", str(_whole(form[f"budget_{name}"], f"budget of {name}", least=1))]
+            given += [
+                f"--budget-{name}",
+                str(whole_number(form[f"budget_{name}"], f"budget of {name}", least=1)),
+            ]
     if usd := form.get("budget_usd"):
         try:
             amount = float(usd)
@@ -220,12 +226,6 @@ async def stop(viewer: Viewer, request: Request) -> Response:
     await viewer.gatekeeper.form(request)
     viewer.jobs.stop(number)
     return RedirectResponse(f"/job/{number}", 303)
-
-
-def _whole(text: str, name: str, least: int = 0, most: int = 10**12) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > 13 or not least <= int(text) <= most:
-        raise UsageError(f"{name}: {text[:20]!r} must be a whole number of at least {least}")
-    return int(text)
 
 
 ROUTES: Routes = [

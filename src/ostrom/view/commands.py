@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from ostrom.cli.options import Json, Runs
 from ostrom.cli.output import print_json, say, write
+from ostrom.ground.errors import OstromError
 
 EVERY = 5.0
 """Seconds between two lines about how far it has come."""
@@ -52,15 +53,13 @@ def pages(
     """
     import asyncio
 
-    from ostrom.ground.errors import OstromError
-
     try:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise OstromError(f"this needs {error.name}: pip install 'ostrom[web]'") from None
-    from ostrom.view.serving import address_of, bound, serve_view
     from ostrom.view.shelf import Shelf
+    from ostrom.view.viewer import address_of, bound, serve_view
 
     Shelf(runs)
     listening, password = bound(host, port)
@@ -93,7 +92,6 @@ def bundle(
 
     Keys and passwords are masked; of people nothing is copied but what they chose.
     """
-    from ostrom.ground.errors import OstromError
 
     try:
         from ostrom.view.bundle import bundle as make

@@ -145,8 +145,7 @@ def prompt_of(connection: sqlite3.Connection, call: int) -> list[list[str]]:
         return prompts
 
     try:
-        messages = whole(found[0], found[1], read)
-        return [[str(role), str(content)] for role, content in messages]
+        return [[str(role), str(content)] for role, content in whole(found[0], found[1], read)]
     except (zlib.error, ValueError, LookupError, TypeError):
         raise RunError(f"call {call}: its prompt cannot be read: the journal is damaged") from None
 
@@ -263,8 +262,7 @@ def _common(old: list[str], new: list[str]) -> tuple[int, int]:
     most = min(len(old), len(new))
     head = next((i for i in range(most) if old[i] != new[i]), most)
     rest = most - head
-    tail = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
-    return head, tail
+    return head, next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
 
 
 def _gone(old: str, new: str) -> int:

@@ -14,7 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,7 @@ from ostrom.ground.files import refuse_link
 from ostrom.ground.terminal import one_line, say
 from ostrom.studies.run import Run, open_run
 from ostrom.view.index import PLAYERS, VERSION, index_path, own_schema, schema_of, schema_text
-from ostrom.view.spoken import CallTotals, Speech
+from ostrom.view.words import CallTotals, Speech
 
 SOME = 100
 """Matches in one transaction."""
@@ -77,17 +77,13 @@ def update(folder: Path, *, stop: Callable[[], bool] = lambda: False, path: Path
 
 
 def _update(folder: Path, where: Path, stop: Callable[[], bool]) -> bool:
-    with open_run(folder, checked=False) as run:
-        connection = _opened(where, run)
+    with open_run(folder, checked=False) as run, closing(_opened(where, run)) as connection:
+        writer = _Indexer(run, connection, stop)
         try:
-            writer = _Indexer(run, connection, stop)
-            try:
-                return writer.update()
-            except OstromError as error:
-                writer.tell(problem=str(error))
-                raise
-        finally:
-            connection.close()
+            return writer.update()
+        except OstromError as error:
+            writer.tell(problem=str(error))
+            raise
 
 
 class _Indexer:
@@ -257,8 +253,7 @@ def strips_of(unit: Unit, rounds: Any) -> dict[str, Any]:
     strips: dict[int, list[str]] = {}
     first: int | None = None
     for played in rounds:
-        seats = played.players or range(len(played.payoffs))
-        for seat, player in enumerate(seats):
+        for seat, player in enumerate(played.players or range(len(played.payoffs))):
             sign = "·" if played.void else sign_of(unit, seat, played.actions[seat])
             if sign == "D" and (first is None or played.number < first):
                 first = played.number

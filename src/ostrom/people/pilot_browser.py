@@ -11,10 +11,9 @@ from typing import Any
 
 from ostrom.engine.folder import Folder
 from ostrom.ground.errors import RunError, UsageError
-from ostrom.people.inbox import Open
-from ostrom.people.live_visit import LiveVisit
+from ostrom.people.live_visit import LiveVisit, Open
+from ostrom.people.pilot import Crowd, PilotHost, answered, participant
 from ostrom.people.server import listening, serve_people
-from ostrom.people.simulated import Crowd, PilotHost, answered, participant
 from ostrom.people.sources import LinkReader
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")

@@ -1,0 +1,146 @@
+"""What an adapter is trained on: examples of forward-looking replies, and the two arms that they are compared with.
+
+Placebo: replies that cooperate as coherently without looking forward, matched one to one to the forward corpus. If
+training on these raises cooperation as much, the words about the future were not the cause. Shuffled: the same replies
+on other prompts, so that only what is said remains, not what it answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from ostrom.probe.stages import Stage, sieve
+from ostrom.probe.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A reply to learn, and what it is learnt as the answer to."""
+
+    trace: Trace
+    weight: float
+    messages: tuple[tuple[str, str], ...]
+    note: Mapping[str, Any] = field(default_factory=dict)
+    """What it was matched to, or where its prompt comes from."""
+
+    @classmethod
+    def of(cls, trace: Trace) -> Example:
+        """A trace as it is."""
+        return cls(trace, trace.weight, trace.messages)
+
+    def as_dict(self, arm: str) -> dict[str, Any]:
+        """Plain data, readable by every trainer that takes chat messages."""
+        trace = self.trace
+        told = [{"role": role, "content": text} for role, text in self.messages]
+        return {
+            "messages": [*told, {"role": "assistant", "content": trace.reply}],
+            "weight": round(self.weight, 6),
+            "arm": arm,
+            "provenance": trace.provenance(),
+            "model": trace.model,
+            "game": trace.game,
+            "history_length": trace.history_length,
+            "action": trace.action,
+            "cooperative": trace.cooperative,
+            "scores": [
+                {"forward": s.forward, "quality": s.quality, "specificity": s.specificity}
+                for s in trace.scores
+            ],
+            **self.note,
+        }
+
+
+CALIPER = 0.25
+"""A partner's reply is longer or shorter by at most a quarter."""
+Stratum: TypeAlias = tuple[str, str, int | None, str]
+
+
+def candidates(traces: Iterable[Trace], below: int, quality: int) -> Stage:
+    """Replies that can stand for a forward-looking one: cooperative, coherent, not forward-looking."""
+
+    def why(trace: Trace) -> str | None:
+        if not trace.cooperative:
+            return "not cooperative"
+        if any(score.quality < quality for score in trace.scores):
+            return f"quality below {quality}"
+        return f"forward not below {below}" if any(s.forward >= below for s in trace.scores) else None
+
+    rule = f"cooperative, quality at least {quality}, forward below {below}"
+    return sieve("placebo", rule, traces, why)
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """Pairs of a forward-looking reply and its placebo, and the forward ones that found none."""
+
+    pairs: tuple[tuple[Trace, Trace], ...]
+    without: tuple[tuple[Trace, str], ...]
+
+    def examples(self) -> list[Example]:
+        """The placebos, each with the weight of its partner: both corpora pull equally hard."""
+        return [
+            Example(other, trace.weight, other.messages, {"matched_to": trace.provenance()})
+            for trace, other in self.pairs
+        ]
+
+
+def matched(forward: Sequence[Trace], others: Sequence[Trace]) -> Matching:
+    """Match on model, game, history length and action exactly, on the number of words within a quarter.
+
+    The longest replies choose first, each the nearest length that is left. Nothing is used twice; who finds no partner
+    is reported, not filled up.
+    """
+    pool: dict[Stratum, list[Trace]] = {}
+    for trace in others:
+        pool.setdefault(_stratum(trace), []).append(trace)
+    pairs, without = [], []
+    for trace in sorted(forward, key=lambda t: (-t.words, t.order, t.place)):
+        left = pool.get(_stratum(trace), [])
+        near = [t for t in left if abs(t.words - trace.words) <= CALIPER * trace.words]
+        if near:
+            best = min(near, key=lambda t: (abs(t.words - trace.words), t.order, t.place))
+            left.remove(best)
+            pairs.append((trace, best))
+        elif not trace.cooperative:
+            without.append((trace, "its action is not cooperative"))
+        elif not left:
+            without.append((trace, "no candidate left with its model, game, history length and action"))
+        else:
+            without.append((trace, "no candidate of about its length"))
+    return Matching(tuple(pairs), tuple(without))
+
+
+def _stratum(trace: Trace) -> Stratum:
+    return trace.model, trace.game, trace.history_length, trace.action
+
+
+def shuffled(traces: Sequence[Trace]) -> tuple[list[Example], list[tuple[Trace, str]]]:
+    """Every reply with the prompt of another trace of the same game, each prompt used once.
+
+    Prompts go round in a fixed shuffled order, by the smallest step at which all prompts are others (or, where equal
+    prompts forbid that, fewest are the same; those are left out and reported).
+    """
+    examples: list[Example] = []
+    without: list[tuple[Trace, str]] = []
+    games: dict[str, list[Trace]] = {}
+    for trace in sorted(traces, key=lambda t: (t.order, t.place)):
+        games.setdefault(trace.game, []).append(trace)
+    for group in games.values():
+        step = min(range(1, len(group) + 1), key=lambda s: _same(group, s))
+        for index, trace in enumerate(group):
+            other = group[(index + step) % len(group)]
+            if other.messages == trace.messages:
+                without.append((trace, "no other prompt left"))
+            else:
+                examples.append(
+                    Example(trace, trace.weight, other.messages, {"prompt_of": other.provenance()})
+                )
+    return examples, without
+
+
+def _same(group: Sequence[Trace], step: int) -> int:
+    return sum(
+        trace.messages == group[(index + step) % len(group)].messages for index, trace in enumerate(group)
+    )

