@@ -19,8 +19,7 @@ from ostrom.games import build_game
 from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
-from ostrom.mechanisms.catalog.evolution import Evolution
-from ostrom.mechanisms.genomes import sentences
+from ostrom.mechanisms.catalog.evolution import Evolution, sentences
 from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.mechanisms.selection import fermi, next_parents
 

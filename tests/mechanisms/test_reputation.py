@@ -12,8 +12,7 @@ from ostrom.answers import Answer
 from ostrom.games import build_game
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.catalog.reputation import Reputation
-from ostrom.mechanisms.matching import tables_of_round
+from ostrom.mechanisms.catalog.reputation import Reputation, tables_of_round
 from ostrom.mechanisms.protocol import Decision
 from ostrom.mechanisms.societies import pseudonyms
 from ostrom.testing.check_mechanism import Playing, drive, played_by

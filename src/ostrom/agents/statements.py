@@ -8,7 +8,7 @@ from ostrom.agents.strategy import Strategy
 from ostrom.answers import Form, Text
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.protocol import Round, View
-from ostrom.mechanisms.stating import PLACES, STATES, place_key
+from ostrom.mechanisms.statements import PLACES, STATES, place_key
 
 
 def stated(strategy: Strategy, view: View, form: Form) -> Any:

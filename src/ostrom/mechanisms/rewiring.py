@@ -9,8 +9,7 @@ from ostrom.answers import Record
 from ostrom.ground.parameters import Count, PositiveShare, options_of
 from ostrom.ground.values import value
 from ostrom.mechanisms.protocol import Decision, View
-from ostrom.mechanisms.societies import Life, Steps
-from ostrom.mechanisms.standing import called, record_of
+from ostrom.mechanisms.societies import Life, Steps, called, record_of
 
 NOBODY = "nobody"
 

@@ -10,7 +10,7 @@ import pytest
 from tests.replications.killing import calm_and_killed
 
 from ostrom.engine.play_options import PlayOptions
-from ostrom.mechanisms.designed import Design
+from ostrom.mechanisms.designs import Design
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.coopeval.designs import quality

@@ -21,7 +21,7 @@ from ostrom.features.importing.problems import POLICIES, Cause, Disagreement, by
 from ostrom.features.importing.reader import MatchReader, Ready
 from ostrom.features.importing.table import SourceTable, read_bytes, read_table
 from ostrom.ground.errors import RunError, StudyError
-from ostrom.mechanisms.scoring import match_score
+from ostrom.mechanisms.base import match_score
 from ostrom.studies.schema import StudyFile
 from ostrom.studies.validation import validate
 

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from ostrom.answers import Answer, Form, Record, Text
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
+from ostrom.ground.parameters import checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.around import Around
-from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.base import Around, Mechanism
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, View
 
 WHEN = ("before", "during", "after")
-FORMS = ("words", "memory_one", "automaton")
+StatementForm: TypeAlias = Literal["words", "memory_one", "automaton"]
 STATES = 3
 MOST_WORDS = 80
 PLACES = ((1, 1), (1, 2), (2, 1), (2, 2))
@@ -39,13 +39,6 @@ def times_of(when: Any) -> tuple[str, ...]:
         if time not in WHEN:
             raise ValueError(f"state must be one or several of {', '.join(WHEN)}, found {time!r}")
     return tuple(time for time in WHEN if time in given)
-
-
-def form_checked(state_as: Any) -> str:
-    """The form of a statement, as written in a study."""
-    if state_as not in FORMS:
-        raise ValueError(f"state_as must be one of {', '.join(FORMS)}, found {state_as!r}")
-    return str(state_as)
 
 
 def has_tables(game: Game) -> bool:
@@ -126,11 +119,12 @@ class Stated(Around):
     several of these times, in the form ``state_as``.
     """
 
-    def __init__(self, rules: Mechanism, state: Any, state_as: Any = "memory_one") -> None:
+    @checked
+    def __init__(self, rules: Mechanism, state: Any, state_as: StatementForm = "memory_one") -> None:
         if rules.society:
             raise ValueError("has no rule for statements: its members have no fixed seats")
         super().__init__(rules)
-        self.state, self.state_as = times_of(state), form_checked(state_as)
+        self.state, self.state_as = times_of(state), state_as
 
     def check(self, game: Game) -> None:
         """Tables need two seats with two actions."""
