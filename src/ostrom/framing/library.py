@@ -7,19 +7,31 @@ from functools import cache
 from importlib.metadata import entry_points
 from importlib.resources import files
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError, nodes
 
-from ostrom.framing.marks import mark, put_in, split_marks
-from ostrom.framing.reasons import Reason, read_reasons, translated
+from ostrom.framing.access import CURRENT
 from ostrom.framing.sandbox import Template
-from ostrom.framing.stories import CoverStory, split
-from ostrom.framing.templates import asks_for, only_writes_down, read_prompt, taken_in, text_of
-from ostrom.framing.work import CURRENT
+from ostrom.framing.templates import (
+    CoverStory,
+    Reason,
+    asks_for,
+    mark,
+    only_writes_down,
+    put_in,
+    read_prompt,
+    read_reasons,
+    split,
+    split_marks,
+    taken_in,
+    text_of,
+    translated,
+)
 from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.ground.registry import replications
 
+T = TypeVar("T")
 OWN = Path(__file__).parent / "prompts"
 ENGLISH = "en"
 REASONS = "answers/reasons.txt"
@@ -82,8 +94,7 @@ class Library:
         self._ready: dict[str, tuple[Template, tuple[str, ...] | None]] = {}
         self._texts: dict[tuple[Any, ...], tuple[str, int]] = {}
         self._plain: dict[tuple[str, frozenset[str]], bool] = {}
-        self._shelves: dict[tuple[Any, ...], tuple[object, dict[tuple[Any, ...], list[str]]]] = {}
-        self._setups: dict[tuple[Any, ...], tuple[object, str]] = {}
+        self._kept: dict[tuple[Any, ...], tuple[object, Any]] = {}
         self._reasons: list[Reason] | None = None
 
     @staticmethod
@@ -337,23 +348,14 @@ class Library:
             self._asked[path] = frozenset(name for tree in self._trees(path) for name in asks_for(tree))
         return self._asked[path]
 
-    def kept(self, key: tuple[Any, ...], owner: object, make: Callable[[], str]) -> str:
-        """A text made once for a key; ``owner`` lives as long as the text, so that its id stays its own."""
-        known = self._setups.get(key)
+    def kept(self, key: tuple[Any, ...], owner: object, make: Callable[[], T]) -> T:
+        """What was made once for a key; ``owner`` lives as long as it does, so that its id stays its own."""
+        known = self._kept.get(key)
         if known is None:
-            if len(self._setups) > 4096:
-                self._setups.clear()
-            known = self._setups[key] = (owner, make())
-        return known[1]
-
-    def shared_cache(self, key: tuple[Any, ...], owner: object) -> dict[tuple[Any, ...], list[str]]:
-        """A store for ``fill_around`` that is shared under a key; ``owner`` lives as long as the shared_cache."""
-        known = self._shelves.get(key)
-        if known is None:
-            if len(self._shelves) > 256:
-                self._shelves.clear()
-            known = self._shelves[key] = (owner, {})
-        return known[1]
+            if len(self._kept) > 4096:
+                self._kept.clear()
+            known = self._kept[key] = (owner, make())
+        return cast(T, known[1])
 
     def _prepare(self, path: str) -> tuple[Template, tuple[str, ...] | None]:
         """A template with the names of the values it asks for; None where it includes others."""

@@ -3,7 +3,7 @@
 Jinja's parser reads a file. Each part of its syntax that is allowed becomes a function here (``_statement`` and
 ``_expression`` are the list); everything else is refused when the file is read, with its line. So a prompt file
 can read the values that it is given, loop, branch, define macros, include other files and apply the filters of
-``ostrom.framing.filters``, within the bounds of ``ostrom.framing.work``.
+``ostrom.framing.filters``, within the bounds of ``ostrom.framing.access``.
 """
 
 from __future__ import annotations
@@ -16,18 +16,22 @@ from jinja2 import Environment, StrictUndefined, nodes
 from jinja2.exceptions import SecurityError, TemplateSyntaxError
 
 from ostrom.framing.access import (
+    CURRENT,
     METHODS,
+    MOST_WHOLE,
     Loop,
     Module,
     Number,
+    RenderWork,
     attribute,
     checked_function,
     entry,
     items_of,
+    joined,
     method,
+    shown,
 )
 from ostrom.framing.filters import FILTERS, TESTS
-from ostrom.framing.work import CURRENT, MOST_WHOLE, RenderWork, joined, shown
 from ostrom.ground.errors import nearest
 
 Scope = dict[str, Any]

@@ -1,4 +1,4 @@
-"""What every mechanism offers, and the small steps that most of them share."""
+"""What every mechanism offers, the small steps that most of them share, and rules around rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a game makes worthwhile: whether a profile is an equilibrium, whether an action is weakly dominant.
+"""What a game makes worthwhile: equilibria, weakly dominant actions, and what repetition makes of a game.
 
 Made for games that a mechanism induces; gains up to a tolerance count as none (Tewolde et al. 2026: 1e-9).
 """

@@ -1,6 +1,7 @@
 """Talk: messages that players send each other around the decisions of a mechanism. Words bind nobody.
 
-Messages are data. They travel in the facts of a view, prompts quote them, and nothing reads an answer from them.
+``mechanism: {name: ..., talk: {...}}`` puts talk around any mechanism. Messages are data. They travel in the facts
+of a view, prompts quote them, and nothing reads an answer from them.
 """
 
 from __future__ import annotations

@@ -24,8 +24,14 @@ import orjson
 from ostrom.testing.batches import BatchFaults, ServedBatches
 from ostrom.testing.faults import Faults, Latency
 from ostrom.testing.http1 import Received, ServedConnection, response
-from ostrom.testing.prompt_cache import PromptCache, with_cache
-from ostrom.testing.replies import answer, anthropic_document, completion_document, openai_document
+from ostrom.testing.replies import (
+    PromptCache,
+    answer,
+    anthropic_document,
+    completion_document,
+    openai_document,
+    with_cache,
+)
 
 Respond = Callable[[dict[str, Any]], str | dict[str, Any] | tuple[int, dict[str, Any]]]
 """From the body of a chat call to the text of the reply, or to the whole document."""

@@ -18,7 +18,7 @@ from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
-from ostrom.testing.tables import tables
+from ostrom.testing.small_run import tables
 
 THREE = "types={tft: tit_for_tat, all_d: defector, br: best_response}"
 SIX = THREE.replace("}", ", grim: grim, all_c: cooperator, chance: 'random:0.5'}")
