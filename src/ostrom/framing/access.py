@@ -207,22 +207,25 @@ def entry(value: Any, key: Any) -> Any:
     return StrictUndefined(obj=value, name=key)
 
 
+def defined(value: Any) -> Any:
+    """The value; what is undefined raises in words that name what is missing."""
+    if isinstance(value, StrictUndefined):
+        str(value)
+    return value
+
+
 def method(value: Any, name: str) -> Callable[..., Any]:
     """A method of a value, if it is a listed one."""
     for kind, names in _METHODS:
-        if isinstance(value, kind) and name in names:
+        if isinstance(defined(value), kind) and name in names:
             return getattr(value, name)  # type: ignore[no-any-return]
-    if isinstance(value, StrictUndefined):
-        str(value)  # raises what is undefined
     raise SecurityError(f"{name!r} of a {type(value).__name__} cannot be called in a prompt file")
 
 
 def checked_function(value: Any) -> Callable[..., Any]:
     """A value that a prompt file calls by a name of its own, if it may be called."""
-    if getattr(value, "__func__", None) in _FUNCTIONS:
+    if getattr(defined(value), "__func__", None) in _FUNCTIONS:
         return value  # type: ignore[no-any-return]
-    if isinstance(value, StrictUndefined):
-        str(value)  # raises what is undefined
     what = f" ({value!r:.40})" if isinstance(value, str | int | float) else ""
     raise SecurityError(f"a {type(value).__name__}{what} cannot be called in a prompt file")
 
@@ -234,6 +237,4 @@ def items_of(values: Any, work: RenderWork) -> Sequence[Any]:
     if isinstance(values, Mapping | KeysView | ValuesView | ItemsView | set | frozenset | np.ndarray):
         work.spend(len(values))
         return list(values)
-    if isinstance(values, StrictUndefined):
-        str(values)  # raises what is undefined
-    raise TypeError(f"a list is needed, not a {type(values).__name__}")
+    raise TypeError(f"a list is needed, not a {type(defined(values)).__name__}")

@@ -10,7 +10,7 @@ from unicodedata import category
 from jinja2 import Undefined
 from jinja2.exceptions import SecurityError
 
-from ostrom.framing.access import Number, RenderWork, attribute, items_of, joined, shown
+from ostrom.framing.access import Number, RenderWork, attribute, defined, items_of, joined, shown
 
 _LONGEST = 1000
 """Characters of a text that a filter takes as its argument."""
@@ -58,9 +58,7 @@ def singular(text: str) -> str:
 
 
 def _number(value: Any) -> Any:
-    if isinstance(value, Undefined):
-        str(value)  # refused in words that name what is missing
-    if not isinstance(value, Number):
+    if not isinstance(defined(value), Number):
         raise TypeError(f"a number is needed, not a {type(value).__name__}")
     return value
 

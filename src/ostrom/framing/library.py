@@ -85,7 +85,8 @@ class Library:
             folders, mine = _spoken(folders, language), _spoken(mine, language)
         self.folders = folders
         self._mine = tuple(mine)
-        self._sets: dict[str, Library] = {}
+        self.sets: dict[str, Library] = {}
+        """The prompt sets that were asked for."""
         self._languages: dict[str, Library] = {}
         self._asked: dict[str, frozenset[str]] = {}
         self._templates: dict[str, Template] = {}
@@ -112,7 +113,7 @@ class Library:
                     allowed=sorted(str(p.relative_to(OWN)) for p in OWN.glob("*.txt")),
                 )
             if not any((f / kind).is_dir() for f in folders):
-                kinds = sorted({p.name for f in folders for p in f.iterdir() if _is_kind(p)})
+                kinds = sorted({p.name for f in folders for p in f.iterdir() if any(p.glob("*.txt"))})
                 raise StudyError(
                     f"lies in a folder that no prompt is read from: {kind}", file=str(path), allowed=kinds
                 )
@@ -121,9 +122,9 @@ class Library:
         """This library with the files of a prompt set on top, a folder in that of the study file."""
         if name is None:
             return self
-        if name not in self._sets:
-            self._sets[name] = Library(self.folder, home=self.home, top=self._set(name))
-        return self._sets[name]
+        if name not in self.sets:
+            self.sets[name] = Library(self.folder, home=self.home, top=self._set(name))
+        return self.sets[name]
 
     def _set(self, name: str) -> Path:
         """The folder of a prompt set; a study may come from a stranger, so it must lie beside the study."""
@@ -191,11 +192,6 @@ class Library:
             path = next(f / REASONS for f in self.folders if _is_file(f / REASONS))
             self._reasons = read_reasons(text_of(path, self._holder(path)), str(path))
         return translated(reason, self._reasons)
-
-    @property
-    def sets(self) -> Mapping[str, Library]:
-        """The prompt sets that were asked for."""
-        return self._sets
 
     @property
     def own_files(self) -> dict[str, bytes]:
@@ -405,10 +401,6 @@ def _is_file(path: Path) -> bool:
 
 def _spoken(folders: list[Path], language: str) -> list[Path]:
     return [own for folder in folders if (own := folder / "languages" / language).is_dir()]
-
-
-def _is_kind(path: Path) -> bool:
-    return path.is_dir() and any(path.glob("*.txt"))
 
 
 def _same(path: str, given: Mapping[str, Any]) -> tuple[Any, ...] | None:

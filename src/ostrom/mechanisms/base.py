@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import fsum
 from operator import mul
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 from ostrom.answers import Answer, Choice
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.missing import Missing
-from ostrom.mechanisms.protocol import Decision, Play, View
+from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +210,21 @@ def match_score(payoffs: Sequence[float], discount: float | None = None) -> floa
     if discount is None or discount == 1:
         return fsum(payoffs) / len(payoffs)
     return fsum(map(mul, payoffs, round_weights(len(payoffs), discount)))
+
+
+Asked: TypeAlias = Generator[list[Decision], Sequence[Answer], Sequence[Answer]]
+
+
+def relay(play: Play, ask: Callable[[list[Decision]], Asked]) -> Play:
+    """Play a match through ``ask``, which asks what is due, and more around it, and returns the answers to it."""
+    due = next(play)
+    while True:
+        answers = yield from ask(due)
+        try:
+            due = play.send(answers)
+        except StopIteration as stop:
+            outcome: Outcome = stop.value
+            return outcome
 
 
 class Around(Mechanism):

@@ -97,9 +97,9 @@ class Designed(Mechanism):
                 f"{game.seats} seats"
             )
 
-    @abstractmethod
-    def preparation(self, game: Game, seat: int) -> Design | None:
+    def preparation(self, game: Game, seat: int) -> Design | None:  # noqa: ARG002
         """The design that the player at a seat has to make first; None where designs are given."""
+        return None if self.fixed else Design(self, seat)
 
     def given(self, outcomes: Sequence[Mapping[str, Any]]) -> Designed:
         """With the designs of a match's players, by seat."""
@@ -146,7 +146,7 @@ class Design(Mechanism):
     """The preparation: one player at one seat makes its design."""
 
     def __init__(self, rules: Designed, seat: int) -> None:
-        self.rules, self.seat = rules, seat
+        self.rules, self.seat, self.name = rules, seat, rules.name  # type: ignore[misc]
 
     def check(self, game: Game) -> None:
         """As the mechanism that it prepares."""

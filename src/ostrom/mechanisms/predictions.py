@@ -12,8 +12,8 @@ from ostrom.games.steps import steps_of
 from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Ge, InWords, checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Around, Mechanism
-from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
+from ostrom.mechanisms.base import Around, Asked, Mechanism, relay
+from ostrom.mechanisms.protocol import Decision, Play, View
 from ostrom.mechanisms.rounds import form_of
 
 Predictors = Annotated[Literal["players", "observer"] | None, InWords("players, observer or null")]
@@ -53,19 +53,17 @@ class Predicted(Around):
 
     def play(self, game: Game, streams: Streams) -> Play:
         """Let the rules ask; predictions come before the actions that they are about."""
-        play = self.rules.play(game, streams)
-        due, reached = next(play), 0
-        while True:
+        reached = 0
+
+        def ask(due: list[Decision]) -> Asked:
+            nonlocal reached
             first = due[0]
             if first.kind == "act" and (not game.has_table or first.view.round > reached):
                 reached = first.view.round
                 yield from self._predictions(game, due)
-            answers = yield due
-            try:
-                due = play.send(answers)
-            except StopIteration as stop:
-                outcome: Outcome = stop.value
-                return outcome
+            return (yield due)
+
+        return relay(self.rules.play(game, streams), ask)
 
     def _predictions(
         self, game: Game, due: Sequence[Decision]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 from ostrom.answers import Record
-from ostrom.ground.parameters import Count, PositiveShare, options_of
+from ostrom.ground.parameters import Count, PositiveShare
 from ostrom.ground.values import value
 from ostrom.mechanisms.protocol import Decision, View
 from ostrom.mechanisms.societies import Life, Steps, called, record_of
@@ -26,11 +26,6 @@ class Rewiring:
     share: PositiveShare = 0.1
     offers: Count = 3
     seen: Count = 12
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any] | None) -> Self | None:
-        """As a study states it."""
-        return None if given is None else options_of(cls, given, "links")
 
     def asked(self, count: int) -> int:
         """How many members are asked at a time."""

@@ -141,7 +141,8 @@ class Imitation:
     @classmethod
     def of(cls, given: Mapping[str, Any] | str | None) -> Self | None:
         """As a study states it: a rule, or a mapping."""
-        return None if given is None else options_of(cls, given, "imitation", first="rule")
+        stated = given if isinstance(given, str) else given or {}
+        return None if given is None else options_of(cls, stated, "imitation", first="rule")
 
     def step(self, life: Life, number: int) -> None:
         """Let the members of a round change over."""

@@ -17,8 +17,8 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Around, Mechanism
-from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, View
+from ostrom.mechanisms.base import Around, Asked, Mechanism, relay
+from ostrom.mechanisms.protocol import Decision, History, Play, View
 
 WHEN = ("before", "during", "after")
 StatementForm: TypeAlias = Literal["words", "memory_one", "automaton"]
@@ -134,9 +134,10 @@ class Stated(Around):
 
     def play(self, game: Game, streams: Streams) -> Play:
         """Let the rules ask; statements come before the first question of a round, and at the end."""
-        play = self.rules.play(game, streams)
-        due, reached, middle = next(play), 0, max(2, self.most_rounds(game) // 2 + 1)
-        while True:
+        reached, middle, views = 0, max(2, self.most_rounds(game) // 2 + 1), list[View]()
+
+        def ask(due: list[Decision]) -> Asked:
+            nonlocal reached, views
             views = [decision.view for decision in due]
             number = max(view.round for view in views)
             if reached == 0 and "before" in self.state:
@@ -144,12 +145,9 @@ class Stated(Around):
             if reached < middle <= number and "during" in self.state:
                 yield from self._statements(views, "during")
             reached = max(reached, number)
-            answers = yield due
-            try:
-                due = play.send(answers)
-            except StopIteration as stop:
-                outcome: Outcome = stop.value
-                break
+            return (yield due)
+
+        outcome = yield from relay(self.rules.play(game, streams), ask)
         if "after" in self.state:
             rounds = list(outcome.rounds)
             past = History(rounds, gaps=any(played.void for played in rounds))

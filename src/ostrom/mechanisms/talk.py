@@ -16,8 +16,8 @@ from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Ge, InWords, Le, options_of
 from ostrom.ground.streams import Streams
 from ostrom.ground.values import value
-from ostrom.mechanisms.base import Around, Mechanism
-from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
+from ostrom.mechanisms.base import Around, Asked, Mechanism, relay
+from ostrom.mechanisms.protocol import Decision, Play, View
 from ostrom.mechanisms.societies import pseudonyms
 
 EVERYBODY = "everybody"
@@ -172,17 +172,13 @@ class Talking(Around):
     def play(self, game: Game, streams: Streams) -> Play:
         """Let the rules ask; talk comes before the first question of a round."""
         floor = _Floor(self, game, streams)
-        play = self.rules.play(game, streams)
-        due = next(play)
-        while True:
+
+        def ask(due: list[Decision]) -> Asked:
             if floor.opens(due):
                 yield from floor.talk(due)
-            answers = yield [replace(d, view=floor.heard(d.player, d.view)) for d in due]
-            try:
-                due = play.send(answers)
-            except StopIteration as stop:
-                outcome: Outcome = stop.value
-                return outcome
+            return (yield [replace(d, view=floor.heard(d.player, d.view)) for d in due])
+
+        return relay(self.rules.play(game, streams), ask)
 
     def talks(self, game: Game) -> int:
         """How often there is talk at most."""

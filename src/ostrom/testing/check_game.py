@@ -46,13 +46,11 @@ def check_game(game: str | Mapping[str, Any] | Game | Callable[..., Game]) -> No
     if not part.has_table:
         check_rule(part)
         return
-    _check_names(part)
-    _check_payoffs(part)
-    _check_marked_actions(part)
-    _check_roles(part)
-    _check_description(part)
-    _check_counts(part)
-    _check_files(part)
+    for check in (
+        _check_names, _check_payoffs, _check_marked_actions, _check_roles, _check_description, _check_counts,
+        _check_files,
+    ):  # fmt: skip
+        check(part)
 
 
 def _check_factory(factory: Callable[..., Game], game: Game) -> None:

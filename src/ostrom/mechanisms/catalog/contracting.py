@@ -17,7 +17,7 @@ from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Ge, Le, checked
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import act, expected_payoffs, profile_of
-from ostrom.mechanisms.designs import Design, Designed
+from ostrom.mechanisms.designs import Designed
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
 
 RANGES = 10
@@ -102,12 +102,6 @@ SIGNATURE = Record(
 )
 
 
-class ContractDesign(Design):
-    """A player designs its contract."""
-
-    name: ClassVar[str] = "contracting"
-
-
 class Contracting(Designed):
     """Vote on contracts, sign the one that was chosen or refuse, then act.
 
@@ -142,10 +136,6 @@ class Contracting(Designed):
         super().check(game)
         if game.seats < 2:
             raise GameError(f"mechanism {self.name}: game {game.name} has one seat, nobody could pay")
-
-    def preparation(self, game: Game, seat: int) -> Design | None:  # noqa: ARG002
-        """A contract per player, unless they are given."""
-        return None if self.fixed else ContractDesign(self, seat)
 
     def form(self, game: Game, seat: int) -> Record:
         """One whole amount per action."""

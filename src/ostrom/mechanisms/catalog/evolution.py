@@ -130,7 +130,12 @@ class Evolution(Mechanism):
         if (most := max(map(len, self.founders))) > MOST_SENTENCES:
             raise ValueError(f"genomes may have at most {MOST_SENTENCES} sentences, found {most}")
         self.size, self.generations, self.meetings = population, generations, meetings
-        self.selection = options_of(ParentSelection, selection or {}, "selection", first="rule")
+        self.selection = options_of(
+            ParentSelection,
+            selection if isinstance(selection, str) else selection or {},
+            "selection",
+            first="rule",
+        )
         self.mutation = options_of(Mutation, mutation or {}, "mutation")
         self.arm, self.number = arm, 0
         self.observers = int(self.mutation.by == "observer")

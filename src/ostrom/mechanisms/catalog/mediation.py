@@ -15,7 +15,7 @@ from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import act, expected_payoffs
-from ostrom.mechanisms.designs import Design, Designed
+from ostrom.mechanisms.designs import Designed
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
 
 DELEGATE = "delegate"
@@ -56,12 +56,6 @@ def _mediated(game: Game, mediator: tuple[int, ...]) -> Game:
     )
 
 
-class MediatorDesign(Design):
-    """A player designs its mediator."""
-
-    name: ClassVar[str] = "mediation"
-
-
 class Mediation(Designed):
     """Vote on mediators, then act or delegate to the one that was chosen.
 
@@ -80,10 +74,6 @@ class Mediation(Designed):
             raise GameError(
                 f"mechanism {self.name}: game {game.name} has an action of its own named {DELEGATE}"
             )
-
-    def preparation(self, game: Game, seat: int) -> Design | None:  # noqa: ARG002
-        """A mediator per player, unless they are given."""
-        return None if self.fixed else MediatorDesign(self, seat)
 
     def form(self, game: Game, seat: int) -> Record:
         """One action per number of delegators."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -70,8 +70,10 @@ class Society(SocietyRules):
             raise ValueError("own: memory goes with meeting: pair, where a round is one meeting")
         self.network = networks.build(network, key="mechanism.network")
         self.meeting, self.placing, self.pay, self.observe = meeting, placing, pay, observe
-        self.settlers, self.plant, self.records = _members(members), Plant.of(plant), records
-        self.imitation, self.links = Imitation.of(imitation), Rewiring.of(links)
+        self.settlers, self.records = _members(members), records
+        self.plant = None if plant is None else options_of(Plant, plant, "plant")
+        self.imitation = Imitation.of(imitation)
+        self.links = None if links is None else options_of(Rewiring, links, "links")
         self.spreads = self.imitation is not None
         self.told |= {"meeting": meeting, "pay": pay, "observe": observe, "chooses": self.links is not None}
 
@@ -240,11 +242,6 @@ class Plant:
     type: str
     count: Annotated[int, Ge(0)] = 1
     at: Literal["anywhere", "hubs", "cluster"] = "anywhere"
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any] | None) -> Self | None:
-        """As a study states it."""
-        return None if given is None else options_of(cls, given, "plant")
 
 
 def population(
