@@ -155,6 +155,16 @@ def choice_of(options: tuple[str, ...]) -> Choice:
     return Choice(options)
 
 
+def closed_object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of an object that has all of these keys and no others."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
 def profile_of(game: Game, answers: Sequence[Answer]) -> tuple[int, ...]:
     """The action profile that the answers of all seats make."""
     followed: Any = game.named

@@ -14,7 +14,7 @@ from ostrom.answers import Answer, Record
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.base import Mechanism, closed_object
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
 
 Steps = Generator[list[Decision], Sequence[Answer], dict[str, Any]]
@@ -169,15 +169,7 @@ class Design(Mechanism):
 
 def ballot_form(labels: Sequence[str]) -> Record:
     """Yes or no to every proposal: any number can be approved, and no model can name one twice."""
-    return Record(
-        "ballot",
-        {
-            "type": "object",
-            "properties": {label: {"type": "boolean"} for label in labels},
-            "required": list(labels),
-            "additionalProperties": False,
-        },
-    )
+    return Record("ballot", closed_object({label: {"type": "boolean"} for label in labels}))
 
 
 def _plain(design: Any) -> list[int]:

@@ -8,6 +8,7 @@ from typing import Any
 from ostrom.answers import Record
 from ostrom.ground.parameters import Count, PositiveShare
 from ostrom.ground.values import value
+from ostrom.mechanisms.base import closed_object
 from ostrom.mechanisms.protocol import Decision, View
 from ostrom.mechanisms.societies import Life, Steps, called, record_of
 
@@ -104,18 +105,9 @@ def links_form(near: list[int], far: list[int], names: tuple[str, ...]) -> Recor
     properties = {
         key: {"type": "string", "enum": [NOBODY, *(names[p] for p in who)]} for key, who in choices.items()
     }
-    return Record("links", _closed(properties))
+    return Record("links", closed_object(properties))
 
 
 def accept_form(who: list[int], names: tuple[str, ...]) -> Record:
     """Yes or no to every proposal."""
-    return Record("accept", _closed({names[p]: {"type": "boolean"} for p in who}))
-
-
-def _closed(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return Record("accept", closed_object({names[p]: {"type": "boolean"} for p in who}))

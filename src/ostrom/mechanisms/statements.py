@@ -8,7 +8,7 @@ and so the table that words are turned into, are about two seats with two action
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
@@ -17,7 +17,7 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Around, Asked, Mechanism, relay
+from ostrom.mechanisms.base import Around, Asked, Mechanism, closed_object, relay
 from ostrom.mechanisms.protocol import Decision, History, Play, View
 
 WHEN = ("before", "during", "after")
@@ -68,7 +68,7 @@ def table_form() -> Record:
     """A memory-one table."""
     keys = ["first", *(place_key(own, other) for own, other in PLACES)]
     chance = {"type": "integer", "minimum": 0, "maximum": 100}
-    return Record("memory_one", _closed(dict.fromkeys(keys, chance)))
+    return Record("memory_one", closed_object(dict.fromkeys(keys, chance)))
 
 
 def statement_form(how: str, game: Game, seat: int) -> Form:
@@ -82,7 +82,7 @@ def statement_form(how: str, game: Game, seat: int) -> Form:
     for number in range(1, STATES + 1):
         parts[f"state_{number}_action"] = {"type": "string", "enum": names}
         parts |= {f"state_{number}_after_{other}": state for other in (1, 2)}
-    return Record("automaton", _closed(parts), tuple(names))
+    return Record("automaton", closed_object(parts), tuple(names))
 
 
 def statements(
@@ -170,12 +170,3 @@ class Stated(Around):
         """Those of the rules, and what a player who has a seat states."""
         stated = asked_times(self.state, self.state_as) if player < game.seats else 0
         return super().decisions_of(game, player, players) + stated
-
-
-def _closed(parts: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": dict(parts),
-        "required": list(parts),
-        "additionalProperties": False,
-    }

@@ -16,7 +16,7 @@ from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Ge, InWords, Le, options_of
 from ostrom.ground.streams import Streams
 from ostrom.ground.values import value
-from ostrom.mechanisms.base import Around, Asked, Mechanism, relay
+from ostrom.mechanisms.base import Around, Asked, Mechanism, closed_object, relay
 from ostrom.mechanisms.protocol import Decision, Play, View
 from ostrom.mechanisms.societies import pseudonyms
 
@@ -80,10 +80,7 @@ def message_form(length: int, receivers: Sequence[str] = ()) -> Record:
     """A bounded text, to one of the receivers where there are any; the empty one says nothing."""
     parts: dict[str, Any] = {"to": {"type": "string", "enum": list(receivers)}} if receivers else {}
     parts["message"] = {"type": "string", "maxLength": length}
-    schema = {
-        "type": "object", "properties": parts, "required": list(parts), "additionalProperties": False,
-    }  # fmt: skip
-    return Record("private_message" if receivers else "message", schema)
+    return Record("private_message" if receivers else "message", closed_object(parts))
 
 
 @value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from itertools import combinations
 from math import fsum
 from typing import Any
@@ -245,12 +245,12 @@ def _check_turn(game: Game, turn: Due, where: str) -> None:
         assert name in game.actions[turn.seat], (
             f"{where}: {name!r} is not among the actions of seat {turn.seat + 1}"
         )
-    _check_plain(turn.facts, f"{where}: what the seat is told")
+    check_plain(turn.facts, f"{where}: the facts that the seat is told")
 
 
 def _check_end(game: Game, end: End, where: str) -> None:
     for what in ("facts", "state", "hidden"):
-        _check_plain(getattr(end, what), f"{where}: the {what} of its end")
+        check_plain(getattr(end, what), f"{where}: the entries of {what} at its end")
     assert not {"moves", "state"} & set(end.facts), f"{where}: 'moves' and 'state' are names of the rules"
     assert game.stateful or not end.state, f"{where}: leaves a state behind, and stateful is False"
 
@@ -285,9 +285,10 @@ def _any(turn: Due, chance: float) -> Value:
     return options[int(chance * len(options))]
 
 
-def _check_plain(facts: Mapping[str, Any] | Sequence[Any], what: str) -> None:
+def check_plain(facts: Mapping[str, Any], what: str) -> None:
+    """Facts are plain data: written as JSON and read back they are the same."""
     try:
-        same = json.loads(json.dumps(dict(facts), allow_nan=False)) == facts
+        same = json.loads(json.dumps(dict(facts), allow_nan=False)) == dict(facts)
     except (TypeError, ValueError) as error:
-        raise AssertionError(f"{what} is no plain data: {error}") from None
-    assert same, f"{what} does not survive being written as JSON (tuples, keys that are no texts?)"
+        raise AssertionError(f"{what} are no plain data: {error}") from None
+    assert same, f"{what} do not survive being written as JSON (tuples, keys that are no texts?)"

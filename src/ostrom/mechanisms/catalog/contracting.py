@@ -16,7 +16,7 @@ from ostrom.games.tensor import TensorGame, table_of
 from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Ge, Le, checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import act, expected_payoffs, profile_of
+from ostrom.mechanisms.base import act, closed_object, expected_payoffs, profile_of
 from ostrom.mechanisms.designs import Designed
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
 
@@ -91,15 +91,7 @@ def _contracted(game: Game, contract: tuple[int, ...]) -> Game:
     )  # fmt: skip
 
 
-SIGNATURE = Record(
-    "signature",
-    {
-        "type": "object",
-        "properties": {"sign": {"type": "boolean"}},
-        "required": ["sign"],
-        "additionalProperties": False,
-    },
-)
+SIGNATURE = Record("signature", closed_object({"sign": {"type": "boolean"}}))
 
 
 class Contracting(Designed):
@@ -140,13 +132,8 @@ class Contracting(Designed):
     def form(self, game: Game, seat: int) -> Record:
         """One whole amount per action."""
         names, bound = list(game.actions[seat]), self.bound_in(game)
-        schema = {
-            "type": "object",
-            "properties": {n: {"type": "integer", "minimum": -bound, "maximum": bound} for n in names},
-            "required": names,
-            "additionalProperties": False,
-        }
-        return Record("contract", schema, tuple(names))
+        amount = {"type": "integer", "minimum": -bound, "maximum": bound}
+        return Record("contract", closed_object({name: dict(amount) for name in names}), tuple(names))
 
     def read(self, game: Game, seat: int, value: Mapping[str, Any]) -> list[int]:
         """The amounts in the order of the actions."""

@@ -9,7 +9,7 @@ from ostrom.answers import Answer, Mixture, Record
 from ostrom.games.game import Game
 from ostrom.ground.parameters import Ge, Le, checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.base import Mechanism, closed_object
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
 
 Caps = list[list[int]]
@@ -91,15 +91,7 @@ def least(caps: Sequence[int], action: int) -> int:
 
 def cap_form(low: int, high: int) -> Record:
     """A cap within bounds; the upper one leaves things as they are."""
-    return Record(
-        "cap",
-        {
-            "type": "object",
-            "properties": {"cap": {"type": "integer", "minimum": low, "maximum": high}},
-            "required": ["cap"],
-            "additionalProperties": False,
-        },
-    )
+    return Record("cap", closed_object({"cap": {"type": "integer", "minimum": low, "maximum": high}}))
 
 
 def capped_form(game: Game, seat: int, caps: Caps) -> Mixture:

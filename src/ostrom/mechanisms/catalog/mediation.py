@@ -14,7 +14,7 @@ from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import act, expected_payoffs
+from ostrom.mechanisms.base import act, closed_object, expected_payoffs
 from ostrom.mechanisms.designs import Designed
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
 
@@ -79,13 +79,9 @@ class Mediation(Designed):
         """One action per number of delegators."""
         names = list(game.actions[seat])
         keys = [key_for(count) for count in range(1, game.seats + 1)]
-        schema = {
-            "type": "object",
-            "properties": {key: {"type": "string", "enum": names} for key in keys},
-            "required": keys,
-            "additionalProperties": False,
-        }
-        return Record("mediator", schema, tuple(names))
+        return Record(
+            "mediator", closed_object({k: {"type": "string", "enum": names} for k in keys}), tuple(names)
+        )
 
     def read(self, game: Game, seat: int, value: Mapping[str, Any]) -> list[int]:
         """Action indices for 1, 2, ... delegators."""

@@ -11,7 +11,7 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Amount, Count, Ge, Le, PositiveShare, checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Mechanism, act, match_score, profile_of
+from ostrom.mechanisms.base import Mechanism, act, closed_object, match_score, profile_of
 from ostrom.mechanisms.missing import missed_by, void_round
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
 
@@ -135,13 +135,9 @@ def key_for(seat: int) -> str:
 def punishment_form(game: Game, seat: int, most: int) -> Record:
     """Units of punishment per co-player."""
     keys = [key_for(s) for s in range(game.seats) if s != seat]
-    schema = {
-        "type": "object",
-        "properties": {key: {"type": "integer", "minimum": 0, "maximum": most} for key in keys},
-        "required": keys,
-        "additionalProperties": False,
-    }
-    return Record("punishment", schema)
+    return Record(
+        "punishment", closed_object({key: {"type": "integer", "minimum": 0, "maximum": most} for key in keys})
+    )
 
 
 MECHANISM = Punishment
