@@ -13,7 +13,7 @@ from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.games import build_game
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.arrays import ArrayRules
+from ostrom.mechanisms.base import ArrayRules
 from ostrom.mechanisms.catalog.repetition import Repetition
 
 TURNS, REPETITIONS = 200, 100

@@ -12,7 +12,7 @@ from chaos.finding import Finding, verdict
 from chaos.outside.faults import Plan
 from chaos.outside.server import Service
 from chaos.player import answered, processes, start
-from ostrom.testing.tables import tables
+from ostrom.testing.small_run import tables
 
 KILLS, QUICK_KILLS = 30, 3
 SHARE = 0.2

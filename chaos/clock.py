@@ -12,7 +12,7 @@ from chaos.kills import small
 from chaos.player import answered, processes, start
 from ostrom.testing.faults import Faults
 from ostrom.testing.server import LoopbackServer
-from ostrom.testing.tables import tables
+from ostrom.testing.small_run import tables
 
 PATIENCE = 240
 """Seconds after which a run counts as hanging; undisturbed it takes a few."""

@@ -17,7 +17,7 @@ from chaos.player import answered, processes, start
 from ostrom.studies.load import builtin_names, load_study, presets_of
 from ostrom.testing.replies import answer, prompt_of
 from ostrom.testing.server import LoopbackServer
-from ostrom.testing.tables import tables
+from ostrom.testing.small_run import tables
 
 KILLS, QUICK_KILLS = 100, 11
 LATENCY = 0.004

@@ -14,7 +14,7 @@ from chaos.finding import Finding, verdict
 from chaos.kills import small
 from chaos.player import processes, start
 from ostrom.testing.server import LoopbackServer
-from ostrom.testing.tables import tables
+from ostrom.testing.small_run import tables
 
 
 def run(quick: bool) -> list[Finding]:

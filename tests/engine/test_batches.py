@@ -22,7 +22,7 @@ from ostrom.studies.schema import StudyFile
 from ostrom.testing.batches import BatchFaults
 from ostrom.testing.faults import Faults
 from ostrom.testing.server import LoopbackServer
-from ostrom.testing.tables import tables
+from ostrom.testing.small_run import tables
 
 QUICK = RetryPolicy(tries=12, first=0.001, longest=0.02)
 POLLING = PollingPolicy(first=0.01, longest=0.05, lag=0.3, patience=0.5)

@@ -15,7 +15,7 @@ import pytest
 
 from ostrom.studies.run import Run, open_run
 from ostrom.testing.server import LoopbackServer
-from ostrom.testing.tables import tables
+from ostrom.testing.small_run import tables
 
 PLAY = """
 import sys

@@ -15,7 +15,7 @@ from jinja2.exceptions import SecurityError
 from ostrom.framing.config import Framing
 from ostrom.framing.history_renderer import HistoryRenderer
 from ostrom.framing.library import Library
-from ostrom.framing.own_payoffs import OwnPayoffs
+from ostrom.framing.payoffs import OwnPayoffs
 from ostrom.framing.sandbox import Template
 from ostrom.games import build_game
 from ostrom.ground.errors import StudyError

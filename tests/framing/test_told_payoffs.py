@@ -10,7 +10,7 @@ import pytest
 
 import ostrom.framing.blocks as blocks_module
 from ostrom.answers import Choice
-from ostrom.framing import Framing, Library, PromptRenderer, outcomes
+from ostrom.framing import Framing, Library, PromptRenderer, payoffs
 from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.games.ordinal import FAMILIES, ordinal_games
@@ -64,7 +64,7 @@ def test_all_144_games_are_told_as_they_are_scored_in_every_story_and_order(seat
 
 
 def test_a_seat_2_description_that_is_not_transposed_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = outcomes.cells
+    right = payoffs.cells
 
     def untransposed(
         game: Game, seat: int, orders: Sequence[Sequence[int]], *rest: Any

@@ -16,13 +16,10 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism
-from ostrom.mechanisms.catalog.contracting import Contracting
-from ostrom.mechanisms.catalog.mediation import Mediation
-from ostrom.mechanisms.contracts import contracted_game
+from ostrom.mechanisms.catalog.contracting import Contracting, contracted_game
+from ostrom.mechanisms.catalog.mediation import Mediation, mediated_game
 from ostrom.mechanisms.controls import build_mechanism, induced_game
-from ostrom.mechanisms.incentives import is_equilibrium
-from ostrom.mechanisms.lasting import lasting_game
-from ostrom.mechanisms.mediators import mediated_game
+from ostrom.mechanisms.incentives import is_equilibrium, lasting_game
 from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.memory import Shown
 

@@ -18,9 +18,8 @@ from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.mechanisms.catalog.contracting import Contracting
-from ostrom.mechanisms.catalog.mediation import Mediation
-from ostrom.mechanisms.designed import Designed
-from ostrom.mechanisms.mediators import mediated_game
+from ostrom.mechanisms.catalog.mediation import Mediation, mediated_game
+from ostrom.mechanisms.designs import Designed
 from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.replications.coopeval.designs import Quality, quality
 from ostrom.testing.check_mechanism import drive, played_by

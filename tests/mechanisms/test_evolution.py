@@ -19,8 +19,7 @@ from ostrom.games import build_game
 from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms import mechanisms
-from ostrom.mechanisms.catalog.evolution import Evolution
-from ostrom.mechanisms.genomes import sentences
+from ostrom.mechanisms.catalog.evolution import Evolution, sentences
 from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.mechanisms.selection import fermi, next_parents
 
@@ -203,7 +202,7 @@ def test_what_cannot_evolve_is_refused() -> None:
         ({"genomes": "Be kind."}, "genomes must list at least one instruction in words"),
         ({"arm": "random"}, "arm must be one of selected, drift, frozen, found 'random'"),
         ({"selection": "best"}, "selection.rule must be one of proportional, tournament, moran, imitation"),
-        ({"mutation": {"shares": 1}}, "mutation may have share, rate, crossover, by, found shares"),
+        ({"mutation": {"shares": 1}}, "unknown key 'shares' of mutation, did you mean 'share'"),
     ):
         with pytest.raises(StudyError, match=says):
             mechanisms.build({"name": "evolution", "genomes": [KIND], **changes})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -12,8 +12,7 @@ from ostrom.answers import Answer
 from ostrom.games import build_game
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.catalog.reputation import Reputation
-from ostrom.mechanisms.matching import tables_of_round
+from ostrom.mechanisms.catalog.reputation import Reputation, tables_of_round
 from ostrom.mechanisms.protocol import Decision
 from ostrom.mechanisms.societies import pseudonyms
 from ostrom.testing.check_mechanism import Playing, drive, played_by
@@ -27,7 +26,9 @@ def at_random(decision: Decision, step: int) -> Answer:
     return random_answer(decision.form, Streams(5, 5).at(step, decision.player))
 
 
-def society(types: list[str], rounds: int = 15, order: str = "first", game: Any = PD) -> Playing:
+def society(
+    types: list[str], rounds: int = 15, order: Literal["first", "higher"] = "first", game: Any = PD
+) -> Playing:
     """Everybody of a list of strategies, one per seat each."""
     players = [spec for spec in types for _ in range(game.seats)]
     streams = Streams(0, 1)
@@ -93,7 +94,9 @@ def depth_of(record: dict[str, Any]) -> int:
 
 @pytest.mark.parametrize("order", ["first", "higher"])
 @pytest.mark.parametrize("game", [PD, GOODS], ids=["pd", "goods"])
-def test_records_show_the_window_newest_first_and_nothing_else(order: str, game: Any) -> None:
+def test_records_show_the_window_newest_first_and_nothing_else(
+    order: Literal["first", "higher"], game: Any
+) -> None:
     rules = Reputation(order, rounds=7, window=3, depth=3).sized(3 * game.seats)
     match = drive(rules, game, Streams(0, 1), at_random)
     names = match.outcome.facts["names"]

@@ -17,7 +17,7 @@ from ostrom.models.prices import Rates, price_of, read_rates
 from ostrom.models.providers.anthropic import decode, encode
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
-from ostrom.testing.prompt_cache import text_of
+from ostrom.testing.replies import text_of
 from ostrom.testing.server import LoopbackServer
 
 LONG = "rules " * 2000

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.replications.killing import calm_and_killed
 
-from ostrom.testing.tables import tables
+from ostrom.testing.small_run import tables
 
 PLAY = """
 import asyncio, json, sys

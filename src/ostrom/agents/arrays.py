@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ostrom.agents.automaton import Automaton
 from ostrom.ground.streams import Streams, chances
-from ostrom.mechanisms.arrays import ArrayRules
+from ostrom.mechanisms.base import ArrayRules
 
 Bools = NDArray[np.bool_]
 

@@ -22,8 +22,7 @@ from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.match import ReplayDiffers
 from ostrom.engine.plan import Unit
 from ostrom.games.game import Game
-from ostrom.mechanisms.arrays import ArrayRules
-from ostrom.mechanisms.scoring import match_score
+from ostrom.mechanisms.base import ArrayRules, match_score
 
 MOST_STATES = 512
 """Tables grow with the square of the number of states; a set of larger machines is played one by one."""

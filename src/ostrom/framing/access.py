@@ -1,8 +1,12 @@
-"""What a prompt file may read of the values that it is given: plain data and listed methods."""
+"""What a prompt file may read of the values that it is given, and how much work one rendering may do.
+
+It reads plain data and calls listed methods. Work is counted and never timed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, ItemsView, KeysView, Mapping, Sequence, ValuesView
+from collections.abc import Callable, Hashable, ItemsView, Iterable, KeysView, Mapping, Sequence, ValuesView
+from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, cast
@@ -11,10 +15,95 @@ import numpy as np
 from jinja2 import StrictUndefined
 from jinja2.exceptions import SecurityError
 
-from ostrom.framing.own_payoffs import OwnPayoffs
-from ostrom.framing.work import RenderWork
+from ostrom.framing.payoffs import OwnPayoffs
 from ostrom.games.game import Game
 from ostrom.games.words import Words
+
+MOST_STEPS = 100_000
+"""Passes of loops, calls and included files of one rendering; 100 characters that it works on count as one more."""
+MOST_TEXT = 4_000_000
+"""Characters of a text that a prompt file makes, and of the prompt."""
+MOST_WHOLE = 10**18
+"""The largest whole number that a prompt file computes."""
+_CHARACTERS = 100
+_DEEPEST = 40
+
+
+class RenderWork:
+    """What one rendering has left; a prompt file that needs more is stopped with a SecurityError."""
+
+    __slots__ = ("depth", "left")
+
+    def __init__(self) -> None:
+        self.left, self.depth = MOST_STEPS, 0
+
+    def spend(self, steps: int) -> None:
+        """Count so many steps."""
+        self.left -= steps
+        if self.left < 0:
+            raise SecurityError(
+                f"it takes more than {MOST_STEPS:,} steps (passes of loops, calls and included files)"
+            )
+
+    def enter(self, steps: int) -> None:
+        """Count the beginning of a file or a macro inside another one."""
+        self.spend(steps)
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise SecurityError(f"files and macros are nested more than {_DEEPEST} deep")
+
+    def text(self, size: int) -> None:
+        """Count a text of that many characters; call this before the text is made."""
+        if size > MOST_TEXT:
+            raise SecurityError(f"it makes a text of more than {MOST_TEXT:,} characters")
+        if size >= _CHARACTERS:
+            self.spend(size // _CHARACTERS)
+
+    def weigh(self, value: Any) -> Any:
+        """The value, after all that is nested in it was counted: printing and comparing visit it all."""
+        if type(value) in _SMALL:
+            return value
+        waiting = [value]
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, str):
+                self.text(len(item))
+            elif isinstance(item, Mapping):
+                self.spend(2 * len(item))
+                waiting += item.keys()
+                waiting += item.values()
+            elif isinstance(item, list | tuple | set | frozenset):
+                self.spend(len(item))
+                waiting += item
+            elif isinstance(item, range):
+                self.spend(len(item))
+            elif isinstance(item, np.ndarray):
+                self.spend(item.size)
+        return value
+
+
+_SMALL = (int, bool, float, type(None))
+CURRENT: ContextVar[RenderWork | None] = ContextVar("work", default=None)
+"""The rendering under way: a method that a prompt file calls may render another one, at the cost of the first."""
+
+
+def shown(value: Any, work: RenderWork) -> str:
+    """A value as it is written into a prompt; a macro without its brackets is a mistake and no text."""
+    if type(value) is str:
+        return value
+    if isinstance(value, str | int | float | StrictUndefined) or value is None:
+        return str(value)  # raises what is undefined
+    if isinstance(value, list | tuple | Mapping | range):
+        return str(work.weigh(value))
+    raise SecurityError(f"a {type(value).__name__} cannot be written into a prompt")
+
+
+def joined(parts: Iterable[str], work: RenderWork, between: str = "") -> str:
+    """Texts as one text."""
+    texts = parts if isinstance(parts, list) else list(parts)
+    work.text(sum(map(len, texts)) + len(between) * len(texts))
+    return between.join(texts)
+
 
 Number = (int, float, np.number)
 _METHODS: tuple[tuple[type, frozenset[str]], ...] = (
@@ -118,22 +207,25 @@ def entry(value: Any, key: Any) -> Any:
     return StrictUndefined(obj=value, name=key)
 
 
+def defined(value: Any) -> Any:
+    """The value; what is undefined raises in words that name what is missing."""
+    if isinstance(value, StrictUndefined):
+        str(value)
+    return value
+
+
 def method(value: Any, name: str) -> Callable[..., Any]:
     """A method of a value, if it is a listed one."""
     for kind, names in _METHODS:
-        if isinstance(value, kind) and name in names:
+        if isinstance(defined(value), kind) and name in names:
             return getattr(value, name)  # type: ignore[no-any-return]
-    if isinstance(value, StrictUndefined):
-        str(value)  # raises what is undefined
     raise SecurityError(f"{name!r} of a {type(value).__name__} cannot be called in a prompt file")
 
 
 def checked_function(value: Any) -> Callable[..., Any]:
     """A value that a prompt file calls by a name of its own, if it may be called."""
-    if getattr(value, "__func__", None) in _FUNCTIONS:
+    if getattr(defined(value), "__func__", None) in _FUNCTIONS:
         return value  # type: ignore[no-any-return]
-    if isinstance(value, StrictUndefined):
-        str(value)  # raises what is undefined
     what = f" ({value!r:.40})" if isinstance(value, str | int | float) else ""
     raise SecurityError(f"a {type(value).__name__}{what} cannot be called in a prompt file")
 
@@ -145,6 +237,4 @@ def items_of(values: Any, work: RenderWork) -> Sequence[Any]:
     if isinstance(values, Mapping | KeysView | ValuesView | ItemsView | set | frozenset | np.ndarray):
         work.spend(len(values))
         return list(values)
-    if isinstance(values, StrictUndefined):
-        str(values)  # raises what is undefined
-    raise TypeError(f"a list is needed, not a {type(values).__name__}")
+    raise TypeError(f"a list is needed, not a {type(defined(values)).__name__}")

@@ -12,9 +12,8 @@ from ostrom.framing.config import Framing
 from ostrom.framing.history_renderer import HistoryRenderer, Labels
 from ostrom.framing.labelling import naming
 from ostrom.framing.library import Library
-from ostrom.framing.outcomes import by_payoff, cells
-from ostrom.framing.own_payoffs import OwnPayoffs
 from ostrom.framing.own_words import NEUTRAL, OBSERVER, game_file, story_file
+from ostrom.framing.payoffs import OwnPayoffs, by_payoff, cells
 from ostrom.framing.rules import rules_text
 from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.game import Game

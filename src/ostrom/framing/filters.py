@@ -10,8 +10,7 @@ from unicodedata import category
 from jinja2 import Undefined
 from jinja2.exceptions import SecurityError
 
-from ostrom.framing.access import Number, attribute, items_of
-from ostrom.framing.work import RenderWork, joined, shown
+from ostrom.framing.access import Number, RenderWork, attribute, defined, items_of, joined, shown
 
 _LONGEST = 1000
 """Characters of a text that a filter takes as its argument."""
@@ -59,15 +58,9 @@ def singular(text: str) -> str:
 
 
 def _number(value: Any) -> Any:
-    if isinstance(value, Undefined):
-        str(value)  # refused in words that name what is missing
-    if not isinstance(value, Number):
+    if not isinstance(defined(value), Number):
         raise TypeError(f"a number is needed, not a {type(value).__name__}")
     return value
-
-
-def _remainder(work: RenderWork, value: Any, by: int) -> Any:  # noqa: ARG001
-    return _number(value) % _number(by)
 
 
 def _round(work: RenderWork, value: Any, digits: int = 0) -> Any:  # noqa: ARG001
@@ -76,48 +69,12 @@ def _round(work: RenderWork, value: Any, digits: int = 0) -> Any:  # noqa: ARG00
     return round(_number(value), digits)
 
 
-def _sum(work: RenderWork, values: Any) -> Any:
-    return sum(_number(value) for value in _counted(work, values))
-
-
 def _length(work: RenderWork, value: Any) -> int:
     return len(value if isinstance(value, str) else items_of(value, work))
 
 
-def _default(work: RenderWork, value: Any, otherwise: Any = "") -> Any:  # noqa: ARG001
+def _default(_: RenderWork, value: Any, otherwise: Any = "") -> Any:
     return otherwise if isinstance(value, Undefined) else value
-
-
-def _first(work: RenderWork, values: Any) -> Any:
-    return items_of(values, work)[0]
-
-
-def _last(work: RenderWork, values: Any) -> Any:
-    return items_of(values, work)[-1]
-
-
-def _list(work: RenderWork, values: Any) -> list[Any]:
-    return list(_counted(work, values))
-
-
-def _unique(work: RenderWork, values: Any) -> list[Any]:
-    return list(dict.fromkeys(_weighed(work, values)))
-
-
-def _sort(work: RenderWork, values: Any) -> list[Any]:
-    return sorted(_weighed(work, values))
-
-
-def _least(work: RenderWork, values: Any) -> Any:
-    return min(_weighed(work, values))
-
-
-def _most(work: RenderWork, values: Any) -> Any:
-    return max(_weighed(work, values))
-
-
-def _map(work: RenderWork, values: Any, *, attribute: str) -> list[Any]:
-    return [_part(value, attribute) for value in _counted(work, values)]
 
 
 def _selectattr(work: RenderWork, values: Any, name: str, test: str = "", wanted: Any = None) -> list[Any]:
@@ -193,29 +150,29 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "count": _length,
     "d": _default,
     "default": _default,
-    "first": _first,
+    "first": lambda work, values: items_of(values, work)[0],
     "int": _of_number(int),
     "join": _join,
-    "last": _last,
+    "last": lambda work, values: items_of(values, work)[-1],
     "length": _length,
-    "list": _list,
+    "list": lambda work, values: list(_counted(work, values)),
     "lower": _of_text(str.lower),
-    "map": _map,
-    "max": _most,
-    "min": _least,
+    "map": lambda work, values, *, attribute: [_part(v, attribute) for v in _counted(work, values)],
+    "max": lambda work, values: max(_weighed(work, values)),
+    "min": lambda work, values: min(_weighed(work, values)),
     "number": _of_number(number),
     "percent": _of_number(percent),
     "quoted": _quoted,
-    "remainder": _remainder,
+    "remainder": lambda _, value, by: _number(value) % _number(by),
     "replace": _replace,
     "round": _round,
     "selectattr": _selectattr,
     "singular": _of_text(singular),
-    "sort": _sort,
-    "sum": _sum,
+    "sort": lambda work, values: sorted(_weighed(work, values)),
+    "sum": lambda work, values: sum(_number(value) for value in _counted(work, values)),
     "title": _of_text(str.title),
     "trim": _of_text(str.strip),
-    "unique": _unique,
+    "unique": lambda work, values: list(dict.fromkeys(_weighed(work, values))),
     "upper": _of_text(str.upper),
 }
 """By name: a function of the work that is counted, the value and the arguments."""

@@ -11,8 +11,8 @@ from ostrom.framing.access import callable_in_templates
 from ostrom.framing.config import Framing
 from ostrom.framing.filters import number
 from ostrom.framing.library import Library
-from ostrom.framing.outcomes import standing
 from ostrom.framing.own_words import past_file
+from ostrom.framing.payoffs import standing
 from ostrom.games.amounts import Options
 from ostrom.games.game import Game
 from ostrom.games.parameters import shown as shown_exactly
@@ -143,7 +143,7 @@ class HistoryRenderer:
     def _shelf(self, game: Game, labels: Labels) -> dict[tuple[Any, ...], list[str]]:
         """Where texts are kept that all matches of a game share, if its actions have the same labels there."""
         if self._game is not game:
-            self._game, self._around = game, self.library.shared_cache((self.framing, labels, id(game)), game)
+            self._game, self._around = game, self.library.kept((self.framing, labels, id(game)), game, dict)
         return self._around
 
     @callable_in_templates

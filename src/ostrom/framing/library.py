@@ -7,19 +7,31 @@ from functools import cache
 from importlib.metadata import entry_points
 from importlib.resources import files
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from jinja2 import TemplateError, TemplateSyntaxError, UndefinedError, nodes
 
-from ostrom.framing.marks import mark, put_in, split_marks
-from ostrom.framing.reasons import Reason, read_reasons, translated
+from ostrom.framing.access import CURRENT
 from ostrom.framing.sandbox import Template
-from ostrom.framing.stories import CoverStory, split
-from ostrom.framing.templates import asks_for, only_writes_down, read_prompt, taken_in, text_of
-from ostrom.framing.work import CURRENT
+from ostrom.framing.templates import (
+    CoverStory,
+    Reason,
+    asks_for,
+    mark,
+    only_writes_down,
+    put_in,
+    read_prompt,
+    read_reasons,
+    split,
+    split_marks,
+    taken_in,
+    text_of,
+    translated,
+)
 from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.ground.registry import replications
 
+T = TypeVar("T")
 OWN = Path(__file__).parent / "prompts"
 ENGLISH = "en"
 REASONS = "answers/reasons.txt"
@@ -73,7 +85,8 @@ class Library:
             folders, mine = _spoken(folders, language), _spoken(mine, language)
         self.folders = folders
         self._mine = tuple(mine)
-        self._sets: dict[str, Library] = {}
+        self.sets: dict[str, Library] = {}
+        """The prompt sets that were asked for."""
         self._languages: dict[str, Library] = {}
         self._asked: dict[str, frozenset[str]] = {}
         self._templates: dict[str, Template] = {}
@@ -82,8 +95,7 @@ class Library:
         self._ready: dict[str, tuple[Template, tuple[str, ...] | None]] = {}
         self._texts: dict[tuple[Any, ...], tuple[str, int]] = {}
         self._plain: dict[tuple[str, frozenset[str]], bool] = {}
-        self._shelves: dict[tuple[Any, ...], tuple[object, dict[tuple[Any, ...], list[str]]]] = {}
-        self._setups: dict[tuple[Any, ...], tuple[object, str]] = {}
+        self._kept: dict[tuple[Any, ...], tuple[object, Any]] = {}
         self._reasons: list[Reason] | None = None
 
     @staticmethod
@@ -101,7 +113,7 @@ class Library:
                     allowed=sorted(str(p.relative_to(OWN)) for p in OWN.glob("*.txt")),
                 )
             if not any((f / kind).is_dir() for f in folders):
-                kinds = sorted({p.name for f in folders for p in f.iterdir() if _is_kind(p)})
+                kinds = sorted({p.name for f in folders for p in f.iterdir() if any(p.glob("*.txt"))})
                 raise StudyError(
                     f"lies in a folder that no prompt is read from: {kind}", file=str(path), allowed=kinds
                 )
@@ -110,9 +122,9 @@ class Library:
         """This library with the files of a prompt set on top, a folder in that of the study file."""
         if name is None:
             return self
-        if name not in self._sets:
-            self._sets[name] = Library(self.folder, home=self.home, top=self._set(name))
-        return self._sets[name]
+        if name not in self.sets:
+            self.sets[name] = Library(self.folder, home=self.home, top=self._set(name))
+        return self.sets[name]
 
     def _set(self, name: str) -> Path:
         """The folder of a prompt set; a study may come from a stranger, so it must lie beside the study."""
@@ -180,11 +192,6 @@ class Library:
             path = next(f / REASONS for f in self.folders if _is_file(f / REASONS))
             self._reasons = read_reasons(text_of(path, self._holder(path)), str(path))
         return translated(reason, self._reasons)
-
-    @property
-    def sets(self) -> Mapping[str, Library]:
-        """The prompt sets that were asked for."""
-        return self._sets
 
     @property
     def own_files(self) -> dict[str, bytes]:
@@ -337,23 +344,14 @@ class Library:
             self._asked[path] = frozenset(name for tree in self._trees(path) for name in asks_for(tree))
         return self._asked[path]
 
-    def kept(self, key: tuple[Any, ...], owner: object, make: Callable[[], str]) -> str:
-        """A text made once for a key; ``owner`` lives as long as the text, so that its id stays its own."""
-        known = self._setups.get(key)
+    def kept(self, key: tuple[Any, ...], owner: object, make: Callable[[], T]) -> T:
+        """What was made once for a key; ``owner`` lives as long as it does, so that its id stays its own."""
+        known = self._kept.get(key)
         if known is None:
-            if len(self._setups) > 4096:
-                self._setups.clear()
-            known = self._setups[key] = (owner, make())
-        return known[1]
-
-    def shared_cache(self, key: tuple[Any, ...], owner: object) -> dict[tuple[Any, ...], list[str]]:
-        """A store for ``fill_around`` that is shared under a key; ``owner`` lives as long as the shared_cache."""
-        known = self._shelves.get(key)
-        if known is None:
-            if len(self._shelves) > 256:
-                self._shelves.clear()
-            known = self._shelves[key] = (owner, {})
-        return known[1]
+            if len(self._kept) > 4096:
+                self._kept.clear()
+            known = self._kept[key] = (owner, make())
+        return cast(T, known[1])
 
     def _prepare(self, path: str) -> tuple[Template, tuple[str, ...] | None]:
         """A template with the names of the values it asks for; None where it includes others."""
@@ -403,10 +401,6 @@ def _is_file(path: Path) -> bool:
 
 def _spoken(folders: list[Path], language: str) -> list[Path]:
     return [own for folder in folders if (own := folder / "languages" / language).is_dir()]
-
-
-def _is_kind(path: Path) -> bool:
-    return path.is_dir() and any(path.glob("*.txt"))
 
 
 def _same(path: str, given: Mapping[str, Any]) -> tuple[Any, ...] | None:

@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ostrom.answers import Form, Number
-from ostrom.framing.config import Framing
-from ostrom.framing.library import Library
+from ostrom.framing.config import LETTERS, Framing
+from ostrom.framing.library import ENGLISH, Library
 from ostrom.framing.rules import FIRST
 from ostrom.games.game import Game
+from ostrom.games.steps import named_sets, steps_of
 from ostrom.mechanisms.protocol import Decision
 
 NEUTRAL = "neutral"
@@ -109,3 +110,118 @@ def common_names(
 def number_range(form: Number) -> dict[str, Any]:
     """The bounds of an amount, for the instruction that asks for it."""
     return {"low": form.low, "high": form.high, "step": form.step, "decimals": form.amounts.decimals}
+
+
+MEANINGLESS = {
+    "payoffs": "there is no table of payoffs to present",
+    "rows": "there is no table of payoffs to present",
+    "meanings": "options bear names that say what they are",
+    "history": "rounds of the past are told by games/{name}_past.txt",
+    "chances": "its decisions need not fall at the same time",
+}
+"""Parts of a framing that are about tables of payoffs and lists of actions, and why they have no meaning here."""
+OF_TABLES = frozenset("equilibria least_continuation labels common options".split())
+"""What a hint may speak of in a game with a table alone."""
+
+
+def lacks_names(framing: Framing, game: Game) -> str | None:
+    """What a framing calls the seats of a game, and the game has no words for; None: nothing."""
+    if framing.names == "titles" and not game.words.titles:
+        return "names: titles needs a game that carries titles"
+    if framing.names == "other" and game.seats != 2:
+        return f"names: other needs a game of two seats, this one has {game.seats}"
+    return None
+
+
+def lacks_meaning(framing: Framing, style: str, library: Library, game: Game) -> str | None:
+    """What a framing or a style says about tables or asks of stages that a game by a rule lacks; None: nothing."""
+    plain = Framing()
+    for part, why in MEANINGLESS.items():
+        if getattr(framing, part) != getattr(plain, part):
+            return f"{part} has no meaning here: {why.format(name=game.name)}"
+    return (
+        _lacks_files(framing, library, game)
+        or _lacks_options(framing, style, game)
+        or _lacks_peers(style, library, game, framing.story)
+        or _lacks_table(framing, library)
+    )
+
+
+def _lacks_files(framing: Framing, library: Library, game: Game) -> str | None:
+    """A file that the game is told in and that is not there."""
+    base = f"games/{game.name}"
+    for file in (f"{base}.txt", f"{base}_past.txt", *(f"{base}_{s}.txt" for s in game.stages)):
+        if not library.has(file):
+            if library.language == ENGLISH:
+                return f"the prompts have no file {file}, which tells the game to a model"
+            return (
+                f"it is not told in {library.language}: there is no file {library.path_of(file)} "
+                f"(agent.framing.language: allowed {', '.join(library.languages_of(file))})"
+            )
+    stories = stories_of(library, game)
+    if framing.story not in stories:
+        file = f"games/{game.name}.{framing.story}.txt"
+        return f"there is no story {framing.story!r} of it, file {file} (allowed: {', '.join(stories)})"
+    return None
+
+
+def _lacks_options(framing: Framing, style: str, game: Game) -> str | None:
+    """What is about named options, where there are none, or too many of them."""
+    sets = named_sets(game)
+    given = framing.labels not in (None, "actions")
+    for part, wanted in (
+        ("labels", given),
+        ("counterbalance", framing.counterbalance),
+        ("order", framing.order != "given"),
+        ("style logprob", style == "logprob"),
+    ):
+        if wanted and not sets:
+            return f"{part} is about named options, and all its stages ask for amounts"
+    if framing.counterbalance and not given and style != "logprob":
+        return "counterbalance needs labels: under its own name an option cannot stand for another one"
+    for options, stage in sets.items():
+        if style == "logprob" and framing.labels is None and len(options) > (most := len(LETTERS)):
+            return f"style logprob compares at most {most} options, the stage {stage} has {len(options)}"
+        try:
+            if given:
+                framing.labels_for(options)
+        except ValueError as error:
+            return f"labels: {error} at the stage {stage}"
+    return None
+
+
+def _lacks_peers(style: str, library: Library, game: Game, story: str) -> str | None:
+    """Nobody to predict, or no words for what is predicted."""
+    if style != "social":
+        return None
+    together = [step for step in steps_of(game) if len(step) > 1]
+    if not together:
+        return "style social predicts who decides at the same time, and in this game nobody does"
+    for step in together:
+        for stage in dict.fromkeys(turn.stage for turn in step):
+            file = variant(library, f"games/{game.name}_{stage}_predict", story)
+            if len({turn.stage for turn in step}) > 1 and not library.has(file):
+                return f"style social needs the file {file}: other stages are asked at the same time"
+    return None
+
+
+def _lacks_table(framing: Framing, library: Library) -> str | None:
+    """A hint that speaks of a table."""
+    if framing.hint is None:
+        return None
+    asked = library.asked(f"hints/{framing.hint}.txt")
+    told = sorted(OF_TABLES & asked)
+    return f"hint {framing.hint} speaks of {told[0]}, which only a game with a table has" if told else None
+
+
+def lacks_story(framing: Framing, library: Library) -> str | None:
+    """A story that only games by a rule are told in."""
+    if library.has(f"stories/{framing.story}.txt"):
+        return None
+    return f"there is no story {framing.story!r} of it; told in it: {', '.join(told_by_rule(framing.story, library))}"
+
+
+def told_by_rule(story: str, library: Library) -> list[str]:
+    """The games by a rule that are told in a story."""
+    ending = f".{story}"
+    return [name.removesuffix(ending) for name in library.names("games") if name.endswith(ending)]

@@ -15,17 +15,18 @@ from ostrom.framing.config import Framing
 from ostrom.framing.history_renderer import HistoryRenderer
 from ostrom.framing.labelling import Labelling, naming
 from ostrom.framing.library import LIVE, Library
-from ostrom.framing.marks import mark, put_in, split_marks
 from ostrom.framing.own_words import (
     answer_file,
     common_names,
+    lacks_meaning,
+    lacks_names,
+    lacks_story,
     number_range,
     rule_question,
     stage_file,
     story_file,
 )
 from ostrom.framing.prompt import CachedPrompt, Prompt, options_of, shifted
-from ostrom.framing.rule_checks import lacks_meaning, lacks_names, lacks_story
 from ostrom.framing.rules import (
     FIRST,
     PAGE,
@@ -35,6 +36,7 @@ from ostrom.framing.rules import (
     rules_files,
     told_file,
 )
+from ostrom.framing.templates import mark, put_in, split_marks
 from ostrom.games.describe import formula_of
 from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.games.game import Game

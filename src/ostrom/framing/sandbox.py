@@ -3,7 +3,7 @@
 Jinja's parser reads a file. Each part of its syntax that is allowed becomes a function here (``_statement`` and
 ``_expression`` are the list); everything else is refused when the file is read, with its line. So a prompt file
 can read the values that it is given, loop, branch, define macros, include other files and apply the filters of
-``ostrom.framing.filters``, within the bounds of ``ostrom.framing.work``.
+``ostrom.framing.filters``, within the bounds of ``ostrom.framing.access``.
 """
 
 from __future__ import annotations
@@ -16,18 +16,23 @@ from jinja2 import Environment, StrictUndefined, nodes
 from jinja2.exceptions import SecurityError, TemplateSyntaxError
 
 from ostrom.framing.access import (
+    CURRENT,
     METHODS,
+    MOST_WHOLE,
     Loop,
     Module,
     Number,
+    RenderWork,
     attribute,
     checked_function,
+    defined,
     entry,
     items_of,
+    joined,
     method,
+    shown,
 )
 from ostrom.framing.filters import FILTERS, TESTS
-from ostrom.framing.work import CURRENT, MOST_WHOLE, RenderWork, joined, shown
 from ostrom.ground.errors import nearest
 
 Scope = dict[str, Any]
@@ -151,7 +156,8 @@ class _TemplateReader:
             case nodes.For(recursive=False):
                 return [self._for(node)]
             case nodes.Assign(target=nodes.Name() as target):
-                return [self._assign(_public(target.name, target), self._expression(node.node))]
+                name, value = _public(target.name, target), self._expression(node.node)
+                return [lambda scope, _: scope.__setitem__(name, value(scope))]
             case nodes.Macro():
                 return [self._macro(node)]
             case nodes.Include(ignore_missing=False):
@@ -197,7 +203,7 @@ class _TemplateReader:
                 return _arithmetic(node.operator, self._expression(node.left), self._expression(node.right))
             case nodes.Concat():
                 parts = [self._expression(part) for part in node.nodes]
-                return lambda scope: _concatenated(parts, scope)
+                return lambda scope: joined([shown(p(scope), scope[_WORK]) for p in parts], scope[_WORK])
             case nodes.Compare():
                 return self._compare(node)
             case nodes.Call():
@@ -281,31 +287,17 @@ class _TemplateReader:
 
         return bind
 
-    def _assign(self, name: str, value: Expression) -> Statement:
-        def assign(scope: Scope, _: list[str]) -> None:
-            scope[name] = value(scope)
-
-        return assign
-
     def _macro(self, node: nodes.Macro) -> Statement:
         names = [_public(arg.name, arg) for arg in node.args]
         values = [self._expression(default) for default in node.defaults]
         defaults = dict(zip(names[len(names) - len(values) :], values, strict=True))
         body, weight, name = self.block(node.body), _weight(node.body), _public(node.name, node)
 
-        def define(scope: Scope, _: list[str]) -> None:
-            scope[name] = Macro(name, names, defaults, body, weight, scope)
-
-        return define
+        return lambda scope, _: scope.__setitem__(name, Macro(name, names, defaults, body, weight, scope))
 
     def _include(self, node: nodes.Include) -> Statement:
-        name, load = _file(node), self._load
-        with_context = node.with_context
-
-        def include(scope: Scope, out: list[str]) -> None:
-            load(name).run(_context(scope, with_context), out)
-
-        return include
+        name, load, with_context = _file(node), self._load, node.with_context
+        return lambda scope, out: load(name).run(_context(scope, with_context), out)
 
     def _import(self, node: nodes.Import | nodes.FromImport) -> Statement:
         file, load, with_context = _file(node), self._load, node.with_context
@@ -461,10 +453,7 @@ def _arithmetic(sign: str, first: Expression, second: Expression) -> Expression:
     compute = operator.add if sign == "+" else operator.sub
 
     def computed(scope: Scope) -> Any:
-        left, right = first(scope), second(scope)
-        for side in (left, right):
-            if isinstance(side, StrictUndefined):
-                str(side)  # raises what is undefined
+        left, right = defined(first(scope)), defined(second(scope))
         if not (isinstance(left, Number) and isinstance(right, Number)):
             kinds = f"{type(left).__name__} {sign} {type(right).__name__}"
             raise TypeError(f"cannot compute {kinds} in a prompt file (join texts with ~)")
@@ -474,11 +463,6 @@ def _arithmetic(sign: str, first: Expression, second: Expression) -> Expression:
         return value
 
     return computed
-
-
-def _concatenated(parts: Sequence[Expression], scope: Scope) -> str:
-    work = scope[_WORK]
-    return joined([shown(part(scope), work) for part in parts], work)
 
 
 def _call_given(

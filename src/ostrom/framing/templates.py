@@ -1,13 +1,23 @@
-"""Prompt files: how they are read, and what a template asks for, read off its syntax tree."""
+"""Prompt files: how they are read, what a template asks for, and the other things that they hold.
+
+Marks stand in a text for values that are put in later. ``answers/reasons.txt`` translates why a reply could not be
+read. A cover story has words in a header and an opening paragraph.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
+from typing import Any, TypeAlias
 
 from jinja2 import nodes
 
+from ostrom.framing.sandbox import Template
 from ostrom.ground.errors import StudyError
+from ostrom.ground.yaml import read_yaml
 
 MOST_BYTES = 1_000_000
 
@@ -63,3 +73,83 @@ def only_writes_down(tree: nodes.Template, names: frozenset[str]) -> bool:
 
 def _is_one_of(names: frozenset[str], node: nodes.Node) -> bool:
     return isinstance(node, nodes.Name) and node.name in names
+
+
+_MARKS = re.compile("\ue000(\\w+)\ue001")
+
+
+def mark(name: str) -> str:
+    """Stands for a value that is put in later; its first and last characters are in no text of ours."""
+    return f"\ue000{name}\ue001"
+
+
+def split_marks(text: str) -> list[str]:
+    """The pieces of a text with marks: what is said, and in between (every second one) the names of holes."""
+    return _MARKS.split(text)
+
+
+def put_in(pieces: list[str], holes: Mapping[str, Any]) -> str:
+    """The pieces with values in their holes; a text that is put in is never looked at again.
+
+    >>> put_in(["Round ", "round", "."], {"round": 7})
+    'Round 7.'
+    """
+    if len(pieces) == 1:
+        return pieces[0]
+    filled = pieces.copy()
+    for place in range(1, len(pieces), 2):
+        filled[place] = str(holes[pieces[place]])
+    return "".join(filled).strip("\n")
+
+
+Reason: TypeAlias = tuple[re.Pattern[str], str]
+"""What a reader says, with holes, and its translation."""
+
+
+def read_reasons(text: str, file: str) -> list[Reason]:
+    """The lines ``ENGLISH = TRANSLATION`` of a file; ``{}`` stands for anything, and goes where the next one is.
+
+    >>> read = read_reasons("the percentages sum to {}, not 100 = {}!\\n{} = unlesbar", "reasons.txt")
+    >>> translated("the percentages sum to 90, not 100", read), translated("no label", read)
+    ('90!', 'unlesbar')
+    """
+    found = []
+    for line in filter(None, map(str.strip, text.splitlines())):
+        english, separator, other = line.partition(" = ")
+        if not separator or other.count("{}") > english.count("{}"):
+            raise StudyError("is no line ENGLISH = TRANSLATION", file=file, found=line[:80])
+        found.append((re.compile("(.*?)".join(map(re.escape, english.split("{}")))), other))
+    if not found or not found[-1][0].fullmatch(""):
+        raise StudyError("must end with a line {} = TRANSLATION for all other reasons", file=file)
+    return found
+
+
+def translated(reason: str, reasons: Sequence[Reason]) -> str:
+    """The translation of the first line that fits."""
+    for english, other in reasons:
+        fits = english.fullmatch(reason.replace("\n", " "))
+        if fits is not None:
+            first, *rest = other.split("{}")
+            return first + "".join(part for pair in zip(fits.groups(), rest, strict=False) for part in pair)
+    raise AssertionError("the last line fits everything")
+
+
+@dataclass(frozen=True)
+class CoverStory:
+    """A cover story: its words and its opening paragraph."""
+
+    words: Mapping[str, str]
+    opening: Template
+    asked: frozenset[str]
+    """The names that the opening asks for."""
+
+
+def split(path: Path, text: str) -> tuple[dict[str, str], str]:
+    """The YAML header between two lines of dashes, and the text below it."""
+    if not text.startswith("---\n"):
+        return {}, text
+    header, _, body = text[4:].partition("\n---\n")
+    words = read_yaml(header, str(path)) or {}
+    if not isinstance(words, dict) or not all(isinstance(v, str) for pair in words.items() for v in pair):
+        raise StudyError("its header must map names to texts", file=str(path))
+    return words, body

@@ -1,21 +1,33 @@
-"""What every mechanism offers, and the small steps that most of them share."""
+"""What every mechanism offers, the small steps that most of them share, and rules around rules."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar
+from math import fsum
+from operator import mul
+from typing import Any, ClassVar, Self, TypeAlias
 
 from ostrom.answers import Answer, Choice
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.arrays import ArrayRules
 from ostrom.mechanisms.missing import Missing
-from ostrom.mechanisms.protocol import Decision, Play, View
+from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayRules:
+    """Simultaneous rounds of one game, all actions seen by all: the rules of plain repetition."""
+
+    rounds: int
+    noise: float = 0.0
+    continuation: float | None = None
+    """The chance of another round where chance ends the match; None: exactly ``rounds``."""
+    discount: float | None = None
 
 
 class Mechanism(ABC):
@@ -143,6 +155,16 @@ def choice_of(options: tuple[str, ...]) -> Choice:
     return Choice(options)
 
 
+def closed_object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of an object that has all of these keys and no others."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
 def profile_of(game: Game, answers: Sequence[Answer]) -> tuple[int, ...]:
     """The action profile that the answers of all seats make."""
     followed: Any = game.named
@@ -172,3 +194,122 @@ def expected_payoffs(game: Game, answers: Sequence[Answer]) -> tuple[float, ...]
     """The exact expectation of the payoffs, where every seat's odds are known."""
     odds = odds_of(game, answers)
     return None if odds is None else game.expected(odds)
+
+
+@lru_cache(maxsize=256)
+def round_weights(rounds: int, discount: float) -> tuple[float, ...]:
+    """Weights (1-d)d^(t-1) of the rounds, the last one taking the whole tail d^(T-1); they sum to one.
+
+    The tail belongs to the last round because the match stands for an endless one whose play no longer
+    changes (Tewolde et al. 2026).
+
+    >>> round_weights(3, 0.5)
+    (0.5, 0.25, 0.25)
+    """
+    return (*((1 - discount) * discount**t for t in range(rounds - 1)), discount ** (rounds - 1))
+
+
+def match_score(payoffs: Sequence[float], discount: float | None = None) -> float:
+    """The mean payoff, or the discounted mean in which the last round stands for all that could follow.
+
+    >>> match_score([2.0, 3.0])
+    2.5
+    >>> match_score([2.0, 4.0], 0.5)
+    3.0
+    """
+    if discount is None or discount == 1:
+        return fsum(payoffs) / len(payoffs)
+    return fsum(map(mul, payoffs, round_weights(len(payoffs), discount)))
+
+
+Asked: TypeAlias = Generator[list[Decision], Sequence[Answer], Sequence[Answer]]
+
+
+def relay(play: Play, ask: Callable[[list[Decision]], Asked]) -> Play:
+    """Play a match through ``ask``, which asks what is due, and more around it, and returns the answers to it."""
+    due = next(play)
+    while True:
+        answers = yield from ask(due)
+        try:
+            due = play.send(answers)
+        except StopIteration as stop:
+            outcome: Outcome = stop.value
+            return outcome
+
+
+class Around(Mechanism):
+    """A mechanism that leaves everything to the ``rules`` inside but what a subclass adds.
+
+    What the rules alone have (``rounds``, ``noise``, ``window``) is read through it, as tables and charts ask for it.
+    """
+
+    def __init__(self, rules: Mechanism) -> None:
+        self.rules = rules
+        self.name, self.one_shot = rules.name, rules.one_shot  # type: ignore[misc]
+        self.society, self.may_miss = rules.society, rules.may_miss  # type: ignore[misc]
+        self.any_game, self.may_talk = rules.any_game, rules.may_talk  # type: ignore[misc]
+        self.observers, self.spreads = rules.observers, rules.spreads
+        self.missing = rules.missing
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "rules" or name.startswith("__"):  # not there yet while a copy is made
+            raise AttributeError(name)
+        return getattr(self.rules, name)
+
+    def around(self, rules: Mechanism) -> Self:
+        """The same addition to other rules."""
+        changed = copy(self)
+        changed.rules, changed.missing = rules, rules.missing
+        return changed
+
+    def allowing(self, missing: Missing) -> Mechanism:
+        """With a rule for missed decisions."""
+        return self.around(self.rules.allowing(missing))
+
+    def population(self, names: Sequence[str], seats: int) -> Sequence[str]:
+        """As the rules say."""
+        return self.rules.population(names, seats)
+
+    def sized(self, players: int) -> Mechanism:
+        """For so many players."""
+        return self.around(self.rules.sized(players))
+
+    def given(self, outcomes: Sequence[Mapping[str, Any]]) -> Mechanism:
+        """With what the players have prepared."""
+        return self.around(self.rules.given(outcomes))
+
+    def check(self, game: Game) -> None:
+        """As the rules say."""
+        self.rules.check(game)
+
+    def preparation(self, game: Game, seat: int) -> Mechanism | None:
+        """As the rules say: whoever prepares is alone."""
+        return self.rules.preparation(game, seat)
+
+    def bystander(self, view: View, seat: int) -> View:
+        """As the rules say."""
+        return self.rules.bystander(view, seat)
+
+    def most_rounds(self, game: Game) -> int:
+        """As the rules say."""
+        return self.rules.most_rounds(game)
+
+    def longest_history(self, game: Game) -> int:
+        """As the rules say."""
+        return self.rules.longest_history(game)
+
+    def decisions_of(self, game: Game, player: int, players: int) -> int:
+        """Those of the rules, which know nothing of observers that are added."""
+        added = self.observers - self.rules.observers
+        if player >= players - added:
+            return 0
+        return self.rules.decisions_of(game, player, players - added)
+
+    def most_decisions(self, game: Game) -> int:
+        """Those of all players together."""
+        players = self.members(game) + self.observers
+        return sum(self.decisions_of(game, player, players) for player in range(players))
+
+    def members(self, game: Game) -> int:
+        """How many players take part: one per seat, or those of a society."""
+        return getattr(self.rules, "players", None) or game.seats

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any, cast
-
-import numpy as np
 
 from ostrom.answers import Answer
 from ostrom.games.game import Game
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.base import Asked, Mechanism, relay
 from ostrom.mechanisms.protocol import Decision, Outcome, Play
 
 
@@ -27,18 +26,14 @@ class Branched(Mechanism):
         """Play as the rules say; what they draw changes hands when the step is due."""
         chance = _ForkedStreams(streams.origin or streams)
         # The rules only ever draw, which is all that the stand-in offers.
-        play = self.rules.play(game, cast("Streams", chance))
-        due, step = next(play), 0
-        while True:
-            if step == self.step:
+        play, steps = self.rules.play(game, cast("Streams", chance)), count()
+
+        def ask(due: list[Decision]) -> Asked:
+            if next(steps) == self.step:
                 chance.now = streams
-            answers: Sequence[Answer] = yield due
-            try:
-                due = play.send(answers)
-            except StopIteration as stop:
-                outcome: Outcome = stop.value
-                return outcome
-            step += 1
+            return (yield due)
+
+        return relay(play, ask)
 
     def most_decisions(self, game: Game) -> int:
         """As the rules say."""
@@ -75,9 +70,6 @@ class _ForkedStreams:
 
     def __init__(self, first: Streams) -> None:
         self.now = first
-
-    def at(self, step: int, seat: int = 0, purpose: str = "") -> np.random.Generator:
-        return self.now.at(step, seat, purpose)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.now, name)

@@ -1,4 +1,4 @@
-"""What a game makes worthwhile: whether a profile is an equilibrium, whether an action is weakly dominant.
+"""What a game makes worthwhile: equilibria, weakly dominant actions, and what repetition makes of a game.
 
 Made for games that a mechanism induces; gains up to a tolerance count as none (Tewolde et al. 2026: 1e-9).
 """
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ostrom.games.game import Game
+from ostrom.games.tensor import TensorGame, table_of
 
 TOLERANCE = 1e-9
 
@@ -44,3 +45,38 @@ def is_weakly_dominant(game: Game, seat: int, action: int, tolerance: float = TO
         if other != action and (float(gain.min()) < -tolerance or float(gain.max()) <= tolerance):
             return False
     return True
+
+
+def lasting_game(game: Game, continuation: float | None) -> Game | None:
+    """The game between ways to play many rounds, by their mean payoff; None where the game has no cooperation.
+
+    The cooperative action stands for: cooperate as long as all have, then never again. Every other action stands
+    for: take it once, then defect. With chance d of another round a profile pays (1 - d) of its own payoffs and d of
+    those of mutual defection, unless all cooperate, which lasts (Blonski and Spagnolo 2015). Without a chance of
+    another round that is the game itself.
+
+    >>> from ostrom.games import build_game
+    >>> made = lasting_game(build_game("prisoners_dilemma:coopeval"), 0.8)
+    >>> made.payoff((0, 0)), made.payoff((1, 0))
+    ((2.0, 2.0), (1.4, 0.8))
+    """
+    good = tuple(action for action in game.cooperative if action is not None)
+    bad = tuple(action for action in game.defective if action is not None)
+    if len(good) < game.seats or len(bad) < game.seats or continuation is None:
+        return None
+    paid = np.empty_like(game.payoffs)
+    for profile in game.profiles():
+        if profile == good:
+            paid[profile] = game.payoff(good)
+            continue
+        both = zip(game.payoff(profile), game.payoff(bad), strict=True)
+        paid[profile] = [round((1 - continuation) * once + continuation * then, 10) for once, then in both]
+    return TensorGame(
+        f"{game.name}_lasting",
+        table_of(game).actions,
+        paid,
+        game.cooperative,
+        game.defective,
+        game.roles,
+        game.title,
+    )

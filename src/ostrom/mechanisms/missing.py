@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from ostrom.answers import Answer
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError, nearest
+from ostrom.ground.parameters import Ge, checked
 from ostrom.ground.values import value
-from ostrom.mechanisms.parameters import whole
 from ostrom.mechanisms.protocol import NOTHING, Round
 
 RULES = ("mark", "end-visit", "default:<action>")
@@ -70,7 +70,8 @@ class Missing:
         return {"ended": "missed", "missed_by": [player + 1 for player in late]} if late and past else {}
 
 
-def missing_of(missed: Any, missed_at_most: Any = None) -> Missing | None:
+@checked
+def missing_of(missed: Any, missed_at_most: Annotated[int, Ge(0)] | None = None) -> Missing | None:
     """The rule as a study states it; None where decisions cannot be missed.
 
     >>> missing_of("mark", 2)
@@ -91,7 +92,7 @@ def missing_of(missed: Any, missed_at_most: Any = None) -> Missing | None:
         raise ValueError(f"missed must be {', '.join(RULES[:2])} or {RULES[2]}, found {missed!r}{hint}")
     if missed_at_most is not None and missed == "end-visit":
         raise ValueError("missed_at_most does not go with missed: end-visit, which ends at the first one")
-    return Missing(missed, None if missed_at_most is None else whole("missed_at_most", missed_at_most, 0))
+    return Missing(missed, missed_at_most)
 
 
 def missed_by(answers: Sequence[Answer]) -> tuple[int, ...]:

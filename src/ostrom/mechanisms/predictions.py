@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace
+from typing import Annotated, Literal
 
 from ostrom.answers import Answer
 from ostrom.games.game import Game
 from ostrom.games.steps import steps_of
 from ostrom.ground.errors import GameError
+from ostrom.ground.parameters import Ge, InWords, checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.around import Around
-from ostrom.mechanisms.base import Mechanism
-from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
+from ostrom.mechanisms.base import Around, Asked, Mechanism, relay
+from ostrom.mechanisms.protocol import Decision, Play, View
 from ostrom.mechanisms.rounds import form_of
 
-PREDICT = ("players", "observer")
+Predictors = Annotated[Literal["players", "observer"] | None, InWords("players, observer or null")]
+Watched = Annotated[Annotated[int, Ge(1)] | None, InWords("the number of a seat")]
 
 
 class Predicted(Around):
@@ -27,13 +29,10 @@ class Predicted(Around):
     predicts each of them from what that player is told.
     """
 
-    def __init__(self, rules: Mechanism, predict: str | None, watched: int | None = None) -> None:
-        if predict not in (*PREDICT, None):
-            raise ValueError(f"predict must be players, observer or null, found {predict!r}")
+    @checked
+    def __init__(self, rules: Mechanism, predict: Predictors, watched: Watched = None) -> None:
         if watched is not None and predict != "observer":
             raise ValueError("only an observer has a watched seat: set predict to observer")
-        if watched is not None and (not isinstance(watched, int) or isinstance(watched, bool) or watched < 1):
-            raise ValueError(f"watched must be the number of a seat, found {watched!r}")
         if rules.society:
             raise ValueError("predict goes with rules that give every player a seat, not with a society")
         super().__init__(rules)
@@ -54,19 +53,17 @@ class Predicted(Around):
 
     def play(self, game: Game, streams: Streams) -> Play:
         """Let the rules ask; predictions come before the actions that they are about."""
-        play = self.rules.play(game, streams)
-        due, reached = next(play), 0
-        while True:
+        reached = 0
+
+        def ask(due: list[Decision]) -> Asked:
+            nonlocal reached
             first = due[0]
             if first.kind == "act" and (not game.has_table or first.view.round > reached):
                 reached = first.view.round
                 yield from self._predictions(game, due)
-            answers = yield due
-            try:
-                due = play.send(answers)
-            except StopIteration as stop:
-                outcome: Outcome = stop.value
-                return outcome
+            return (yield due)
+
+        return relay(self.rules.play(game, streams), ask)
 
     def _predictions(
         self, game: Game, due: Sequence[Decision]

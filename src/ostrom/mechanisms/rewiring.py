@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 from ostrom.answers import Record
-from ostrom.ground.parameters import Count, PositiveShare, options_of
+from ostrom.ground.parameters import Count, PositiveShare
 from ostrom.ground.values import value
+from ostrom.mechanisms.base import closed_object
 from ostrom.mechanisms.protocol import Decision, View
-from ostrom.mechanisms.societies import Life, Steps
-from ostrom.mechanisms.standing import called, record_of
+from ostrom.mechanisms.societies import Life, Steps, called, record_of
 
 NOBODY = "nobody"
 
@@ -27,11 +27,6 @@ class Rewiring:
     share: PositiveShare = 0.1
     offers: Count = 3
     seen: Count = 12
-
-    @classmethod
-    def of(cls, given: Mapping[str, Any] | None) -> Self | None:
-        """As a study states it."""
-        return None if given is None else options_of(cls, given, "links")
 
     def asked(self, count: int) -> int:
         """How many members are asked at a time."""
@@ -110,18 +105,9 @@ def links_form(near: list[int], far: list[int], names: tuple[str, ...]) -> Recor
     properties = {
         key: {"type": "string", "enum": [NOBODY, *(names[p] for p in who)]} for key, who in choices.items()
     }
-    return Record("links", _closed(properties))
+    return Record("links", closed_object(properties))
 
 
 def accept_form(who: list[int], names: tuple[str, ...]) -> Record:
     """Yes or no to every proposal."""
-    return Record("accept", _closed({names[p]: {"type": "boolean"} for p in who}))
-
-
-def _closed(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return Record("accept", closed_object({names[p]: {"type": "boolean"} for p in who}))

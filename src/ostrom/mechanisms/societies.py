@@ -8,27 +8,74 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from ostrom.answers import Answer
 from ostrom.games.game import Game
+from ostrom.ground.parameters import Count, Ge, PositiveShare, Share, checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Mechanism, profile_of
+from ostrom.mechanisms.base import Mechanism, match_score, profile_of
 from ostrom.mechanisms.missing import Missing, missed_by, void_round
 from ostrom.mechanisms.networks import Links
-from ostrom.mechanisms.parameters import share, whole
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
 from ostrom.mechanisms.rounds import settled
-from ostrom.mechanisms.scoring import match_score
-from ostrom.mechanisms.standing import ByPlayer, called
-from ostrom.mechanisms.stating import asked_times, check_stating, form_checked, statements, times_of
+from ostrom.mechanisms.statements import StatementForm, asked_times, check_stating, statements, times_of
+
+ByPlayer = Mapping[int, Round]
+"""The match of every player in one round; whoever met nobody has none."""
+
+
+def record_of(
+    player: int, past: Sequence[ByPlayer], oldest: int, depth: int, names: Sequence[str], reader: int
+) -> dict[str, Any]:
+    """One player's record as a reader sees it: the rounds in ``past`` from index ``oldest`` on."""
+    matches = []
+    for index in range(len(past) - 1, oldest - 1, -1):
+        played = past[index].get(player)
+        if played is None:
+            continue  # it met nobody
+        moves = {move["seat"]: {"value": move["value"]} for move in played.facts.get("moves", ())}
+        line: dict[str, Any] = {
+            "round": played.number,
+            "players": [
+                {
+                    "name": called(who, names, reader),
+                    "seat": seat,
+                    "action": None if played.void else played.actions[seat],
+                    "payoff": played.payoffs[seat],
+                    **moves.get(seat, {}),
+                }
+                for seat, who in enumerate(played.players)
+            ],
+        }
+        if played.missed:
+            line["missed"] = [called(played.players[seat], names, reader) for seat in played.missed]
+        if depth > 1 and index > oldest:
+            line["opponents"] = [
+                record_of(other, past[:index], oldest, depth - 1, names, reader)
+                for other in played.players
+                if other != player
+            ]
+        matches.append(line)
+    return {"name": called(player, names, reader), "seat": _seat(player, past), "matches": matches}
+
+
+def called(player: int, names: Sequence[str], reader: int) -> str:
+    """The pseudonym of a player; the reader is "You"."""
+    return "You" if player == reader else names[player]
+
+
+def _seat(player: int, past: Sequence[ByPlayer]) -> int | None:
+    """The seat of a player, as its matches show it."""
+    last = next((by[player] for by in reversed(past) if player in by), None)
+    return None if last is None else last.players.index(player)
+
 
 Table: TypeAlias = tuple[int, ...]
 Steps: TypeAlias = Generator[list[Decision], Sequence[Answer], None]
-OWN = ("record", "memory")
 
 
 @dataclass(slots=True)
@@ -76,28 +123,24 @@ class SocietyRules(Mechanism):
 
     society: ClassVar[bool] = True
 
+    @checked
     def __init__(
         self,
-        rounds: int,
-        window: int,
-        depth: int,
-        discount: float | None,
-        told_continuation: float | None,
-        own: str,
+        rounds: Count,
+        window: Annotated[int, Ge(0)],
+        depth: Count,
+        discount: PositiveShare | None,
+        told_continuation: Share | None,
+        own: Literal["record", "memory"],
         state: str | Sequence[str] | None = None,
-        state_as: str = "memory_one",
+        state_as: StatementForm = "memory_one",
     ) -> None:
-        self.state, self.state_as = times_of(state), form_checked(state_as)
-        self.rounds, self.window = whole("rounds", rounds, 1), whole("window", window, 0)
-        self.depth = whole("depth", depth, 1)
-        self.discount = None if discount is None else share("discount", discount, above=True)
-        if own not in OWN:
-            raise ValueError(f"own must be record or memory, found {own!r}")
-        self.own = own
+        self.state, self.state_as, self.own = times_of(state), state_as, own
+        self.rounds, self.window, self.depth, self.discount = rounds, window, depth, discount
         self.players: int | None = None
-        self.told: dict[str, Any] = {"window": self.window, "depth": self.depth}
+        self.told: dict[str, Any] = {"window": window, "depth": depth}
         if told_continuation is not None:
-            self.told["continuation"] = share("told_continuation", told_continuation)
+            self.told["continuation"] = float(told_continuation)
         if own == "memory":
             self.told |= {"own": own, "repeated": True}
 

@@ -16,7 +16,7 @@ from ostrom.answers import Answer, Number
 from ostrom.engine.plan import Seated
 from ostrom.framing import Library
 from ostrom.framing.library import ENGLISH
-from ostrom.framing.rule_checks import told_by_rule
+from ostrom.framing.own_words import told_by_rule
 from ostrom.games.amounts import Amounts
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError, UnknownName, UsageError, unknown_key

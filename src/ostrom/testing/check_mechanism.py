@@ -29,6 +29,7 @@ from ostrom.mechanisms import Mechanism, mechanisms
 from ostrom.mechanisms.missing import Missing
 from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.memory import memories
+from ostrom.testing.check_game import check_plain
 from ostrom.testing.random_answers import random_answer
 
 GAMES = ("prisoners_dilemma", "public_goods", "travelers_dilemma", "trust", "matching_pennies")
@@ -178,7 +179,7 @@ def _check_decisions(rules: Mechanism, game: Game, match: Playing, players: int)
             assert view.game is game, f"{where}: the view is about another game"
             assert view.mechanism == rules.name, f"{where}: the view names mechanism {view.mechanism!r}"
             assert not view.names or len(view.names) == game.seats, f"{where}: names {view.names}"
-            _check_plain_data(dict(view.facts), f"{where}: the facts of a view")
+            check_plain(view.facts, f"{where}: the facts of a view")
             if schema := getattr(decision.form, "schema", None):
                 check_schema(schema)
             if decision.kind == "act":
@@ -187,14 +188,6 @@ def _check_decisions(rules: Mechanism, game: Game, match: Playing, players: int)
                 )
         shown = match.decisions[step]
         assert shown == [_plain(d) for d in decisions], f"{where}: what was shown has changed since"
-
-
-def _check_plain_data(facts: Any, what: str) -> None:
-    try:
-        same = json.loads(json.dumps(facts, allow_nan=False)) == facts
-    except (TypeError, ValueError) as error:
-        raise AssertionError(f"{what} are no plain data: {error}") from None
-    assert same, f"{what} do not survive being written as JSON (tuples, keys that are no texts?)"
 
 
 def _check_same(rules: Mechanism, game: Game, match: Playing, streams: Streams) -> None:
@@ -230,7 +223,7 @@ def _answer_of(match: Playing, decision: Decision, step: int) -> Answer:
 
 def _check_outcome(rules: Mechanism, game: Game, outcome: Outcome, players: int, preparation: bool) -> None:
     where = f"{rules.name} in {game.name}"
-    _check_plain_data(dict(outcome.facts), f"{where}: the facts of the outcome")
+    check_plain(outcome.facts, f"{where}: the facts of the outcome")
     if not (preparation and not outcome.rounds):
         assert len(outcome.scores) == players, f"{where}: {len(outcome.scores)} scores for {players} players"
     assert all(type(s) is float and isfinite(s) for s in outcome.scores), f"{where}: scores {outcome.scores}"
@@ -247,7 +240,7 @@ def _check_outcome(rules: Mechanism, game: Game, outcome: Outcome, players: int,
         assert set(played.missed) <= set(range(game.seats)), f"{where}: {played}"
         assert all(0 <= a < len(game.actions[s]) for s, a in enumerate(played.actions)), f"{where}: {played}"
         assert played.expected is None or len(played.expected) == game.seats, f"{where}: {played}"
-        _check_plain_data(dict(played.facts), f"{where}: the facts of a round")
+        check_plain(played.facts, f"{where}: the facts of a round")
         sat = played.players or tuple(range(game.seats))
         assert len(set(sat)) == seats and set(sat) <= set(range(players)), f"{where}: players {sat}"
         if rules.one_shot and game.has_table and len(outcome.rounds) == 1 and not played.missed:

@@ -8,19 +8,25 @@ check_strategy(lambda: MyStrategy(patience=3))
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
+from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 
+from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.agents.strategy import Strategy
+from ostrom.answers import Answer, Choice
+from ostrom.games import build_game
 from ostrom.games.game import Game, Profile
 from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import StudyError
-from ostrom.mechanisms.protocol import History, Round, View
-from ostrom.testing.check_amounts import check_amounts
+from ostrom.ground.streams import Streams
+from ostrom.mechanisms import mechanisms
+from ostrom.mechanisms.protocol import Decision, History, Round, View
 
 Make = Callable[[], Strategy]
 _CD = ("cooperate", "defect")
@@ -40,12 +46,18 @@ NO_COOPERATION = TensorGame(
     "battle_of_the_sexes", (("J", "F"), ("J", "F")), np.array([[[10, 7], [0, 0]], [[0, 0], [7, 10]]])
 )
 GAMES = (PRISONERS_DILEMMA, THREE_PLAYERS, NO_COOPERATION)
+AMOUNT_GAMES = ("public_goods_amounts:3", "common_pool", "ultimatum")
+"""Where strategies about amounts are tried."""
 
 
 def view_of(game: Game, profiles: Sequence[Profile], seat: int = 0) -> View:
     """A seat's view after these action profiles."""
-    rounds = [Round(n, tuple(p), game.payoff(p)) for n, p in enumerate(profiles, 1)]
+    rounds = _rounds(game, profiles)
     return View(game, seat, "repetition", len(rounds) + 1, History(rounds))
+
+
+def _rounds(game: Game, profiles: Sequence[Profile]) -> list[Round]:
+    return [Round(n, tuple(p), game.payoff(p)) for n, p in enumerate(profiles, 1)]
 
 
 def check_strategy(
@@ -60,17 +72,9 @@ def check_strategy(
     ``strategy`` is a name, a specification, the object before its first match, or a function that makes one.
     """
     if isinstance(strategy, Strategy):
-        kept: Strategy = strategy
-
-        def make() -> Strategy:
-            return deepcopy(kept)
-
+        make: Make = partial(deepcopy, strategy)
     elif isinstance(strategy, str | Mapping):
-        spec: str | Mapping[str, Any] = strategy
-
-        def make() -> Strategy:
-            return strategies.build(spec)
-
+        make = partial(strategies.build, strategy)
     else:
         make = strategy
     check_metadata(make())
@@ -161,7 +165,7 @@ def check_looking_back(make: Make, game: Game, seat: int, samples: Sequence[Sequ
     """A view from earlier in a match that has gone on since is answered as it was then."""
     for profiles in samples:
         strategy = make()
-        rounds = [Round(n, tuple(p), game.payoff(p)) for n, p in enumerate(profiles, 1)]
+        rounds = _rounds(game, profiles)
         for length in reversed(range(len(rounds))):
             view = View(game, seat, "repetition", length + 1, History(rounds, length))
             again = list(strategy.odds(view))
@@ -178,7 +182,7 @@ def check_forks(
     """One instance that sees a match from every seat, and then branch off, answers like a fresh one."""
     veteran = make()
     for profiles in samples:
-        trunk = [Round(n, tuple(p), game.payoff(p)) for n, p in enumerate(profiles, 1)]
+        trunk = _rounds(game, profiles)
         branch = trunk[: len(trunk) // 2]
         for profile in _random_profiles(game, len(trunk) - len(branch) + 2, rng):
             branch.append(Round(len(branch) + 1, profile, game.payoff(profile)))
@@ -295,3 +299,36 @@ def _swap(values: tuple[Any, ...], seat: int) -> tuple[Any, ...]:
     changed = list(values)
     changed[0], changed[seat] = changed[seat], changed[0]
     return tuple(changed)
+
+
+def check_amounts(make: Make) -> None:
+    """A rule about amounts names allowed ones, the same every time and for every instance, whatever the past."""
+    for spec in AMOUNT_GAMES:
+        for seed in range(4):
+            _play(make, spec, Streams(seed, 1))
+
+
+def _play(make: Make, spec: str, streams: Streams) -> None:
+    """One match in which it sits at every seat."""
+    game, veteran = build_game(spec), make()
+
+    def decide(decision: Decision, step: int) -> Answer:
+        def said(strategy: Strategy) -> Answer:
+            return ScriptedAgent(strategy).decide(decision, lambda: streams.chance(step, decision.player))
+
+        where = f"{veteran.name} in {game.name}, seat {decision.view.seat + 1}, step {step}"
+        try:
+            answer = said(veteran)
+        except StudyError as error:
+            assert isinstance(decision.form, Choice) and veteran.name in str(error), f"{where}: {error}"
+            return Answer(decision.form.options[0])
+        assert said(veteran) == answer, f"{where}: asked again it answers otherwise"
+        assert said(make()) == answer, f"{where}: another instance answers otherwise"
+        return answer
+
+    play = mechanisms.build({"name": "repetition", "rounds": 4}).play(game, streams)
+    due, step = next(play), 0
+    with suppress(StopIteration):
+        while True:
+            due = play.send([decide(decision, step) for decision in due])
+            step += 1

@@ -24,8 +24,14 @@ import orjson
 from ostrom.testing.batches import BatchFaults, ServedBatches
 from ostrom.testing.faults import Faults, Latency
 from ostrom.testing.http1 import Received, ServedConnection, response
-from ostrom.testing.prompt_cache import PromptCache, with_cache
-from ostrom.testing.replies import answer, anthropic_document, completion_document, openai_document
+from ostrom.testing.replies import (
+    PromptCache,
+    answer,
+    anthropic_document,
+    completion_document,
+    openai_document,
+    with_cache,
+)
 
 Respond = Callable[[dict[str, Any]], str | dict[str, Any] | tuple[int, dict[str, Any]]]
 """From the body of a chat call to the text of the reply, or to the whole document."""
@@ -285,14 +291,19 @@ def _arguments() -> Any:
     parser = argparse.ArgumentParser(
         prog="python -m ostrom.testing.server", description="loopback test server"
     )
-    parser.add_argument("--port", type=int, default=0, help="0 picks a free one")
-    parser.add_argument("--latency", type=float, default=0.0, help="seconds; the median with --sigma")
-    parser.add_argument("--sigma", type=float, default=0.0, help="spread of log-normal latency")
-    parser.add_argument("--fault", action="append", default=[], metavar="KIND=RATE")
-    parser.add_argument("--batch-fault", action="append", default=[], metavar="KIND=RATE")
-    parser.add_argument("--batch-seconds", type=float, default=0.0, help="how long a batch takes")
-    parser.add_argument("--retry-after", default="1", help="value of the Retry-After header")
-    parser.add_argument("--seed", type=int, default=0)
+    rates: dict[str, Any] = {"action": "append", "default": [], "metavar": "KIND=RATE"}
+    options: dict[str, dict[str, Any]] = {
+        "--port": {"type": int, "default": 0, "help": "0 picks a free one"},
+        "--latency": {"type": float, "default": 0.0, "help": "seconds; the median with --sigma"},
+        "--sigma": {"type": float, "default": 0.0, "help": "spread of log-normal latency"},
+        "--fault": rates,
+        "--batch-fault": rates,
+        "--batch-seconds": {"type": float, "default": 0.0, "help": "how long a batch takes"},
+        "--retry-after": {"default": "1", "help": "value of the Retry-After header"},
+        "--seed": {"type": int, "default": 0},
+    }
+    for flag, settings in options.items():
+        parser.add_argument(flag, **settings)
     return parser.parse_args()
 
 

@@ -1,14 +1,15 @@
-"""A small run of scripted players, for checks that need one."""
+"""Small runs for checks that need one, and the tables of a run as bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from ostrom.data.rundata import RunData, run_data
+from ostrom.data.tables import export_rows
 from ostrom.engine.play_options import PlayOptions
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
@@ -73,26 +74,27 @@ def small_run(data: RunData | Sequence[RunData] | None = None) -> Iterator[list[
     if data is not None:
         yield [data] if isinstance(data, RunData) else list(data)
         return
-    with _played(SMALL) as tables:
-        yield [tables]
+    with _played(SMALL) as runs:
+        yield runs
 
 
-@contextmanager
-def amounts_run() -> Iterator[list[RunData]]:
+def amounts_run() -> AbstractContextManager[list[RunData]]:
     """A small run of games with amounts that is played now."""
-    with _played(AMOUNTS) as tables:
-        yield [tables]
+    return _played(AMOUNTS)
 
 
 @contextmanager
-def _played(study: Mapping[str, Any]) -> Iterator[RunData]:
+def _played(study: Mapping[str, Any]) -> Iterator[list[RunData]]:
     with TemporaryDirectory() as folder:
         play(StudyFile.model_validate(dict(study)), runs=Path(folder), options=PlayOptions())
-        with (
-            open_run(Path(folder) / study["name"]) as opened,
-            run_data(opened.rows, opened.folder.path, opened.manifest) as tables,
-        ):
-            yield tables
+        with _opened(Path(folder) / study["name"]) as runs:
+            yield runs
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[list[RunData]]:
+    with open_run(folder) as run, run_data(run.rows, run.folder.path, run.manifest) as data:
+        yield [data]
 
 
 @contextmanager
@@ -105,8 +107,12 @@ def people_run() -> Iterator[list[RunData]]:
     with TemporaryDirectory() as folder:
         plan = plan_of(StudyFile.model_validate(dict(PEOPLE)))
         pilot(plan, Crowd(6, AgentConfig(strategy="random"), miss=0.1), name="people", runs=folder)
-        with (
-            open_run(Path(folder) / "people") as opened,
-            run_data(opened.rows, opened.folder.path, opened.manifest) as tables,
-        ):
-            yield [tables]
+        with _opened(Path(folder) / "people") as runs:
+            yield runs
+
+
+def tables(folder: Path, out: Path) -> dict[str, bytes]:
+    """The derived tables of a run as bytes, calls left out: they hold clocks. The folder's name is a column."""
+    with open_run(folder) as run:
+        written = export_rows(run.rows, "parquet", out)
+    return {name: path.read_bytes() for name, (path, _) in written.items() if name != "calls"}

@@ -17,7 +17,7 @@ from tests.engine.ray.machines import WORKERS_KEY, Machines, asked, study
 from ostrom.engine.play_options import PlayOptions
 from ostrom.studies.run import play
 from ostrom.testing.server import LoopbackServer
-from ostrom.testing.tables import tables
+from ostrom.testing.small_run import tables
 
 pytestmark = pytest.mark.filterwarnings("default")
 

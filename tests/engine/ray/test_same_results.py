@@ -16,7 +16,7 @@ from ostrom.studies.run import play
 from ostrom.testing.faults import Faults
 from ostrom.testing.replies import answer, prompt_of
 from ostrom.testing.server import LoopbackServer
-from ostrom.testing.tables import tables
+from ostrom.testing.small_run import tables
 
 pytestmark = pytest.mark.filterwarnings("default")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ostrom.features.evolution.scores import discounted_mean, normalised, plain_mean
 from ostrom.ground.errors import UsageError
-from ostrom.mechanisms.scoring import round_weights
+from ostrom.mechanisms.base import round_weights
 
 PAYOFFS = st.lists(st.integers(-50, 50).map(float), min_size=1, max_size=20)
 

@@ -22,7 +22,7 @@ from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
-from ostrom.testing.tables import tables
+from ostrom.testing.small_run import tables
 
 MONTHS = 12
 

@@ -13,7 +13,7 @@ import pytest
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import compare_run
 from ostrom.ground.errors import StudyError
-from ostrom.mechanisms.scoring import match_score
+from ostrom.mechanisms.base import match_score
 from ostrom.replications.coopeval.released.importing import import_tournaments
 from ostrom.replications.coopeval.released.mapping import about, load_tournament_mapping
 from ostrom.replications.coopeval.released.tournament_files import parse_tournament

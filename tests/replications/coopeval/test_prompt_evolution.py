@@ -22,7 +22,7 @@ from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 from ostrom.testing.check_measure import check_values
-from ostrom.testing.tables import tables
+from ostrom.testing.small_run import tables
 
 GENOMES = "mechanism.genomes=['Give every time. Be open.', 'Take every time. Be open.']"
 SYSTEMS: list[str] = []

@@ -10,7 +10,7 @@ import pytest
 from tests.replications.killing import calm_and_killed
 
 from ostrom.engine.play_options import PlayOptions
-from ostrom.mechanisms.designed import Design
+from ostrom.mechanisms.designs import Design
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.coopeval.designs import quality
@@ -18,7 +18,7 @@ from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
-from ostrom.testing.tables import tables
+from ostrom.testing.small_run import tables
 
 THREE = "types={tft: tit_for_tat, all_d: defector, br: best_response}"
 SIX = THREE.replace("}", ", grim: grim, all_c: cooperator, chance: 'random:0.5'}")

@@ -21,7 +21,7 @@ from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play
 from ostrom.testing.check_measure import check_values
-from ostrom.testing.tables import tables
+from ostrom.testing.small_run import tables
 
 OWN = (
     "cooperation_by_round", "share_of_type", "assortment", "cluster_size", "largest_cluster", "norm", "norm_round",

@@ -15,8 +15,8 @@ from ostrom.games.amounts import Value
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError
 from ostrom.ground.parameters import checked
-from ostrom.mechanisms.contracts import contracted_game
-from ostrom.mechanisms.mediators import mediated_game
+from ostrom.mechanisms.catalog.contracting import contracted_game
+from ostrom.mechanisms.catalog.mediation import mediated_game
 from ostrom.mechanisms.protocol import View
 
 MOST_MEDIATORS = 4096

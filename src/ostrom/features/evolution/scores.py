@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ostrom.ground.errors import UsageError
-from ostrom.mechanisms.scoring import match_score
+from ostrom.mechanisms.base import match_score
 
 
 def discounted_mean(payoffs: Sequence[float], discount: float) -> float:

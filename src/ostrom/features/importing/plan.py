@@ -23,10 +23,9 @@ from ostrom.ground.files import write_whole
 from ostrom.ground.streams import Streams
 from ostrom.ground.validation import validate
 from ostrom.mechanisms import mechanisms
-from ostrom.mechanisms.base import Mechanism, act, profile_of
+from ostrom.mechanisms.base import Mechanism, act, match_score, profile_of
 from ostrom.mechanisms.catalog.repetition import Repetition
 from ostrom.mechanisms.protocol import History, Outcome, Play, Round, View
-from ostrom.mechanisms.scoring import match_score
 from ostrom.studies.factors import Factor, Level
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.schema import StudyFile

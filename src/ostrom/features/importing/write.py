@@ -22,7 +22,7 @@ from ostrom.features.importing.reader import MatchReader, Ready
 from ostrom.features.importing.table import SourceTable, read_bytes, read_table
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.ground.validation import validate
-from ostrom.mechanisms.scoring import match_score
+from ostrom.mechanisms.base import match_score
 from ostrom.studies.schema import StudyFile
 
 

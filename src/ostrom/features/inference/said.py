@@ -26,7 +26,7 @@ from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.data.rundata import RunData
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Round
-from ostrom.mechanisms.stating import PLACES, STATES, place_key
+from ostrom.mechanisms.statements import PLACES, STATES, place_key
 
 LEAST_CHANCE = 0.01
 """A move that a statement rules out counts as this likely in the log-loss, so that one of them is not infinite."""

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
+from ostrom.ground.parameters import Count, Ge, Le, checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, profile_of
+from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, match_score, profile_of
 from ostrom.mechanisms.missing import missed_by, void_round
-from ostrom.mechanisms.parameters import whole
 from ostrom.mechanisms.protocol import History, Outcome, Play, Round, View
-from ostrom.mechanisms.scoring import match_score
 from ostrom.mechanisms.talk import Speaker, Talk, conversation
 
 
@@ -28,10 +27,10 @@ class CheapTalk(Mechanism):
     name: ClassVar[str] = "cheap_talk"
     may_miss: ClassVar[bool] = True
 
-    def __init__(self, rounds: int = 1, length: int = 280) -> None:
-        self.rounds, self.length = whole("rounds", rounds, 1), whole("length", length, 1, 4000)
-        self.talk = Talk(length=self.length)
-        self.told: dict[str, Any] = {"length": self.length}
+    @checked
+    def __init__(self, rounds: Count = 1, length: Annotated[int, Ge(1), Le(4000)] = 280) -> None:
+        self.rounds, self.length, self.talk = rounds, length, Talk(length=length)
+        self.told: dict[str, Any] = {"length": length}
         if rounds > 1:
             self.told |= {"repeated": True, "rounds": rounds}
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from ostrom.answers import Answer, Mixture, Record
 from ostrom.games.game import Game
+from ostrom.ground.parameters import Ge, Le, checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Mechanism
-from ostrom.mechanisms.parameters import whole
+from ostrom.mechanisms.base import Mechanism, closed_object
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
 
 Caps = list[list[int]]
@@ -28,8 +28,9 @@ class Disarmament(Mechanism):
     name: ClassVar[str] = "disarmament"
     one_shot: ClassVar[bool] = True
 
-    def __init__(self, sweeps: int = 5) -> None:
-        self.sweeps = whole("sweeps", sweeps, 1, 100)
+    @checked
+    def __init__(self, sweeps: Annotated[int, Ge(1), Le(100)] = 5) -> None:
+        self.sweeps = sweeps
 
     def play(self, game: Game, streams: Streams) -> Play:
         """Bind in turns, then act at the same time."""
@@ -90,15 +91,7 @@ def least(caps: Sequence[int], action: int) -> int:
 
 def cap_form(low: int, high: int) -> Record:
     """A cap within bounds; the upper one leaves things as they are."""
-    return Record(
-        "cap",
-        {
-            "type": "object",
-            "properties": {"cap": {"type": "integer", "minimum": low, "maximum": high}},
-            "required": ["cap"],
-            "additionalProperties": False,
-        },
-    )
+    return Record("cap", closed_object({"cap": {"type": "integer", "minimum": low, "maximum": high}}))
 
 
 def capped_form(game: Game, seat: int, caps: Caps) -> Mixture:

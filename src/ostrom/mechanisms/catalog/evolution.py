@@ -6,23 +6,67 @@ needs the one before.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Mapping, Sequence
 from copy import copy
 from math import ceil
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
 
 from ostrom.answers import Answer, Text
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
+from ostrom.ground.parameters import Amount, Count, Ge, OneOf, Share, checked, options_of
 from ostrom.ground.streams import Streams, key_of
 from ostrom.ground.values import value
 from ostrom.mechanisms.base import Mechanism
-from ostrom.mechanisms.genomes import MOST_SENTENCES, Genome, chosen, crossed, sentences, tidy
-from ostrom.mechanisms.parameters import amount, share, whole
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
 from ostrom.mechanisms.selection import POPULATION_RULES, next_parents
 
-ARMS = ("selected", "drift", "frozen")
+Genome = list[str]
+"""The sentences of an instruction."""
+
+LONGEST = 400
+"""Characters of a sentence at most; a longer one is cut."""
+MOST_SENTENCES = 60
+_END = re.compile(r"(?<=[.!?])\s+")
+
+
+def sentences(text: str) -> Genome:
+    """The sentences of a text.
+
+    >>> sentences("Be kind.  Forgive once! Then stop")
+    ['Be kind.', 'Forgive once!', 'Then stop']
+    """
+    return [part for part in (tidy(piece) for piece in _END.split(text.strip())) if part]
+
+
+def tidy(sentence: str) -> str:
+    """One line of bounded length without control characters."""
+    plain = "".join(c if c.isprintable() else " " for c in sentence)
+    return " ".join(plain.split())[:LONGEST].strip()
+
+
+def chosen(genome: Sequence[str], share: float, rng: np.random.Generator) -> list[int]:
+    """The places of the sentences that are said in other words: a share of them, at least one if the share is not 0.
+
+    >>> len(chosen(["a", "b", "c", "d", "e"], 0.4, np.random.default_rng(0)))
+    2
+    """
+    return sorted(int(i) for i in rng.permutation(len(genome))[: ceil(share * len(genome))])
+
+
+def crossed(one: Sequence[str], other: Sequence[str], rng: np.random.Generator) -> Genome:
+    """The beginning of one genome and the rest of another, cut at a place that both have.
+
+    >>> crossed(["a", "b"], ["c", "d"], np.random.default_rng(3)) in (["c", "d"], ["a", "d"], ["a", "b"])
+    True
+    """
+    cut = int(rng.integers(min(len(one), len(other)) + 1))
+    return [*one[:cut], *other[cut:]]
+
+
 Steps = Generator[list[Decision], Sequence[Answer], list[Genome]]
 Matches = Generator[list[Decision], Sequence[Answer], tuple[list[Round], list[float]]]
 
@@ -31,10 +75,10 @@ Matches = Generator[list[Decision], Sequence[Answer], tuple[list[Round], list[fl
 class ParentSelection:
     """Who has offspring (``next_parents``): rule, strength, size of a tournament, births of a Moran process."""
 
-    rule: str = "proportional"
-    strength: float = 1.0
-    size: int = 2
-    births: int = 1
+    rule: Annotated[str, OneOf(POPULATION_RULES)] = "proportional"
+    strength: Amount = 1.0
+    size: Count = 2
+    births: Count = 1
 
 
 @value
@@ -42,10 +86,10 @@ class Mutation:
     """With chance ``rate`` a newborn's genome has a ``share`` of its sentences said in other words, ``by`` its own
     agent or by an observer; with chance ``crossover`` it has a second parent."""
 
-    share: float = 0.2
-    rate: float = 1.0
-    crossover: float = 0.0
-    by: str = "own"
+    share: Share = 0.2
+    rate: Share = 1.0
+    crossover: Share = 0.0
+    by: Literal["own", "observer"] = "own"
 
 
 class Evolution(Mechanism):
@@ -59,16 +103,17 @@ class Evolution(Mechanism):
     society: ClassVar[bool] = True
     may_talk: ClassVar[bool] = False
 
+    @checked
     def __init__(
         self,
         genomes: Sequence[str],
         under: str | Mapping[str, Any] = "none",
-        population: int = 50,
-        generations: int = 10,
-        meetings: int = 1,
+        population: Annotated[int, Ge(2)] = 50,
+        generations: Count = 10,
+        meetings: Count = 1,
         selection: Mapping[str, Any] | str | None = None,
         mutation: Mapping[str, Any] | None = None,
-        arm: str = "selected",
+        arm: Literal["selected", "drift", "frozen"] = "selected",
     ) -> None:
         from ostrom.mechanisms import mechanisms
 
@@ -84,11 +129,14 @@ class Evolution(Mechanism):
         self.founders = [sentences(genome) for genome in genomes]
         if (most := max(map(len, self.founders))) > MOST_SENTENCES:
             raise ValueError(f"genomes may have at most {MOST_SENTENCES} sentences, found {most}")
-        self.size, self.generations = whole("population", population, 2), whole("generations", generations, 1)
-        self.meetings = whole("meetings", meetings, 1)
-        self.selection, self.mutation = _selection(selection), _mutation(mutation)
-        if arm not in ARMS:
-            raise ValueError(f"arm must be one of {', '.join(ARMS)}, found {arm!r}")
+        self.size, self.generations, self.meetings = population, generations, meetings
+        self.selection = options_of(
+            ParentSelection,
+            selection if isinstance(selection, str) else selection or {},
+            "selection",
+            first="rule",
+        )
+        self.mutation = options_of(Mutation, mutation or {}, "mutation")
         self.arm, self.number = arm, 0
         self.observers = int(self.mutation.by == "observer")
         self.players: int | None = None
@@ -287,36 +335,6 @@ def _seated(played: Round, table: Sequence[int], meeting: int) -> Round:
     return Round(
         played.number, played.actions, played.payoffs, players, played.expected, facts, played.missed
     )
-
-
-def _selection(given: Mapping[str, Any] | str | None) -> ParentSelection:
-    spec = {"rule": given} if isinstance(given, str) else dict(given or {})
-    _known("selection", spec, ("rule", "strength", "size", "births"))
-    if spec.get("rule", "proportional") not in POPULATION_RULES:
-        raise ValueError(
-            f"selection.rule must be one of {', '.join(POPULATION_RULES)}, found {spec['rule']!r}"
-        )
-    return ParentSelection(
-        spec.get("rule", "proportional"),
-        amount("selection.strength", spec.get("strength", 1.0)),
-        whole("selection.size", spec.get("size", 2), 1),
-        whole("selection.births", spec.get("births", 1), 1),
-    )
-
-
-def _mutation(given: Mapping[str, Any] | None) -> Mutation:
-    spec = dict(given or {})
-    _known("mutation", spec, ("share", "rate", "crossover", "by"))
-    if spec.get("by", "own") not in ("own", "observer"):
-        raise ValueError(f"mutation.by must be own or observer, found {spec['by']!r}")
-    parts = {"share": 0.2, "rate": 1.0, "crossover": 0.0}
-    shares = {key: share(f"mutation.{key}", spec.get(key, usual)) for key, usual in parts.items()}
-    return Mutation(**shares, by=spec.get("by", "own"))
-
-
-def _known(key: str, spec: Mapping[str, Any], allowed: Sequence[str]) -> None:
-    if strange := sorted(set(spec) - set(allowed)):
-        raise ValueError(f"{key} may have {', '.join(allowed)}, found {', '.join(strange)}")
 
 
 MECHANISM = Evolution

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from ostrom.games.game import Game
+from ostrom.ground.parameters import checked
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism, act, expected_payoffs, profile_of
 from ostrom.mechanisms.protocol import Outcome, Play, Round, View
 
-SHOWN = ("nothing", "actions", "words")
 MOST_CHARACTERS = 2000
 """Of each player's reasons so much is shown to the others."""
 
@@ -23,9 +23,8 @@ class InTurn(Mechanism):
 
     name: ClassVar[str] = "in_turn"
 
-    def __init__(self, shown: str = "words") -> None:
-        if shown not in SHOWN:
-            raise ValueError(f"shown must be one of {', '.join(SHOWN)}, found {shown!r}")
+    @checked
+    def __init__(self, shown: Literal["nothing", "actions", "words"] = "words") -> None:
         self.shown = shown
 
     def play(self, game: Game, streams: Streams) -> Play:  # noqa: ARG002

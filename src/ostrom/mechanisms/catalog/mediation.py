@@ -3,22 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
+from functools import lru_cache
+from itertools import product
 from typing import Any, ClassVar
+
+import numpy as np
 
 from ostrom.answers import Answer, Choice, Record
 from ostrom.games.game import Game
+from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import act, expected_payoffs
-from ostrom.mechanisms.designed import Design, Designed
-from ostrom.mechanisms.mediators import DELEGATE, mediated_game, realised
+from ostrom.mechanisms.base import act, closed_object, expected_payoffs
+from ostrom.mechanisms.designs import Designed
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
 
+DELEGATE = "delegate"
 
-class MediatorDesign(Design):
-    """A player designs its mediator."""
 
-    name: ClassVar[str] = "mediation"
+def realised(game: Game, mediator: Sequence[int], profile: Sequence[int]) -> tuple[int, ...]:
+    """The actions that are played when the index after a seat's last action means delegating.
+
+    >>> from ostrom.games import build_game
+    >>> pd = build_game("prisoners_dilemma")
+    >>> realised(pd, [1, 0], (2, 0)), realised(pd, [1, 0], (2, 2))
+    ((1, 0), (0, 0))
+    """
+    delegates = [action == len(game.actions[seat]) for seat, action in enumerate(profile)]
+    common = mediator[sum(delegates) - 1] if any(delegates) else 0
+    return tuple(common if gone else action for gone, action in zip(delegates, profile, strict=True))
+
+
+def mediated_game(game: Game, mediator: Sequence[int]) -> Game:
+    """The game with one more action for every seat, delegating, under a mediator.
+
+    >>> from ostrom.games import build_game
+    >>> mediated = mediated_game(build_game("prisoners_dilemma:coopeval"), [1, 0])
+    >>> mediated.payoff((2, 2)), mediated.payoff((2, 0))
+    ((2.0, 2.0), (3.0, 0.0))
+    """
+    return _mediated(game, tuple(mediator))
+
+
+@lru_cache(maxsize=1024)
+def _mediated(game: Game, mediator: tuple[int, ...]) -> Game:
+    actions = tuple((*names, DELEGATE) for names in game.actions)
+    payoffs = np.empty((*(len(names) for names in actions), game.seats))
+    for profile in product(*(range(len(names)) for names in actions)):
+        payoffs[profile] = game.payoff(realised(game, mediator, profile))
+    return TensorGame(
+        f"{game.name}_mediated", actions, payoffs, game.cooperative, game.defective, game.roles, game.title
+    )
 
 
 class Mediation(Designed):
@@ -40,21 +75,13 @@ class Mediation(Designed):
                 f"mechanism {self.name}: game {game.name} has an action of its own named {DELEGATE}"
             )
 
-    def preparation(self, game: Game, seat: int) -> Design | None:  # noqa: ARG002
-        """A mediator per player, unless they are given."""
-        return None if self.fixed else MediatorDesign(self, seat)
-
     def form(self, game: Game, seat: int) -> Record:
         """One action per number of delegators."""
         names = list(game.actions[seat])
         keys = [key_for(count) for count in range(1, game.seats + 1)]
-        schema = {
-            "type": "object",
-            "properties": {key: {"type": "string", "enum": names} for key in keys},
-            "required": keys,
-            "additionalProperties": False,
-        }
-        return Record("mediator", schema, tuple(names))
+        return Record(
+            "mediator", closed_object({k: {"type": "string", "enum": names} for k in keys}), tuple(names)
+        )
 
     def read(self, game: Game, seat: int, value: Mapping[str, Any]) -> list[int]:
         """Action indices for 1, 2, ... delegators."""

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from ostrom.answers import Record
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
+from ostrom.ground.parameters import Amount, Count, Ge, Le, PositiveShare, checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Mechanism, act, profile_of
+from ostrom.mechanisms.base import Mechanism, act, closed_object, match_score, profile_of
 from ostrom.mechanisms.missing import missed_by, void_round
-from ostrom.mechanisms.parameters import amount, share, whole
 from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, Round, View
-from ostrom.mechanisms.scoring import match_score
 
 
 class Punishment(Mechanism):
@@ -30,17 +29,17 @@ class Punishment(Mechanism):
     name: ClassVar[str] = "punishment"
     may_miss: ClassVar[bool] = True
 
+    @checked
     def __init__(
         self,
-        rounds: int = 10,
-        cost: float = 1.0,
-        fine: float = 3.0,
-        most: int = 1,
-        discount: float | None = None,
+        rounds: Count = 10,
+        cost: Amount = 1.0,
+        fine: Amount = 3.0,
+        most: Annotated[int, Ge(1), Le(1000)] = 1,
+        discount: PositiveShare | None = None,
     ) -> None:
-        self.rounds, self.most = whole("rounds", rounds, 1), whole("most", most, 1, 1000)
-        self.cost, self.fine = amount("cost", cost), amount("fine", fine)
-        self.discount = None if discount is None else share("discount", discount, above=True)
+        self.rounds, self.most, self.discount = rounds, most, discount
+        self.cost, self.fine = float(cost), float(fine)
         self.told: dict[str, Any] = {
             "repeated": True,
             "rounds": rounds,
@@ -136,13 +135,9 @@ def key_for(seat: int) -> str:
 def punishment_form(game: Game, seat: int, most: int) -> Record:
     """Units of punishment per co-player."""
     keys = [key_for(s) for s in range(game.seats) if s != seat]
-    schema = {
-        "type": "object",
-        "properties": {key: {"type": "integer", "minimum": 0, "maximum": most} for key in keys},
-        "required": keys,
-        "additionalProperties": False,
-    }
-    return Record("punishment", schema)
+    return Record(
+        "punishment", closed_object({key: {"type": "integer", "minimum": 0, "maximum": most} for key in keys})
+    )
 
 
 MECHANISM = Punishment

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from copy import copy
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from ostrom.games.game import Game
 from ostrom.games.steps import decides_at_once
 from ostrom.ground.errors import GameError
+from ostrom.ground.parameters import Count, PositiveShare, Share, checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.arrays import ArrayRules
-from ostrom.mechanisms.base import Mechanism
-from ostrom.mechanisms.lasting import lasting_game
+from ostrom.mechanisms.base import ArrayRules, Mechanism, match_score
+from ostrom.mechanisms.incentives import lasting_game
 from ostrom.mechanisms.protocol import History, Outcome, Play, Round
 from ostrom.mechanisms.rounds import Rounds, drawn_history
-from ostrom.mechanisms.scoring import match_score
 
 
 class Repetition(Mechanism):
@@ -34,27 +33,17 @@ class Repetition(Mechanism):
     may_miss: ClassVar[bool] = True
     any_game: ClassVar[bool] = True
 
+    @checked
     def __init__(
         self,
-        rounds: int = 10,
-        told_rounds: bool = False,
-        told_continuation: float | None = None,
-        stopping: str = "fixed",
-        continuation: float | None = None,
-        noise: float = 0.0,
-        discount: float | None = None,
+        rounds: Count = 10,
+        told_rounds: Any = False,  # true or false; null and numbers count as one of them
+        told_continuation: Share | None = None,
+        stopping: Literal["fixed", "geometric"] = "fixed",
+        continuation: Share | None = None,
+        noise: Share = 0.0,
+        discount: PositiveShare | None = None,
     ) -> None:
-        if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 1:
-            raise ValueError(f"rounds must be a whole number of at least 1, found {rounds!r}")
-        if stopping not in ("fixed", "geometric"):
-            raise ValueError(f"stopping must be fixed or geometric, found {stopping!r}")
-        for label, chance in (("told_continuation", told_continuation), ("continuation", continuation)):
-            if chance is not None and not (_is_number(chance) and 0 <= chance <= 1):
-                raise ValueError(f"{label} must lie between 0 and 1, found {chance!r}")
-        if not (_is_number(noise) and 0 <= noise <= 1):
-            raise ValueError(f"noise must lie between 0 and 1, found {noise!r}")
-        if discount is not None and not (_is_number(discount) and 0 < discount <= 1):
-            raise ValueError(f"discount must lie in (0, 1], found {discount!r}")
         if continuation is None:
             continuation = told_continuation
         if stopping == "geometric" and continuation is None:
@@ -151,10 +140,6 @@ class Repetition(Mechanism):
     def longest_history(self, game: Game) -> int:  # noqa: ARG002
         """All rounds but the last."""
         return self.rounds - 1
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 MECHANISM = Repetition

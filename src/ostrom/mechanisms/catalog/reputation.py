@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from ostrom.games.game import Game
 from ostrom.games.steps import pays_by_profile
 from ostrom.ground.errors import GameError
+from ostrom.ground.parameters import Count, Ge, PositiveShare, Share, checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.lasting import lasting_game
-from ostrom.mechanisms.matching import tables_of_round
+from ostrom.mechanisms.incentives import lasting_game
 from ostrom.mechanisms.protocol import EMPTY, Decision, View
 from ostrom.mechanisms.rounds import asked_at_once, drawn_round
-from ostrom.mechanisms.societies import Life, SocietyRules, Table
-from ostrom.mechanisms.standing import ByPlayer, called, record_of
+from ostrom.mechanisms.societies import ByPlayer, Life, SocietyRules, Table, called, record_of
+from ostrom.mechanisms.statements import StatementForm
 
 
 class Reputation(SocietyRules):
@@ -33,20 +33,19 @@ class Reputation(SocietyRules):
     name: ClassVar[str] = "reputation"
     may_miss: ClassVar[bool] = True
 
+    @checked
     def __init__(
         self,
-        order: str = "first",
-        rounds: int = 15,
-        window: int = 3,
-        depth: int = 3,
-        discount: float | None = 0.8,
-        told_continuation: float | None = 0.8,
-        own: str = "record",
+        order: Literal["first", "higher"] = "first",
+        rounds: Count = 15,
+        window: Annotated[int, Ge(0)] = 3,
+        depth: Any = 3,  # first-order records have none
+        discount: PositiveShare | None = 0.8,
+        told_continuation: Share | None = 0.8,
+        own: Literal["record", "memory"] = "record",
         state: str | Sequence[str] | None = None,
-        state_as: str = "memory_one",
+        state_as: StatementForm = "memory_one",
     ) -> None:
-        if order not in ("first", "higher"):
-            raise ValueError(f"order must be first or higher, found {order!r}")
         whole_depth = depth if order == "higher" else 1
         super().__init__(rounds, window, whole_depth, discount, told_continuation, own, state, state_as)
         self.told = {"order": order, **self.told}
@@ -122,6 +121,24 @@ def _drawn(life: Life, past: ByPlayer, number: int) -> ByPlayer:
         for table in tables
         for player in table
     }
+
+
+def tables_of_round(players: int, seats: int, number: int, streams: Streams) -> list[tuple[int, ...]]:
+    """The tables of a round, each with one player per seat; player p always takes seat p % seats.
+
+    Every seat's players are shuffled on their own (the first seat's stay in order), so that all matchings
+    are equally likely.
+
+    >>> tables = tables_of_round(6, 2, 1, Streams(0, 0))
+    >>> sorted(p for table in tables for p in table)
+    [0, 1, 2, 3, 4, 5]
+    """
+    size = players // seats
+    columns = [[seat + seats * i for i in range(size)] for seat in range(seats)]
+    for seat in range(1, seats):
+        order = streams.about(number, seat, "matching").permutation(size)
+        columns[seat] = [columns[seat][int(i)] for i in order]
+    return list(zip(*columns, strict=True))
 
 
 MECHANISM = Reputation

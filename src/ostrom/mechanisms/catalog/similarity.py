@@ -13,9 +13,9 @@ from ostrom.answers import Choice
 from ostrom.games.game import Game
 from ostrom.games.tensor import TensorGame
 from ostrom.ground.errors import GameError
+from ostrom.ground.parameters import Share, checked
 from ostrom.ground.streams import Streams
 from ostrom.mechanisms.base import Mechanism, odds_of
-from ostrom.mechanisms.parameters import share
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, Round, View
 
 IF_ALIKE = "if_alike"
@@ -32,8 +32,9 @@ class Similarity(Mechanism):
     name: ClassVar[str] = "similarity"
     one_shot: ClassVar[bool] = True
 
-    def __init__(self, error: float = 0.1) -> None:
-        self.error = share("error", error)
+    @checked
+    def __init__(self, error: Share = 0.1) -> None:
+        self.error = float(error)
 
     def check(self, game: Game) -> None:
         """Every seat needs a cooperative and a defective action, and none is called like the policy."""

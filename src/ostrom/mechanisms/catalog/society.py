@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from ostrom.answers import Answer
 from ostrom.games.game import Game
 from ostrom.games.tensor import symmetric
-from ostrom.ground.errors import GameError
+from ostrom.ground.errors import GameError, StudyError
+from ostrom.ground.parameters import Count, Ge, PositiveShare, Share, checked, options_of
 from ostrom.ground.streams import Streams
+from ostrom.ground.values import value
 from ostrom.mechanisms.base import act
-from ostrom.mechanisms.imitation import Imitation
 from ostrom.mechanisms.missing import Missing
 from ostrom.mechanisms.networks import Links, networks, pairs_of
 from ostrom.mechanisms.parameters import whole
 from ostrom.mechanisms.protocol import EMPTY, Decision, Round, View
 from ostrom.mechanisms.rewiring import Rewiring
-from ostrom.mechanisms.settling import Plant, homes, population, settled
-from ostrom.mechanisms.societies import Life, SocietyRules, Steps, Table
-from ostrom.mechanisms.standing import called, record_of
+from ostrom.mechanisms.selection import Imitation
+from ostrom.mechanisms.societies import Life, SocietyRules, Steps, Table, called, record_of
+from ostrom.mechanisms.statements import StatementForm
 
 MOST_MEMBERS = 2000
-OBSERVED = ("nobody", "partners", "neighbours")
 
 
 class Society(SocietyRules):
@@ -44,42 +44,36 @@ class Society(SocietyRules):
 
     name: ClassVar[str] = "society"
 
+    @checked
     def __init__(
         self,
         network: str | Mapping[str, Any] = "complete",
-        meeting: str = "neighbours",
-        rounds: int = 20,
+        meeting: Literal["neighbours", "pair"] = "neighbours",
+        rounds: Count = 20,
         members: int | Mapping[str, int] | None = None,
         plant: Mapping[str, Any] | None = None,
-        placing: str = "shuffled",
-        pay: str = "mean",
-        observe: str = "partners",
-        window: int = 1,
-        records: int = 12,
-        own: str = "record",
+        placing: Literal["shuffled", "blocks"] = "shuffled",
+        pay: Literal["mean", "total"] = "mean",
+        observe: Literal["nobody", "partners", "neighbours"] = "partners",
+        window: Annotated[int, Ge(0)] = 1,
+        records: Annotated[int, Ge(0)] = 12,
+        own: Literal["record", "memory"] = "record",
         imitation: Mapping[str, Any] | str | None = None,
         links: Mapping[str, Any] | None = None,
-        discount: float | None = None,
-        told_continuation: float | None = None,
+        discount: PositiveShare | None = None,
+        told_continuation: Share | None = None,
         state: str | Sequence[str] | None = None,
-        state_as: str = "memory_one",
+        state_as: StatementForm = "memory_one",
     ) -> None:
         super().__init__(rounds, window, 1, discount, told_continuation, own, state, state_as)
-        for key, found, allowed in (
-            ("meeting", meeting, ("neighbours", "pair")),
-            ("placing", placing, ("shuffled", "blocks")),
-            ("pay", pay, ("mean", "total")),
-            ("observe", observe, OBSERVED),
-        ):
-            if found not in allowed:
-                raise ValueError(f"{key} must be one of {', '.join(allowed)}, found {found!r}")
         if own == "memory" and meeting != "pair":
             raise ValueError("own: memory goes with meeting: pair, where a round is one meeting")
         self.network = networks.build(network, key="mechanism.network")
         self.meeting, self.placing, self.pay, self.observe = meeting, placing, pay, observe
-        self.settlers = _members(members)
-        self.plant, self.records = Plant.of(plant), whole("records", records, 0)
-        self.imitation, self.links = Imitation.of(imitation), Rewiring.of(links)
+        self.settlers, self.records = _members(members), records
+        self.plant = None if plant is None else options_of(Plant, plant, "plant")
+        self.imitation = Imitation.of(imitation)
+        self.links = None if links is None else options_of(Rewiring, links, "links")
         self.spreads = self.imitation is not None
         self.told |= {"meeting": meeting, "pay": pay, "observe": observe, "chooses": self.links is not None}
 
@@ -233,12 +227,87 @@ class Society(SocietyRules):
         )
 
 
-def _members(given: int | Mapping[str, int] | None) -> int | dict[str, int] | None:
-    if given is None:
-        return None
-    if isinstance(given, Mapping):
-        return {str(name): whole(f"members.{name}", count, 0) for name, count in given.items()}
-    return whole("members", given, 2)
+def _members(stated: int | Mapping[str, int] | None) -> int | dict[str, int] | None:
+    """How many members a society has, in all or by type."""
+    if isinstance(stated, Mapping):
+        return {str(name): whole(f"members.{name}", count, 0) for name, count in stated.items()}
+    return None if stated is None else whole("members", stated, 2)
+
+
+@value
+class Plant:
+    """``count`` members of one ``type`` who are put in among the others: where chance wills, at the places with most
+    links, or next to each other."""
+
+    type: str
+    count: Annotated[int, Ge(0)] = 1
+    at: Literal["anywhere", "hubs", "cluster"] = "anywhere"
+
+
+def population(
+    names: Sequence[str], seats: int, members: int | Mapping[str, int] | None, plant: Plant | None
+) -> list[str]:
+    """The type of every member, those who are planted last.
+
+    >>> population(["a", "b", "bad"], 2, 6, Plant("bad", 2))
+    ['a', 'a', 'b', 'b', 'bad', 'bad']
+    """
+    asked = [*members] if isinstance(members, Mapping) else []
+    for name in (*asked, *([plant.type] if plant else [])):
+        if name not in names:
+            key = "mechanism.members" if name in asked else "mechanism.plant.type"
+            raise StudyError("names no type of the study", key=key, found=name, allowed=list(names))
+    planted = [plant.type] * plant.count if plant else []
+    if isinstance(members, Mapping):
+        return [name for name in names for _ in range(members.get(name, 0))] + planted
+    others = [name for name in names if plant is None or name != plant.type] or list(names)
+    total = (len(others) * seats if members is None else members) - len(planted)
+    if total < 0:
+        raise StudyError(
+            "are more than the society has members", key="mechanism.plant.count", found=len(planted)
+        )
+    bounds = [total * place // len(others) for place in range(len(others) + 1)]
+    return [
+        name for name, a, b in zip(others, bounds, bounds[1:], strict=False) for _ in range(b - a)
+    ] + planted
+
+
+def homes(links: Links, plant: Plant | None, shuffled: bool, rng: np.random.Generator) -> list[int]:
+    """The place of every member on the network: planted ones, who come last, as the plant says."""
+    count = len(links)
+    planted = plant.count if plant else 0
+    order = [int(place) for place in rng.permutation(count)]
+    rank = {place: i for i, place in enumerate(order)}
+    taken: list[int] = order[:planted]
+    if plant is not None and plant.at == "hubs":
+        taken = sorted(range(count), key=lambda place: (-len(links[place]), rank[place]))[:planted]
+    elif plant is not None and plant.at == "cluster" and planted:
+        taken = _nearest(links, order, planted)
+    free = [place for place in (order if shuffled else range(count)) if place not in taken]
+    return free + taken
+
+
+def _nearest(links: Links, order: Sequence[int], wanted: int) -> list[int]:
+    """Places next to each other, from the first in the order on; where a component ends, the next one begins."""
+    found: dict[int, None] = {}
+    for start in order:
+        queue = [start]
+        while queue and len(found) < wanted:
+            place = queue.pop(0)
+            if place not in found:
+                found[place] = None
+                queue += sorted(links[place] - found.keys())
+    return [*found][:wanted]
+
+
+def settled(links: Links, homes: Sequence[int]) -> Links:
+    """The neighbours of every member, given where each lives.
+
+    >>> settled([{1}, {0, 2}, {1}], [2, 0, 1])
+    [{2}, {2}, {0, 1}]
+    """
+    lives = {place: member for member, place in enumerate(homes)}
+    return [{lives[place] for place in links[home]} for home in homes]
 
 
 MECHANISM = Society

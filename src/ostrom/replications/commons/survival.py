@@ -8,7 +8,7 @@ from ostrom.analysis.claims import DeclaredReference
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.references import Games, Own
 from ostrom.data.rundata import RunData
-from ostrom.mechanisms.talking import Talking
+from ostrom.mechanisms.talk import Talking
 
 TALK = "talk"
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ostrom.games.game import Game
-from ostrom.mechanisms.designed import Designed
+from ostrom.mechanisms.designs import Designed
 from ostrom.mechanisms.incentives import TOLERANCE, is_equilibrium, is_weakly_dominant
 
 

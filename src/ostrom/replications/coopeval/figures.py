@@ -30,7 +30,7 @@ from ostrom.games import build_game
 from ostrom.games.game import Game
 from ostrom.ground.errors import UsageError
 from ostrom.ground.registry import parse_spec
-from ostrom.mechanisms.designed import Design, Designed
+from ostrom.mechanisms.designs import Design, Designed
 from ostrom.replications.coopeval.designs import quality
 from ostrom.replications.coopeval.scores import Point, normalised_mean, score_points
 

@@ -13,7 +13,7 @@ from ostrom.data.rundata import RunData
 from ostrom.engine.plan import Unit
 from ostrom.games.equilibria.continuation import least_continuation
 from ostrom.mechanisms.catalog.similarity import compared_game
-from ostrom.mechanisms.designed import Design
+from ostrom.mechanisms.designs import Design
 from ostrom.mechanisms.incentives import is_equilibrium
 from ostrom.replications.coopeval.designs import quality
 

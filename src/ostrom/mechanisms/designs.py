@@ -14,7 +14,7 @@ from ostrom.answers import Answer, Record
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.base import Mechanism, closed_object
 from ostrom.mechanisms.protocol import Decision, Outcome, Play, View
 
 Steps = Generator[list[Decision], Sequence[Answer], dict[str, Any]]
@@ -97,9 +97,9 @@ class Designed(Mechanism):
                 f"{game.seats} seats"
             )
 
-    @abstractmethod
-    def preparation(self, game: Game, seat: int) -> Design | None:
+    def preparation(self, game: Game, seat: int) -> Design | None:  # noqa: ARG002
         """The design that the player at a seat has to make first; None where designs are given."""
+        return None if self.fixed else Design(self, seat)
 
     def given(self, outcomes: Sequence[Mapping[str, Any]]) -> Designed:
         """With the designs of a match's players, by seat."""
@@ -146,7 +146,7 @@ class Design(Mechanism):
     """The preparation: one player at one seat makes its design."""
 
     def __init__(self, rules: Designed, seat: int) -> None:
-        self.rules, self.seat = rules, seat
+        self.rules, self.seat, self.name = rules, seat, rules.name  # type: ignore[misc]
 
     def check(self, game: Game) -> None:
         """As the mechanism that it prepares."""
@@ -169,15 +169,7 @@ class Design(Mechanism):
 
 def ballot_form(labels: Sequence[str]) -> Record:
     """Yes or no to every proposal: any number can be approved, and no model can name one twice."""
-    return Record(
-        "ballot",
-        {
-            "type": "object",
-            "properties": {label: {"type": "boolean"} for label in labels},
-            "required": list(labels),
-            "additionalProperties": False,
-        },
-    )
+    return Record("ballot", closed_object({label: {"type": "boolean"} for label in labels}))
 
 
 def _plain(design: Any) -> list[int]:

@@ -8,20 +8,20 @@ and so the table that words are turned into, are about two seats with two action
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from ostrom.answers import Answer, Form, Record, Text
 from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
+from ostrom.ground.parameters import checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.around import Around
-from ostrom.mechanisms.base import Mechanism
-from ostrom.mechanisms.protocol import Decision, History, Outcome, Play, View
+from ostrom.mechanisms.base import Around, Asked, Mechanism, closed_object, relay
+from ostrom.mechanisms.protocol import Decision, History, Play, View
 
 WHEN = ("before", "during", "after")
-FORMS = ("words", "memory_one", "automaton")
+StatementForm: TypeAlias = Literal["words", "memory_one", "automaton"]
 STATES = 3
 MOST_WORDS = 80
 PLACES = ((1, 1), (1, 2), (2, 1), (2, 2))
@@ -39,13 +39,6 @@ def times_of(when: Any) -> tuple[str, ...]:
         if time not in WHEN:
             raise ValueError(f"state must be one or several of {', '.join(WHEN)}, found {time!r}")
     return tuple(time for time in WHEN if time in given)
-
-
-def form_checked(state_as: Any) -> str:
-    """The form of a statement, as written in a study."""
-    if state_as not in FORMS:
-        raise ValueError(f"state_as must be one of {', '.join(FORMS)}, found {state_as!r}")
-    return str(state_as)
 
 
 def has_tables(game: Game) -> bool:
@@ -75,7 +68,7 @@ def table_form() -> Record:
     """A memory-one table."""
     keys = ["first", *(place_key(own, other) for own, other in PLACES)]
     chance = {"type": "integer", "minimum": 0, "maximum": 100}
-    return Record("memory_one", _closed(dict.fromkeys(keys, chance)))
+    return Record("memory_one", closed_object(dict.fromkeys(keys, chance)))
 
 
 def statement_form(how: str, game: Game, seat: int) -> Form:
@@ -89,7 +82,7 @@ def statement_form(how: str, game: Game, seat: int) -> Form:
     for number in range(1, STATES + 1):
         parts[f"state_{number}_action"] = {"type": "string", "enum": names}
         parts |= {f"state_{number}_after_{other}": state for other in (1, 2)}
-    return Record("automaton", _closed(parts), tuple(names))
+    return Record("automaton", closed_object(parts), tuple(names))
 
 
 def statements(
@@ -126,11 +119,12 @@ class Stated(Around):
     several of these times, in the form ``state_as``.
     """
 
-    def __init__(self, rules: Mechanism, state: Any, state_as: Any = "memory_one") -> None:
+    @checked
+    def __init__(self, rules: Mechanism, state: Any, state_as: StatementForm = "memory_one") -> None:
         if rules.society:
             raise ValueError("has no rule for statements: its members have no fixed seats")
         super().__init__(rules)
-        self.state, self.state_as = times_of(state), form_checked(state_as)
+        self.state, self.state_as = times_of(state), state_as
 
     def check(self, game: Game) -> None:
         """Tables need two seats with two actions."""
@@ -140,9 +134,10 @@ class Stated(Around):
 
     def play(self, game: Game, streams: Streams) -> Play:
         """Let the rules ask; statements come before the first question of a round, and at the end."""
-        play = self.rules.play(game, streams)
-        due, reached, middle = next(play), 0, max(2, self.most_rounds(game) // 2 + 1)
-        while True:
+        reached, middle, views = 0, max(2, self.most_rounds(game) // 2 + 1), list[View]()
+
+        def ask(due: list[Decision]) -> Asked:
+            nonlocal reached, views
             views = [decision.view for decision in due]
             number = max(view.round for view in views)
             if reached == 0 and "before" in self.state:
@@ -150,12 +145,9 @@ class Stated(Around):
             if reached < middle <= number and "during" in self.state:
                 yield from self._statements(views, "during")
             reached = max(reached, number)
-            answers = yield due
-            try:
-                due = play.send(answers)
-            except StopIteration as stop:
-                outcome: Outcome = stop.value
-                break
+            return (yield due)
+
+        outcome = yield from relay(self.rules.play(game, streams), ask)
         if "after" in self.state:
             rounds = list(outcome.rounds)
             past = History(rounds, gaps=any(played.void for played in rounds))
@@ -178,12 +170,3 @@ class Stated(Around):
         """Those of the rules, and what a player who has a seat states."""
         stated = asked_times(self.state, self.state_as) if player < game.seats else 0
         return super().decisions_of(game, player, players) + stated
-
-
-def _closed(parts: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": dict(parts),
-        "required": list(parts),
-        "additionalProperties": False,
-    }

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ostrom.ground.errors import StudyError
+from ostrom.ground.parameters import checked
 from ostrom.ground.registry import Registry, parse_spec
 from ostrom.mechanisms.base import Mechanism
 from ostrom.mechanisms.missing import missing_of
 from ostrom.mechanisms.predictions import Predicted
-from ostrom.mechanisms.stating import Stated, form_checked
-from ostrom.mechanisms.talk import talk_of
-from ostrom.mechanisms.talking import Talking
+from ostrom.mechanisms.statements import Stated, StatementForm
+from ostrom.mechanisms.talk import Talking, talk_of
 
 
 def _missing(rules: Mechanism, missed: Any = None, missed_at_most: Any = None) -> Mechanism:
@@ -31,8 +31,8 @@ def _predicted(rules: Mechanism, predict: Any = None, watched: Any = None) -> Me
     return Predicted(rules, predict, watched)
 
 
-def _stated(rules: Mechanism, state: Any = None, state_as: Any = "memory_one") -> Mechanism:
-    form_checked(state_as)
+@checked
+def _stated(rules: Mechanism, state: Any = None, state_as: StatementForm = "memory_one") -> Mechanism:
     return rules if state is None else Stated(rules, state, state_as)
 
 
@@ -54,12 +54,11 @@ class NamedMechanisms(Registry[Mechanism]):
         """Build a mechanism; ``KEYS`` belong to all that do not have a parameter of that name themselves."""
         name, args, kwargs = parse_spec(spec, key=key or self.kind, file=file)
         own = super().parameters(name) if name in self else {}
-        around = {word: value for word, value in kwargs.items() if word in KEYS and word not in own}
+        around = {word: kwargs.pop(word) for word in [*kwargs] if word in KEYS and word not in own}
         if not around:
             return super().build(spec, key=key, file=file)
-        inside = {word: value for word, value in kwargs.items() if word not in around}
         rules = super().build(
-            {"name": name, **dict(zip(own, args, strict=False)), **inside}, key=key, file=file
+            {"name": name, **dict(zip(own, args, strict=False)), **kwargs}, key=key, file=file
         )
         for wrap in WRAPPERS:
             values = {word: value for word, value in around.items() if KEYS[word] is wrap}
