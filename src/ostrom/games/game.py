@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ostrom.games.formula import Formula
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from ostrom.games.game import Game
-
 
 Profile = tuple[int, ...]
 
