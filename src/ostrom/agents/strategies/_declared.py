@@ -7,7 +7,7 @@ Sigmund 1993), the own move first: ``first, CC, CD, DC, DD``. The names of the t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from ostrom.agents.past import Past
 from ostrom.agents.strategies._dilemma import Grim
@@ -118,20 +118,26 @@ RULES: dict[str, MemoryOne | Provoked] = {
 """Every declared strategy by its name."""
 
 
+class _ByChances(Protocol):
+    """A strategy of memory one."""
+
+    chances: Chances
+
+
 # One function per number of moves that a rule looks at: what it does not need is not read, for speed.
-def _by_none(self: Any, past: Past) -> float:
+def _by_none(self: _ByChances, past: Past) -> float:
     """The first chance, then the one that belongs to every outcome."""
-    return float(self.chances[1 if past.rounds else 0])
+    return self.chances[1 if past.rounds else 0]
 
 
-def _by_other(self: Any, past: Past) -> float:
+def _by_other(self: _ByChances, past: Past) -> float:
     """The chance that belongs to the other's last move."""
-    return float(self.chances[2 - past.cooperated(-1) if past.rounds else 0])
+    return self.chances[2 - past.cooperated(-1) if past.rounds else 0]
 
 
-def _by_both(self: Any, past: Past) -> float:
+def _by_both(self: _ByChances, past: Past) -> float:
     """The chance that belongs to the last round."""
-    return float(self.chances[4 - past.cooperated(-1) - 2 * past.i_cooperated(-1) if past.rounds else 0])
+    return self.chances[4 - past.cooperated(-1) - 2 * past.i_cooperated(-1) if past.rounds else 0]
 
 
 MOVES = (_by_none, _by_other, _by_both)
