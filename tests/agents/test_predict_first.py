@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.agents.style import styles
+from ostrom.agents.language import styles
 from ostrom.framing.rules import FIRST
 from ostrom.mechanisms import mechanisms
 from ostrom.models.base import Request

@@ -94,7 +94,10 @@ def test_a_preset_over_a_broken_study_is_one_line(change: dict[str, object]) -> 
 
 @pytest.mark.parametrize(
     ("nonsense", "problem"),
-    [("{{ 1 / 0 }}", "/ is not allowed in a prompt file"), ("{{ -'a' }}", "could not be filled in: cannot compute")],
+    [
+        ("{{ 1 / 0 }}", "/ is not allowed in a prompt file"),
+        ("{{ -'a' }}", "could not be filled in: cannot compute"),
+    ],
 )
 def test_a_prompt_that_computes_nonsense_is_one_line(tmp_path: Path, nonsense: str, problem: str) -> None:
     (tmp_path / "stories").mkdir()

@@ -1,20 +1,22 @@
-"""The language agent: framing + style + memory + persona + model."""
+"""The language agent: framing, style, memory, persona and model; what styles offer, and where they are found."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from ostrom.agents.base import DecisionContext
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.dialogue import Chat
 from ostrom.agents.explained import bare, explained, is_explained, mixed, taken
 from ostrom.agents.policy import Declined, apply_policy
-from ostrom.agents.style import Style, styles
 from ostrom.answers import Answer, Choice, Form, Invalid, Number, constraint_of, read
+from ostrom.answers.forms import TOKENS_PER_WORD
 from ostrom.framing import Prompt, PromptRenderer
 from ostrom.ground.errors import StudyError
+from ostrom.ground.registry import Registry
 from ostrom.mechanisms.protocol import Decision
 from ostrom.memory import Memory, Note, NoteDue, Shown, memories
 from ostrom.models.base import Abilities, Constraint, Message, Model, Reply, Request
@@ -247,3 +249,72 @@ def refuse_unable(config: AgentConfig, abilities: Abilities, name: str) -> None:
         raise StudyError(f"style {config.style}: {name} does not {lacking}", key="agent.style")
     if config.constrain == "always" and not (abilities.choices and abilities.schema):
         raise StudyError(f"{name} cannot be bound to a form", key="agent.constrain")
+
+
+class Style(ABC):
+    """How a model is asked: which words, how many calls, how the reply is read."""
+
+    name: ClassVar[str]
+    calls: ClassVar[int] = 1
+    """Calls per decision when all goes well, for forecasts."""
+    questions: ClassVar[tuple[str, ...]] = ()
+    """Kinds of questions that the style asks besides those of the mechanism, each a choice."""
+
+    def likely_tokens(self, answer: int, words: int) -> int:  # noqa: ARG002
+        """Tokens of a usual reply, for forecasts, where the answer alone takes so many and reasoning so many words."""
+        return answer
+
+    def most_tokens(self, form: Form, most: int | None) -> int | None:  # noqa: ARG002
+        """Tokens that a reply can have at most, where the study allows so many; None: nothing bounds it."""
+        return most
+
+    def lacks(self, abilities: Abilities) -> str | None:  # noqa: ARG002
+        """What the model would have to be able to do and is not, in words."""
+        return None
+
+    @abstractmethod
+    async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
+        """Ask until there is an answer."""
+
+
+class Direct(Style):
+    """Ask for the answer alone; bind the model to valid answers where it can be bound."""
+
+    name: ClassVar[str] = "direct"
+
+    async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
+        """One call when all goes well."""
+        return await agent.ask(decision, context)
+
+
+class Reasoned(Style):
+    """Let the model think in the open, then read its last line.
+
+    Where the model can be bound and can go on from a beginning (embedded models), a reply without a plain
+    answer on its last line is finished by a second, short call that may only write a valid answer.
+    """
+
+    name: ClassVar[str] = "reasoned"
+    calls: ClassVar[int] = 1
+
+    def likely_tokens(self, answer: int, words: int) -> int:
+        """Reasons as long as was asked for, then the answer."""
+        return answer + round(TOKENS_PER_WORD * words)
+
+    async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
+        """One call, or two where the end is forced."""
+        return await agent.ask(decision, context, think=True)
+
+
+styles: Registry[Style] = Registry(
+    "style",
+    "ostrom.agents.styles",
+    "STYLE",
+    "ostrom.styles",
+    folder="styles",
+    table={
+        "best_response": "ostrom.agents.styles.social:ComputedFirst",
+        "direct": "ostrom.agents.language:Direct",
+        "reasoned": "ostrom.agents.language:Reasoned",
+    },
+)

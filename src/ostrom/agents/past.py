@@ -67,6 +67,17 @@ class Past:
                 return False
         return True
 
+    def defected_throughout(self, last: int) -> bool:
+        """Whether the others defected in each of so many last rounds; False where there are fewer."""
+        if len(self.rounds) < last:
+            return False
+        if self._its_good is None:
+            return not any(self.cooperated(-i) for i in range(1, last + 1))
+        for past in self.rounds[-last:]:  # noqa: SIM110 (all() takes twice the time)
+            if past.actions[self._other] == self._its_good:
+                return False
+        return True
+
     def defectors(self, i: int) -> int:
         """How many co-players did not play their cooperative action in round i."""
         actions = self.rounds[i].actions

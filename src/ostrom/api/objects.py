@@ -100,12 +100,6 @@ class FunctionStrategy(Strategy):
     citation: ClassVar[str] = ""
     memory_depth = UNBOUNDED
     function: ClassVar[Callable[[Past], Any]]
-    registered: ClassVar[str]
-
-    @property
-    def name(self) -> str:
-        """The name it is registered under."""
-        return self.registered
 
     def move(self, past: Past) -> float:
         """What the function says, True for 1."""
@@ -218,7 +212,7 @@ def _strategy(value: Any, name: str) -> str:
         factory = value
     else:
         factory = type(
-            "FunctionStrategy", (FunctionStrategy,), {"function": staticmethod(value), "registered": known}
+            "FunctionStrategy", (FunctionStrategy,), {"function": staticmethod(value), "name": known}
         )
     _register(strategies, known, factory)
     return known

@@ -13,6 +13,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 MOVED = {
+    "ostrom.agents.style": "ostrom.agents.language",
     "ostrom.analysis.designs": "ostrom.replications.coopeval.designs",
     "ostrom.analysis.dynamics": "ostrom.features.evolution",
     "ostrom.analysis.dynamics.coalescence": "ostrom.features.evolution.coalescence",

@@ -294,9 +294,12 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
         if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
     ]
 
+    alone = int(places[:1] == ["self"])
+
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        check(function, dict(chain(zip(places, args, strict=False), kwargs.items())))
+        if kwargs or len(args) > alone:  # defaults need no check, and most agents are made with them
+            check(function, dict(chain(zip(places, args, strict=False), kwargs.items())))
         return function(*args, **kwargs)
 
     call.__dict__["checks"] = True

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.explained import is_explained
 from ostrom.agents.factory import renderer_of
-from ostrom.agents.style import styles
+from ostrom.agents.language import styles
 from ostrom.answers import Form
 from ostrom.answers.forms import TOKENS_PER_WORD, answer_tokens
 from ostrom.engine.plan import Budget, Seated, Unit

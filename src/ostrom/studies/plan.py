@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.factory import renderer_of
-from ostrom.agents.style import styles
+from ostrom.agents.language import styles
 from ostrom.analysis.stopping import StopRule
 from ostrom.engine.plan import Budget, Plan, PlanSource, Seated, Unit
 from ostrom.framing import Library

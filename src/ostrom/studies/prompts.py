@@ -13,7 +13,7 @@ import numpy as np
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.explained import explained, mixed
 from ostrom.agents.factory import library_for, renderer_of
-from ostrom.agents.style import styles
+from ostrom.agents.language import styles
 from ostrom.answers import Choice, Form, Number, Record
 from ostrom.engine.plan import Plan, Unit
 from ostrom.framing import Library

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ostrom.agents.style import styles
+from ostrom.agents.language import styles
 from ostrom.engine.plan import Unit
 from ostrom.ground.errors import UsageError
 from ostrom.mechanisms.protocol import Decision

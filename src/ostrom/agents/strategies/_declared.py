@@ -7,7 +7,7 @@ Sigmund 1993), the own move first: ``first, CC, CD, DC, DD``. The names of the t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from ostrom.agents.past import Past
 from ostrom.agents.strategies._dilemma import Grim
@@ -34,13 +34,13 @@ class MemoryOne:
 
 @value
 class Provoked:
-    """A rule that defects once the other defected in ``times`` of the last ``rounds`` rounds."""
+    """A rule that defects once the other defected in one of the last ``rounds`` rounds, or throughout them."""
 
     title: str
     citation: str
     what: str
-    times: int
     rounds: int
+    throughout: bool = False
 
 
 RULES: dict[str, MemoryOne | Provoked] = {
@@ -99,79 +99,81 @@ RULES: dict[str, MemoryOne | Provoked] = {
         "Tit for Two Tats",
         "Axelrod (1980)",
         "Defect only if the other defected in both of the last two rounds.",
-        times=2,
         rounds=2,
+        throughout=True,
     ),
     "two_tits_for_tat": Provoked(
         "Two Tits for Tat",
         "Axelrod (1984)",
         "Defect if the other defected in any of the last two rounds.",
-        times=1,
         rounds=2,
     ),
     "hard_tit_for_tat": Provoked(
         "Hard Tit for Tat",
         "Akata et al. (2025)",
         "Defect if the other defected in any of the last three rounds.",
-        times=1,
         rounds=3,
     ),
 }
 """Every declared strategy by its name."""
 
 
-class _ByChances(Strategy):
-    """Looks up the chance that belongs to the last round."""
+class _ByChances(Protocol):
+    """A strategy of memory one."""
 
     chances: Chances
-    looks: int = 2
-    """At how many of the last moves it looks, the other's first: what it does not need is not read, for speed."""
 
-    def move(self, past: Past) -> float:
-        """The chance of cooperating after this past."""
-        if not past.rounds:
-            return self.chances[0]
-        if not self.looks:
-            return self.chances[1]
-        place = 2 - past.cooperated(-1)
-        if self.looks == 2 and not past.i_cooperated(-1):
-            place += 2
-        return self.chances[place]
+
+# One function per number of moves that a rule looks at: what it does not need is not read, for speed.
+def _by_none(self: _ByChances, past: Past) -> float:
+    """The first chance, then the one that belongs to every outcome."""
+    return self.chances[1 if past.rounds else 0]
+
+
+def _by_other(self: _ByChances, past: Past) -> float:
+    """The chance that belongs to the other's last move."""
+    return self.chances[2 - past.cooperated(-1) if past.rounds else 0]
+
+
+def _by_both(self: _ByChances, past: Past) -> float:
+    """The chance that belongs to the last round."""
+    return self.chances[4 - past.cooperated(-1) - 2 * past.i_cooperated(-1) if past.rounds else 0]
+
+
+MOVES = (_by_none, _by_other, _by_both)
 
 
 class _ByProvocation(Reciprocator):
-    """Counts defections in the last rounds."""
+    """Looks for defections in the last rounds."""
 
-    times: ClassVar[int]
     rounds: ClassVar[int]
+    throughout: ClassVar[bool]
 
     def move(self, past: Past) -> float:
         """The chance of cooperating after this past."""
-        if self.times == 1:
-            return C if past.cooperated_throughout(self.rounds) else D
-        rounds = min(self.rounds, len(past.rounds))
-        spare = rounds - self.times  # so many of these rounds may be cooperative
-        for i in range(1, rounds + 1):
-            if spare < 0:
-                return C
-            spare -= past.cooperated(-i)
-        return C if spare < 0 else D
+        if self.throughout:
+            return D if past.defected_throughout(self.rounds) else C
+        return C if past.cooperated_throughout(self.rounds) else D
 
 
 def strategy_of(name: str, rule: MemoryOne | Provoked) -> type[Strategy]:
     """The class of a declared strategy."""
     own: dict[str, Any] = {"title": rule.title, "citation": rule.citation, "__doc__": rule.what, "name": name}
     if isinstance(rule, Provoked):
-        kinds: tuple[type, ...] = (_ByProvocation,)
-        own |= {"times": rule.times, "rounds": rule.rounds, "memory_depth": rule.rounds}
-    elif isinstance(rule.chances, tuple):
-        kinds = (_ByChances, Reciprocator) if (looks := _looks(rule.chances)) else (_ByChances,)
-        own |= {"chances": rule.chances, "memory_depth": int(len(set(rule.chances)) > 1), "looks": looks}
+        own |= {"throughout": rule.throughout, "rounds": rule.rounds, "memory_depth": rule.rounds}
+        return type(_class_name(rule.title), (_ByProvocation,), own)
+    if isinstance(rule.chances, tuple):
+        looks = _looks(rule.chances)
+        own |= {"chances": rule.chances, "memory_depth": int(len(set(rule.chances)) > 1)}
     else:
-        kinds = (_ByChances, Reciprocator)
+        looks = _looks(rule.chances(0.5))
         own |= {"memory_depth": 1, "__init__": _with_chance(rule.chances, rule.p)}
-        own["looks"] = _looks(rule.chances(0.5))
-    return type(rule.title.title().replace(" ", "").replace("-", ""), kinds, own)
+    kind = Reciprocator if looks else Strategy
+    return type(_class_name(rule.title), (kind,), {**own, "move": MOVES[looks]})
+
+
+def _class_name(title: str) -> str:
+    return title.title().replace(" ", "").replace("-", "")
 
 
 def _looks(chances: Chances) -> int:

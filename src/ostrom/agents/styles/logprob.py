@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from ostrom.agents.base import DecisionContext
+from ostrom.agents.language import LanguageAgent, Style
 from ostrom.agents.policy import Declined
-from ostrom.agents.style import Asker, Style
 from ostrom.answers import Answer, Choice, Form, Invalid
 from ostrom.answers.logprob import read_logprobs
 from ostrom.mechanisms.protocol import Decision
@@ -33,7 +33,7 @@ class Logprob(Style):
         """One token for a choice."""
         return 1 if isinstance(form, Choice) else most
 
-    async def answer(self, agent: Asker, decision: Decision, context: DecisionContext) -> Answer:
+    async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
         """One call; questions that are no choice are asked directly."""
         if not isinstance(decision.form, Choice):
             return await agent.ask(decision, context)

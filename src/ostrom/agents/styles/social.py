@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from ostrom.agents.base import DecisionContext
-from ostrom.agents.style import Asker, Style
+from ostrom.agents.language import LanguageAgent, Style
 from ostrom.answers import Answer, Form
 from ostrom.mechanisms.protocol import Decision, View
 from ostrom.mechanisms.rounds import due_with, form_of
@@ -25,7 +25,7 @@ class Social(Style):
     calls: ClassVar[int] = 2
     questions: ClassVar[tuple[str, ...]] = ("predict",)
 
-    async def answer(self, agent: Asker, decision: Decision, context: DecisionContext) -> Answer:
+    async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
         """One call per other player, and one for the choice."""
         if decision.kind != "act":
             return await agent.ask(decision, context)
@@ -45,7 +45,7 @@ class Social(Style):
 
     async def _predict(
         self,
-        agent: Asker,
+        agent: LanguageAgent,
         decision: Decision,
         context: DecisionContext,
         seat: int,
@@ -84,7 +84,7 @@ class ComputedFirst(Style):
     calls: ClassVar[int] = 2
     questions: ClassVar[tuple[str, ...]] = ("best_response",)
 
-    async def answer(self, agent: Asker, decision: Decision, context: DecisionContext) -> Answer:
+    async def answer(self, agent: LanguageAgent, decision: Decision, context: DecisionContext) -> Answer:
         """One call for the best response, and one for the choice."""
         if decision.kind != "act":
             return await agent.ask(decision, context)

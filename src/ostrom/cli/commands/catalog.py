@@ -169,7 +169,7 @@ def _registry(kind: str) -> Any:
         from ostrom.memory import memories
 
         return memories
-    from ostrom.agents.style import styles
+    from ostrom.agents.language import styles
 
     return styles
 

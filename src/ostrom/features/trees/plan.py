@@ -16,7 +16,7 @@ import numpy as np
 
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.factory import renderer_of
-from ostrom.agents.style import styles
+from ostrom.agents.language import styles
 from ostrom.agents.tree import Trees, tree_key
 from ostrom.engine.folder import Folder
 from ostrom.engine.plan import Budget, Plan, Seated, Unit
