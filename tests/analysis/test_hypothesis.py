@@ -12,9 +12,9 @@ from tests.analysis.conftest import PlayedRun
 from ostrom.analysis.hypothesis import Method
 from ostrom.analysis.hypothesis import test as tested
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.selection import condition
 from ostrom.analysis.statistics import linear_mixed_model
-from ostrom.analysis.statistics.bayes_factor import jzs_from_t
+from ostrom.analysis.statistics.means import jzs_from_t
+from ostrom.analysis.units import condition
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UnknownName, UsageError
 

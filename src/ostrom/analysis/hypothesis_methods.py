@@ -18,11 +18,19 @@ import numpy as np
 from ostrom.analysis.estimate import PLURAL
 from ostrom.analysis.pairing import paired
 from ostrom.analysis.statistics.anova import SumsOfSquares, anova
-from ostrom.analysis.statistics.bayes_factor import MEDIUM, jzs_from_t, jzs_paired, jzs_two_sample
 from ostrom.analysis.statistics.logistic import gee_logistic, logistic_regression
-from ostrom.analysis.statistics.means import cohens_d, cohens_d_paired, paired_t, welch_t
-from ostrom.analysis.statistics.mixed_model import linear_mixed_model
-from ostrom.analysis.statistics.permutation import permutation_grouped, permutation_paired
+from ostrom.analysis.statistics.means import (
+    MEDIUM,
+    cohens_d,
+    cohens_d_paired,
+    jzs_from_t,
+    jzs_paired,
+    jzs_two_sample,
+    paired_t,
+    welch_t,
+)
+from ostrom.analysis.statistics.regression import linear_mixed_model
+from ostrom.analysis.statistics.resampling import permutation_grouped, permutation_paired
 from ostrom.analysis.statistics.result import Interval, holm
 from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.analysis.units import Observation, Observations, UnitValue, independent, per_match

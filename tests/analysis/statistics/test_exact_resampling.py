@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostrom.analysis.intervals.resampled import MOST_UNDEFINED, clusters_of, percentiles_around
 from ostrom.analysis.statistics import (
     BadSample,
     Undefined,
     wilson,
 )
+from ostrom.analysis.statistics.resampling import MOST_UNDEFINED, clusters_of, percentiles_around
 from ostrom.analysis.statistics.result import Interval, plain
 from ostrom.analysis.statistics.samples import (
     binary,

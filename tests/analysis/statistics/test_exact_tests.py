@@ -28,7 +28,7 @@ from ostrom.analysis.statistics import (
     welch_t,
     wilson,
 )
-from ostrom.analysis.statistics.permutation import EXACT_LIMIT
+from ostrom.analysis.statistics.resampling import EXACT_LIMIT
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -12,7 +12,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.analysis.statistics.two_samples import permutation_two_sample
 
-from ostrom.analysis.intervals.resampled import percentiles_around
 from ostrom.analysis.statistics import (
     Interval,
     Undefined,
@@ -36,6 +35,7 @@ from ostrom.analysis.statistics.regression import (
     refuse_full_leverage,
     robust_errors,
 )
+from ostrom.analysis.statistics.resampling import percentiles_around
 from ostrom.analysis.statistics.samples import Floats
 from ostrom.features.robustness.variance_shares import variance_shares
 

@@ -14,8 +14,7 @@ from ostrom.features.inference import (
     leave_one_out,
     strategy_frequencies,
 )
-from ostrom.features.inference.choices import choice_table
-from ostrom.features.inference.mixture import STARTS, SURE, climb, fit_mixture, log_likelihoods
+from ostrom.features.inference.mixture import STARTS, SURE, choice_table, climb, fit_mixture, log_likelihoods
 
 
 def cooperator(own: list[int], other: list[int]) -> float:

@@ -6,12 +6,6 @@ note). Random draws come from a `numpy.random.Generator` of the caller. Importin
 import scipy.
 """
 
-from ostrom.analysis.statistics.bayes_factor import (
-    BayesFactor,
-    jzs_from_t,
-    jzs_paired,
-    jzs_two_sample,
-)
 from ostrom.analysis.statistics.counts import (
     ChiSquare,
     Kappa,
@@ -22,23 +16,26 @@ from ostrom.analysis.statistics.counts import (
 )
 from ostrom.analysis.statistics.logistic import gee_logistic, logistic_regression
 from ostrom.analysis.statistics.means import (
+    BayesFactor,
     Correlation,
     EffectSize,
     TTest,
     cohens_d,
     cohens_d_paired,
+    jzs_from_t,
+    jzs_paired,
+    jzs_two_sample,
     paired_t,
     pearson,
     student_t,
     welch_t,
 )
-from ostrom.analysis.statistics.mixed_model import linear_mixed_model
-from ostrom.analysis.statistics.permutation import (
+from ostrom.analysis.statistics.regression import Coefficient, FittedRegression, linear_mixed_model
+from ostrom.analysis.statistics.resampling import (
     Permutation,
     permutation_grouped,
     permutation_paired,
 )
-from ostrom.analysis.statistics.regression import Coefficient, FittedRegression
 from ostrom.analysis.statistics.result import Interval, StatisticsResult, ends, holm, overlap
 from ostrom.analysis.statistics.samples import (
     BadSample,

@@ -27,8 +27,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict
 
 from ostrom.analysis.estimate import Estimate, estimate
-from ostrom.analysis.published import number, published_rows
-from ostrom.analysis.references import Games, Own, Published, Reference, doubts_in
+from ostrom.analysis.references import Games, Own, Published, Reference, doubts_in, number, published_rows
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import Registry, replications

@@ -1,7 +1,6 @@
 """What strategy a player followed: strategy frequencies and memory-one response tables."""
 
 from ostrom.analysis.repeated_play import DEFAULT_CANDIDATES, named_candidates, prescribed_moves
-from ostrom.features.inference.choices import PlayedMatch
 from ostrom.features.inference.frequencies import (
     LeftOut,
     StrategyFrequencies,
@@ -9,8 +8,17 @@ from ostrom.features.inference.frequencies import (
     leave_one_out,
     strategy_frequencies,
 )
-from ostrom.features.inference.responses import PlayedPair, ResponseTable, StateResponse, response_table
-from ostrom.features.inference.runs import AgentFrequencies, Responses, RunInference, infer_strategies
+from ostrom.features.inference.mixture import PlayedMatch
+from ostrom.features.inference.runs import (
+    AgentFrequencies,
+    PlayedPair,
+    Responses,
+    ResponseTable,
+    RunInference,
+    StateResponse,
+    infer_strategies,
+    response_table,
+)
 
 __all__ = [
     "DEFAULT_CANDIDATES",

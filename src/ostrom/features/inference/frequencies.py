@@ -15,11 +15,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ostrom.analysis.intervals.resampled import clusters_of, percentiles
+from ostrom.analysis.statistics.resampling import clusters_of, percentiles
 from ostrom.analysis.statistics.result import Interval, StatisticsResult
 from ostrom.analysis.statistics.samples import BadSample, Floats, checked_level, checked_resamples
-from ostrom.features.inference.choices import ChoiceTable, PlayedMatch, choice_table
-from ostrom.features.inference.mixture import MixtureFit, climb, equivalent_groups, fit_mixture, undetermined
+from ostrom.features.inference.mixture import (
+    ChoiceTable,
+    MixtureFit,
+    PlayedMatch,
+    choice_table,
+    climb,
+    equivalent_groups,
+    fit_mixture,
+    undetermined,
+)
 
 Unit = Literal["match", "player"]
 

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ostrom.analysis.intervals.resampled import clusters_of, percentiles_around
+from ostrom.analysis.statistics.resampling import clusters_of, percentiles_around
 from ostrom.analysis.statistics.result import Interval, StatisticsResult
 from ostrom.analysis.statistics.samples import (
     BadSample,

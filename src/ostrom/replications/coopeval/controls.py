@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ostrom.analysis.combined import combined
-from ostrom.analysis.estimate import Estimate, fixed
+from ostrom.analysis.estimate import Estimate, combined, fixed
 from ostrom.analysis.measure import measures
 from ostrom.analysis.statistics.anova import anova
 from ostrom.analysis.statistics.samples import StatisticsError

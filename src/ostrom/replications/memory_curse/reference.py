@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ostrom.analysis.estimate import contrast, estimate
-from ostrom.analysis.published import published_rows
-from ostrom.analysis.references import POLICY_DOUBT, Games, Own, Published
+from ostrom.analysis.references import POLICY_DOUBT, Games, Own, Published, published_rows
 from ostrom.data.rundata import RunData
 from ostrom.features.comparing.claims import DeclaredReference, own_figure
 from ostrom.games import build_game

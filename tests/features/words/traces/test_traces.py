@@ -16,8 +16,14 @@ from ostrom.analysis.measure import measures
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.words.lexicons import RATIOS, Lexicon, Mode, TraceCounts, count_batches
 from ostrom.features.words.traces.summary import default_groups, sensitivity, trace_summary, unfinished
-from ostrom.features.words.traces.table import key_columns, trace_lexicons, trace_table, trace_texts
-from ostrom.features.words.traces.text import reasoning_of, without_answer
+from ostrom.features.words.traces.table import (
+    key_columns,
+    reasoning_of,
+    trace_lexicons,
+    trace_table,
+    trace_texts,
+    without_answer,
+)
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.models.base import Reply, Request
 from ostrom.models.providers import scripted
