@@ -158,10 +158,10 @@ def test_models_are_those_of_statsmodels(run: RunData) -> None:
     own = linear_mixed_model(
         [row["y"] for row in rows], {"agent": [row["agent"] for row in rows]}, groups=groups, unit="match"
     )["agent[mostly]"]
-    assert (line["estimate"], line["se"], line["p"]) == pytest.approx((own.estimate, own.se, own.p))
+    assert (line["estimate"], line["se"], line["p"]) == pytest.approx((own.value, own.se, own.p))
     (facts,) = mixed.results["fit"]
     total = (facts["variance_between"] + facts["variance_within"]) ** 0.5
-    assert line["standardised"] == pytest.approx(own.estimate / total)
+    assert line["standardised"] == pytest.approx(own.value / total)
     assert line["standardised_low"] == pytest.approx(line["low"] / total)
     assert (
         mixed.results["coefficients"][0]["standardised"] is mixed.results["coefficients"][0]["bf10"] is None

@@ -1,4 +1,6 @@
-"""Statistics used by all studies: pure functions on plain sequences, frozen results with an explicit unit.
+"""Statistics used by all studies: pure functions on plain sequences.
+
+Every result with an uncertainty is an Estimate or holds one.
 
 Every call names its unit of analysis (`unit="match"`) and every result repeats it. Degenerate input raises a
 `StatisticsError` (one line); only tables with many cells answer with explicitly undefined cells (None and a
@@ -9,7 +11,6 @@ import scipy.
 from ostrom.analysis.statistics.counts import (
     ChiSquare,
     Kappa,
-    Proportion,
     chi_square,
     cohens_kappa,
     wilson,
@@ -17,11 +18,9 @@ from ostrom.analysis.statistics.counts import (
 from ostrom.analysis.statistics.logistic import gee_logistic, logistic_regression
 from ostrom.analysis.statistics.means import (
     BayesFactor,
-    Correlation,
-    EffectSize,
-    TTest,
     cohens_d,
     cohens_d_paired,
+    hedges_g,
     jzs_from_t,
     jzs_paired,
     jzs_two_sample,
@@ -30,13 +29,13 @@ from ostrom.analysis.statistics.means import (
     student_t,
     welch_t,
 )
-from ostrom.analysis.statistics.regression import Coefficient, FittedRegression, linear_mixed_model
+from ostrom.analysis.statistics.regression import FittedRegression, linear_mixed_model
 from ostrom.analysis.statistics.resampling import (
     Permutation,
     permutation_grouped,
     permutation_paired,
 )
-from ostrom.analysis.statistics.result import Interval, StatisticsResult, ends, holm, overlap
+from ostrom.analysis.statistics.result import Estimate, StatisticalTest, holm, overlap
 from ostrom.analysis.statistics.samples import (
     BadSample,
     NotConverged,
@@ -49,25 +48,20 @@ __all__ = [
     "BadSample",
     "BayesFactor",
     "ChiSquare",
-    "Coefficient",
-    "Correlation",
-    "EffectSize",
+    "Estimate",
     "FittedRegression",
-    "Interval",
     "Kappa",
     "NotConverged",
     "Permutation",
-    "Proportion",
+    "StatisticalTest",
     "StatisticsError",
-    "StatisticsResult",
-    "TTest",
     "Undefined",
     "chi_square",
     "cohens_d",
     "cohens_d_paired",
     "cohens_kappa",
-    "ends",
     "gee_logistic",
+    "hedges_g",
     "holm",
     "jzs_from_t",
     "jzs_paired",

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
 
-from ostrom.analysis.statistics.result import Interval, StatisticsResult
+from ostrom.analysis.statistics.result import StatisticalTest
 from ostrom.analysis.statistics.samples import (
     ROUNDING,
     BadSample,
@@ -43,64 +43,56 @@ Alternative = Literal["two-sided", "greater", "less"]
 ALTERNATIVES = ("two-sided", "greater", "less")
 
 
-@dataclass(frozen=True)
-class TTest(StatisticsResult):
-    """A t test: the estimate is the mean difference (or the mean minus the value tested against)."""
-
-    test: str
-    statistic: float
-    df: float
-    p: float
-    estimate: float
-    se: float
-    ci: Interval
-    n: tuple[int, ...]
-    means: tuple[float, ...]
-    alternative: str
-    unit: str
-
-    def __str__(self) -> str:
-        return f"{self.test}: t({self.df:.5g}) = {self.statistic:.3f}, p = {self.p:.3g} (unit: {self.unit})"
-
-
 def welch_t(
     first: Numbers, second: Numbers, *, unit: str, alternative: Alternative = "two-sided", level: float = 0.95
-) -> TTest:
+) -> StatisticalTest:
     """Welch's t test of two independent samples (Welch 1947).
 
-    >>> print(welch_t([1, 2, 3, 4], [2, 4, 6, 9], unit="match"))
-    welch: t(4.0836) = -1.691, p = 0.165 (unit: match)
+    >>> test = welch_t([1, 2, 3, 4], [2, 4, 6, 9], unit="match")
+    >>> print(test)
+    -2.75 [-7.23, 1.73], n = 8 matches
+    >>> round(test.statistic, 3), round(test.df, 4), round(test.p, 3)
+    (-1.691, 4.0836, 0.165)
     """
     a, b = sample(first, "first sample", at_least=2), sample(second, "second sample", at_least=2)
     _some_variance(a, b)
     share_a, share_b = a.var(ddof=1) / a.size, b.var(ddof=1) / b.size
     df = (share_a + share_b) ** 2 / (share_a**2 / (a.size - 1) + share_b**2 / (b.size - 1))
-    return _t_test("welch", (a, b), _mean_difference(a, b), share_a + share_b, df, unit, alternative, level)
+    return _t_test(
+        "welch", (a.size, b.size), _mean_difference(a, b), share_a + share_b, df, unit, alternative, level
+    )
 
 
 def student_t(
     first: Numbers, second: Numbers, *, unit: str, alternative: Alternative = "two-sided", level: float = 0.95
-) -> TTest:
+) -> StatisticalTest:
     """Student's t test of two independent samples with a pooled variance.
 
-    >>> print(student_t([1, 2, 3, 4], [2, 4, 6, 9], unit="match"))
-    student: t(6) = -1.691, p = 0.142 (unit: match)
+    >>> round(student_t([1, 2, 3, 4], [2, 4, 6, 9], unit="match").p, 3)
+    0.142
     """
     a, b = sample(first, "first sample", at_least=2), sample(second, "second sample", at_least=2)
     _some_variance(a, b)
     variance = pooled_variance(a, b) * (1 / a.size + 1 / b.size)
     return _t_test(
-        "student", (a, b), _mean_difference(a, b), variance, a.size + b.size - 2, unit, alternative, level
+        "student",
+        (a.size, b.size),
+        _mean_difference(a, b),
+        variance,
+        a.size + b.size - 2,
+        unit,
+        alternative,
+        level,
     )
 
 
 def paired_t(
     first: Numbers, second: Numbers, *, unit: str, alternative: Alternative = "two-sided", level: float = 0.95
-) -> TTest:
+) -> StatisticalTest:
     """Paired t test: row i of both samples belongs to the same unit.
 
     >>> print(paired_t([3, 4, 5, 7], [2, 4, 4, 5], unit="scenario"))
-    paired: t(3) = 2.449, p = 0.0917 (unit: scenario)
+    1.00 [-0.30, 2.30], n = 4 scenarios
     """
     a, b = paired_samples(first, second, ("first sample", "second sample"), at_least=2)
     # A difference that is rounding only is none: 0.3 - (0.1 + 0.2) must not count as variance.
@@ -110,7 +102,7 @@ def paired_t(
         raise Undefined(f"t is undefined: no variance between the pairs (constant at {difference[0]:g})")
     return _t_test(
         "paired",
-        (a, b),
+        (a.size,),
         without_rounding(float(difference.mean()), scale),
         difference.var(ddof=1) / difference.size,
         difference.size - 1,
@@ -147,31 +139,22 @@ def t_quantile(probability: float, df: float) -> float:
 
 def _t_test(
     test: str,
-    samples: tuple[Floats, ...],
+    sizes: tuple[int, ...],
     estimate: float,
     variance: float,
     df: float,
     unit: str,
     alternative: str,
     level: float,
-) -> TTest:
+) -> StatisticalTest:
     checked_option("alternative", alternative, ALTERNATIVES)
     se = math.sqrt(variance)
     t = float(estimate) / se
     reach = t_quantile(0.5 + checked_level(level) / 2, df) * se
-    return TTest(
-        test=test,
-        statistic=t,
-        df=float(df),
-        p=t_p_value(t, df, alternative),
-        estimate=float(estimate),
-        se=se,
-        ci=Interval(float(estimate) - reach, float(estimate) + reach, level),
-        n=tuple(int(item.size) for item in samples),
-        means=tuple(float(np.mean(item)) for item in samples),
-        alternative=alternative,
-        unit=checked_unit(unit),
-    )
+    return StatisticalTest(
+        {}, float(estimate), float(estimate) - reach, float(estimate) + reach, sum(sizes), checked_unit(unit), test,
+        level=level, se=se, statistic=t, df=float(df), p=t_p_value(t, df, alternative), sizes=sizes,
+    )  # fmt: skip
 
 
 def _some_variance(*samples: Floats) -> None:
@@ -180,46 +163,42 @@ def _some_variance(*samples: Floats) -> None:
         raise Undefined(f"t is undefined: no variance within the samples (constant at {values})")
 
 
-@dataclass(frozen=True)
-class EffectSize(StatisticsResult):
-    """A standardised mean difference; `hedges_g` is the same without the small-sample bias (Hedges 1981)."""
-
-    kind: str
-    estimate: float
-    ci: Interval
-    hedges_g: float
-    n: tuple[int, ...]
-    unit: str
-
-
-def cohens_d(first: Numbers, second: Numbers, *, unit: str, level: float = 0.95) -> EffectSize:
+def cohens_d(first: Numbers, second: Numbers, *, unit: str, level: float = 0.95) -> StatisticalTest:
     """Mean difference of two independent samples over their pooled standard deviation.
 
-    >>> round(cohens_d([1, 2, 3, 4], [2, 4, 6, 9], unit="match").estimate, 3)
+    >>> round(cohens_d([1, 2, 3, 4], [2, 4, 6, 9], unit="match").value, 3)
     -1.195
     """
     test = student_t(first, second, unit=unit, level=level)
-    n1, n2 = test.n
-    return _effect("pooled", test.statistic, test.df, n1 * n2 / (n1 + n2), test.n, unit, level)
+    return _effect("pooled", test, test.sizes[0] * test.sizes[1] / test.n, level)
 
 
-def cohens_d_paired(first: Numbers, second: Numbers, *, unit: str, level: float = 0.95) -> EffectSize:
+def cohens_d_paired(first: Numbers, second: Numbers, *, unit: str, level: float = 0.95) -> StatisticalTest:
     """Mean difference of paired samples over the standard deviation of the differences (d_z).
 
-    >>> round(cohens_d_paired([3, 4, 5, 7], [2, 4, 4, 5], unit="scenario").estimate, 3)
+    >>> round(cohens_d_paired([3, 4, 5, 7], [2, 4, 4, 5], unit="scenario").value, 3)
     1.225
     """
     test = paired_t(first, second, unit=unit, level=level)
-    return _effect("paired", test.statistic, test.df, test.n[0], test.n, unit, level)
+    return _effect("paired", test, test.n, level)
 
 
-def _effect(
-    kind: str, t: float, df: float, effective_n: float, n: tuple[int, ...], unit: str, level: float
-) -> EffectSize:
-    scale = math.sqrt(effective_n)
-    low, high = noncentrality_interval(t, df, checked_level(level))
+def _effect(kind: str, test: StatisticalTest, effective_n: float, level: float) -> StatisticalTest:
+    """The t of a test as an effect size, with the limits of its noncentrality."""
+    t, df, scale = test.statistic, test.df, math.sqrt(effective_n)
+    low, high = (end / scale for end in noncentrality_interval(t, df, level))
+    return replace(test, value=t / scale, low=low, high=high, method=f"Cohen's d, {kind}", se=None)
+
+
+def hedges_g(d: StatisticalTest) -> float:
+    """An effect size without its small-sample bias (Hedges 1981).
+
+    >>> round(hedges_g(cohens_d([1, 2, 3, 4], [2, 4, 6, 9], unit="match")), 3)
+    -1.039
+    """
+    df = d.df
     bias = math.exp(math.lgamma(df / 2) - math.lgamma((df - 1) / 2)) / math.sqrt(df / 2) if df > 1 else 0.0
-    return EffectSize(kind, t / scale, Interval(low / scale, high / scale, level), bias * t / scale, n, unit)
+    return bias * d.value
 
 
 def noncentrality_interval(t: float, df: float, level: float) -> tuple[float, float]:
@@ -256,28 +235,26 @@ def _root(cdf: Callable[[float], float], start: float, target: float) -> float:
     raise NotConverged(f"no noncentral t interval found for t = {start:g}")
 
 
-@dataclass(frozen=True)
-class Correlation(StatisticsResult):
-    """A correlation, its t on n - 2 degrees of freedom, and its interval."""
-
-    kind: str
-    estimate: float
-    ci: Interval
-    statistic: float
-    df: float
-    p: float
-    n: int
-    unit: str
-
-
-def pearson(first: Numbers, second: Numbers, *, unit: str, level: float = 0.95) -> Correlation:
+def pearson(first: Numbers, second: Numbers, *, unit: str, level: float = 0.95) -> StatisticalTest:
     """Linear correlation; interval by Fisher's z with standard error 1 / sqrt(n - 3). Needs 4 pairs.
 
-    >>> round(pearson([1, 2, 3, 4, 5], [2, 1, 4, 3, 5], unit="cell").estimate, 3)
+    >>> round(pearson([1, 2, 3, 4, 5], [2, 1, 4, 3, 5], unit="cell").value, 3)
     0.8
     """
     a, b = paired_samples(first, second, at_least=4)
-    return _correlation("pearson", correlate(a, b), a.size, unit, level)
+    checked_level(level)
+    r, n, df = correlate(a, b), a.size, a.size - 2
+    if abs(r) == 1.0:
+        statistic, p, low, high = math.copysign(math.inf, r), 0.0, r, r
+    else:
+        statistic = r * math.sqrt(df / (1 - r * r))
+        p = t_p_value(statistic, df, "two-sided")
+        reach = NormalDist().inv_cdf(0.5 + level / 2) * math.sqrt(1.0 / (n - 3))
+        low, high = math.tanh(math.atanh(r) - reach), math.tanh(math.atanh(r) + reach)
+    return StatisticalTest(
+        {}, r, low, high, n, checked_unit(unit), "pearson", level=level, statistic=statistic, df=float(df), p=p,
+        sizes=(n,),
+    )  # fmt: skip
 
 
 def correlate(a: Floats, b: Floats) -> float:
@@ -290,25 +267,12 @@ def correlate(a: Floats, b: Floats) -> float:
     return math.copysign(1.0, r) if 1.0 - abs(r) <= ROUNDING else r
 
 
-def _correlation(kind: str, r: float, n: int, unit: str, level: float) -> Correlation:
-    checked_level(level)
-    df = n - 2
-    if abs(r) == 1.0:
-        statistic, p, ci = math.copysign(math.inf, r), 0.0, Interval(r, r, level)
-    else:
-        statistic = r * math.sqrt(df / (1 - r * r))
-        p = t_p_value(statistic, df, "two-sided")
-        reach = NormalDist().inv_cdf(0.5 + level / 2) * math.sqrt(1.0 / (n - 3))
-        ci = Interval(math.tanh(math.atanh(r) - reach), math.tanh(math.atanh(r) + reach), level)
-    return Correlation(kind, r, ci, statistic, float(df), p, n, checked_unit(unit))
-
-
 MEDIUM = math.sqrt(2) / 2
 """The usual scale of the prior on the effect size."""
 
 
 @dataclass(frozen=True)
-class BayesFactor(StatisticsResult):
+class BayesFactor:
     """Evidence for an effect over none; `bf10` is infinite above 1e308, `log_bf10` never is."""
 
     design: str
@@ -331,7 +295,7 @@ def jzs_two_sample(
     1.08
     """
     test = student_t(first, second, unit=unit)
-    return jzs_from_t(test.statistic, *test.n, unit=unit, r=r, alternative=alternative)
+    return jzs_from_t(test.statistic, *test.sizes, unit=unit, r=r, alternative=alternative)
 
 
 def jzs_paired(
@@ -339,7 +303,7 @@ def jzs_paired(
 ) -> BayesFactor:
     """JZS Bayes factor of paired samples."""
     test = paired_t(first, second, unit=unit)
-    return jzs_from_t(test.statistic, test.n[0], unit=unit, r=r, alternative=alternative)
+    return jzs_from_t(test.statistic, test.n, unit=unit, r=r, alternative=alternative)
 
 
 def jzs_from_t(

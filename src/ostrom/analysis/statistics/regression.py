@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from ostrom.analysis.statistics.means import t_p_value, t_quantile
-from ostrom.analysis.statistics.result import Interval, StatisticsResult
+from ostrom.analysis.statistics.result import Estimate
 from ostrom.analysis.statistics.samples import (
     BadSample,
     Floats,
@@ -132,56 +132,25 @@ NO_ERROR = "no standard error: no cluster varies from the estimate, so nothing s
 
 
 @dataclass(frozen=True)
-class Coefficient(StatisticsResult):
-    """One line of the table; `df` is None where the statistic is a z.
-
-    Where the standard error does not exist, so do neither statistic, p-value nor interval: they are None, and
-    `note` says why.
-    """
-
-    term: str
-    estimate: float
-    se: float | None
-    statistic: float | None
-    df: float | None
-    p: float | None
-    ci: Interval | None
-    note: str | None = None
-
-    @property
-    def odds_ratio(self) -> float:
-        """The estimate of a logistic model on the odds scale."""
-        return math.exp(self.estimate)
-
-    @property
-    def odds_ratio_ci(self) -> Interval | None:
-        """The interval of a logistic model on the odds scale, where there is one."""
-        if self.ci is None:
-            return None
-        return Interval(math.exp(self.ci.low), math.exp(self.ci.high), self.ci.level)
-
-
-@dataclass(frozen=True)
-class FittedRegression(StatisticsResult):
+class FittedRegression:
     """A fitted model: its coefficients and what was taken as independent (`unit`)."""
 
     model: str
-    coefficients: tuple[Coefficient, ...]
+    coefficients: tuple[Estimate, ...]
+    """One for every ``key["term"]``. Where the standard error does not exist, so do neither statistic, p-value nor
+    interval: they are None, and ``note`` says why. ``df`` is None where the statistic is a z."""
     n: int
     n_clusters: int | None
     unit: str
     details: dict[str, float | bool | str]
 
-    def __getitem__(self, term: str) -> Coefficient:
+    def __getitem__(self, term: str) -> Estimate:
         for line in self.coefficients:
-            if line.term == term:
+            if line.key["term"] == term:
                 return line
-        raise BadSample(f"no term {term!r} (found: {', '.join(line.term for line in self.coefficients)})")
-
-    def rows(self) -> list[dict[str, Any]]:
-        """One plain row per coefficient."""
-        shared = {"model": self.model, "n": self.n, "n_clusters": self.n_clusters, "unit": self.unit}
-        return [line.as_dict() | shared for line in self.coefficients]
+        raise BadSample(
+            f"no term {term!r} (found: {', '.join(line.key['term'] for line in self.coefficients)})"
+        )
 
 
 def coefficient_table(
@@ -189,8 +158,10 @@ def coefficient_table(
     estimates: Sequence[float],
     errors: Sequence[float | None],
     df: Sequence[float | None],
+    n: int,
+    unit: str,
     level: float,
-) -> tuple[Coefficient, ...]:
+) -> tuple[Estimate, ...]:
     """Estimates and standard errors as lines with statistic, p-value and interval.
 
     An error of None is one that does not exist; any other that is not a positive number is refused.
@@ -198,7 +169,11 @@ def coefficient_table(
     lines = []
     for term, estimate, se, freedom in zip(terms, estimates, errors, df, strict=True):
         if se is None and math.isfinite(estimate):
-            lines.append(Coefficient(term, float(estimate), None, None, freedom, None, None, NO_ERROR))
+            lines.append(
+                Estimate(
+                    {"term": term}, float(estimate), None, None, n, unit, "none", NO_ERROR, level, df=freedom
+                )
+            )
             continue
         if se is None or not (math.isfinite(estimate) and math.isfinite(se) and se > 0):
             raise Undefined(f"the standard error of {term} is undefined: the data do not determine it")
@@ -207,8 +182,22 @@ def coefficient_table(
             p, quantile = 2 * NormalDist().cdf(-abs(ratio)), NormalDist().inv_cdf(0.5 + level / 2)
         else:
             p, quantile = t_p_value(ratio, freedom, "two-sided"), t_quantile(0.5 + level / 2, freedom)
-        ci = Interval(estimate - quantile * se, estimate + quantile * se, level)
-        lines.append(Coefficient(term, float(estimate), float(se), float(ratio), freedom, float(p), ci))
+        lines.append(
+            Estimate(
+                {"term": term},
+                float(estimate),
+                float(estimate - quantile * se),
+                float(estimate + quantile * se),
+                n,
+                unit,
+                "z" if freedom is None else "t",
+                level=level,
+                se=float(se),
+                statistic=float(ratio),
+                df=freedom,
+                p=float(p),
+            )
+        )
     return tuple(lines)
 
 
@@ -305,7 +294,9 @@ def linear_mixed_model(
     freedom = _between_within(design.matrix, codes, len(levels)) if df != "normal" else [None] * len(errors)
     return FittedRegression(
         model="linear mixed model (random intercept, REML)",
-        coefficients=coefficient_table(design.terms, estimates.tolist(), errors.tolist(), freedom, level),
+        coefficients=coefficient_table(
+            design.terms, estimates.tolist(), errors.tolist(), freedom, len(levels), unit, level
+        ),
         n=int(y.size),
         n_clusters=len(levels),
         unit=unit,

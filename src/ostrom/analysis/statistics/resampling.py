@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 
 from ostrom.analysis.statistics.means import ALTERNATIVES
-from ostrom.analysis.statistics.result import Interval, StatisticsResult
+from ostrom.analysis.statistics.result import Estimate
 from ostrom.analysis.statistics.samples import (
     ROUNDING,
     BadSample,
@@ -48,18 +48,13 @@ EXACT_LIMIT = 50_000
 
 
 @dataclass(frozen=True)
-class Permutation(StatisticsResult):
-    """A permutation test; `arrangements` counts those looked at, all of them when `exact`."""
+class Permutation:
+    """A permutation test: the difference with its p-value, and the arrangements looked at, all of them when `exact`."""
 
-    test: str
-    estimate: float
-    p: float
+    estimate: Estimate
     exact: bool
     arrangements: int
-    alternative: str
-    n: tuple[int, ...]
-    n_clusters: int | None
-    unit: str
+    n_clusters: int | None = None
 
 
 def permutation_paired(
@@ -74,7 +69,7 @@ def permutation_paired(
     """Whether the sign of paired differences is a coin toss: pairs swap their members.
 
     >>> test = permutation_paired([5, 6, 7, 9], [1, 2, 3, 4], unit="scenario", rng=np.random.default_rng(0))
-    >>> test.p, test.arrangements
+    >>> test.estimate.p, test.arrangements
     (0.125, 16)
     """
     a, b = paired_samples(first, second, ("first sample", "second sample"))
@@ -93,7 +88,7 @@ def permutation_paired(
             bits = rng.integers(0, 2, size=(size, n))
         hits += _as_extreme((1.0 - 2.0 * bits) @ difference / n, observed, alternative, np.append(a, b))
     p = hits / total if exact else (1 + hits) / (1 + total)
-    return Permutation("paired", observed, p, exact, total, alternative, (n,), None, unit)
+    return Permutation(Estimate({}, observed, None, None, n, unit, "paired", p=p, sizes=(n,)), exact, total)
 
 
 def permutation_grouped(
@@ -116,7 +111,7 @@ def permutation_grouped(
     >>> test = permutation_grouped(
     ...     [1, 1, 1, 0, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 0], clusters=[1, 1, 2, 2, 3, 3, 4, 4],
     ...     unit="match", rng=np.random.default_rng(0))
-    >>> test.estimate, test.arrangements
+    >>> test.estimate.value, test.arrangements
     (0.75, 6)
     """
     data, label = sample(values, "values", at_least=2), binary(treated, "treated")
@@ -148,17 +143,12 @@ def permutation_grouped(
     hits = 0
     for chunk in chunks:
         hits += _as_extreme(_difference(chunk, sums, sizes), observed, alternative, data)
-    return Permutation(
-        test="two-sample" if clusters is None else "clustered",
-        estimate=observed,
-        p=hits / total if exact else (1 + hits) / (1 + total),
-        exact=exact,
-        arrangements=total,
-        alternative=alternative,
-        n=(int(label.sum()), int(label.size - label.sum())),
-        n_clusters=None if clusters is None else count,
-        unit=unit,
-    )
+    treated_rows = int(label.sum())
+    test = Estimate(
+        {}, observed, None, None, data.size, unit, "two-sample" if clusters is None else "clustered",
+        p=hits / total if exact else (1 + hits) / (1 + total), sizes=(treated_rows, int(label.size) - treated_rows),
+    )  # fmt: skip
+    return Permutation(test, exact, total, None if clusters is None else count)
 
 
 def _difference(labels: Floats, sums: Floats, sizes: Ints) -> Floats:
@@ -263,13 +253,13 @@ def clusters_of(labels: Labels, size: int) -> Clusters:
     return Clusters(codes, len(levels))
 
 
-def percentiles(draws: Floats, level: float) -> Interval:
+def percentiles(draws: Floats, level: float) -> tuple[float, float]:
     """The interval that holds the middle of the draws."""
     low, high = np.quantile(draws, ((1 - level) / 2, (1 + level) / 2))
-    return Interval(float(low), float(high), level)
+    return float(low), float(high)
 
 
-def percentiles_around(draws: Floats, estimate: float, level: float, what: str) -> Interval:
+def percentiles_around(draws: Floats, estimate: float, level: float, what: str) -> tuple[float, float]:
     """Percentiles of the finite draws, moved onto an estimate that corrects for the noise of resampling."""
     finite = draws[np.isfinite(draws)]
     missing = draws.size - finite.size
@@ -281,4 +271,4 @@ def percentiles_around(draws: Floats, estimate: float, level: float, what: str) 
     # The same value comes out of sums in another order with other last digits; it is still the same value.
     width = ROUNDING * max(float(np.abs(moved).max()), abs(estimate))
     moved = np.where(np.abs(moved - estimate) <= width, estimate, moved)
-    return Interval(estimate, estimate, level) if np.all(moved == estimate) else percentiles(moved, level)
+    return (estimate, estimate) if np.all(moved == estimate) else percentiles(moved, level)

@@ -8,7 +8,7 @@ agents hold which, as for the subjects of Dal Bo & Frechette (2011).
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from ostrom.analysis.repeated_play import (
 )
 from ostrom.analysis.statistics import NotConverged, StatisticsError
 from ostrom.analysis.statistics.counts import wilson
-from ostrom.analysis.statistics.result import Interval, StatisticsResult
+from ostrom.analysis.statistics.result import Estimate
 from ostrom.analysis.statistics.samples import BadSample, Numbers, binary, same_length
 from ostrom.data.rundata import RunData
 from ostrom.features.inference.frequencies import (
@@ -52,25 +52,40 @@ class PlayedPair:
 
 
 @dataclass(frozen=True)
-class StateResponse(StatisticsResult):
-    """P(cooperate | state). Never reached: `estimate` and both intervals are None.
+class StateResponse:
+    """P(cooperate | state). Never reached: there is no estimate.
 
-    `wilson_ci` takes rounds as independent and is shown for comparison; `cluster_ci` takes matches as independent and
-    is the one to quote. It is None, with a `note`, when fewer than 2 matches reach the state.
+    ``over_rounds`` takes rounds as independent (Wilson) and is shown for comparison; ``over_matches`` takes matches as
+    independent and is the one to quote. It is None, with a ``note``, when fewer than 2 matches reach the state.
     """
 
     state: str
-    estimate: float | None
     cooperations: int
     n: int
     n_matches: int
-    wilson_ci: Interval | None
-    cluster_ci: Interval | None
+    over_rounds: Estimate | None
+    over_matches: Estimate | None
     note: str | None
+
+    @property
+    def estimate(self) -> float | None:
+        """The share of rounds in which the player cooperated."""
+        return None if self.over_rounds is None else self.over_rounds.value
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        rounds, matches = self.over_rounds, self.over_matches
+        return {
+            "state": self.state, "estimate": self.estimate, "cooperations": self.cooperations, "n": self.n,
+            "n_matches": self.n_matches, "wilson_ci_low": rounds and rounds.low,
+            "wilson_ci_high": rounds and rounds.high,
+            **({"level": rounds.level} if rounds else {}), "cluster_ci_low": matches and matches.low,
+            "cluster_ci_high": matches and matches.high, "note": self.note,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
-class ResponseTable(StatisticsResult):
+class ResponseTable:
     """All five states of one player."""
 
     responses: tuple[StateResponse, ...]
@@ -93,7 +108,7 @@ def response_table(played: Sequence[PlayedPair], *, level: float = 0.95) -> Resp
 
     >>> matches = [PlayedPair(m, [1, 0, 1], [0, 1, 1]) for m in range(4)]
     >>> table = response_table(matches)
-    >>> table["CD"].estimate, table["CD"].n, table["DD"].estimate
+    >>> table["CD"].over_rounds.value, table["CD"].n, table["DD"].over_rounds
     (0.0, 4, None)
     """
     if not played:
@@ -120,14 +135,18 @@ def _response(
 ) -> StateResponse:
     reached = [index for index, item in enumerate(states) if item == state]
     if not reached:
-        return StateResponse(state, None, 0, 0, 0, None, None, "never reached")
+        return StateResponse(state, 0, 0, 0, None, None, "never reached")
     at, inside = [moves[index] for index in reached], [matches[index] for index in reached]
     rounds = wilson(int(sum(at)), len(at), unit="round", level=level)
-    found = mean_of(at, bounds=(0.0, 1.0), clusters=inside).limits(level)
-    ci = None if found.low is None or found.high is None else Interval(found.low, found.high, level)
+    found, count = mean_of(at, bounds=(0.0, 1.0), clusters=inside).limits(level), len(set(inside))
+    over_matches = (
+        Estimate({}, found.value, found.low, found.high, count, "match", found.method, found.note, level)
+        if found.low is not None and found.high is not None
+        else None
+    )
     return StateResponse(
-        state, rounds.estimate, rounds.successes, len(at), len(set(inside)), rounds.ci, ci,
-        found.note or None if ci is None else None,
+        state, int(sum(at)), len(at), count, rounds, over_matches,
+        (found.note or None) if over_matches is None else None,
     )  # fmt: skip
 
 
@@ -150,19 +169,18 @@ class AgentFrequencies:
     def ranked(self) -> list[StrategyWeight]:
         """The weights, the largest first; none where there is no estimate."""
         weights = () if self.frequencies is None else self.frequencies.weights
-        return sorted(weights, key=lambda w: -w.weight)
+        return sorted(weights, key=lambda w: -w.share.value)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
-        found = None if self.frequencies is None else self.frequencies.as_dict()
-        if found is not None and self.frequencies is not None:
-            found["weights"] = [w.as_dict() | {"name": w.name} for w in self.frequencies.weights]
         return {
             "within": dict(self.within),
             "agent": self.agent,
             "matches": self.matches,
-            "frequencies": found,
-            "leave_one_out": [line.as_dict() for line in self.left_out],
+            "frequencies": None if self.frequencies is None else self.frequencies.as_dict(),
+            "leave_one_out": [
+                {**asdict(line), "strategies": list(line.strategies)} for line in self.left_out
+            ],
             "notes": list(self.notes),
         }
 

@@ -113,10 +113,7 @@ class ControlEffects(Panel):
             lines += [
                 [*key, s.source, s.df, s.sum_squares, s.f, s.p, s.partial_eta_squared] for s in both.sources
             ]
-            pairs += [
-                [*key, f"{c.first} - {c.second}", c.estimate, c.ci.low, c.ci.high, c.p]
-                for c in one.comparisons
-            ]
+            pairs += [[*key, c.key["comparison"], c.value, c.low, c.high, c.p] for c in one.comparisons]
         left = "".join(f" Groups without one: {n} ({why})." for why, n in undefined.items())
         made = []
         if lines or undefined:
