@@ -66,7 +66,7 @@ def test_z_tests_of_a_mixed_model() -> None:
     )
     line: Any = found["trial"]
     assert line.df is None and line.p == pytest.approx(2 * stats.norm.sf(abs(line.statistic)))
-    assert line.ci.width == pytest.approx(2 * stats.norm.ppf(0.975) * line.se)
+    assert line.high - line.low == pytest.approx(2 * stats.norm.ppf(0.975) * line.se)
 
 
 def test_two_groups_are_enough_and_the_scale_of_the_outcome_does_not_matter() -> None:
@@ -133,7 +133,7 @@ def test_a_logistic_regression_of_a_two_by_two_table_by_hand() -> None:
     assert (found["intercept"].value, found["x"].value) == pytest.approx((-math.log(3), 2 * math.log(3)))
     se = math.sqrt(2 / 10 + 2 / 30)
     assert found["x"].se == pytest.approx(se) and found["x"].df is None
-    assert found["x"].high - "].low == pytest.approx(2 * stats.norm.ppf(0.95) * se)
+    assert found["x"].high - found["x"].low == pytest.approx(2 * stats.norm.ppf(0.95) * se)
     assert found.details["log_likelihood"] == pytest.approx(
         80 * (0.25 * math.log(0.25) + 0.75 * math.log(0.75))
     )
