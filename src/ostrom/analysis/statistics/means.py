@@ -196,7 +196,7 @@ def hedges_g(d: StatisticalTest) -> float:
     """An effect size without its small-sample bias (Hedges 1981).
 
     >>> round(hedges_g(cohens_d([1, 2, 3, 4], [2, 4, 6, 9], unit="match")), 3)
-    -1.039
+    -1.038
     """
     df = d.df
     bias = math.exp(math.lgamma(df / 2) - math.lgamma((df - 1) / 2)) / math.sqrt(df / 2) if df > 1 else 0.0
