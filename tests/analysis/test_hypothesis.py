@@ -12,9 +12,9 @@ from tests.analysis.conftest import PlayedRun
 from ostrom.analysis.hypothesis import Method
 from ostrom.analysis.hypothesis import test as tested
 from ostrom.analysis.measure import Measure
-from ostrom.analysis.selection import condition
 from ostrom.analysis.statistics import linear_mixed_model
-from ostrom.analysis.statistics.bayes_factor import jzs_from_t
+from ostrom.analysis.statistics.means import jzs_from_t
+from ostrom.analysis.units import condition
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UnknownName, UsageError
 
@@ -158,10 +158,10 @@ def test_models_are_those_of_statsmodels(run: RunData) -> None:
     own = linear_mixed_model(
         [row["y"] for row in rows], {"agent": [row["agent"] for row in rows]}, groups=groups, unit="match"
     )["agent[mostly]"]
-    assert (line["estimate"], line["se"], line["p"]) == pytest.approx((own.estimate, own.se, own.p))
+    assert (line["estimate"], line["se"], line["p"]) == pytest.approx((own.value, own.se, own.p))
     (facts,) = mixed.results["fit"]
     total = (facts["variance_between"] + facts["variance_within"]) ** 0.5
-    assert line["standardised"] == pytest.approx(own.estimate / total)
+    assert line["standardised"] == pytest.approx(own.value / total)
     assert line["standardised_low"] == pytest.approx(line["low"] / total)
     assert (
         mixed.results["coefficients"][0]["standardised"] is mixed.results["coefficients"][0]["bf10"] is None

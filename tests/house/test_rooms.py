@@ -245,7 +245,7 @@ def test_draws_become_an_interval_in_one_file() -> None:
     """What is no mean (weights of a mixture, shares of variance) takes its percentiles from the same place."""
     for path in sorted(SOURCE.rglob("*.py")):
         name = path.relative_to(SOURCE).as_posix()
-        if name != "analysis/intervals/resampled.py":
+        if name != "analysis/statistics/resampling.py":
             found = re.findall(r"\bnp\.(?:nan)?(?:quantile|percentile)\(", path.read_text(encoding="utf-8"))
             assert not found, f"{name} takes percentiles of its own: {found}"
 

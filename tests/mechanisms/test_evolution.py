@@ -13,8 +13,7 @@ import pytest
 from ostrom.agents.scripted import ScriptedAgent
 from ostrom.agents.strategies import strategies
 from ostrom.answers import Answer
-from ostrom.features.evolution.process import Moran, pair_payoffs
-from ostrom.features.evolution.rare_mutation import log_fixation
+from ostrom.features.evolution.process import Moran, log_fixation, pair_payoffs
 from ostrom.games import build_game
 from ostrom.ground.errors import GameError, StudyError
 from ostrom.ground.streams import Streams

@@ -80,7 +80,7 @@ def test_what_a_pilot_shows_is_read_from_its_table(call: Call) -> None:
 def test_the_bayes_factor_of_looks_is_that_of_a_second_quadrature() -> None:
     from tests.recomputed.stopping import bayes_factor
 
-    from ostrom.analysis.statistics.bayes_factor import jzs_paired
+    from ostrom.analysis.statistics.means import jzs_paired
 
     rng = np.random.default_rng(2)
     for n in (3, 5, 20, 100):

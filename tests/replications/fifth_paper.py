@@ -67,7 +67,7 @@ CLAIMS = '''\
 
 from ostrom.analysis.estimate import estimate
 from ostrom.analysis.references import Own, Published, Reference
-from ostrom.analysis.published import number, published_rows
+from ostrom.analysis.references import number, published_rows
 
 
 class Fifth(Reference):

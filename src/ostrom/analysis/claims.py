@@ -27,8 +27,16 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict
 
 from ostrom.analysis.estimate import Estimate, estimate
-from ostrom.analysis.published import number, published_rows
-from ostrom.analysis.references import AGAINST, Games, Own, Published, Reference, doubts_in
+from ostrom.analysis.references import (
+    AGAINST,
+    Games,
+    Own,
+    Published,
+    Reference,
+    doubts_in,
+    number,
+    published_rows,
+)
 from ostrom.data.rundata import RunData, quoted
 from ostrom.games.game import Game
 from ostrom.ground.errors import StudyError, UnknownName, UsageError

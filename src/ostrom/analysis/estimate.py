@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from statistics import stdev
 from typing import Any
 
@@ -19,12 +19,15 @@ from ostrom.analysis.intervals import (
     Limits,
     combination_of,
     mean_of,
+    paired_difference_of,
     slope_of,
 )
-from ostrom.analysis.intervals.group import Group
+from ostrom.analysis.intervals.group import Group, group_of
 from ostrom.analysis.intervals.kinds import Log
 from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.pairing import compared
+from ostrom.analysis.statistics.result import Estimate, fixed
+from ostrom.analysis.statistics.samples import without_rounding
 from ostrom.analysis.units import (
     NoSuchLevel,
     Observation,
@@ -38,106 +41,6 @@ from ostrom.analysis.units import (
     per_match,
 )
 from ostrom.ground.errors import UsageError, nearest
-
-PLURAL = {"match": "matches", "person": "people"}
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A figure, its confidence interval, and what both rest on.
-
-    >>> print(Estimate({"agent": "kind"}, 0.62, 0.55, 0.69, 12, "match", "bounded t"))
-    0.62 [0.55, 0.69], n = 12 matches
-    """
-
-    key: Mapping[str, Any]
-    value: float
-    low: float | None
-    high: float | None
-    n: int
-    """How many independent units."""
-    unit: str
-    method: str
-    note: str = ""
-    level: float = 0.95
-    inference: Inference | None = field(default=None, repr=False, compare=False)
-    """What gives the interval at another level."""
-    sd: float | None = field(default=None, repr=False, compare=False)
-    """Of a mean: the standard deviation over its matches, with n - 1, which papers print; None with a single match."""
-
-    def at(self, level: float) -> Estimate:
-        """The same with the interval of another level of confidence."""
-        if self.inference is None:
-            raise UsageError("this estimate was read from a file: its interval is known at one level only")
-        found = self.inference.limits(level)
-        return replace(self, low=found.low, high=found.high, method=found.method, level=level)
-
-    def __contains__(self, value: float) -> bool:
-        """Whether the interval holds a value; without an interval nothing can be said, so it does not."""
-        return self.low is not None and self.high is not None and self.low <= value <= self.high
-
-    @property
-    def sample(self) -> str:
-        """What it rests on: ``n = 12 matches``."""
-        return f"n = {self.n} {self.unit if self.n == 1 else PLURAL.get(self.unit, self.unit + 's')}"
-
-    @property
-    def interval_text(self) -> str | None:
-        """The interval as a column of a table: ``0.550 to 0.690``, ``exact``, or None."""
-        if self.low is None or self.high is None:
-            return None
-        return "exact" if self.method == "exact" else f"{fixed(self.low, 3)} to {fixed(self.high, 3)}"
-
-    def text(self, digits: int = 2) -> str:
-        """Value, interval and n in one line."""
-        value = fixed(self.value, digits)
-        if self.low is None or self.high is None:
-            why = f" ({self.note})" if self.note else ""
-            return f"{value}, {self.sample}{why}"
-        if self.method == "exact":
-            return f"{value} (exact), {self.sample}"
-        return f"{value} [{fixed(self.low, digits)}, {fixed(self.high, digits)}], {self.sample}"
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def __repr__(self) -> str:
-        key = ", ".join(f"{name}={value}" for name, value in self.key.items())
-        return f"Estimate({key + ': ' if key else ''}{self.text()})"
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            **self.key,
-            "value": _tidy(self.value),
-            "low": _tidy(self.low),
-            "high": _tidy(self.high),
-            "level": self.level,
-            "sd": self.sd,
-            "n": self.n,
-            "unit": self.unit,
-            "method": self.method,
-            "note": self.note,
-        }
-
-
-def _tidy(value: float | None) -> float | None:
-    """A number for tables: what is left of a difference by rounding alone is zero.
-
-    >>> _tidy(-2.1e-17), _tidy(0.25), _tidy(None)
-    (0.0, 0.25, None)
-    """
-    return 0.0 if value is not None and abs(value) < 1e-14 else value
-
-
-def fixed(value: float, digits: int = 2) -> str:
-    """A number with so many digits after the point, without a minus before zero.
-
-    >>> fixed(-0.001), fixed(2.5, 0), fixed(0.125)
-    ('0.00', '2', '0.12')
-    """
-    text = f"{value:.{digits}f}"
-    return text.removeprefix("-") if float(text) == 0 else text
 
 
 def minus(first: Estimate, second: Estimate) -> Estimate:
@@ -445,3 +348,86 @@ __all__ = [
     "partly_exact_mean",
     "trend",
 ]
+
+
+def combined(
+    data: Runs,
+    measure: str | Mapping[str, Any] | Measure,
+    factor: str,
+    weights: Mapping[Any, float],
+    by: Sequence[str] = (),
+    *,
+    where: Where = None,
+) -> list[Estimate]:
+    """The sum of weight times mean over levels of a factor, for every combination of the columns ``by``.
+
+    The weights must sum to zero: ``{"a": 1, "b": -1}`` is a difference, ``{"ab": 1, "a": -1, "b": -1, "": 1}`` an
+    interaction. Matches with the same seed in cells that differ in the factor alone belong together. A group in which
+    a level was not played has no estimate.
+    """
+    if not weights or abs(math.fsum(weights.values())) > 1e-12:
+        raise UsageError(f"the weights of a combination must sum to zero (found {dict(weights)})")
+    found = observations(data, measures.named(measure), where)
+    found.need([factor])
+    made = []
+    for key, rows in found.groups(by).items():
+        sides = {level: [row for row in rows if row[factor] == level] for level in weights}
+        if all(sides.values()):
+            inference, n = _inference(found, sides, weights, factor, by)
+            made.append(estimated(dict(zip(by, key, strict=True)), inference, n, "match"))
+    return made
+
+
+def _inference(
+    found: Observations,
+    sides: Mapping[Any, Sequence[Observation]],
+    weights: Mapping[Any, float],
+    factor: str,
+    by: Sequence[str],
+) -> tuple[Inference, int]:
+    keyed = {level: _by_place(found, rows, factor, by) for level, rows in sides.items()}
+    bounds = bounds_of([row for rows in sides.values() for row in rows])
+    exact = all(row.exact for rows in sides.values() for row in rows)
+    shared = [k for k in next(iter(keyed.values())) if all(k in of for of in keyed.values())]
+    if exact or len(shared) < 2:
+        return _apart(keyed, weights, bounds, exact)
+    total = math.fsum(w for w in weights.values() if w > 0)
+    one, two = (
+        [
+            math.fsum(abs(w) * keyed[level][k] for level, w in weights.items() if w * sign > 0) / total
+            for k in shared
+        ]
+        for sign in (1, -1)
+    )
+    # Each side is a weighted mean of values within the bounds, so their difference has the bounds of one.
+    made = paired_difference_of(one, two, bounds=bounds, strata=[k[:-1] for k in shared])
+    return replace(made, coefficients=tuple(total * a for a in made.coefficients)), len(shared)
+
+
+def _apart(
+    keyed: Mapping[Any, Mapping[tuple[Any, ...], float]],
+    weights: Mapping[Any, float],
+    bounds: Bounds,
+    exact: bool,
+) -> tuple[Inference, int]:
+    """Levels that share no seed, or have no sampling error at all."""
+    n = sum(len(of) for of in keyed.values())
+    if exact:
+        means = {level: math.fsum(of.values()) / len(of) for level, of in keyed.items()}
+        terms = [w * means[level] for level, w in weights.items()]
+        return Exact(without_rounding(math.fsum(terms), math.fsum(map(abs, terms)))), n
+    groups = [group_of(list(keyed[level].values()), bounds=bounds) for level in weights]
+    return combination_of(groups, list(weights.values())), n
+
+
+def _by_place(
+    found: Observations, rows: Sequence[Observation], factor: str, by: Sequence[str]
+) -> dict[tuple[Any, ...], float]:
+    """The mean of the matches with one seed in one cell, by what the other levels share with it."""
+    names = [n for n in dict.fromkeys(("run", *found.factors, "game")) if n in found.columns]
+    names = [name for name in names if name != factor and name not in by]
+    values: dict[tuple[Any, ...], list[float]] = {}
+    for unit in per_match(rows).values():
+        row = unit.rows[0]
+        values.setdefault((*(row[name] for name in names), row["seed"]), []).append(unit.value)
+    return {key: math.fsum(of) / len(of) for key, of in values.items()}

@@ -8,22 +8,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ostrom.analysis.estimate import PLURAL
 from ostrom.analysis.pairing import paired
 from ostrom.analysis.statistics.anova import SumsOfSquares, anova
-from ostrom.analysis.statistics.bayes_factor import MEDIUM, jzs_from_t, jzs_paired, jzs_two_sample
 from ostrom.analysis.statistics.logistic import gee_logistic, logistic_regression
-from ostrom.analysis.statistics.means import cohens_d, cohens_d_paired, paired_t, welch_t
-from ostrom.analysis.statistics.mixed_model import linear_mixed_model
-from ostrom.analysis.statistics.permutation import permutation_grouped, permutation_paired
-from ostrom.analysis.statistics.result import Interval, holm
+from ostrom.analysis.statistics.means import (
+    MEDIUM,
+    cohens_d,
+    cohens_d_paired,
+    jzs_from_t,
+    jzs_paired,
+    jzs_two_sample,
+    paired_t,
+    welch_t,
+)
+from ostrom.analysis.statistics.regression import linear_mixed_model
+from ostrom.analysis.statistics.resampling import permutation_grouped, permutation_paired
+from ostrom.analysis.statistics.result import PLURAL, Estimate, holm
 from ostrom.analysis.statistics.samples import StatisticsError
 from ostrom.analysis.units import Observation, Observations, UnitValue, independent, per_match
 from ostrom.ground.errors import UsageError
@@ -195,12 +202,11 @@ class OutcomeScale:
     sd: float
     said: str
 
-    def of(self, term: str, estimate: float, ci: Interval | None) -> dict[str, float | None]:
+    def of(self, line: Estimate) -> dict[str, float | None]:
         """The standardised estimate with its ends; the intercept has none."""
-        if term == "intercept" or not self.sd > 0:
-            return {"standardised": None, "standardised_low": None, "standardised_high": None}
-        low, high = (None, None) if ci is None else (ci.low / self.sd, ci.high / self.sd)
-        return {"standardised": estimate / self.sd, "standardised_low": low, "standardised_high": high}
+        usable = line.key["term"] != "intercept" and self.sd > 0
+        ends = {"standardised": line.value, "standardised_low": line.low, "standardised_high": line.high}
+        return {name: end / self.sd if usable and end is not None else None for name, end in ends.items()}
 
 
 def standard_scale(method: str, details: Mapping[str, Any]) -> OutcomeScale:
@@ -291,7 +297,6 @@ def t_tests(values: Sample, method: Literal["welch", "paired"], level: float) ->
         notes = [f"{found.left} without a partner left out"] if found.left else []
         return {
             **_t_row(test, d),
-            "n": [len(found.keys)],
             "note": "; ".join([*notes, found.note]).strip("; "),
         }
 
@@ -316,11 +321,11 @@ def t_tests(values: Sample, method: Literal["welch", "paired"], level: float) ->
     )
 
 
-def _t_row(test: Any, d: Any) -> dict[str, Any]:
+def _t_row(test: Estimate, d: Estimate) -> dict[str, Any]:
     return {
-        "difference": test.estimate, "low": test.ci.low, "high": test.ci.high,
+        "difference": test.value, "low": test.low, "high": test.high,
         "t": test.statistic, "df": test.df, "p": test.p,
-        "d": d.estimate, "d_low": d.ci.low, "d_high": d.ci.high, "n": list(test.n),
+        "d": d.value, "d_low": d.low, "d_high": d.high, "n": list(test.sizes),
     }  # fmt: skip
 
 
@@ -348,8 +353,9 @@ def permutations(values: Sample, seed: int) -> Comparisons:
                 "" if labels is None else "whole clusters swap levels" if whole else "swaps within clusters"
             )
         how = "all arrangements" if test.exact else f"{test.arrangements} random arrangements, seed {seed}"
+        made = test.estimate
         return {
-            "difference": test.estimate, "p": test.p, "arrangements": how, "n": list(test.n), "note": note
+            "difference": made.value, "p": made.p, "arrangements": how, "n": list(made.sizes), "note": note
         }  # fmt: skip
 
     if within:
@@ -430,12 +436,9 @@ def variance_table(values: Sample, sums_of_squares: SumsOfSquares, level: float)
             "together (Tukey-Kramer)",
         ),
         {
-            "sources": [line.as_dict() for line in made.sources],
+            "sources": [asdict(line) for line in made.sources],
             "comparisons": [
-                {
-                    "factor": line.factor, "comparison": f"{line.first} - {line.second}",
-                    "difference": line.estimate, "low": line.ci.low, "high": line.ci.high, "p": line.p,
-                }
+                {**line.key, "difference": line.value, "low": line.low, "high": line.high, "p": line.p}
                 for line in made.comparisons
             ],
         },
@@ -494,10 +497,10 @@ def regression(values: Sample, method: str, level: float) -> Comparisons:
     assumed += [evidence.said, scale.said]
     lines = [
         {
-            "term": line.term, "estimate": line.estimate, "se": line.se, "statistic": line.statistic,
-            "df": line.df, "p": line.p, "low": line.ci and line.ci.low, "high": line.ci and line.ci.high,
-            **scale.of(line.term, line.estimate, line.ci), "bf10": evidence.of(line.term, line.statistic),
-            **({"odds_ratio": line.odds_ratio} if method != "mixed" else {}), "note": line.note,
+            **line.key, "estimate": line.value, "se": line.se, "statistic": line.statistic,
+            "df": line.df, "p": line.p, "low": line.low, "high": line.high,
+            **scale.of(line), "bf10": evidence.of(line.key["term"], line.statistic),
+            **({"odds_ratio": math.exp(line.value)} if method != "mixed" else {}), "note": line.note or None,
         }
         for line in made.coefficients
     ]  # fmt: skip

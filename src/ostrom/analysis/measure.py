@@ -126,7 +126,7 @@ FRAGMENTS = "fragments"
 
 
 @dataclass(frozen=True)
-class Declaration:
+class MeasureDeclaration:
     """A measure as a YAML file states it; read when it is asked for."""
 
     name: str
@@ -188,7 +188,7 @@ class Declaration:
             ) from error  # fmt: skip
 
 
-def declarations(path: Traversable, package: str) -> Iterator[Declaration]:
+def declarations(path: Traversable, package: str) -> Iterator[MeasureDeclaration]:
     """The measures that a YAML file declares, those by round included."""
     file = f"{package}/{path.name}"
     try:
@@ -205,7 +205,9 @@ def declarations(path: Traversable, package: str) -> Iterator[Declaration]:
         if name != FRAGMENTS:
             both = isinstance(entry, Mapping) and isinstance(entry.get("by_round"), Mapping)
             forms = _forms(entry) if both else {"": entry}
-            yield from (Declaration(f"{name}{end}", file, form, fragments) for end, form in forms.items())
+            yield from (
+                MeasureDeclaration(f"{name}{end}", file, form, fragments) for end, form in forms.items()
+            )
 
 
 def _forms(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -231,7 +233,7 @@ class Measures(Registry[Measure]):
         self.__dict__.pop("_declared", None)
 
     @cached_property
-    def _declared(self) -> dict[str, Declaration | StudyError]:
+    def _declared(self) -> dict[str, MeasureDeclaration | StudyError]:
         """Declared measures by the place where a module of their name would stand; files that cannot be read."""
         return {}
 
@@ -263,7 +265,7 @@ class Measures(Registry[Measure]):
 
     def _loaded(self, name: str) -> Callable[..., Measure]:
         one = self._declared.get(self._files.get(name, ""))
-        if isinstance(one, Declaration):
+        if isinstance(one, MeasureDeclaration):
             part: Callable[..., Measure] = one.part
             return part
         return super()._loaded(name)

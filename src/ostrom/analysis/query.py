@@ -84,7 +84,7 @@ class Query(BaseModel):
 
     def condition(self, data: Runs) -> Where:
         """The condition with the values that the tables hold."""
-        from ostrom.analysis.selection import chosen
+        from ostrom.analysis.units import chosen
 
         return chosen(data, self.part, self.where)
 

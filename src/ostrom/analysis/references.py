@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any, ClassVar
 
 from ostrom.data.rundata import RunData
 from ostrom.games.comparison import same_payoffs
 from ostrom.games.game import Game
+from ostrom.ground.errors import UnknownName
+from ostrom.ground.registry import replications
 
 Cell = tuple[str, ...]
 """Which figure it is: one text for each of the reference's columns, empty where a column does not apply."""
@@ -106,3 +111,26 @@ def doubts_in(note: str) -> tuple[str, ...]:
     """
     places = [place for word in ("CONFLICT:", "SUSPICIOUS:") if (place := note.find(word)) >= 0]
     return (note[min(places) :],) if places else ()
+
+
+@cache
+def published_rows(replication: str, file: str = "reference.csv") -> tuple[dict[str, str], ...]:
+    """The rows of a table of a replication as text; what is not known is empty.
+
+    >>> published_rows("memory_curse")[0]["value"]
+    '96.9'
+    """
+    known = replications()
+    if replication not in known:
+        raise UnknownName("replication", replication, known)
+    text = files(known[replication]).joinpath(file).read_text(encoding="utf-8")
+    return tuple(csv.DictReader(text.splitlines()))
+
+
+def number(text: str) -> float | None:
+    """A number of a table; None where the cell is empty.
+
+    >>> number("96.9"), number("")
+    (96.9, None)
+    """
+    return float(text) if text else None

@@ -100,7 +100,7 @@ class Look:
 
 def decide(rule: StopRule, sides: Any, seeds: int) -> Look:
     """Look at both sides (``TwoSides``) after so many seeds."""
-    from ostrom.analysis.statistics.bayes_factor import jzs_paired, jzs_two_sample
+    from ostrom.analysis.statistics.means import jzs_paired, jzs_two_sample
     from ostrom.analysis.statistics.samples import StatisticsError
 
     found = sides.inference().limits(rule.level)

@@ -52,7 +52,7 @@ def print_csv(rows: Sequence[Mapping[str, Any]], *, safe: bool = False) -> None:
     import csv
     import io
 
-    from ostrom.data.spreadsheet import safe_rows
+    from ostrom.data.tables import safe_rows
 
     made = list(safe_rows(rows)) if safe else [dict(row) for row in rows]
     columns = list(dict.fromkeys(name for row in made for name in row))

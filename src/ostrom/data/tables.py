@@ -11,10 +11,29 @@ from typing import Any
 
 import orjson
 
-from ostrom.data.spreadsheet import safe_rows
 from ostrom.engine.rows import RULE_COLUMNS, Row, Rows, attributes_of
 from ostrom.ground.errors import OstromError, RunError, UsageError
 from ostrom.ground.files import draft_of
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+
+
+def safe(value: Any) -> Any:
+    """The value, with an apostrophe before a text that a spreadsheet could take for a formula; numbers stay.
+
+    >>> safe("=1+1"), safe(" @SUM(A1)"), safe("cooperate"), safe(-1.5)
+    ("'=1+1", "' @SUM(A1)", 'cooperate', -1.5)
+    """
+    if isinstance(value, str) and (value.startswith(_FORMULA) or value.lstrip().startswith(_FORMULA)):
+        return f"'{value}"
+    return value
+
+
+def safe_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The same for rows, names of columns included."""
+    for row in rows:
+        yield {safe(name): safe(value) for name, value in row.items()}
+
 
 TABLES = ("matches", "decisions", "calls")
 BATCH = 2048

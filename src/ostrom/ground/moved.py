@@ -29,7 +29,7 @@ MOVED = {
     "ostrom.streams": "ostrom.ground.streams",
     "ostrom.studies.compare": "ostrom.features.comparing",
     "ostrom.studies.compare.figures": "ostrom.analysis.references",
-    "ostrom.studies.compare.published": "ostrom.analysis.published",
+    "ostrom.studies.compare.published": "ostrom.analysis.references",
     "ostrom.values": "ostrom.ground.values",
 }
 

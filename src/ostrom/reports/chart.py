@@ -11,8 +11,9 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
-from ostrom.analysis.estimate import PLURAL, Estimate, contrast, estimate, trend
+from ostrom.analysis.estimate import Estimate, contrast, estimate, trend
 from ostrom.analysis.measure import Measure, measures
+from ostrom.analysis.statistics.result import PLURAL
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
 from ostrom.ground.registry import Registry, parse_spec

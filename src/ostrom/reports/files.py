@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ostrom.data import spreadsheet
+from ostrom.data import tables
 from ostrom.ground.terminal import escaped
 from ostrom.reports.panel import Table
 from ostrom.reports.words import number
@@ -16,7 +16,7 @@ from ostrom.reports.words import number
 
 def as_csv(table: Table, *, safe: bool = False) -> str:
     """Comma-separated values with full precision; nothing known is an empty field."""
-    guard: Callable[[Any], Any] = spreadsheet.safe if safe else lambda value: value
+    guard: Callable[[Any], Any] = tables.safe if safe else lambda value: value
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([guard(name) for name in table.columns])

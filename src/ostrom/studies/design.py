@@ -10,8 +10,7 @@ from ostrom.analysis.determinism import Determinism
 from ostrom.analysis.estimate import level_pairs
 from ostrom.analysis.pairing import TwoSides, comparison, shared_columns
 from ostrom.analysis.query import Query
-from ostrom.analysis.selection import as_text
-from ostrom.analysis.units import SETTING, Observation, Observations, joined
+from ostrom.analysis.units import SETTING, Observation, Observations, as_text, joined
 from ostrom.data.rundata import RunData
 from ostrom.data.tables import TABLES, factor_types
 from ostrom.engine.rows import Rows

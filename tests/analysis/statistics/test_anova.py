@@ -34,10 +34,10 @@ def test_one_factor_is_scipys_f_and_tukey() -> None:
     bounds: Any = tukey.confidence_interval(0.95)
     assert len(made.comparisons) == 3
     for line in made.comparisons:
-        i, j = levels.index(line.first), levels.index(line.second)
-        assert line.estimate == pytest.approx(tukey.statistic[i, j])
+        i, j = (levels.index(level) for level in line.key["comparison"].split(" - "))
+        assert line.value == pytest.approx(tukey.statistic[i, j])
         assert line.p == pytest.approx(tukey.pvalue[i, j], abs=1e-8)
-        assert (line.ci.low, line.ci.high) == pytest.approx((bounds.low[i, j], bounds.high[i, j]), abs=1e-6)
+        assert (line.low, line.high) == pytest.approx((bounds.low[i, j], bounds.high[i, j]), abs=1e-6)
 
 
 @pytest.mark.parametrize(("kind", "number"), [("II", 2), ("III", 3)])
@@ -66,12 +66,12 @@ def test_comparisons_of_two_factors_are_of_least_squares_means_with_the_error_of
     cells = {
         (i, j): [v for v, k, m in zip(y, a, b, strict=True) if (k, m) == (i, j)] for i in "xyz" for j in "pq"
     }
-    line = next(c for c in made.comparisons if {c.first, c.second} == {"x", "z"})
-    first, second = line.first, line.second
+    line = next(c for c in made.comparisons if set(c.key["comparison"].split(" - ")) == {"x", "z"})
+    first, second = line.key["comparison"].split(" - ")
     difference = sum(np.mean(cells[first, j]) - np.mean(cells[second, j]) for j in "pq") / 2
     error = sum(float(((np.array(v) - np.mean(v)) ** 2).sum()) for v in cells.values()) / (50 - 6)
     se = np.sqrt(error * sum(1 / len(cells[i, j]) for i in (first, second) for j in "pq") / 4)
-    assert (line.estimate, line.se) == pytest.approx((difference, se))
+    assert (line.value, line.se) == pytest.approx((difference, se))
     assert line.p == pytest.approx(studentized_range.sf(np.sqrt(2) * abs(difference) / se, 3, 44), abs=1e-8)
 
 

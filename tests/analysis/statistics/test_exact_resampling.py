@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ostrom.analysis.intervals.resampled import MOST_UNDEFINED, clusters_of, percentiles_around
 from ostrom.analysis.statistics import (
     BadSample,
     Undefined,
     wilson,
 )
-from ostrom.analysis.statistics.result import Interval, plain
+from ostrom.analysis.statistics.resampling import MOST_UNDEFINED, clusters_of, percentiles_around
+from ostrom.analysis.statistics.result import Estimate
 from ostrom.analysis.statistics.samples import (
     binary,
     checked_level,
@@ -91,14 +91,14 @@ def test_labels_are_coded_in_sorted_order_where_they_can_be() -> None:
             label_codes(wrong, 3)
 
 
-def test_intervals_hold_both_ends_and_become_two_columns() -> None:
-    interval = Interval(0.2, 0.6, 0.9)
-    assert 0.2 in interval and 0.6 in interval and 0.19 not in interval and 0.61 not in interval
-    assert interval.width == pytest.approx(0.4) and Interval(0, 1).level == 0.95
-    row = wilson(8, 10, unit="m", level=0.9).as_dict()
-    assert row["level"] == 0.9 and row["ci_low"] < 0.8 < row["ci_high"] and "ci" not in row
-    told = plain({"a": (np.float64(1.5), np.array([1, 2])), "b": interval, "c": None})
-    assert told == {"a": [1.5, [1, 2]], "b": [0.2, 0.6], "c": None} and type(told["a"][0]) is float
+def test_estimates_hold_both_ends_and_become_columns() -> None:
+    found = Estimate({}, 0.4, 0.2, 0.6, 5, "match", "given", level=0.9)
+    assert 0.2 in found and 0.6 in found and 0.19 not in found and 0.61 not in found
+    assert 0.4 not in Estimate({}, 0.4, None, None, 1, "match", "none") and found.level == 0.9
+    share = wilson(8, 10, unit="m", level=0.9)
+    assert share is not None
+    row = share.as_dict()
+    assert row["level"] == 0.9 and row["low"] < row["value"] == 0.8 < row["high"]
 
 
 def test_shapley_values_of_the_glove_game_and_of_many_terms() -> None:

@@ -17,6 +17,7 @@ from ostrom.analysis.statistics import (
     cohens_d,
     cohens_d_paired,
     cohens_kappa,
+    hedges_g,
     holm,
     jzs_from_t,
     jzs_two_sample,
@@ -28,7 +29,7 @@ from ostrom.analysis.statistics import (
     welch_t,
     wilson,
 )
-from ostrom.analysis.statistics.permutation import EXACT_LIMIT
+from ostrom.analysis.statistics.resampling import EXACT_LIMIT
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -50,13 +51,12 @@ def test_all_fields_of_paired_tests(alternative: Any) -> None:
         stats.ttest_rel(A, B, alternative=alternative),
     )
     assert (ours.statistic, ours.p, ours.df) == pytest.approx((theirs.statistic, theirs.pvalue, 5))
-    assert tuple(ours.ci) == pytest.approx(tuple(stats.ttest_rel(A, B).confidence_interval(0.9)))
-    assert (ours.test, ours.n, ours.ci.level) == ("paired", (6, 6), 0.9)
-    assert ours.means == pytest.approx((37 / 6, 5.0))
-    assert ours.estimate == pytest.approx(37 / 6 - 5.0) and ours.se == pytest.approx(
+    assert (ours.low, ours.high) == pytest.approx(tuple(stats.ttest_rel(A, B).confidence_interval(0.9)))
+    assert (ours.method, ours.sizes, ours.level) == ("paired", (6,), 0.9)
+    assert ours.value == pytest.approx(37 / 6 - 5.0) and ours.se == pytest.approx(
         stats.sem(np.subtract(A, B))
     )
-    assert paired_t(A, B, unit="p").ci.level == 0.95 and ours.alternative == alternative
+    assert paired_t(A, B, unit="p").level == 0.95
 
 
 @pytest.mark.parametrize("test", [welch_t, student_t, paired_t])
@@ -71,18 +71,18 @@ def test_a_test_knows_three_alternatives_and_levels_between_0_and_1(test: Any) -
 def test_effect_sizes_by_hand() -> None:
     d = cohens_d(A, B, unit="m", level=0.9)
     pooled = math.sqrt((np.var(A, ddof=1) + np.var(B, ddof=1)) / 2)
-    assert d.estimate == pytest.approx((37 / 6 - 5.0) / pooled)
+    assert d.value == pytest.approx((37 / 6 - 5.0) / pooled)
     # The exact bias correction for 10 degrees of freedom; the usual approximation is 1 - 3 / (4 * 10 - 1).
     exact = special.gamma(5) / (math.sqrt(5) * special.gamma(4.5))
-    assert d.hedges_g == pytest.approx(d.estimate * exact) and exact == pytest.approx(1 - 3 / 39, abs=1e-3)
-    assert (d.kind, d.n, d.ci.level) == ("pooled", (6, 6), 0.9)
+    assert hedges_g(d) == pytest.approx(d.value * exact) and exact == pytest.approx(1 - 3 / 39, abs=1e-3)
+    assert (d.method, d.sizes, d.level) == ("Cohen's d, pooled", (6, 6), 0.9)
     t = student_t(A, B, unit="m").statistic
-    assert stats.nct.cdf(t, 10, d.ci.low * math.sqrt(3)) == pytest.approx(0.95)
+    assert stats.nct.cdf(t, 10, d.low * math.sqrt(3)) == pytest.approx(0.95)
     paired = cohens_d_paired(A, B, unit="m")
     difference = np.subtract(A, B)
-    assert paired.estimate == pytest.approx(difference.mean() / difference.std(ddof=1))
+    assert paired.value == pytest.approx(difference.mean() / difference.std(ddof=1))
     # Two pairs have one degree of freedom, where no correction exists.
-    assert cohens_d_paired([1.0, 2.0], [0.0, 0.0], unit="m").hedges_g == 0.0
+    assert hedges_g(cohens_d_paired([1.0, 2.0], [0.0, 0.0], unit="m")) == 0.0
 
 
 def test_bayes_factors_need_enough_units_and_keep_what_they_were_made_of() -> None:
@@ -138,32 +138,34 @@ def test_kappa_by_hand() -> None:
     # 20 and 15 of 50 on the diagonal: agreement 0.7, chance 0.5, kappa 0.4.
     first = ["y"] * 25 + ["n"] * 25
     second = ["y"] * 20 + ["n"] * 5 + ["y"] * 10 + ["n"] * 15
-    found = cohens_kappa(first, second, unit="r", level=0.9)
-    assert (found.agreement, found.chance, found.estimate) == pytest.approx((0.7, 0.5, 0.4))
-    reach = stats.norm.ppf(0.95) * found.se
-    assert tuple(found.ci) == pytest.approx((0.4 - reach, 0.4 + reach)) and found.ci.level == 0.9
-    assert (found.n, found.categories, found.unit) == (50, ("n", "y"), "r")
-    good = cohens_kappa(["a", "b", "c", "a"], ["a", "b", "c", "a"], unit="r")
-    assert (good.estimate, good.se, *good.ci) == pytest.approx((1.0, 0.0, 1.0, 1.0))
-    almost = cohens_kappa(list("aaabbbccca"), list("aaabbbcccb"), unit="r")
-    assert almost.ci.high == 1.0  # cut at 1
-    opposite = cohens_kappa(list("abababab"), list("babababb"), unit="r")
-    assert opposite.estimate < 0 and opposite.ci.low >= -1.0
+    found: Any = cohens_kappa(first, second, unit="r", level=0.9)
+    assert (found.agreement, found.chance, found.estimate.value) == pytest.approx((0.7, 0.5, 0.4))
+    reach = stats.norm.ppf(0.95) * found.estimate.se
+    assert (found.estimate.low, found.estimate.high) == pytest.approx((0.4 - reach, 0.4 + reach))
+    assert found.estimate.level == 0.9
+    assert (found.estimate.n, found.categories, found.estimate.unit) == (50, ("n", "y"), "r")
+    good = cohens_kappa(["a", "b", "c", "a"], ["a", "b", "c", "a"], unit="r").estimate
+    assert (good.value, good.se, good.low, good.high) == pytest.approx((1.0, 0.0, 1.0, 1.0))
+    almost = cohens_kappa(list("aaabbbccca"), list("aaabbbcccb"), unit="r").estimate
+    assert almost.high == 1.0  # cut at 1
+    opposite: Any = cohens_kappa(list("abababab"), list("babababb"), unit="r").estimate
+    assert opposite.value < 0 and opposite.low >= -1.0
     for first_, second_ in (("ab", ["a", "b"]), (["a", "b"], "ab"), (["a"], ["a"]), (["a", "b"], ["a"])):
         with pytest.raises(BadSample):
             cohens_kappa(first_, second_, unit="r")
 
 
 def test_proportions_keep_their_level_and_their_counts() -> None:
-    found = wilson(8, 10, unit="match", level=0.8)
-    assert found.ci is not None and found.ci.level == 0.8 and (found.successes, found.n) == (8, 10)
+    found: Any = wilson(8, 10, unit="match", level=0.8)
+    assert (found.level, found.value, found.n) == (0.8, 0.8, 10)
     z = stats.norm.ppf(0.9)
     centre, reach = (0.8 + z * z / 20) / (1 + z * z / 10), math.sqrt(0.16 / 10 + z * z / 400)
-    assert tuple(found.ci) == pytest.approx(
+    assert (found.low, found.high) == pytest.approx(
         (centre - z * reach / (1 + z * z / 10), centre + z * reach / (1 + z * z / 10))
     )
-    none, all_ = wilson(0, 4, unit="m").ci, wilson(4, 4, unit="m").ci
-    assert none is not None and all_ is not None and none.low == 0.0 and all_.high == 1.0
+    none: Any = wilson(0, 4, unit="m")
+    all_: Any = wilson(4, 4, unit="m")
+    assert none.low == 0.0 and all_.high == 1.0
     assert none.high == pytest.approx(1 - all_.low) and 0.4 < none.high < 0.6
     for bad in ((-1, 4), (5, 4)):
         with pytest.raises(BadSample, match="between 0 and n"):
@@ -185,13 +187,13 @@ def test_correlations_by_hand() -> None:
     x, y = [1.0, 2, 3, 4, 5, 6], [2.0, 1, 4, 3, 6, 5]
     r = float(np.corrcoef(x, y)[0, 1])
     found = pearson(x, y, unit="c", level=0.9)
-    assert (found.estimate, found.df, found.n) == pytest.approx((r, 4, 6))
+    assert (found.value, found.df, found.n) == pytest.approx((r, 4, 6))
     assert found.statistic == pytest.approx(r * math.sqrt(4 / (1 - r * r)))
     reach = stats.norm.ppf(0.95) * math.sqrt(1 / 3)
     ends = math.tanh(math.atanh(r) - reach), math.tanh(math.atanh(r) + reach)
-    assert tuple(found.ci) == pytest.approx(ends) and found.ci.level == 0.9
+    assert (found.low, found.high) == pytest.approx(ends) and found.level == 0.9
     down = pearson([1, 2, 3, 4], [4, 3, 2, 1], unit="c")
-    assert (down.estimate, down.p, down.statistic) == (-1.0, 0.0, -math.inf)
+    assert (down.value, down.p, down.statistic) == (-1.0, 0.0, -math.inf)
     with pytest.raises(Undefined, match="first sample is constant"):
         pearson([1, 1, 1, 1], [1, 2, 3, 4], unit="c")
     with pytest.raises(BadSample, match="level"):
@@ -207,13 +209,13 @@ def test_all_rearrangements_are_listed_up_to_fifty_thousand() -> None:
     many = permutation_two_sample(generator.random(9), generator.random(9), unit="m", rng=rng())
     assert (many.exact, many.arrangements) == (True, math.comb(18, 9))
     more = permutation_two_sample(generator.random(9), generator.random(10), unit="m", rng=rng())
-    assert (more.exact, more.arrangements, more.n) == (False, 9_999, (9, 10))
+    assert (more.exact, more.arrangements, more.estimate.sizes) == (False, 9_999, (9, 10))
     grouped = permutation_grouped(generator.random(20), np.arange(20) % 2, unit="m", rng=rng())
     assert (grouped.exact, grouped.arrangements) == (False, 9_999)
     pairs = permutation_paired(generator.random(15), generator.random(15), unit="m", rng=rng())
-    assert (pairs.exact, pairs.arrangements, pairs.n) == (True, 2**15, (15,))
+    assert (pairs.exact, pairs.arrangements, pairs.estimate.sizes) == (True, 2**15, (15,))
     wide = permutation_paired(generator.random(16), generator.random(16), unit="m", rng=rng(), draws=99)
-    assert (wide.exact, wide.arrangements, wide.test) == (False, 99, "paired")
+    assert (wide.exact, wide.arrangements, wide.estimate.method) == (False, 99, "paired")
     with pytest.raises(BadSample, match="at least 99"):
         permutation_paired(generator.random(16), generator.random(16), unit="m", rng=rng(), draws=98)
 
@@ -222,14 +224,15 @@ def test_all_rearrangements_are_listed_up_to_fifty_thousand() -> None:
 def test_ties_count_as_extreme_though_sums_differ_in_the_last_digit(alternative: Any, p: float) -> None:
     first, second = [0.3, 0.1, 0.2], [0.1 + 0.2, 0.0, 0.0]  # the first difference is -5.6e-17, not 0
     found = permutation_paired(first, second, unit="m", rng=rng(), alternative=alternative)
-    assert found.p == p
+    assert found.estimate.p == p
 
 
 def test_mirrored_samples_have_mirrored_one_sided_tests() -> None:
     a, b = [0.1, 0.7, 0.3, 0.9], [0.2, 0.2, 0.7, 0.4, 0.1]
     up = permutation_two_sample(a, b, unit="m", rng=rng(), alternative="greater")
     down = permutation_two_sample(b, a, unit="m", rng=rng(), alternative="less")
-    assert up.p == down.p and up.estimate == pytest.approx(-down.estimate) == pytest.approx(0.5 - 0.32)
+    assert up.estimate.p == down.estimate.p
+    assert up.estimate.value == pytest.approx(-down.estimate.value) == pytest.approx(0.5 - 0.32)
 
 
 def test_a_random_test_counts_its_own_arrangement() -> None:
@@ -240,8 +243,10 @@ def test_a_random_test_counts_its_own_arrangement() -> None:
     observed = values[:15].mean() - values[15:].mean()
     for label in labels:
         hits += abs(values[label == 1].mean() - values[label == 0].mean()) >= abs(observed)
-    assert found.p == pytest.approx((1 + hits) / 200) and found.estimate == pytest.approx(observed)
-    assert (found.test, found.n, found.n_clusters) == ("two-sample", (15, 15), None)
+    assert found.estimate.p == pytest.approx((1 + hits) / 200) and found.estimate.value == pytest.approx(
+        observed
+    )
+    assert (found.estimate.method, found.estimate.sizes, found.n_clusters) == ("two-sample", (15, 15), None)
 
 
 def test_random_sign_flips_by_hand() -> None:
@@ -251,12 +256,18 @@ def test_random_sign_flips_by_hand() -> None:
     )
     signs = 1 - 2 * rng(6).integers(0, 2, size=(499, 20))
     hits = sum(float(s @ difference) / 20 >= difference.mean() - 1e-12 for s in signs)
-    assert found.p == pytest.approx((1 + hits) / 500)
+    assert found.estimate.p == pytest.approx((1 + hits) / 500)
 
 
 def test_grouped_tests_name_what_moves() -> None:
     found = permutation_grouped([1, 2, 3, 4], [1, 1, 0, 0], clusters=[1, 1, 2, 2], unit="m", rng=rng())
-    assert (found.test, found.n_clusters, found.n, found.arrangements, found.p) == (
+    assert (
+        found.estimate.method,
+        found.n_clusters,
+        found.estimate.sizes,
+        found.arrangements,
+        found.estimate.p,
+    ) == (
         "clustered",
         2,
         (2, 2),

@@ -18,6 +18,7 @@ from ostrom.analysis.statistics import (
     Undefined,
     cohens_d,
     cohens_d_paired,
+    hedges_g,
     jzs_from_t,
     jzs_paired,
     jzs_two_sample,
@@ -46,7 +47,7 @@ def test_two_sample_tests_equal_scipy(a: list[float], b: list[float], alternativ
         assert test.p == pytest.approx(theirs.pvalue, rel=1e-6, abs=1e-12)
         assert test.df == pytest.approx(theirs.df)
         two_sided = stats.ttest_ind(a, b, equal_var=equal).confidence_interval()
-        assert tuple(test.ci) == pytest.approx((two_sided.low, two_sided.high), rel=1e-6, abs=1e-8)
+        assert (test.low, test.high) == pytest.approx((two_sided.low, two_sided.high), rel=1e-6, abs=1e-8)
 
 
 def test_paired_tests_equal_scipy() -> None:
@@ -62,7 +63,7 @@ def test_the_unit_is_part_of_every_call_and_every_result() -> None:
     with pytest.raises(BadSample, match="unit"):
         welch_t([1, 2], [3, 5], unit=" ")
     row = welch_t([1, 2], [3, 5], unit="match").as_dict()
-    assert row["unit"] == "match" and row["ci_low"] < row["estimate"] < row["ci_high"] and row["n"] == [2, 2]
+    assert row["unit"] == "match" and row["low"] < row["value"] < row["high"] and row["n"] == 4
 
 
 @pytest.mark.parametrize(
@@ -102,18 +103,18 @@ def test_the_interval_of_d_holds_exactly_the_effects_that_do_not_surprise() -> N
     d = cohens_d(a, b, unit="match")
     scale = math.sqrt(6 * 5 / 11)
     t = student_t(a, b, unit="match").statistic
-    assert d.estimate == pytest.approx(t / scale)
-    assert stats.nct.cdf(t, 9, d.ci.low * scale) == pytest.approx(0.975, abs=1e-8)
-    assert stats.nct.cdf(t, 9, d.ci.high * scale) == pytest.approx(0.025, abs=1e-8)
-    assert abs(d.hedges_g) < abs(d.estimate)
+    assert d.value == pytest.approx(t / scale)
+    assert stats.nct.cdf(t, 9, d.low * scale) == pytest.approx(0.975, abs=1e-8)
+    assert stats.nct.cdf(t, 9, d.high * scale) == pytest.approx(0.025, abs=1e-8)
+    assert abs(hedges_g(d)) < abs(d.value)
 
 
 def test_effect_sizes_mirror_when_the_samples_swap() -> None:
     a, b = [5.0, 6, 7, 9, 4], [3.0, 4, 4, 5, 6]
     for function in (cohens_d, cohens_d_paired):
         one, two = function(a, b, unit="match"), function(b, a, unit="match")
-        assert one.estimate == pytest.approx(-two.estimate)
-        assert one.ci.low == pytest.approx(-two.ci.high)
+        assert one.value == pytest.approx(-two.value)
+        assert one.low == pytest.approx(-two.high)
 
 
 def slow_factor(t: float, df: float, n: float, r: float, low: float, high: float) -> float:

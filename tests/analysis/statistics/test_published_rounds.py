@@ -44,7 +44,7 @@ def test_prisoners_dilemma_recipe() -> None:
     assert (len(ours), len(others)) == (88, 616)
     assert round(test.statistic, 3) == pytest.approx(3.916) and round(test.df, 2) == 153.44
     assert round(test.p, 5) == pytest.approx(0.00013, abs=1e-5)
-    assert round(d.estimate, 3) == 0.326 and [round(x, 2) for x in d.ci] == [0.10, 0.55]
+    assert round(d.value, 3) == 0.326 and [round(x, 2) for x in (d.low, d.high)] == [0.10, 0.55]
     assert round(jzs_two_sample(ours, others, unit="round").bf10, 2) == 6.13
 
 
@@ -53,7 +53,7 @@ def test_battle_of_the_sexes_recipe() -> None:
     test, d = welch_t(ours, others, unit="round"), cohens_d(ours, others, unit="round")
     assert (len(ours), len(others)) == (99, 792)
     assert round(test.statistic, 3) == 2.83 and round(test.df, 2) == 128.28 and round(test.p, 4) == 0.0054
-    assert round(d.estimate, 3) == 0.284 and [round(x, 3) for x in d.ci] == [0.075, 0.494]
+    assert round(d.value, 3) == 0.284 and [round(x, 3) for x in (d.low, d.high)] == [0.075, 0.494]
     assert round(jzs_two_sample(ours, others, unit="round").bf10, 3) == 3.562
 
 
@@ -66,7 +66,7 @@ def test_match_totals_tell_a_weaker_story(
 ) -> None:
     ours, others = match_totals(rounds(game))
     test = welch_t(ours, others, unit="match")
-    assert test.n == n
+    assert test.sizes == n
     assert round(test.df, 1) == df and round(test.statistic, 2) == t
     assert test.p == pytest.approx(p, abs=0.001)
     assert jzs_two_sample(ours, others, unit="match").bf10 < 1

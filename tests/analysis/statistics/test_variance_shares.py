@@ -46,7 +46,7 @@ def test_shares_add_up_to_one_and_are_never_negative(seed: int, interactions: bo
     factors = {name: rng.integers(0, levels, 40).tolist() for name, levels in (("a", 2), ("b", 3), ("c", 2))}
     result = variance_shares(rng.normal(size=40), factors, unit="match", interactions=interactions)
     assert sum(line.share for line in result.shares) == pytest.approx(1)
-    assert sum(line.adjusted for line in result.shares) == pytest.approx(1)
+    assert sum(line.adjusted.value for line in result.shares) == pytest.approx(1)
     if not interactions:
         assert all(line.share > -1e-12 for line in result.shares)
 
@@ -69,8 +69,7 @@ def test_intervals_hold_the_truth_and_chance_factors_hold_zero() -> None:
     a, b = rng.integers(0, 2, 150)[match], rng.integers(0, 4, 150)[match]
     y = 1.0 * a + rng.normal(size=match.size)
     result = variance_shares(y, {"a": a, "b": b}, unit="match", clusters=match, rng=rng, resamples=300)
-    a_ci, b_ci, rest = result["a"].ci, result["b"].ci, result["residual"].ci
-    assert a_ci is not None and b_ci is not None and rest is not None
+    a_ci, b_ci, rest = result["a"].adjusted, result["b"].adjusted, result["residual"].adjusted
     assert 0.2 in a_ci and 0.0 in b_ci and 0.8 in rest
     assert result.n_clusters == 150 and result.rows()[0]["ci_low"] == a_ci.low
 
@@ -82,7 +81,10 @@ def test_one_factor_is_adjusted_as_r_squared_is() -> None:
     result = variance_shares(y, {"a": a}, unit="match")
     within = sum(np.sum((y[a == level] - y[a == level].mean()) ** 2) for level in np.unique(a))
     expected = 1 - (within / (30 - 6)) / (np.sum((y - y.mean()) ** 2) / 29)
-    assert result["a"].adjusted == pytest.approx(expected) and result["a"].adjusted < result["a"].share
+    assert (
+        result["a"].adjusted.value == pytest.approx(expected)
+        and result["a"].adjusted.value < result["a"].share
+    )
 
 
 def test_many_pairs_still_add_up() -> None:

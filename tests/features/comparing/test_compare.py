@@ -13,7 +13,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from ostrom.analysis.published import published_rows
+from ostrom.analysis.references import published_rows
 from ostrom.cli import main
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import Comparison, Line, Own, Published, compare_run, references

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.features.evolution.games import DILEMMA, RPS, Floats, permuted, tensors
 
-from ostrom.features.evolution.rare_mutation import alpha_rank, alpha_sweep
+from ostrom.features.evolution.process import alpha_rank, alpha_sweep
 from ostrom.ground.errors import UsageError
 
 

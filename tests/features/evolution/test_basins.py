@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.features.evolution.games import DILEMMA, RPS, hawk_dove
 
-from ostrom.features.evolution.basins import sample_basins
+from ostrom.features.evolution.replicator import sample_basins
 from ostrom.ground.errors import UsageError
 
 

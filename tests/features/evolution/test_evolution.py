@@ -18,12 +18,12 @@ from ostrom.features.evolution.evolution import (
     DYNAMICS,
     EvolutionSettings,
     check_settings,
+    entry_of,
     evolve,
     replicator_paths,
+    write_evolution,
 )
-from ostrom.features.evolution.evolution_tables import entry_of, write_evolution
-from ostrom.features.evolution.process import Fermi
-from ostrom.features.evolution.rare_mutation import alpha_rank, rare_mutation_shares
+from ostrom.features.evolution.process import Fermi, alpha_rank, rare_mutation_shares
 from ostrom.features.evolution.replicator import exponential_replicator
 from ostrom.features.evolution.tensor import ScoredMatch, mean_scores, payoff_tensor
 from ostrom.features.evolution.tournament import Tournament, run_tournaments, type_names

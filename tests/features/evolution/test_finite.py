@@ -11,11 +11,16 @@ from hypothesis import strategies as st
 from tests.features.evolution.games import DILEMMA, RPS, Floats, tensors
 
 from ostrom.analysis.intervals import share_of
-from ostrom.features.evolution.process import Fermi, Moran, Process, finite_payoffs, pair_payoffs, simulate
-from ostrom.features.evolution.rare_mutation import (
+from ostrom.features.evolution.process import (
+    Fermi,
+    Moran,
+    Process,
+    finite_payoffs,
     log_fixation,
     log_invasion_rates,
+    pair_payoffs,
     rare_mutation_shares,
+    simulate,
     stationary,
 )
 from ostrom.ground.errors import UsageError

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.features.evolution.games import DILEMMA, RPS, Floats, hawk_dove, populations, tensors
 
 from ostrom.features.evolution.replicator import continuous_replicator, exponential_replicator
-from ostrom.features.evolution.simplex import as_population, given_start, random_start, uniform_start
+from ostrom.features.evolution.tensor import as_population, given_start, random_start, uniform_start
 from ostrom.ground.errors import UsageError
 
 

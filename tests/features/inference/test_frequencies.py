@@ -9,13 +9,16 @@ import numpy as np
 import pytest
 
 from ostrom.analysis.statistics import BadSample
-from ostrom.features.inference import (
+from ostrom.features.inference.frequencies import leave_one_out, strategy_frequencies
+from ostrom.features.inference.mixture import (
+    STARTS,
+    SURE,
     PlayedMatch,
-    leave_one_out,
-    strategy_frequencies,
+    choice_table,
+    climb,
+    fit_mixture,
+    log_likelihoods,
 )
-from ostrom.features.inference.choices import choice_table
-from ostrom.features.inference.mixture import STARTS, SURE, climb, fit_mixture, log_likelihoods
 
 
 def cooperator(own: list[int], other: list[int]) -> float:
@@ -83,13 +86,13 @@ def test_a_known_mixture_is_recovered_within_its_intervals() -> None:
     for _ in range(6):
         played = play(MIXTURE, matches=150, error=0.08, rng=rng, names=names)
         result = strategy_frequencies(played, unit="match", rng=rng, resamples=200)
-        assert sum(line.weight for line in result.weights) == pytest.approx(1)
+        assert sum(line.share.value for line in result.weights) == pytest.approx(1)
         assert all(line.determined for line in result.weights)
-        assert result.error == pytest.approx(0.08, abs=0.03) and 0.08 in result.error_ci
+        assert result.error.value == pytest.approx(0.08, abs=0.03) and 0.08 in result.error
         for name, share in MIXTURE.items():
-            inside += share in result[name].ci
+            inside += share in result[name].share
             total += 1
-            assert result[name].weight == pytest.approx(share, abs=4 * result[name].se)
+            assert result[name].share.value == pytest.approx(share, abs=4 * (result[name].share.se or 0.0))
     assert inside / total >= 0.85
 
 
@@ -98,7 +101,7 @@ def test_players_who_keep_their_strategy_are_one_unit_each() -> None:
     played = play(MIXTURE, matches=240, error=0.1, rng=rng, players=60, names=list(MIXTURE))
     result = strategy_frequencies(played, unit="player", rng=rng, resamples=200)
     assert (result.n_units, result.n_choices, result.resampled, result.n_clusters) == (60, 2400, "player", 60)
-    assert all(result[name].weight == pytest.approx(share, abs=0.2) for name, share in MIXTURE.items())
+    assert all(result[name].share.value == pytest.approx(share, abs=0.2) for name, share in MIXTURE.items())
     with pytest.raises(BadSample, match="resample='player'"):
         strategy_frequencies(played, unit="player", resample="match", rng=rng)
 
@@ -126,7 +129,7 @@ def test_one_deterministic_strategy_has_the_closed_form() -> None:
     moves = [[1, 1, 0, 1], [1, 1, 1, 1], [0, 1, 1, 1]]
     played = [PlayedMatch(m, "p", own, {"cooperator": [1] * 4}) for m, own in enumerate(moves)]
     result = strategy_frequencies(played, unit="match", rng=np.random.default_rng(0), resamples=100)
-    assert result.error == pytest.approx(2 / 12, abs=1e-6)
+    assert result.error.value == pytest.approx(2 / 12, abs=1e-6)
     assert result.log_likelihood == pytest.approx(10 * np.log(10 / 12) + 2 * np.log(2 / 12))
     assert result.aic == pytest.approx(2 - 2 * result.log_likelihood)
     assert result.bic == pytest.approx(np.log(3) - 2 * result.log_likelihood)
@@ -144,7 +147,7 @@ def test_candidates_that_never_differ_are_one_group() -> None:
     assert [line.strategies for line in result.weights] == [("tit_for_tat", "cooperator"), ("defector",)]
     assert result["cooperator"] is result["tit_for_tat"] and result.n_parameters == 2
     assert result["cooperator"].name == "tit_for_tat | cooperator"
-    assert result.rows()[0]["strategies"] == ["tit_for_tat", "cooperator"]
+    assert result.as_dict()["weights"][0]["strategies"] == ["tit_for_tat", "cooperator"]
 
 
 def test_weights_that_can_be_traded_are_marked_as_undetermined() -> None:
@@ -160,8 +163,8 @@ def test_a_coin_is_told_from_errors() -> None:
     rng = np.random.default_rng(8)
     played = play({"coin": 0.5, "tit_for_tat": 0.5}, matches=150, error=0.02, rng=rng)
     result = strategy_frequencies(played, unit="match", rng=rng, resamples=200)
-    assert 0.5 in result["coin"].ci and 0.5 in result["tit_for_tat"].ci
-    assert result.error == pytest.approx(0.02, abs=0.02)
+    assert 0.5 in result["coin"].share and 0.5 in result["tit_for_tat"].share
+    assert result.error.value == pytest.approx(0.02, abs=0.02)
 
 
 def test_both_seats_of_a_match_are_resampled_together() -> None:
@@ -178,7 +181,7 @@ def test_both_seats_of_a_match_are_resampled_together() -> None:
         halves, unit="match", rng=np.random.default_rng(0), candidates=pair, resamples=400
     )
     assert (both.n_units, both.n_clusters) == (120, 60)
-    assert both["defector"].se == pytest.approx(one["defector"].se, rel=0.02)
+    assert both["defector"].share.se == pytest.approx(one["defector"].share.se, rel=0.02)
 
 
 def test_leaving_out_a_strategy_hurts_when_it_was_played() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ostrom.analysis.statistics import BadSample
-from ostrom.features.inference import PlayedPair, response_table
+from ostrom.features.inference.runs import PlayedPair, response_table
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -19,7 +19,7 @@ def test_tit_for_tat_answers_the_other_players_last_move() -> None:
     other = [[1, 0, 0, 1, 1, 0], [0, 0, 1, 1, 0, 1], [1, 1, 0, 0, 1, 1]]
     played = [PlayedPair(m, [1, *moves[:-1]], moves) for m, moves in enumerate(other)]
     table = response_table(played)
-    assert [table[state].estimate for state in ("first", "CC", "CD", "DC", "DD")] == [1, 1, 0, 1, 0]
+    assert [row["estimate"] for row in table.rows()] == [1, 1, 0, 1, 0]
     assert table.n_matches == 3 and table.unit == "match"
 
 
@@ -36,8 +36,8 @@ def test_every_round_is_counted_once(matches: list[list[tuple[bool, bool]]]) -> 
     assert table["first"].n == len(matches)
     assert sum(line.cooperations for line in table.responses) == sum(a for item in matches for a, _ in item)
     for line in table.responses:
-        assert (line.n == 0) == (line.estimate is None) == (line.wilson_ci is None)
-        assert (line.cluster_ci is None) == (line.note is not None)
+        assert (line.n == 0) == (line.over_rounds is None)
+        assert (line.over_matches is None) == (line.note is not None)
 
 
 def test_known_responses_are_recovered() -> None:
@@ -52,13 +52,18 @@ def test_known_responses_are_recovered() -> None:
         played.append(PlayedPair(match, own, other))
     table = response_table(played)
     for state, share in truth.items():
-        ci = table[state].cluster_ci
-        assert ci is not None and ci.low - 0.02 < share < ci.high + 0.02
+        ci = table[state].over_matches
+        assert (
+            ci is not None
+            and ci.low is not None
+            and ci.high is not None
+            and ci.low - 0.02 < share < ci.high + 0.02
+        )
 
 
 def test_states_never_reached_are_explicitly_undefined() -> None:
     table = response_table([PlayedPair(m, [1, 1, 1], [1, 1, 1]) for m in range(3)])
-    assert table["DD"].estimate is None and table["DD"].note == "never reached" and table["DD"].n == 0
+    assert table["DD"].over_rounds is None and table["DD"].note == "never reached" and table["DD"].n == 0
     row = table["DD"].as_dict()
     assert row["wilson_ci_low"] is None and row["cluster_ci_high"] is None
     assert (
@@ -72,8 +77,9 @@ def test_matches_that_differ_widen_the_cluster_interval_beyond_wilson() -> None:
     kind, hard = [1] * 11, [1, 0] * 5 + [1]
     played = [PlayedPair(m, kind if m % 2 else hard, [1] * 11) for m in range(20)]
     after_cc = response_table(played)["CC"]
-    assert after_cc.wilson_ci is not None and after_cc.cluster_ci is not None
-    assert after_cc.cluster_ci.width > 1.3 * after_cc.wilson_ci.width
+    row = after_cc.as_dict()
+    width = row["wilson_ci_high"] - row["wilson_ci_low"]
+    assert row["cluster_ci_high"] - row["cluster_ci_low"] > 1.3 * width
 
 
 def test_ragged_matches_are_named() -> None:

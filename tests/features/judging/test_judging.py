@@ -219,14 +219,16 @@ def test_two_judges_have_the_kappa_of_their_labels(tmp_path: Path) -> None:
     found = {a.motive: a for a in agreements(corpus)}
     assert (found["reciprocity"].first, found["reciprocity"].second) == (6, 4)
     kappa = found["reciprocity"].kappa
-    assert kappa is not None and kappa.estimate == pytest.approx((10 / 12 - 1 / 2) / (1 / 2))
+    assert kappa is not None and kappa.estimate.value == pytest.approx((10 / 12 - 1 / 2) / (1 / 2))
     own = found["own_utility"].kappa
-    assert own is not None and own.estimate == pytest.approx(1.0)
+    assert own is not None and own.estimate.value == pytest.approx(1.0)
     assert found["equilibrium"].kappa is None and found["equilibrium"].why == "never labelled by either"
     # Over all 15 motives: 12 + 10 labels, of 180 ratings 178 alike.
     overall = found[OVERALL].kappa
     chance = (12 * 10 + 168 * 170) / 180**2
-    assert overall is not None and overall.estimate == pytest.approx((178 / 180 - chance) / (1 - chance))
+    assert overall is not None and overall.estimate.value == pytest.approx(
+        (178 / 180 - chance) / (1 - chance)
+    )
     assert same_sets(corpus) == pytest.approx(10 / 12)
     # Shares are those of one judge, never of both in one pot.
     for judge, times in (("scripted/judge", 6), ("scripted/other", 4)):

@@ -134,7 +134,7 @@ def test_what_is_stated_replaces_what_a_pilot_says_and_effects_end_at_the_bound(
 
 def test_the_pace_is_the_time_with_any_call_under_way_per_call(call: Call) -> None:
     """Two calls at once take as long as one: 3 calls in 5 seconds, whatever was waited between."""
-    from ostrom.features.power.assumptions import pace_of
+    from ostrom.features.power.simulation import pace_of
 
     rows = [{"at": 10.0, "latency": 3.0}, {"at": 11.0, "latency": 3.0}, {"at": 20.0, "latency": 1.0}]
     assert pace_of(cast(Any, SimpleNamespace(records=lambda sql: rows))) == pytest.approx(5 / 3)

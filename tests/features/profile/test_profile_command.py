@@ -14,9 +14,8 @@ import yaml
 from tests.cli.in_process import Call, caller
 
 from ostrom.cli.commands import run as running
-from ostrom.features.profile.battery import PublishedPick, read_battery
-from ostrom.features.profile.published import published_beside
-from ostrom.features.profile.sizing import check_figures
+from ostrom.features.profile.battery import PublishedPick, check_figures, read_battery
+from ostrom.features.profile.playing import published_beside
 from ostrom.models.providers import scripted
 from ostrom.studies.factors import read_factors
 from ostrom.studies.load import builtin_names, load_study

@@ -10,7 +10,7 @@ from statistics import fmean, stdev
 import pytest
 
 from ostrom.analysis.intervals import mean_of
-from ostrom.analysis.published import published_rows
+from ostrom.analysis.references import published_rows
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import Comparison, Line, compare_run, references
 from ostrom.replications.coopeval.figures import mechanism_of

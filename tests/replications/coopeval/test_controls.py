@@ -10,8 +10,7 @@ import orjson
 import pytest
 from tests.replications.recomputed import effects
 
-from ostrom.analysis.combined import combined
-from ostrom.analysis.estimate import contrast
+from ostrom.analysis.estimate import combined, contrast
 from ostrom.data.rundata import RunData, run_data
 from ostrom.data.tables import export_rows
 from ostrom.ground.errors import UsageError

@@ -11,8 +11,7 @@ from tests.replications.killing import calm_and_killed
 from ostrom.analysis.estimate import contrast, estimate, trend
 from ostrom.analysis.measure import measures
 from ostrom.data.rundata import RunData, run_data
-from ostrom.features.lineages.genomes import populations
-from ostrom.features.lineages.populations import populations_by_cell
+from ostrom.features.lineages.populations import populations, populations_by_cell
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.reports.build import build_report

@@ -8,7 +8,7 @@ is at most p and at least 2p - 1; in the symmetric Trust game 4 + 6p <= m <= min
 
 from __future__ import annotations
 
-from ostrom.analysis.published import number, published_rows
+from ostrom.analysis.references import number, published_rows
 from ostrom.replications.memory_curse.regimes import Known, Regime, regime
 from ostrom.replications.memory_curse.results import LENGTH
 

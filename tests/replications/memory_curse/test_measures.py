@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.replications.memory_curse.published_rates import published_penalties, published_regimes
 
-from ostrom.analysis.published import number, published_rows
+from ostrom.analysis.references import number, published_rows
 from ostrom.replications.memory_curse.played import role
 from ostrom.replications.memory_curse.regimes import regime
 from ostrom.replications.memory_curse.results import forward_link, largest

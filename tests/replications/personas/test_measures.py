@@ -211,8 +211,8 @@ def test_the_logistic_model_finds_an_interaction_that_was_put_in() -> None:
             found += [one(game, good if rng.random() < p else (0, 1, 0, 1), who, seen) for _ in range(5)]
     model = logistic(found)
     assert model.n_clusters == 53 and model.n == 4 * 265
-    p_values = {line.term: line.p for line in model.coefficients if line.p is not None}
-    assert p_values["payoffs[visible]"] < 0.001 and model["payoffs[visible]"].estimate > 1.5
+    p_values = {line.key["term"]: line.p for line in model.coefficients if line.p is not None}
+    assert p_values["payoffs[visible]"] < 0.001 and model["payoffs[visible]"].value > 1.5
     assert p_values["persona[yes]:payoffs[visible]"] < 0.001
     assert p_values["persona[yes]"] > 0.01
 

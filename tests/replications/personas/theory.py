@@ -7,7 +7,7 @@ from functools import cache
 from math import prod
 from typing import Any
 
-from ostrom.analysis.published import published_rows
+from ostrom.analysis.references import published_rows
 from ostrom.games.equilibria import pure_equilibria
 from ostrom.games.game import Game
 from ostrom.replications.personas.effects import Cell

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ostrom.analysis.published import published_rows
+from ostrom.analysis.references import published_rows
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import Comparison, Line, compare_run, references
 from ostrom.features.importing import import_rounds

@@ -51,7 +51,7 @@ class TestPublished:
     def test_the_prisoners_dilemma_by_the_published_recipe_and_per_match(self, released: Any) -> None:
         decisions = released("pd")
         theirs, ours = published_test(decisions, "act_gpt4"), match_test(decisions, "act_gpt4")
-        assert (round(theirs.t.df, 2), round(theirs.t.statistic, 3), round(theirs.d.estimate, 3)) == (
+        assert (round(theirs.t.df, 2), round(theirs.t.statistic, 3), round(theirs.d.value, 3)) == (
             153.44, 3.916, 0.326,
         )  # fmt: skip
         assert theirs.t.unit == "round" and ours.t.unit == "match"
@@ -60,7 +60,7 @@ class TestPublished:
     def test_the_battle_of_the_sexes_by_the_published_recipe_and_per_match(self, released: Any) -> None:
         decisions = released("bos")
         theirs, ours = published_test(decisions, "act_gpt4"), match_test(decisions, "act_gpt4")
-        assert (round(theirs.t.df, 2), round(theirs.t.statistic, 3), round(theirs.d.estimate, 3)) == (
+        assert (round(theirs.t.df, 2), round(theirs.t.statistic, 3), round(theirs.d.value, 3)) == (
             128.28, 2.83, 0.284,
         )  # fmt: skip
         assert round(theirs.bayes.bf10, 3) == 3.562

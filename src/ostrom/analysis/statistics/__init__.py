@@ -1,4 +1,6 @@
-"""Statistics used by all studies: pure functions on plain sequences, frozen results with an explicit unit.
+"""Statistics used by all studies: pure functions on plain sequences.
+
+Every result with an uncertainty is an Estimate or holds one.
 
 Every call names its unit of analysis (`unit="match"`) and every result repeats it. Degenerate input raises a
 `StatisticsError` (one line); only tables with many cells answer with explicitly undefined cells (None and a
@@ -6,40 +8,34 @@ note). Random draws come from a `numpy.random.Generator` of the caller. Importin
 import scipy.
 """
 
-from ostrom.analysis.statistics.bayes_factor import (
-    BayesFactor,
-    jzs_from_t,
-    jzs_paired,
-    jzs_two_sample,
-)
 from ostrom.analysis.statistics.counts import (
     ChiSquare,
     Kappa,
-    Proportion,
     chi_square,
     cohens_kappa,
     wilson,
 )
 from ostrom.analysis.statistics.logistic import gee_logistic, logistic_regression
 from ostrom.analysis.statistics.means import (
-    Correlation,
-    EffectSize,
-    TTest,
+    BayesFactor,
     cohens_d,
     cohens_d_paired,
+    hedges_g,
+    jzs_from_t,
+    jzs_paired,
+    jzs_two_sample,
     paired_t,
     pearson,
     student_t,
     welch_t,
 )
-from ostrom.analysis.statistics.mixed_model import linear_mixed_model
-from ostrom.analysis.statistics.permutation import (
+from ostrom.analysis.statistics.regression import FittedRegression, linear_mixed_model
+from ostrom.analysis.statistics.resampling import (
     Permutation,
     permutation_grouped,
     permutation_paired,
 )
-from ostrom.analysis.statistics.regression import Coefficient, FittedRegression
-from ostrom.analysis.statistics.result import Interval, StatisticsResult, ends, holm, overlap
+from ostrom.analysis.statistics.result import Estimate, StatisticalTest, holm, overlap
 from ostrom.analysis.statistics.samples import (
     BadSample,
     NotConverged,
@@ -52,25 +48,20 @@ __all__ = [
     "BadSample",
     "BayesFactor",
     "ChiSquare",
-    "Coefficient",
-    "Correlation",
-    "EffectSize",
+    "Estimate",
     "FittedRegression",
-    "Interval",
     "Kappa",
     "NotConverged",
     "Permutation",
-    "Proportion",
+    "StatisticalTest",
     "StatisticsError",
-    "StatisticsResult",
-    "TTest",
     "Undefined",
     "chi_square",
     "cohens_d",
     "cohens_d_paired",
     "cohens_kappa",
-    "ends",
     "gee_logistic",
+    "hedges_g",
     "holm",
     "jzs_from_t",
     "jzs_paired",

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ostrom.analysis.statistics.result import Interval, StatisticsResult
+from ostrom.analysis.statistics.result import Estimate
 from ostrom.analysis.statistics.samples import (
     BadSample,
     Floats,
@@ -38,7 +38,7 @@ NO_RESIDUAL = 1e-20
 
 
 @dataclass(frozen=True)
-class VarianceSource(StatisticsResult):
+class VarianceSource:
     """One line of the table. The residual has neither F nor p."""
 
     source: str
@@ -51,24 +51,12 @@ class VarianceSource(StatisticsResult):
 
 
 @dataclass(frozen=True)
-class LevelComparison(StatisticsResult):
-    """The least-squares mean at one level of a factor minus that at another, after Tukey and Kramer."""
-
-    factor: str
-    first: Any
-    second: Any
-    estimate: float
-    se: float
-    p: float
-    ci: Interval
-
-
-@dataclass(frozen=True)
-class AnalysisOfVariance(StatisticsResult):
+class AnalysisOfVariance:
     """The table of an analysis of variance and all pairwise comparisons within each factor."""
 
     sources: tuple[VarianceSource, ...]
-    comparisons: tuple[LevelComparison, ...]
+    comparisons: tuple[Estimate, ...]
+    """Differences of least-squares means of two levels of a factor, after Tukey and Kramer."""
     sums_of_squares: str
     n: int
     unit: str
@@ -118,7 +106,7 @@ def anova(
         VarianceSource("residual", model.residual, model.df, model.residual / model.df, None, None, None)
     )
     compared = tuple(
-        line for name in coded for line in _comparisons(model, name, level) if len(coded[name][1]) > 1
+        line for name in coded for line in _comparisons(model, name, unit, level) if len(coded[name][1]) > 1
     )
     sizes = np.unique(np.stack([codes for codes, _ in coded.values()]), axis=1, return_counts=True)[1]
     return AnalysisOfVariance(
@@ -218,7 +206,7 @@ def _line(model: _Model, name: str, explained: float, total: float) -> VarianceS
     )  # fmt: skip
 
 
-def _comparisons(model: _Model, factor: str, level: float) -> list[LevelComparison]:
+def _comparisons(model: _Model, factor: str, unit: str, level: float) -> list[Estimate]:
     from scipy.stats import studentized_range
 
     levels = model.coded[factor][1]
@@ -233,6 +221,20 @@ def _comparisons(model: _Model, factor: str, level: float) -> list[LevelComparis
         se = math.sqrt(error * float(row @ inverse @ row))
         ratio = math.sqrt(2) * abs(difference) / se
         p = min(1.0, max(0.0, float(studentized_range.sf(ratio, len(levels), model.df))))
-        ci = Interval(difference - reach * se, difference + reach * se, level)
-        made.append(LevelComparison(factor, levels[one], levels[two], difference, se, p, ci))
+        key = {"factor": factor, "comparison": f"{levels[one]} - {levels[two]}"}
+        made.append(
+            Estimate(
+                key,
+                difference,
+                difference - reach * se,
+                difference + reach * se,
+                model.y.size,
+                unit,
+                "tukey",
+                level=level,
+                se=se,
+                df=float(model.df),
+                p=p,
+            )
+        )
     return made

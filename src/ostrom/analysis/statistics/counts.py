@@ -16,7 +16,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from ostrom.analysis.statistics.result import Interval, StatisticsResult
+from ostrom.analysis.statistics.result import Estimate
 from ostrom.analysis.statistics.samples import (
     ROUNDING,
     BadSample,
@@ -30,43 +30,26 @@ from ostrom.analysis.statistics.samples import (
 )
 
 
-@dataclass(frozen=True)
-class Proportion(StatisticsResult):
-    """A share with Wilson's interval; without any trial, estimate and interval are None."""
+def wilson(successes: int, n: int, *, unit: str, level: float = 0.95) -> Estimate | None:
+    """A proportion with its score interval (Wilson 1927). No trials: None.
 
-    estimate: float | None
-    ci: Interval | None
-    successes: int
-    n: int
-    unit: str
-
-
-def wilson(successes: int, n: int, *, unit: str, level: float = 0.95) -> Proportion:
-    """A proportion with its score interval (Wilson 1927). No trials: an explicitly undefined result.
-
-    >>> result = wilson(8, 10, unit="match")
-    >>> result.estimate, [round(x, 3) for x in result.ci]
-    (0.8, [0.49, 0.943])
-    >>> wilson(0, 0, unit="match").estimate is None
+    >>> print(wilson(8, 10, unit="match"))
+    0.80 [0.49, 0.94], n = 10 matches
+    >>> wilson(0, 0, unit="match") is None
     True
     """
     k, total = _counts(successes, n)
     checked_unit(unit), checked_level(level)
     if total == 0:
-        return Proportion(None, None, 0, 0, unit)
-    return Proportion(k / total, wilson_interval(k, total, level), k, total, unit)
-
-
-def wilson_interval(successes: int, n: int, level: float = 0.95) -> Interval:
-    """The score interval alone, for at least one trial."""
+        return None
     z = NormalDist().inv_cdf(0.5 + level / 2)
-    p, z2 = successes / n, z * z
-    centre = (p + z2 / (2 * n)) / (1 + z2 / n)
-    reach = z / (1 + z2 / n) * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n))
+    p, z2 = k / total, z * z
+    centre = (p + z2 / (2 * total)) / (1 + z2 / total)
+    reach = z / (1 + z2 / total) * math.sqrt(p * (1 - p) / total + z2 / (4 * total * total))
     # At the ends the exact limit is 0 or 1; rounding must not push the estimate out of its own interval.
-    low = 0.0 if successes == 0 else max(0.0, centre - reach)
-    high = 1.0 if successes == n else min(1.0, centre + reach)
-    return Interval(low, high, level)
+    low = 0.0 if k == 0 else max(0.0, centre - reach)
+    high = 1.0 if k == total else min(1.0, centre + reach)
+    return Estimate({}, p, low, high, total, unit, "wilson", level=level)
 
 
 def _counts(successes: int, n: int) -> tuple[int, int]:
@@ -78,7 +61,7 @@ def _counts(successes: int, n: int) -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
-class ChiSquare(StatisticsResult):
+class ChiSquare:
     """Pearson's chi-square; mind `small_expected`, the share of cells where fewer than 5 were expected."""
 
     statistic: float
@@ -190,17 +173,13 @@ def _p(lost: int, gained: int) -> float:
 
 
 @dataclass(frozen=True)
-class Kappa(StatisticsResult):
+class Kappa:
     """Kappa with its large-sample interval, beside the raw agreement and the one chance would give."""
 
-    estimate: float
-    se: float
-    ci: Interval
+    estimate: Estimate
     agreement: float
     chance: float
     categories: tuple[str, ...]
-    n: int
-    unit: str
 
 
 def cohens_kappa(first: Labels, second: Labels, *, unit: str, level: float = 0.95) -> Kappa:
@@ -208,7 +187,7 @@ def cohens_kappa(first: Labels, second: Labels, *, unit: str, level: float = 0.9
 
     Two raters who both give one and the same label everywhere leave kappa undefined: `Undefined` is raised.
 
-    >>> round(cohens_kappa(list("YYYNNNYN"), list("YYNNNYYN"), unit="rationale").estimate, 2)
+    >>> round(cohens_kappa(list("YYYNNNYN"), list("YYNNNYYN"), unit="rationale").estimate.value, 2)
     0.5
     """
     if isinstance(first, str | bytes) or isinstance(second, str | bytes):
@@ -234,12 +213,11 @@ def cohens_kappa(first: Labels, second: Labels, *, unit: str, level: float = 0.9
     se = math.sqrt(spread / n) / (1 - chance)
     reach = NormalDist().inv_cdf(0.5 + checked_level(level) / 2) * se
     return Kappa(
-        estimate=kappa,
-        se=se,
-        ci=Interval(max(-1.0, kappa - reach), min(1.0, kappa + reach), level),
-        agreement=agreement,
-        chance=chance,
-        categories=tuple(str(item) for item in levels),
-        n=n,
-        unit=checked_unit(unit),
-    )
+        Estimate(
+            {}, kappa, max(-1.0, kappa - reach), min(1.0, kappa + reach), n, checked_unit(unit), "kappa",
+            level=level, se=se,
+        ),
+        agreement,
+        chance,
+        tuple(str(item) for item in levels),
+    )  # fmt: skip

@@ -16,7 +16,6 @@ import numpy as np
 
 from ostrom.analysis.statistics.regression import (
     NO_ERROR,
-    Coefficient,
     Columns,
     DesignMatrix,
     FittedRegression,
@@ -25,6 +24,7 @@ from ostrom.analysis.statistics.regression import (
     refuse_full_leverage,
     robust_errors,
 )
+from ostrom.analysis.statistics.result import Estimate
 from ostrom.analysis.statistics.samples import (
     BadSample,
     Floats,
@@ -81,7 +81,7 @@ def logistic_regression(
         refuse_full_leverage([design.matrix[rows].T @ weighted[rows] for rows in _rows_of(codes, count)])
     return FittedRegression(
         "logistic regression" + (" (cluster-robust)" if count else ""),
-        _lines(design, fit, covariance, model_based, level),
+        _lines(design, fit, covariance, model_based, count or int(y.size), unit, level),
         int(y.size),
         count,
         unit,
@@ -135,7 +135,7 @@ def gee_logistic(
     refuse_full_leverage(_information(design.matrix, np.asarray(fit.fittedvalues), codes, count, structure))
     return FittedRegression(
         f"logistic GEE ({correlation})",
-        _lines(design, fit, robust, model_based, level),
+        _lines(design, fit, robust, model_based, count, unit, level),
         int(y.size),
         count,
         unit,
@@ -220,8 +220,14 @@ def _information(x: Floats, means: Floats, codes: Ints, count: int, structure: A
 
 
 def _lines(
-    design: DesignMatrix, fit: Any, covariance: Floats, model_based: Floats, level: float
-) -> tuple[Coefficient, ...]:
+    design: DesignMatrix,
+    fit: Any,
+    covariance: Floats,
+    model_based: Floats,
+    n: int,
+    unit: str,
+    level: float,
+) -> tuple[Estimate, ...]:
     errors = robust_errors(covariance, model_based)
     if all(error is None for error in errors):
         raise Undefined("no coefficient has a standard error: " + NO_ERROR)
@@ -232,4 +238,4 @@ def _lines(
             np.asarray(fit.params, float).tolist(), np.diag(model_based).tolist(), strict=True
         )
     ]
-    return coefficient_table(design.terms, estimates, errors, [None] * len(estimates), level)
+    return coefficient_table(design.terms, estimates, errors, [None] * len(estimates), n, unit, level)

@@ -1,15 +1,19 @@
-"""The shape of every answer: frozen, with its unit, flat in a table; and p-values of several tests together."""
+"""One result with its uncertainty, the Estimate; and p-values of several tests together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ostrom.analysis.statistics.samples import ROUNDING, BadSample, Numbers, sample
+from ostrom.ground.errors import UsageError
+
+if TYPE_CHECKING:
+    from ostrom.analysis.intervals import Inference
 
 
 def overlap(first: tuple[float, float], second: tuple[float, float]) -> bool:
@@ -22,73 +26,126 @@ def overlap(first: tuple[float, float], second: tuple[float, float]) -> bool:
     return first[0] <= second[1] + width and second[0] <= first[1] + width
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A confidence interval.
-
-    >>> 0.5 in Interval(0.2, 0.6)
-    True
-    """
-
-    low: float
-    high: float
-    level: float = 0.95
-
-    def __contains__(self, value: float) -> bool:
-        return overlap((self.low, self.high), (value, value))
-
-    def __iter__(self) -> Iterator[float]:
-        return iter((self.low, self.high))
-
-    @property
-    def width(self) -> float:
-        """High minus low."""
-        return self.high - self.low
-
-
-def ends(interval: Interval | None) -> tuple[float, float] | tuple[None, None]:
-    """Both ends of an interval, or of none.
-
-    >>> ends(Interval(0.2, 0.6)), ends(None)
-    ((0.2, 0.6), (None, None))
-    """
-    return (None, None) if interval is None else (interval.low, interval.high)
+PLURAL = {"match": "matches", "person": "people"}
 
 
 @dataclass(frozen=True)
-class StatisticsResult:
-    """Base of all results; `as_dict` gives plain values, an interval as two columns."""
+class Estimate:
+    """A figure, its confidence interval, and what both rest on.
+
+    >>> print(Estimate({"agent": "kind"}, 0.62, 0.55, 0.69, 12, "match", "bounded t"))
+    0.62 [0.55, 0.69], n = 12 matches
+    """
+
+    key: Mapping[str, Any]
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    """How many independent units."""
+    unit: str
+    method: str
+    note: str = ""
+    level: float = 0.95
+    inference: Inference | None = field(default=None, repr=False, compare=False)
+    """What gives the interval at another level."""
+    sd: float | None = field(default=None, repr=False, compare=False)
+    """Of a mean: the standard deviation over its matches, with n - 1, which papers print; None with a single match."""
+    se: float | None = field(default=None, repr=False, compare=False)
+    """Of a test or a coefficient: the standard error; None where there is none (``note`` says why)."""
+    statistic: float | None = field(default=None, repr=False, compare=False)
+    """What the p-value is about: a t, or a z where ``df`` is None."""
+    df: float | None = field(default=None, repr=False, compare=False)
+    p: float | None = field(default=None, repr=False, compare=False)
+    sizes: tuple[int, ...] = field(default=(), repr=False, compare=False)
+    """How many units each group of a comparison has; one number for pairs."""
+
+    def at(self, level: float) -> Estimate:
+        """The same with the interval of another level of confidence."""
+        if self.inference is None:
+            raise UsageError("this estimate was read from a file: its interval is known at one level only")
+        found = self.inference.limits(level)
+        return replace(self, low=found.low, high=found.high, method=found.method, level=level)
+
+    def __contains__(self, value: float) -> bool:
+        """Whether the interval holds a value, up to rounding; without an interval nothing can be said: it does not."""
+        if self.low is None or self.high is None:
+            return False
+        return overlap((self.low, self.high), (value, value))
+
+    @property
+    def sample(self) -> str:
+        """What it rests on: ``n = 12 matches``."""
+        return f"n = {self.n} {self.unit if self.n == 1 else PLURAL.get(self.unit, self.unit + 's')}"
+
+    @property
+    def interval_text(self) -> str | None:
+        """The interval as a column of a table: ``0.550 to 0.690``, ``exact``, or None."""
+        if self.low is None or self.high is None:
+            return None
+        return "exact" if self.method == "exact" else f"{fixed(self.low, 3)} to {fixed(self.high, 3)}"
+
+    def text(self, digits: int = 2) -> str:
+        """Value, interval and n in one line."""
+        value = fixed(self.value, digits)
+        if self.low is None or self.high is None:
+            why = f" ({self.note})" if self.note else ""
+            return f"{value}, {self.sample}{why}"
+        if self.method == "exact":
+            return f"{value} (exact), {self.sample}"
+        return f"{value} [{fixed(self.low, digits)}, {fixed(self.high, digits)}], {self.sample}"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        key = ", ".join(f"{name}={value}" for name, value in self.key.items())
+        return f"Estimate({key + ': ' if key else ''}{self.text()})"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain Python values, ready for a table row or JSON."""
-        row: dict[str, Any] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, Interval):
-                row[f"{field.name}_low"], row[f"{field.name}_high"] = float(value.low), float(value.high)
-                row.setdefault("level", float(value.level))
-            elif value is None and field.name.split("_")[-1] == "ci":
-                row[f"{field.name}_low"] = row[f"{field.name}_high"] = None
-            else:
-                row[field.name] = plain(value)
-        return row
+        """Plain data."""
+        return {
+            **self.key,
+            "value": _tidy(self.value),
+            "low": _tidy(self.low),
+            "high": _tidy(self.high),
+            "level": self.level,
+            "sd": self.sd,
+            "n": self.n,
+            "unit": self.unit,
+            "method": self.method,
+            "note": self.note,
+        }
 
 
-def plain(value: Any) -> Any:
-    """Plain Python in place of numpy values, tuples and nested results."""
-    if isinstance(value, StatisticsResult):
-        return value.as_dict()
-    if isinstance(value, Interval):
-        return [float(value.low), float(value.high)]
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [plain(item) for item in value]
-    return value
+@dataclass(frozen=True)
+class StatisticalTest(Estimate):
+    """An estimate with an interval, a statistic, its degrees of freedom and a p-value: none of them is missing."""
+
+    low: float
+    high: float
+    statistic: float = field(kw_only=True, repr=False, compare=False)
+    df: float = field(kw_only=True, repr=False, compare=False)
+    p: float = field(kw_only=True, repr=False, compare=False)
+
+
+def _tidy(value: float | None) -> float | None:
+    """A number for tables: what is left of a difference by rounding alone is zero.
+
+    >>> _tidy(-2.1e-17), _tidy(0.25), _tidy(None)
+    (0.0, 0.25, None)
+    """
+    return 0.0 if value is not None and abs(value) < 1e-14 else value
+
+
+def fixed(value: float, digits: int = 2) -> str:
+    """A number with so many digits after the point, without a minus before zero.
+
+    >>> fixed(-0.001), fixed(2.5, 0), fixed(0.125)
+    ('0.00', '2', '0.12')
+    """
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
 
 
 def holm(p_values: Numbers) -> tuple[float, ...]:

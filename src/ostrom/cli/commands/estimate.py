@@ -94,7 +94,7 @@ def _estimates(
     level: float,
 ) -> list[Estimate]:
     from ostrom.analysis import estimate as asked
-    from ostrom.analysis.selection import condition
+    from ostrom.analysis.units import condition
 
     picked = condition(data, part, where)
     if contrast:
@@ -155,7 +155,7 @@ def test(
     from ostrom.analysis.hypothesis import METHODS
     from ostrom.analysis.hypothesis import test as tested
     from ostrom.analysis.measure import measures
-    from ostrom.analysis.selection import condition
+    from ostrom.analysis.units import condition
     from ostrom.ground.errors import UnknownName
 
     names, measure = _split(arguments)

@@ -15,7 +15,7 @@ from math import inf
 
 import numpy as np
 
-from ostrom.features.evolution.simplex import Floats
+from ostrom.features.evolution.tensor import Floats
 from ostrom.ground.errors import UsageError
 
 MOST_MEMBERS = 64

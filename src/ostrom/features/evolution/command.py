@@ -78,8 +78,12 @@ def evolve(
 
     Exit code: 1 when some tournament has no result because matches are missing or a file is wrong.
     """
-    from ostrom.features.evolution.evolution import EvolutionSettings, check_settings
-    from ostrom.features.evolution.evolution_tables import entry_of, write_evolution
+    from ostrom.features.evolution.evolution import (
+        EvolutionSettings,
+        check_settings,
+        entry_of,
+        write_evolution,
+    )
 
     settings = EvolutionSettings(
         eta, steps, tolerance, read_start(start), seed, population, selection, mapping,  # type: ignore[arg-type]
@@ -202,7 +206,7 @@ def _discount(text: str) -> Any:
 
 
 def _print(dynamics: str, entries: Sequence[dict[str, Any]]) -> None:
-    from ostrom.features.evolution.evolution_tables import result_rows
+    from ostrom.features.evolution.evolution import result_rows
 
     rows = list(result_rows(entries))
     if rows:

@@ -14,8 +14,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 import numpy.typing as npt
 
-from ostrom.features.evolution.simplex import Floats
-from ostrom.features.evolution.tensor import as_tensor
+from ostrom.features.evolution.tensor import Floats, as_tensor
 from ostrom.ground.errors import UsageError
 
 # Gains are scaled to order one; a row that an LP can push down by more than this is not final.

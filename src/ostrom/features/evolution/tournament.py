@@ -11,6 +11,7 @@ from ostrom.engine.plan import Unit
 from ostrom.features.evolution.tensor import PayoffTensor, ScoredMatch, mean_scores, payoff_tensor
 from ostrom.ground.errors import RunError, UnknownName, UsageError
 from ostrom.ground.registry import Registry
+from ostrom.mechanisms.scoring import match_score
 
 NO_TENSOR = (
     "all types live in one society and meet each other in turn: there are averages, but no payoff against "
@@ -153,3 +154,48 @@ def type_names(players: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], st
     met = list(dict.fromkeys((str(p["agent"]), str(p["agent_id"])) for p in players))
     agents = [agent for agent, _ in met]
     return {(a, i): a if agents.count(a) == 1 else f"{a} #{i}" for a, i in met}
+
+
+def discounted_mean(payoffs: Sequence[float], discount: float) -> float:
+    """Discounted mean of one seat's payoffs, first round first.
+
+    >>> discounted_mean([4.0, 0.0, 2.0], 0.5)
+    2.5
+    """
+    _check_played(payoffs)
+    if not 0.0 <= discount <= 1.0:
+        raise UsageError(f"the discount must lie in [0, 1) (found {discount!r})")
+    if discount == 1.0 and len(payoffs) > 1:
+        # The formula would put all weight on the last round, which nobody means by "no discounting".
+        raise UsageError(
+            f"a discount of 1 gives {len(payoffs)} rounds no discounted mean; ask for the plain mean instead"
+        )
+    return match_score(payoffs, discount)
+
+
+def plain_mean(payoffs: Sequence[float]) -> float:
+    """Undiscounted mean of one seat's payoffs.
+
+    >>> plain_mean([4.0, 0.0, 2.0])
+    2.0
+    """
+    _check_played(payoffs)
+    return match_score(payoffs)
+
+
+def _check_played(payoffs: Sequence[float]) -> None:
+    if not payoffs:
+        raise UsageError("a match needs at least one round to have a score (found 0)")
+
+
+def normalised(score: float, *, equilibrium: float, cooperation: float) -> float:
+    """Score on the scale where the all-defect equilibrium is 0 and full cooperation is 1.
+
+    >>> normalised(1.5, equilibrium=1.0, cooperation=2.0)
+    0.5
+    """
+    if cooperation == equilibrium:
+        raise UsageError(
+            f"no normalised score exists when equilibrium and cooperation pay the same ({equilibrium!r})"
+        )
+    return (score - equilibrium) / (cooperation - equilibrium)

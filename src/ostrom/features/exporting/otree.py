@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ostrom.data.spreadsheet import safe_rows
+from ostrom.data.tables import safe_rows
 from ostrom.engine.rows import Row
 from ostrom.features.exporting.unasked import unasked
 from ostrom.ground.files import draft_of

@@ -1,0 +1,1 @@
+"""Statements about a run, judged by their intervals."""

@@ -66,8 +66,7 @@ def gate(
     Exit code: 0 all pass, 1 one fails, 3 one is undecided and none fails, 2 wrong use, 130 interrupted.
     """
     from ostrom.engine.folder import check_name
-    from ostrom.features.gates import plan as gating
-    from ostrom.features.gates.gates import judge
+    from ostrom.features.gates import gates as gating
     from ostrom.studies.resolve import resolve
 
     asked = gating.read_gates(gates)
@@ -92,7 +91,7 @@ def gate(
         folder, interrupted = _play(found, run, runs / check_name(name or found.plan.name), json)
         target = str(folder)
     with opened_runs([target], runs) as data:
-        verdict = judge(asked, data[0], str(gates))
+        verdict = gating.judge(asked, data[0], str(gates))
     shown = Path(target).name
     if junit is not None:
         gating.write(junit, gating.junit(verdict, shown))
@@ -139,7 +138,7 @@ def _play(found: Resolved, study: str, folder: Path, json: bool) -> tuple[Path, 
 
 
 def _show(verdict: Judgement, run: str) -> None:
-    from ostrom.features.gates.plan import found_text, heading
+    from ostrom.features.gates.gates import found_text, heading
 
     print_table(
         f"{run}: gates",

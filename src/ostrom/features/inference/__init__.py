@@ -1,33 +1,16 @@
-"""What strategy a player followed: strategy frequencies and memory-one response tables."""
+"""What strategy a player followed: strategy frequencies and memory-one response tables.
 
-from ostrom.analysis.repeated_play import DEFAULT_CANDIDATES, named_candidates, prescribed_moves
-from ostrom.features.inference.choices import PlayedMatch
-from ostrom.features.inference.frequencies import (
-    LeftOut,
-    StrategyFrequencies,
-    StrategyWeight,
-    leave_one_out,
-    strategy_frequencies,
-)
-from ostrom.features.inference.responses import PlayedPair, ResponseTable, StateResponse, response_table
-from ostrom.features.inference.runs import AgentFrequencies, Responses, RunInference, infer_strategies
+``from ostrom.features.inference import infer_strategies`` is printed in the docs; it loads on demand.
+"""
 
-__all__ = [
-    "DEFAULT_CANDIDATES",
-    "AgentFrequencies",
-    "LeftOut",
-    "PlayedMatch",
-    "PlayedPair",
-    "ResponseTable",
-    "Responses",
-    "RunInference",
-    "StateResponse",
-    "StrategyFrequencies",
-    "StrategyWeight",
-    "infer_strategies",
-    "leave_one_out",
-    "named_candidates",
-    "prescribed_moves",
-    "response_table",
-    "strategy_frequencies",
-]
+from __future__ import annotations
+
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    if name != "infer_strategies":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ostrom.features.inference.runs import infer_strategies
+
+    return infer_strategies

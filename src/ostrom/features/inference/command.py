@@ -62,9 +62,9 @@ def _show(found: RunInference) -> None:
         [
             _where(table.within, table.agent),
             line.state,
-            line.estimate,
-            _interval(line.cluster_ci) or line.note,
-            _interval(line.wilson_ci),
+            line.over_rounds and line.over_rounds.value,
+            _interval(line.over_matches) or line.note,
+            _interval(line.over_rounds),
             line.cooperations,
             line.n,
             line.n_matches,
@@ -86,21 +86,21 @@ def _show_estimate(estimate: AgentFrequencies) -> None:
     found = estimate.frequencies
     if found is not None:
         losses = {line.strategies: line for line in estimate.left_out}
-        seen = [w for w in found.weights if w.weight >= UNSEEN or w.ci.high >= UNSEEN]
+        seen = [w for w in found.weights if max(w.share.value, w.share.high or 0.0) >= UNSEEN]
         print_table(
-            f"{who}: {found.n_units} units ({found.unit}), {found.n_choices} moves, error {found.error:.4f} "
-            f"({_interval(found.error_ci)}), log-likelihood {found.log_likelihood:.2f}, BIC {found.bic:.2f}",
+            f"{who}: {found.n_units} units ({found.unit}), {found.n_choices} moves, error {found.error.value:.4f} "
+            f"({_interval(found.error)}), log-likelihood {found.log_likelihood:.2f}, BIC {found.bic:.2f}",
             ["strategy", "weight", "SE", "95 % CI", "BIC loss without", "p"],
             [
                 [
                     w.name if w.determined else f"{w.name} *",
-                    w.weight,
-                    w.se,
-                    _interval(w.ci),
+                    w.share.value,
+                    w.share.se,
+                    _interval(w.share),
                     losses[w.strategies].bic_loss if w.strategies in losses else None,
                     _p(losses[w.strategies].p) if w.strategies in losses else None,
                 ]
-                for w in sorted(seen, key=lambda w: -w.weight)
+                for w in sorted(seen, key=lambda w: -w.share.value)
             ],
         )
         unseen = [w.name for w in found.weights if w not in seen]

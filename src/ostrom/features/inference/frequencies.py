@@ -15,23 +15,29 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ostrom.analysis.intervals.resampled import clusters_of, percentiles
-from ostrom.analysis.statistics.result import Interval, StatisticsResult
+from ostrom.analysis.statistics.resampling import clusters_of, percentiles
+from ostrom.analysis.statistics.result import Estimate
 from ostrom.analysis.statistics.samples import BadSample, Floats, checked_level, checked_resamples
-from ostrom.features.inference.choices import ChoiceTable, PlayedMatch, choice_table
-from ostrom.features.inference.mixture import MixtureFit, climb, equivalent_groups, fit_mixture, undetermined
+from ostrom.features.inference.mixture import (
+    ChoiceTable,
+    MixtureFit,
+    PlayedMatch,
+    choice_table,
+    climb,
+    equivalent_groups,
+    fit_mixture,
+    undetermined,
+)
 
 Unit = Literal["match", "player"]
 
 
 @dataclass(frozen=True)
-class StrategyWeight(StatisticsResult):
+class StrategyWeight:
     """Share of one group of candidates; more than one name means that these data cannot tell them apart."""
 
     strategies: tuple[str, ...]
-    weight: float
-    se: float
-    ci: Interval
+    share: Estimate
     determined: bool
 
     @property
@@ -39,9 +45,35 @@ class StrategyWeight(StatisticsResult):
         """All names of the group."""
         return " | ".join(self.strategies)
 
+    @property
+    def weight(self) -> float:
+        """The share as a number."""
+        return self.share.value
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        share = self.share
+        return {
+            "strategies": list(self.strategies), "weight": share.value, "se": share.se, "ci_low": share.low,
+            "ci_high": share.high, "level": share.level, "determined": self.determined, "name": self.name,
+        }  # fmt: skip
+
+
+FIT = (
+    "log_likelihood",
+    "aic",
+    "bic",
+    "n_parameters",
+    "n_units",
+    "n_choices",
+    "n_clusters",
+    "unit",
+    "resampled",
+)
+
 
 @dataclass(frozen=True)
-class StrategyFrequencies(StatisticsResult):
+class StrategyFrequencies:
     """Shares of strategies (they add up to 1), the error rate per move, and the fit.
 
     A weight with `determined` False can be traded against others without loss: read only their sum. AIC and
@@ -49,9 +81,7 @@ class StrategyFrequencies(StatisticsResult):
     """
 
     weights: tuple[StrategyWeight, ...]
-    error: float
-    error_se: float
-    error_ci: Interval
+    error: Estimate
     log_likelihood: float
     aic: float
     bic: float
@@ -69,10 +99,14 @@ class StrategyFrequencies(StatisticsResult):
                 return line
         raise BadSample(f"no candidate {strategy!r} (found: {', '.join(line.name for line in self.weights)})")
 
-    def rows(self) -> list[dict[str, Any]]:
-        """One plain row per group of candidates."""
-        shared = {"unit": self.unit, "n_units": self.n_units, "error": self.error}
-        return [line.as_dict() | {"name": line.name} | shared for line in self.weights]
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        error = self.error
+        return {
+            "weights": [line.as_dict() for line in self.weights],
+            "error": error.value, "error_se": error.se, "error_ci_low": error.low, "error_ci_high": error.high,
+            "level": error.level, **{name: getattr(self, name) for name in FIT}, "resamples": self.resamples,
+        }  # fmt: skip
 
 
 def strategy_frequencies(
@@ -94,7 +128,7 @@ def strategy_frequencies(
     >>> copy = {"defector": [0, 0, 0], "cooperator": [1, 1, 1]}
     >>> matches = [PlayedMatch(m, "p", [m % 2] * 3, copy) for m in range(20)]
     >>> result = strategy_frequencies(matches, unit="match", rng=np.random.default_rng(0), resamples=100)
-    >>> round(result["cooperator"].weight, 3), round(result.error, 3)
+    >>> round(result["cooperator"].share.value, 3), round(result.error.value, 3)
     (0.5, 0.0)
     """
     checked_level(level), checked_resamples(resamples)
@@ -104,21 +138,23 @@ def strategy_frequencies(
     groups, fit = fit_groups(table)
     weights, faithful = _bootstrap(table, groups, fit, rng, resamples)
     loose = undetermined(fit)
+
+    def bootstrapped(value: float, draws: Floats, ends: Floats) -> Estimate:
+        low, high = percentiles(ends, level)
+        se = float(draws.std(ddof=1))
+        return Estimate({}, value, low, high, table.n_units, table.unit, "bootstrap", level=level, se=se)
+
     lines = tuple(
         StrategyWeight(
-            strategies=tuple(table.candidates[k] for k in group),
-            weight=float(fit.weights[j]),
-            se=float(weights[:, j].std(ddof=1)),
-            ci=percentiles(weights[:, j], level),
-            determined=j not in loose,
+            tuple(table.candidates[k] for k in group),
+            bootstrapped(float(fit.weights[j]), weights[:, j], weights[:, j]),
+            j not in loose,
         )
         for j, group in enumerate(groups)
     )
     return StrategyFrequencies(
         weights=lines,
-        error=error_rate(fit.faithful),
-        error_se=float(faithful.std(ddof=1)),
-        error_ci=percentiles(np.maximum(1 - faithful - 1e-10, 0.0), level),
+        error=bootstrapped(error_rate(fit.faithful), faithful, np.maximum(1 - faithful - 1e-10, 0.0)),
         log_likelihood=fit.log_likelihood,
         aic=aic(fit, len(groups)),
         bic=bic(fit, len(groups), table.n_units),
@@ -183,7 +219,7 @@ def _bootstrap(
 
 
 @dataclass(frozen=True)
-class LeftOut(StatisticsResult):
+class LeftOut:
     """What is lost without one group of candidates; positive `bic_loss` speaks for keeping it.
 
     The p-value takes the weight of zero as the edge of its range: half a chi-square with one degree of

@@ -7,10 +7,13 @@ agents hold which, as for the subjects of Dal Bo & Frechette (2011).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ostrom.analysis.intervals import mean_of
 from ostrom.analysis.repeated_play import (
     DEFAULT_CANDIDATES,
     RepeatedMatch,
@@ -19,8 +22,10 @@ from ostrom.analysis.repeated_play import (
     repeated_matches,
 )
 from ostrom.analysis.statistics import NotConverged, StatisticsError
+from ostrom.analysis.statistics.counts import wilson
+from ostrom.analysis.statistics.result import Estimate
+from ostrom.analysis.statistics.samples import BadSample, Numbers, binary, same_length
 from ostrom.data.rundata import RunData
-from ostrom.features.inference.choices import UNITS, PlayedMatch
 from ostrom.features.inference.frequencies import (
     LeftOut,
     StrategyFrequencies,
@@ -29,9 +34,121 @@ from ostrom.features.inference.frequencies import (
     leave_one_out,
     strategy_frequencies,
 )
-from ostrom.features.inference.responses import PlayedPair, ResponseTable, response_table
+from ostrom.features.inference.mixture import UNITS, PlayedMatch
 from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.ground.streams import Streams
+
+STATES = ("first", "CC", "CD", "DC", "DD")
+"""The player's own last move, then the other's."""
+
+
+@dataclass(frozen=True)
+class PlayedPair:
+    """Moves of one player and of the other in one match, 1 = cooperate, in the order of rounds."""
+
+    match: Hashable
+    own: Numbers
+    other: Numbers
+
+
+@dataclass(frozen=True)
+class StateResponse:
+    """P(cooperate | state). Never reached: there is no estimate.
+
+    ``over_rounds`` takes rounds as independent (Wilson) and is shown for comparison; ``over_matches`` takes matches as
+    independent and is the one to quote. It is None, with a ``note``, when fewer than 2 matches reach the state.
+    """
+
+    state: str
+    cooperations: int
+    n: int
+    n_matches: int
+    over_rounds: Estimate | None
+    over_matches: Estimate | None
+    note: str | None
+
+    @property
+    def estimate(self) -> float | None:
+        """The share of rounds in which the player cooperated."""
+        return None if self.over_rounds is None else self.over_rounds.value
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        rounds, matches = self.over_rounds, self.over_matches
+        return {
+            "state": self.state, "estimate": self.estimate, "cooperations": self.cooperations, "n": self.n,
+            "n_matches": self.n_matches, "wilson_ci_low": rounds and rounds.low,
+            "wilson_ci_high": rounds and rounds.high,
+            **({"level": rounds.level} if rounds else {}), "cluster_ci_low": matches and matches.low,
+            "cluster_ci_high": matches and matches.high, "note": self.note,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ResponseTable:
+    """All five states of one player."""
+
+    responses: tuple[StateResponse, ...]
+    n_matches: int
+    unit: str
+
+    def __getitem__(self, state: str) -> StateResponse:
+        for line in self.responses:
+            if line.state == state:
+                return line
+        raise BadSample(f"unknown state {state!r} (allowed: {', '.join(STATES)})")
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One plain row per state."""
+        return [line.as_dict() | {"unit": self.unit} for line in self.responses]
+
+
+def response_table(played: Sequence[PlayedPair], *, level: float = 0.95) -> ResponseTable:
+    """Count responses over matches; the unit of the cluster intervals is the match.
+
+    >>> matches = [PlayedPair(m, [1, 0, 1], [0, 1, 1]) for m in range(4)]
+    >>> table = response_table(matches)
+    >>> table["CD"].over_rounds.value, table["CD"].n, table["DD"].over_rounds
+    (0.0, 4, None)
+    """
+    if not played:
+        raise BadSample("a response table needs at least one match (found none)")
+    moves: list[float] = []
+    states: list[str] = []
+    matches: list[Hashable] = []
+    for item in played:
+        own, other = (
+            binary(side, f"match {item.match!r}: {name} moves")
+            for side, name in ((item.own, "own"), (item.other, "other"))
+        )
+        same_length(f"match {item.match!r}: own moves", own.size, "other moves", other.size)
+        letters = np.where(own == 1, "C", "D"), np.where(other == 1, "C", "D")
+        states += ["first", *(a + b for a, b in zip(letters[0][:-1], letters[1][:-1], strict=True))]
+        moves += own.tolist()
+        matches += [item.match] * own.size
+    lines = tuple(_response(state, moves, states, matches, level) for state in STATES)
+    return ResponseTable(lines, len(set(matches)), "match")
+
+
+def _response(
+    state: str, moves: list[float], states: list[str], matches: list[Hashable], level: float
+) -> StateResponse:
+    reached = [index for index, item in enumerate(states) if item == state]
+    if not reached:
+        return StateResponse(state, 0, 0, 0, None, None, "never reached")
+    at, inside = [moves[index] for index in reached], [matches[index] for index in reached]
+    rounds = wilson(int(sum(at)), len(at), unit="round", level=level)
+    found, count = mean_of(at, bounds=(0.0, 1.0), clusters=inside).limits(level), len(set(inside))
+    over_matches = (
+        Estimate({}, found.value, found.low, found.high, count, "match", found.method, found.note, level)
+        if found.low is not None and found.high is not None
+        else None
+    )
+    return StateResponse(
+        state, int(sum(at)), len(at), count, rounds, over_matches,
+        (found.note or None) if over_matches is None else None,
+    )  # fmt: skip
+
 
 RESAMPLES = 1000
 
@@ -52,19 +169,18 @@ class AgentFrequencies:
     def ranked(self) -> list[StrategyWeight]:
         """The weights, the largest first; none where there is no estimate."""
         weights = () if self.frequencies is None else self.frequencies.weights
-        return sorted(weights, key=lambda w: -w.weight)
+        return sorted(weights, key=lambda w: -w.share.value)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
-        found = None if self.frequencies is None else self.frequencies.as_dict()
-        if found is not None and self.frequencies is not None:
-            found["weights"] = [w.as_dict() | {"name": w.name} for w in self.frequencies.weights]
         return {
             "within": dict(self.within),
             "agent": self.agent,
             "matches": self.matches,
-            "frequencies": found,
-            "leave_one_out": [line.as_dict() for line in self.left_out],
+            "frequencies": None if self.frequencies is None else self.frequencies.as_dict(),
+            "leave_one_out": [
+                {**asdict(line), "strategies": list(line.strategies)} for line in self.left_out
+            ],
             "notes": list(self.notes),
         }
 

@@ -263,7 +263,7 @@ def said_and_done(data: RunData) -> SaidAndDone:
     for group, met in grouped.items():
         try:
             r = pearson([a for a, _ in met], [b for _, b in met], unit="situation")
-            line = SaidCorrelation(*group, r.estimate, r.ci.low, r.ci.high, len(met), "")
+            line = SaidCorrelation(*group, r.value, r.low, r.high, len(met), "")
         except StatisticsError as problem:
             line = SaidCorrelation(*group, None, None, None, len(met), str(problem))
         correlations.append(line)

@@ -9,7 +9,7 @@ How far two judges, or two passes of one judge, agree is Cohen's kappa, per moti
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from ostrom.analysis.estimate import Estimate, estimated
@@ -67,7 +67,7 @@ class Dependence:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
-        test = {} if self.test is None else self.test.as_dict()
+        test = {} if self.test is None else asdict(self.test)
         return {
             "judge": self.judge,
             "factor": self.factor,
@@ -200,8 +200,8 @@ class Agreement:
             "decisions": self.decisions,
             "first": self.first,
             "second": self.second,
-            "kappa": None if kappa is None else kappa.estimate,
-            "ci": None if kappa is None else [kappa.ci.low, kappa.ci.high],
+            "kappa": None if kappa is None else kappa.estimate.value,
+            "ci": None if kappa is None else [kappa.estimate.low, kappa.estimate.high],
             "agreement": None if kappa is None else kappa.agreement,
             "why": self.why,
         }

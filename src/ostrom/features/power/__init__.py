@@ -1,0 +1,1 @@
+"""How many seeds a study needs."""

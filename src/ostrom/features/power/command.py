@@ -85,8 +85,8 @@ def power(
     Values come from a pilot's means and spreads (--from RUN) or from stated assumptions, which are printed.
     """
     from ostrom.analysis.query import Query
-    from ostrom.features.power import assumptions as assuming
     from ostrom.features.power import plan as powering
+    from ostrom.features.power import simulation as assuming
     from ostrom.ground.validation import validate
     from ostrom.reports.single import check_chart_file
     from ostrom.studies.resolve import resolve

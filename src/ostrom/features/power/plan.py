@@ -11,8 +11,15 @@ from typing import Any
 from ostrom.analysis.estimate import Estimate
 from ostrom.analysis.query import Query
 from ostrom.analysis.stopping import MET, Look, StopRule, decide
-from ostrom.features.power.assumptions import assumed_of
-from ostrom.features.power.simulation import Assumed, SeedLayout, Simulation, excludes_zero, inside, share
+from ostrom.features.power.simulation import (
+    Assumed,
+    SeedLayout,
+    Simulation,
+    assumed_of,
+    excludes_zero,
+    inside,
+    share,
+)
 from ostrom.ground.errors import UsageError
 from ostrom.studies.design import condition_of, planned_contrast
 from ostrom.studies.forecast import Forecast, forecast

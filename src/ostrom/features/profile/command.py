@@ -15,7 +15,7 @@ from ostrom.ground.errors import UsageError
 
 if TYPE_CHECKING:
     from ostrom.engine.runner import Result
-    from ostrom.features.profile.sizing import SizedPart
+    from ostrom.features.profile.battery import SizedPart
     from ostrom.studies.resolve import Resolved
 
 
@@ -49,10 +49,9 @@ def profile(
     """
     from ostrom.cli.commands.run import play_found
     from ostrom.features.profile import pages
-    from ostrom.features.profile.battery import read_battery
+    from ostrom.features.profile.battery import read_battery, sized
+    from ostrom.features.profile.battery import resolved as plan_of_part
     from ostrom.features.profile.playing import play_battery
-    from ostrom.features.profile.sizing import resolved as plan_of_part
-    from ostrom.features.profile.sizing import sized
     from ostrom.reports.figures import need_extras
     from ostrom.studies.waves import check_batch
 

@@ -1,0 +1,1 @@
+"""What an outcome owes to the wording of prompts."""

@@ -48,8 +48,8 @@ def _show(found: Robustness) -> None:
             [
                 "seeds and the rest" if line.source == "residual" else line.source,
                 f"{line.share:.3f}",
-                f"{line.adjusted:.3f}",
-                "" if line.ci is None else f"{line.ci.low:.3f} to {line.ci.high:.3f}",
+                f"{line.adjusted.value:.3f}",
+                line.adjusted.interval_text or "",
             ]
             for line in found.shares.shares
         ]

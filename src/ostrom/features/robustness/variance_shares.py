@@ -21,8 +21,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ostrom.analysis.intervals.resampled import clusters_of, percentiles_around
-from ostrom.analysis.statistics.result import Interval, StatisticsResult
+from ostrom.analysis.statistics.resampling import clusters_of, percentiles_around
+from ostrom.analysis.statistics.result import Estimate
 from ostrom.analysis.statistics.samples import (
     BadSample,
     Floats,
@@ -91,18 +91,28 @@ MOST_FACTORS = 8
 
 
 @dataclass(frozen=True)
-class VarianceShare(StatisticsResult):
-    """One source: a factor ("labels"), a pair ("labels x seat") or "residual"; `ci` is that of `adjusted`."""
+class VarianceShare:
+    """One source: a factor ("labels"), a pair ("labels x seat") or "residual".
+
+    `adjusted` is the share less what chance alone would explain.
+    """
 
     source: str
     share: float
-    adjusted: float
+    adjusted: Estimate
     df: int
-    ci: Interval | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        made = self.adjusted
+        return {
+            "source": self.source, "share": self.share, "adjusted": made.value, "df": self.df, "ci_low": made.low,
+            "ci_high": made.high, **({} if made.low is None else {"level": made.level}),
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
-class VarianceShares(StatisticsResult):
+class VarianceShares:
     """All sources; the shares add up to 1, and so do the adjusted ones."""
 
     shares: tuple[VarianceShare, ...]
@@ -158,7 +168,7 @@ def variance_shares(
     whole = np.concatenate(_cell_totals(everything, layout.cell, moments, 1, layout.n_cells))
     order_rng = np.random.default_rng(0) if rng is None else rng
     point, residual = layout.decompose(whole[:, None, :], order_rng, exact=True)
-    lines = layout.lines(point, float(residual[0]), y.size)
+    lines = layout.lines(point, float(residual[0]), y.size, unit)
     count: int | None = None
     if clusters is not None and rng is not None:
         checked_resamples(resamples)
@@ -169,10 +179,15 @@ def variance_shares(
         totals = np.stack([weights @ table for table in spread])
         draws, rest = layout.decompose(totals, order_rng, exact=False)
         intervals = [
-            percentiles_around(draw, line.adjusted, level, "a variance share")
+            percentiles_around(draw, line.adjusted.value, level, "a variance share")
             for draw, line in zip((*draws, rest), lines, strict=True)
         ]
-        lines = tuple(replace(line, ci=ci) for line, ci in zip(lines, intervals, strict=True))
+        lines = tuple(
+            replace(
+                line, adjusted=replace(line.adjusted, low=low, high=high, method="bootstrap", level=level)
+            )
+            for line, (low, high) in zip(lines, intervals, strict=True)
+        )
     return VarianceShares(
         shares=lines,
         total_variance=float(y.var(ddof=1)),
@@ -228,7 +243,7 @@ class _Layout:
         """Whether every combination of levels occurs equally often."""
         return self.n_cells == int(np.prod(self.level_counts)) and float(np.ptp(counts)) == 0.0
 
-    def lines(self, point: list[Floats], residual: float, size: int) -> tuple[VarianceShare, ...]:
+    def lines(self, point: list[Floats], residual: float, size: int, unit: str) -> tuple[VarianceShare, ...]:
         """The table, with shares adjusted for the variance that chance alone would explain."""
         names = [*self.names, *(f"{self.names[i]} x {self.names[j]}" for i, j in self.pairs)]
         blocks = [*self.mains, *self.products]
@@ -244,12 +259,16 @@ class _Layout:
         shares = [without_rounding(float(share[0]), 1e3) for share in point]
         rest = without_rounding(residual, 1e3)
         noise = rest / left if left > 0 else 0.0
-        lines = [
-            VarianceShare(name, share, without_rounding(share - freedom * noise, 1e3), freedom, None)
-            for name, share, freedom in zip(names, shares, df, strict=True)
+        adjusted = [
+            without_rounding(share - freedom * noise, 1e3) for share, freedom in zip(shares, df, strict=True)
         ]
-        adjusted = without_rounding(1.0 - sum(line.adjusted for line in lines), 1e3)
-        return (*lines, VarianceShare("residual", rest, adjusted, left, None))
+        adjusted.append(without_rounding(1.0 - sum(adjusted), 1e3))
+        return tuple(
+            VarianceShare(name, share, Estimate({}, value, None, None, size, unit, "none"), freedom)
+            for name, share, value, freedom in zip(
+                (*names, "residual"), (*shares, rest), adjusted, (*df, left), strict=True
+            )
+        )
 
 
 class _Fits:

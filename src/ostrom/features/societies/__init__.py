@@ -1,0 +1,1 @@
+"""Societies on networks: links, clusters of cooperators, and the network over time."""

@@ -1,0 +1,1 @@
+"""Words in reasoning: lexicons, counted traces, and what reports show of them."""

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ostrom.analysis.combined import combined
-from ostrom.analysis.estimate import Estimate, fixed
+from ostrom.analysis.estimate import Estimate, combined, fixed
 from ostrom.analysis.measure import measures
 from ostrom.analysis.statistics.anova import anova
 from ostrom.analysis.statistics.samples import StatisticsError
@@ -114,10 +113,7 @@ class ControlEffects(Panel):
             lines += [
                 [*key, s.source, s.df, s.sum_squares, s.f, s.p, s.partial_eta_squared] for s in both.sources
             ]
-            pairs += [
-                [*key, f"{c.first} - {c.second}", c.estimate, c.ci.low, c.ci.high, c.p]
-                for c in one.comparisons
-            ]
+            pairs += [[*key, c.key["comparison"], c.value, c.low, c.high, c.p] for c in one.comparisons]
         left = "".join(f" Groups without one: {n} ({why})." for why, n in undefined.items())
         made = []
         if lines or undefined:

@@ -20,8 +20,7 @@ from ostrom.analysis.intervals import Bounds
 from ostrom.analysis.units import bounds_of
 from ostrom.data.rundata import RunData
 from ostrom.engine.plan import Unit
-from ostrom.features.evolution.scores import normalised
-from ostrom.features.evolution.tournament import is_done, seated, type_names
+from ostrom.features.evolution.tournament import is_done, normalised, seated, type_names
 from ostrom.games.game import Game
 from ostrom.mechanisms.incentives import is_equilibrium
 from ostrom.reports.cells import why_nothing

@@ -11,8 +11,8 @@ from typing import Any
 
 from ostrom.analysis.estimate import Estimate, deviation
 from ostrom.analysis.measure import Measure, Rows
-from ostrom.analysis.span import span_of
 from ostrom.data.rundata import RunData
+from ostrom.features.words.traces.table import span_of
 from ostrom.reports.cells import why_nothing
 
 DISCOUNT = 0.99

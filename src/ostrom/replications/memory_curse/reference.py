@@ -8,8 +8,7 @@ from typing import Any
 
 from ostrom.analysis.claims import DeclaredReference, own_figure
 from ostrom.analysis.estimate import contrast, estimate
-from ostrom.analysis.published import published_rows
-from ostrom.analysis.references import POLICY_DOUBT, Games, Own, Published
+from ostrom.analysis.references import POLICY_DOUBT, Games, Own, Published, published_rows
 from ostrom.data.rundata import RunData
 from ostrom.games import build_game
 from ostrom.replications.memory_curse.adapted import FORWARD, arms

@@ -273,7 +273,7 @@ def forward_link(ratios: Mapping[Key, float | None], rates: Mapping[Key, float |
         found = pearson([a for a, _ in pairs], [b for _, b in pairs], unit="cell")
     except StatisticsError as error:
         return ForwardLink(None, None, None, None, len(pairs), str(error))
-    return ForwardLink(found.estimate, found.ci.low, found.ci.high, found.p, found.n)
+    return ForwardLink(found.value, found.low, found.high, found.p, found.n)
 
 
 TRACED = ("history_length", "game", "agent_style", "agent")

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from ostrom.analysis.estimate import Estimate, estimated
 from ostrom.analysis.intervals import Bounds, Exact, Inference, paired_difference_of
 from ostrom.analysis.statistics import (
-    Coefficient,
     FittedRegression,
     StatisticsError,
     gee_logistic,
@@ -157,8 +156,8 @@ def logistic(
 class LogisticModels(NamedTuple):
     """The coefficients of every model that there is, and why the others are missing."""
 
-    terms: list[tuple[str, str, Coefficient]]
-    """Type of scenario, agent and coefficient."""
+    terms: list[tuple[str, str, Estimate, list[float | None]]]
+    """Type of scenario, agent, coefficient in log odds, and the same with its ends as odds ratios."""
     without: list[str]
 
 
@@ -173,7 +172,9 @@ def logistic_models(profiles: Sequence[Played], measure: str) -> LogisticModels:
             except StatisticsError as error:
                 models.without.append(f"No logistic model for {agent}, {kind}: {error}.")
                 continue
-            models.terms.extend((kind, agent, term) for term in model.coefficients)
+            for term in model.coefficients:
+                odds = [None if end is None else math.exp(end) for end in (term.value, term.low, term.high)]
+                models.terms.append((kind, agent, term, odds))
     return models
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ostrom.data.rundata import RunData
 from ostrom.features.words.lexicons import MODES, Mode, persona_keywords
-from ostrom.features.words.lexicons.counts import count_batches
+from ostrom.features.words.lexicons.matcher import count_batches
 from ostrom.ground.errors import UnknownName
 
 IDENTITY = ("short_term", "social_moral")

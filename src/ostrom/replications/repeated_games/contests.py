@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ostrom.analysis.references import Own
-from ostrom.analysis.statistics import BayesFactor, EffectSize, TTest, cohens_d, jzs_two_sample, welch_t
+from ostrom.analysis.statistics import BayesFactor, StatisticalTest, cohens_d, jzs_two_sample, welch_t
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import OstromError, UnknownName
 
@@ -48,12 +48,12 @@ def contests(moves: Mapping[str, Any], data: RunData) -> tuple[list[Own], list[s
 
 def _contest(frame: Any, game: str, agent: str) -> Iterator[Own]:
     test = published_test(frame, agent)
-    low, high = test.d.ci
+    low, high = test.d.low, test.d.high
     figures = {
         "t": test.t.statistic,
         "df": test.t.df,
         "p": test.t.p,
-        "d": test.d.estimate,
+        "d": test.d.value,
         "d_ci_low": low,
         "d_ci_high": high,
         "bf": test.bayes.bf10,
@@ -86,8 +86,8 @@ class AgainstAll:
 
     agent: str
     recipe: str
-    t: TTest
-    d: EffectSize
+    t: StatisticalTest
+    d: StatisticalTest
     bayes: BayesFactor
 
 

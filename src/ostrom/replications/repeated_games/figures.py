@@ -71,9 +71,9 @@ def pairs(data: RunData) -> Iterator[Own]:
 def _paired(pair: str, found: list[tuple[int, float, float]]) -> Iterator[Own]:
     a, b = [first for _, first, _ in found], [second for _, _, second in found]
     test, effect = paired_t(a, b, unit="match"), cohens_d_paired(a, b, unit="match")
-    low, high = effect.ci
+    low, high = effect.low, effect.high
     figures = {
-        "t": test.statistic, "df": test.df, "p": test.p, "d": effect.estimate, "d_ci_low": low, "d_ci_high": high,
+        "t": test.statistic, "df": test.df, "p": test.p, "d": effect.value, "d_ci_low": low, "d_ci_high": high,
         "bf": jzs_paired(a, b, unit="match").bf10,
     }  # fmt: skip
     for name, value in figures.items():

@@ -97,14 +97,14 @@ def _figures(data: RunData, who: set[str], name: str, game: str, measure: str) -
     term, doubts = _tested(values, name, data)
     statistic = "t" if term.df is not None else "z"
     count = len({(row["run"], row["match"]) for row in rows})
-    low, high = (None, None) if term.ci is None else (term.ci.low, term.ci.high)
+    low, high = term.low, term.high
     figures: Mapping[str, float | None] = {
-        "beta": term.estimate, statistic: term.statistic, "df": term.df, "p": term.p, "ci_low": low, "ci_high": high,
+        "beta": term.value, statistic: term.statistic, "df": term.df, "p": term.p, "ci_low": low, "ci_high": high,
         "bf": _bayes(values),
     }  # fmt: skip
     for label, value in figures.items():
         if value is not None:
-            ends = (low, high) if label == "beta" else (None, None)
+            ends: tuple[float | None, float | None] = (low, high) if label == "beta" else (None, None)
             yield Own(
                 ("", game, f"people_{name}_{label}"),
                 None,

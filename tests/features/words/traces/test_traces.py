@@ -16,9 +16,15 @@ from ostrom.analysis.measure import measures
 from ostrom.data.rundata import RunData, run_data
 from ostrom.features.words.lexicons import RATIOS, Lexicon, Mode, TraceCounts, count_batches
 from ostrom.features.words.traces.summary import default_groups, sensitivity, trace_summary, unfinished
-from ostrom.features.words.traces.table import key_columns, trace_lexicons, trace_table, trace_texts
-from ostrom.features.words.traces.text import reasoning_of, without_answer
-from ostrom.ground.errors import UnknownName, UsageError
+from ostrom.features.words.traces.table import (
+    key_columns,
+    reasoning_of,
+    trace_lexicons,
+    trace_table,
+    trace_texts,
+    without_answer,
+)
+from ostrom.ground.errors import StudyError, UnknownName, UsageError
 from ostrom.models.base import Reply, Request
 from ostrom.models.providers import scripted
 from ostrom.reports.panel import panels
@@ -259,7 +265,7 @@ def test_every_list_is_counted_under_every_rule(tmp_path: Path) -> None:
         assert [round(rate[rule][0].value * 10 / 1000, 6) for rule in rules] == [2, 3, 4, 4]
         assert estimate(data, {"name": "word_rate", "words": "paranoia"}) == rate["word"]
         assert "matched as prefix" in measures.named({"name": "word_rate", "match": "prefix"}).definition
-        with pytest.raises(UnknownName, match="match mode"):
+        with pytest.raises(StudyError, match=r"match must be one of word.*found 'fuzzy'"):
             measures.named({"name": "word_mentions", "match": "fuzzy"})
         shown = panels.build("traces_matching").draw(data)
         assert shown.notes[2].startswith(f"Paranoia: {2 * traces} matches as word (the list's rule);")

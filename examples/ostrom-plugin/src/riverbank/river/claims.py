@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from ostrom.analysis.estimate import estimate
 from ostrom.data.rundata import RunData
-from ostrom.analysis.references import Games, Own, Published, Reference
-from ostrom.analysis.published import number, published_rows
+from ostrom.analysis.references import Games, Own, Published, Reference, number, published_rows
 
 
 class River(Reference):

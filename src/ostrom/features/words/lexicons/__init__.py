@@ -9,7 +9,6 @@ for frequencies per 1,000 words, is a stretch of text without white space, as ``
 [(8, 2, 1)]
 """
 
-from ostrom.features.words.lexicons.counts import RATIOS, CountBatch, Ratio, TraceCounts, count_batches
 from ostrom.features.words.lexicons.files import (
     LexiconWarning,
     defection,
@@ -19,7 +18,16 @@ from ostrom.features.words.lexicons.files import (
     persona_keywords,
 )
 from ostrom.features.words.lexicons.lexicon import MODES, Lexicon, Mode, matched
-from ostrom.features.words.lexicons.matcher import Matcher, Span, highlight
+from ostrom.features.words.lexicons.matcher import (
+    RATIOS,
+    CountBatch,
+    Matcher,
+    Ratio,
+    Span,
+    TraceCounts,
+    count_batches,
+    highlight,
+)
 
 __all__ = [
     "MODES",

@@ -23,6 +23,7 @@ from typing import Any
 from ostrom.features.words.lexicons.lexicon import MODES, Lexicon, Mode, duplicates
 from ostrom.ground.errors import StudyError
 from ostrom.ground.files import read_text_file
+from ostrom.ground.yaml import read_json, read_yaml
 
 _TOP = ("lexicons", "mode", "source")
 _LIST = ("terms", "labels", "mode", "source")
@@ -100,8 +101,6 @@ def _fill(terms: object, roles: Sequence[str] | None, file: str, key: str) -> ob
 
 
 def _read(path: Path) -> object:
-    from ostrom.ground.yaml import read_json, read_yaml
-
     if path.suffix.lower() not in (".json", ".yaml", ".yml"):
         raise StudyError(
             "unknown kind of lexicon file",
@@ -191,8 +190,6 @@ def _listed(names: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _builtin(name: str, roles: Sequence[str] | None = None) -> tuple[Lexicon, ...]:
-    from ostrom.ground.yaml import read_yaml
-
     text = (files(__package__) / "data" / name).read_text(encoding="utf-8")
     # The lists are kept as printed, repeated terms included, so there is nothing to warn about.
     return parse_lexicons(read_yaml(text, name), file=name, roles=roles, warn=False)

@@ -29,8 +29,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ostrom.features.evolution.scores import discounted_mean, plain_mean
 from ostrom.features.evolution.tensor import PayoffTensor, ScoredMatch, mean_scores, payoff_tensor
+from ostrom.features.evolution.tournament import discounted_mean, plain_mean
 from ostrom.ground.errors import StudyError, UsageError
 from ostrom.ground.files import read_text_file
 from ostrom.ground.yaml import read_json

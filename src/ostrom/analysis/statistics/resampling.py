@@ -1,7 +1,14 @@
-"""Permutation tests: exact when all rearrangements can be listed, otherwise with random ones.
+"""Labels rearranged and clusters drawn again: permutation tests, and intervals by resampling.
+
+A permutation test is exact when all rearrangements can be listed, otherwise with random ones.
 
 The statistic is the difference of means. A random test reports (1 + hits) / (1 + draws), which is never
 zero and keeps its level (Phipson & Smyth 2010).
+
+Where whole clusters are drawn again, the draws are weights per cluster, so that any function of sums over rows costs
+one matrix product for thousands of resamples. They give the interval of what is no mean (weights of a mixture, shares
+of variance). Percentiles of such draws cover less than they say for a few clusters (docs/statistics.md): a mean, a
+share, a difference or a slope never takes them.
 """
 
 from __future__ import annotations
@@ -15,8 +22,9 @@ from typing import Literal
 import numpy as np
 
 from ostrom.analysis.statistics.means import ALTERNATIVES
-from ostrom.analysis.statistics.result import StatisticsResult
+from ostrom.analysis.statistics.result import Estimate
 from ostrom.analysis.statistics.samples import (
+    ROUNDING,
     BadSample,
     Floats,
     Ints,
@@ -34,24 +42,19 @@ from ostrom.analysis.statistics.samples import (
 
 Alternative = Literal["two-sided", "greater", "less"]
 CHUNK = 4_000_000
-"""Labels held in memory at a time."""
+"""Labels, or weights of clusters, held in memory at a time."""
 EXACT_LIMIT = 50_000
 """Number of rearrangements up to which all of them are listed."""
 
 
 @dataclass(frozen=True)
-class Permutation(StatisticsResult):
-    """A permutation test; `arrangements` counts those looked at, all of them when `exact`."""
+class Permutation:
+    """A permutation test: the difference with its p-value, and the arrangements looked at, all of them when `exact`."""
 
-    test: str
-    estimate: float
-    p: float
+    estimate: Estimate
     exact: bool
     arrangements: int
-    alternative: str
-    n: tuple[int, ...]
-    n_clusters: int | None
-    unit: str
+    n_clusters: int | None = None
 
 
 def permutation_paired(
@@ -66,7 +69,7 @@ def permutation_paired(
     """Whether the sign of paired differences is a coin toss: pairs swap their members.
 
     >>> test = permutation_paired([5, 6, 7, 9], [1, 2, 3, 4], unit="scenario", rng=np.random.default_rng(0))
-    >>> test.p, test.arrangements
+    >>> test.estimate.p, test.arrangements
     (0.125, 16)
     """
     a, b = paired_samples(first, second, ("first sample", "second sample"))
@@ -85,7 +88,7 @@ def permutation_paired(
             bits = rng.integers(0, 2, size=(size, n))
         hits += _as_extreme((1.0 - 2.0 * bits) @ difference / n, observed, alternative, np.append(a, b))
     p = hits / total if exact else (1 + hits) / (1 + total)
-    return Permutation("paired", observed, p, exact, total, alternative, (n,), None, unit)
+    return Permutation(Estimate({}, observed, None, None, n, unit, "paired", p=p, sizes=(n,)), exact, total)
 
 
 def permutation_grouped(
@@ -108,7 +111,7 @@ def permutation_grouped(
     >>> test = permutation_grouped(
     ...     [1, 1, 1, 0, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 0], clusters=[1, 1, 2, 2, 3, 3, 4, 4],
     ...     unit="match", rng=np.random.default_rng(0))
-    >>> test.estimate, test.arrangements
+    >>> test.estimate.value, test.arrangements
     (0.75, 6)
     """
     data, label = sample(values, "values", at_least=2), binary(treated, "treated")
@@ -140,17 +143,12 @@ def permutation_grouped(
     hits = 0
     for chunk in chunks:
         hits += _as_extreme(_difference(chunk, sums, sizes), observed, alternative, data)
-    return Permutation(
-        test="two-sample" if clusters is None else "clustered",
-        estimate=observed,
-        p=hits / total if exact else (1 + hits) / (1 + total),
-        exact=exact,
-        arrangements=total,
-        alternative=alternative,
-        n=(int(label.sum()), int(label.size - label.sum())),
-        n_clusters=None if clusters is None else count,
-        unit=unit,
-    )
+    treated_rows = int(label.sum())
+    test = Estimate(
+        {}, observed, None, None, data.size, unit, "two-sample" if clusters is None else "clustered",
+        p=hits / total if exact else (1 + hits) / (1 + total), sizes=(treated_rows, int(label.size) - treated_rows),
+    )  # fmt: skip
+    return Permutation(test, exact, total, None if clusters is None else count)
 
 
 def _difference(labels: Floats, sums: Floats, sizes: Ints) -> Floats:
@@ -219,3 +217,58 @@ def _checked_draws(draws: int) -> int:
     if draws < 99:
         raise BadSample(f"draws must be at least 99 (found {draws})")
     return int(draws)
+
+
+MOST_UNDEFINED = 0.05
+"""Share of resamples without a value beyond which no interval is given."""
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Rows sorted into clusters that are drawn as a whole."""
+
+    of_row: Ints
+    count: int
+
+    def weights(self, rng: np.random.Generator, resamples: int) -> Iterator[Floats]:
+        """How often each cluster is drawn, in chunks of shape (some resamples, clusters)."""
+        step = max(1, CHUNK // self.count)
+        for start in range(0, resamples, step):
+            size = min(step, resamples - start)
+            draws = rng.integers(0, self.count, size=(size, self.count))
+            draws += np.arange(size)[:, None] * self.count
+            drawn = np.bincount(draws.ravel(), minlength=size * self.count)
+            yield drawn.reshape(size, self.count).astype(np.float64)
+
+    def totals(self, rng: np.random.Generator, resamples: int, sums: Floats) -> Floats:
+        """Resampled totals of columns that are summed by cluster, shape (resamples, columns)."""
+        return np.concatenate([weights @ sums for weights in self.weights(rng, resamples)])
+
+
+def clusters_of(labels: Labels, size: int) -> Clusters:
+    """The clusters of so many rows, by one label per row."""
+    codes, levels = label_codes(labels, size, "clusters")
+    if len(levels) < 2:
+        raise BadSample(f"a cluster bootstrap needs at least 2 clusters (found {len(levels)})")
+    return Clusters(codes, len(levels))
+
+
+def percentiles(draws: Floats, level: float) -> tuple[float, float]:
+    """The interval that holds the middle of the draws."""
+    low, high = np.quantile(draws, ((1 - level) / 2, (1 + level) / 2))
+    return float(low), float(high)
+
+
+def percentiles_around(draws: Floats, estimate: float, level: float, what: str) -> tuple[float, float]:
+    """Percentiles of the finite draws, moved onto an estimate that corrects for the noise of resampling."""
+    finite = draws[np.isfinite(draws)]
+    missing = draws.size - finite.size
+    if missing > MOST_UNDEFINED * draws.size:
+        raise Undefined(
+            f"{what} has no value in {missing} of {draws.size} resamples: too few clusters carry it"
+        )
+    moved = finite - finite.mean() + estimate
+    # The same value comes out of sums in another order with other last digits; it is still the same value.
+    width = ROUNDING * max(float(np.abs(moved).max()), abs(estimate))
+    moved = np.where(np.abs(moved - estimate) <= width, estimate, moved)
+    return (estimate, estimate) if np.all(moved == estimate) else percentiles(moved, level)
