@@ -115,14 +115,9 @@ class BatchGate(RunGate):
         state = self._failed(model)
         state.exhausted = state.exhausted or last
 
-    def models_to_abort(self, tries: int) -> set[str]:
+    def models_to_abort(self, tries: int) -> set[str]:  # noqa: ARG002
         """A failed wave is thousands of failures in a row and says no more than one."""
-        found = super().models_to_abort(tries)
-        return {model for model in found if not self._only_failures_in_a_row(model)}
-
-    def _only_failures_in_a_row(self, model: str) -> bool:
-        state = self._models[model]
-        return not (state.closed is not None or state.useless or (state.exhausted and not state.successes))
+        return {model for model, state in self._models.items() if state.lost}
 
     def _check_budget(self) -> None:
         """The scheduler holds back what the budget does not cover."""
