@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ostrom.engine.caller import Caller
 from ostrom.engine.gate import RunGate
@@ -15,11 +15,24 @@ from ostrom.models.base import Model, Reply, Request, Usage
 from ostrom.models.pending_call import PendingCall, Release
 from ostrom.models.prices import price_of
 
-if TYPE_CHECKING:
-    from ostrom.engine.batching.scheduler import BatchScheduler
-
 MOST = 1 << 30
 """Slots of a gate that never holds a call back: waves do that."""
+
+
+class WaveQueue(Protocol):
+    """What takes calls and sends them in waves (``BatchScheduler``)."""
+
+    def encode(self, model: str, request: Request) -> bytes:
+        """The body of a request."""
+
+    def put(self, call: WaveCall) -> None:
+        """Take a call into the next wave."""
+
+    def dropped(self, call: WaveCall) -> None:
+        """Nobody waits for the reply any more."""
+
+    def journaled(self, key: bytes) -> None:
+        """The reply to a call is in the journal."""
 
 
 class WaveCall(PendingCall):
@@ -29,7 +42,7 @@ class WaveCall(PendingCall):
 
     def __init__(
         self,
-        scheduler: BatchScheduler,
+        scheduler: WaveQueue,
         unit: int,
         model: str,
         request: Request,
@@ -84,7 +97,7 @@ class BatchCaller(Caller):
 
     source = "batch"
 
-    def __init__(self, scheduler: BatchScheduler, *arguments: Any) -> None:
+    def __init__(self, scheduler: WaveQueue, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._scheduler = scheduler
 
