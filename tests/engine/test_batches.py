@@ -189,7 +189,7 @@ def test_a_large_wave_is_split_at_the_limits_of_the_service(
     small: Small, runs: Path, wire: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("openai", "anthropic"):
-        monkeypatch.setattr(f"ostrom.models.{name}_batches.{CLASSES[name]}.limits", BatchLimits(5, 10**6))
+        monkeypatch.setattr(f"ostrom.models.providers.{name}.{CLASSES[name]}.limits", BatchLimits(5, 10**6))
     with LoopbackServer() as server:
         study = study_for(wire, server, small, vary={}, seeds=3, mechanism={"name": "none"})
         assert play(study, runs=runs, options=batched()).complete

@@ -190,12 +190,12 @@ def test_a_decision_of_another_kind_or_form_is_refused_with_both(
     small: Small, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play(small(), runs=runs, options=PlayOptions(arrays=False))
-    from ostrom.mechanisms.catalog import repetition
+    from ostrom.mechanisms import rounds
 
     def renamed(player: int, kind: str, view: Any, form: Any) -> Decision:
         return Decision(player, "vote" if view.round == 2 else kind, view, form)
 
-    monkeypatch.setattr(repetition, "Decision", renamed)
+    monkeypatch.setattr(rounds, "Decision", renamed)
     with pytest.raises(RunError, match=r'match 0, step 1, player 1: .*journaled \["act".*rebuilt \["vote"'):
         rows_of(runs / "small")
 

@@ -51,7 +51,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from ostrom.answers.labels import LONGEST, Labels, normal, prepared
-from ostrom.answers.naming import PAIRS, doubt, mentions, unknown
+from ostrom.answers.naming import doubt, mentions, unknown, without_marks
 from ostrom.answers.reading import SENTENCE, Answer, Invalid, clipped, final_part, last_lines, last_sentence
 
 _LONGEST_LINE = LONGEST + 64
@@ -116,17 +116,8 @@ def alone(line: str, labels: Labels) -> str | None:
     """
     if len(line) > _LONGEST_LINE:
         return None
-    rest = normal(line)
-    while rest:
-        if (key := labels.key(rest)) is not None:
-            return key
-        if len(rest) > 2 and rest[0] != ">" and PAIRS.get(rest[0]) == rest[-1]:
-            rest = rest[1:-1].strip()
-        elif rest[-1] in ".!。":
-            rest = rest[:-1].rstrip()
-        else:
-            return None
-    return None
+    keys = (labels.key(rest) for rest in without_marks(normal(line), ".!。"))
+    return next((key for key in keys if key is not None), None)
 
 
 def _item(line: str) -> str:

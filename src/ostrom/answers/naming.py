@@ -15,6 +15,7 @@ A label that touches is never an answer, but it makes another one doubtful: "two
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -48,6 +49,22 @@ _CUES = words(
 )
 _LINKS = words("be is my the to will with")
 _PEOPLE = words("agent opponent partner person player seat team")
+
+
+def without_marks(line: str, stops: str) -> Iterator[str]:
+    """A line as it is, then with one more pair of its marks, or one more stop at its end, taken off each time.
+
+    >>> list(without_marks("**[A0].**", "."))
+    ['**[A0].**', '*[A0].*', '[A0].', '[A0]', 'A0']
+    """
+    while line:
+        yield line
+        if len(line) > 2 and line[0] != ">" and PAIRS.get(line[0]) == line[-1]:
+            line = line[1:-1].strip()
+        elif line[-1] in stops:
+            line = line[:-1].rstrip()
+        else:
+            return
 
 
 @dataclass(frozen=True, slots=True)

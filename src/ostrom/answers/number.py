@@ -54,7 +54,7 @@ import re
 from typing import Any
 
 from ostrom.answers.jsonobject import last_object
-from ostrom.answers.naming import PAIRS
+from ostrom.answers.naming import without_marks
 from ostrom.answers.reading import Answer, Invalid, Reading, clipped, final_part, last_lines
 from ostrom.games.amounts import Amounts
 
@@ -106,17 +106,7 @@ def _bare(line: str) -> str | None:
     """The number that is all that a line says, marks aside."""
     if len(line) > _LONGEST:
         return None
-    rest = line.strip()
-    while rest:
-        if _NUMBER.fullmatch(rest):
-            return rest
-        if len(rest) > 2 and rest[0] != ">" and PAIRS.get(rest[0]) == rest[-1]:
-            rest = rest[1:-1].strip()
-        elif rest[-1] == ".":
-            rest = rest[:-1].rstrip()
-        else:
-            return None
-    return None
+    return next((rest for rest in without_marks(line.strip(), ".") if _NUMBER.fullmatch(rest)), None)
 
 
 def _from_object(part: str, amounts: Amounts) -> Answer | Invalid:

@@ -179,6 +179,11 @@ class _ModelState:
     held_back: int = 0
     """Calls in flight that are allowed once the first reply has shown what a call takes."""
 
+    @property
+    def lost(self) -> bool:
+        """Whether the model has shown that it cannot be used."""
+        return self.closed is not None or self.useless or (self.exhausted and not self.successes)
+
 
 class RunGate:
     """The gate of a run: one limiter per model, one budget for all."""
@@ -271,10 +276,7 @@ class RunGate:
         return {
             model
             for model, state in self._models.items()
-            if state.closed is not None
-            or state.useless
-            or (state.exhausted and not state.successes)
-            or state.failures_in_a_row >= BREAKER * tries
+            if state.lost or state.failures_in_a_row >= BREAKER * tries
         }
 
     def give_up(self, model: str, why: str) -> None:

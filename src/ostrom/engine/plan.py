@@ -9,21 +9,20 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from ostrom.agents.base import PersonAgentFactory
 from ostrom.agents.config import AgentConfig
 from ostrom.agents.tree import Trees
+from ostrom.engine.entries import Journaled, Place
 from ostrom.engine.journal import Journal
 from ostrom.framing import Library
 from ostrom.games.game import Game
 from ostrom.ground.errors import OstromError, UsageError
 from ostrom.ground.streams import Streams, key_of
 from ostrom.mechanisms.base import Mechanism
+from ostrom.mechanisms.protocol import Decision, Outcome
 from ostrom.models.base import Usage
-
-if TYPE_CHECKING:
-    from ostrom.engine.rows import Rows
 
 FEW_UNITS = 24
 """A plan that does not list its games is asked for those of so many units."""
@@ -104,6 +103,19 @@ class Varied(Protocol):
     @property
     def traits(self) -> Sequence[str]:
         """Its further columns."""
+
+
+class ReplayedRows(Protocol):
+    """The rows of a run, as far as the columns about people need them."""
+
+    journal: Journal
+    run: str
+
+    def played(self) -> Iterator[tuple[Unit, str, str | None]]:
+        """Every unit that has begun, with its state and the reason of it."""
+
+    def replayed(self, unit: Unit) -> tuple[list[list[Decision]], Outcome | None, Mapping[Place, Journaled]]:
+        """The decisions of a unit step by step, its outcome if it has one, and its answers."""
 
 
 class PeopleColumns(Protocol):
@@ -231,7 +243,7 @@ class Plan(ABC):
         """Units that no table shows: those of test visits."""
         return ()
 
-    def people_tables(self, rows: Rows) -> PeopleColumns | None:  # noqa: ARG002
+    def people_tables(self, rows: ReplayedRows) -> PeopleColumns | None:  # noqa: ARG002
         """What people add to the tables; None for a study without people."""
         return None
 

@@ -93,17 +93,21 @@ class PendingPost(PendingCall):
         if not self._response.cancel() and not self._response.cancelled():
             self._response.exception()  # mark it as retrieved: nothing awaits it
 
-    async def reply(self) -> Reply:
+    async def response(self) -> Response:
+        """Wait for a response with status 2xx. Raises a ModelError."""
         try:
             response = await self._response
         except asyncio.CancelledError:
             self.drop()
             raise
-        transport = self._transport
         if 200 <= response.status < 300:
-            reply = self._decode(response.body, self._request, who=transport.who, secrets=transport.secrets)
-            return transport.redactor.clean_reply(reply)
-        raise transport.refusal(response)
+            return response
+        raise self._transport.refusal(response)
+
+    async def reply(self) -> Reply:
+        body, transport = (await self.response()).body, self._transport
+        reply = self._decode(body, self._request, who=transport.who, secrets=transport.secrets)
+        return transport.redactor.clean_reply(reply)
 
 
 class PendingExchange(PendingPost):
@@ -119,18 +123,6 @@ class PendingExchange(PendingPost):
         self.timeout = timeout
         self._response = asyncio.get_running_loop().create_future()
         self.way = None
-
-    async def response(self) -> Response:
-        """Send it and wait for a response with status 2xx. Raises a ModelError."""
-        self.start()
-        try:
-            response = await self._response
-        except asyncio.CancelledError:
-            self.drop()
-            raise
-        if 200 <= response.status < 300:
-            return response
-        raise self._transport.refusal(response)
 
 
 class Transport:
@@ -208,7 +200,9 @@ class Transport:
 
         ``more_time``: seconds beside the timeout, for what is large.
         """
-        return await PendingExchange(self, route, body, largest, self.timeout + more_time).response()
+        pending = PendingExchange(self, route, body, largest, self.timeout + more_time)
+        pending.start()
+        return await pending.response()
 
     def returned(self, connection: Connection, *, well: bool) -> None:
         """An exchange is over."""

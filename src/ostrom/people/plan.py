@@ -15,8 +15,7 @@ from typing import Any, ClassVar, Self
 
 from ostrom.agents.config import AgentConfig
 from ostrom.engine.journal import Journal
-from ostrom.engine.plan import PlanSource, Seated, Unit
-from ostrom.engine.rows import Rows
+from ostrom.engine.plan import PlanSource, ReplayedRows, Seated, Unit
 from ostrom.framing import Library
 from ostrom.ground.errors import StudyError
 from ostrom.ground.registry import parse_spec
@@ -221,7 +220,7 @@ class PeoplePlan(StudyPlan):
         for unit, _, _, value in journal.assigned():
             self.book.learn(unit // self.stride, value)
 
-    def people_tables(self, rows: Rows) -> PeopleTables:
+    def people_tables(self, rows: ReplayedRows) -> PeopleTables:
         """What people add to the tables."""
         return PeopleTables(self, rows)
 

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
-from ostrom.engine.plan import Unit
-from ostrom.engine.rows import Rows
+from ostrom.engine.plan import ReplayedRows, Unit
 from ostrom.people.payment import Payment, read_payments
 from ostrom.people.questions import Questionnaire
 from ostrom.people.schema import People, Step
@@ -48,7 +47,7 @@ class TabledPlan(Protocol):
 class PeopleTables:
     """The people of a run, as tables tell of them."""
 
-    def __init__(self, plan: TabledPlan, rows: Rows) -> None:
+    def __init__(self, plan: TabledPlan, rows: ReplayedRows) -> None:
         self.plan, self.rows = plan, rows
         people = plan.people
         self.asks, self.after = _asks(people)

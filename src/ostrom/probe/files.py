@@ -121,7 +121,7 @@ def agreement(traces: Sequence[Trace], least: dict[str, int]) -> list[dict[str, 
         try:
             row["kappa"] = cohens_kappa(
                 [a >= bound for a, _ in pairs], [b >= bound for _, b in pairs], unit="trace"
-            ).estimate
+            ).estimate.value
         except StatisticsError as error:
             row["note"] = str(error)
         rows.append(row)

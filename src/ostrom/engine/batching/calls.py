@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from ostrom.engine.caller import Caller
 from ostrom.engine.gate import RunGate
@@ -15,11 +15,24 @@ from ostrom.models.base import Model, Reply, Request, Usage
 from ostrom.models.pending_call import PendingCall, Release
 from ostrom.models.prices import price_of
 
-if TYPE_CHECKING:
-    from ostrom.engine.batching.scheduler import BatchScheduler
-
 MOST = 1 << 30
 """Slots of a gate that never holds a call back: waves do that."""
+
+
+class WaveQueue(Protocol):
+    """What takes calls and sends them in waves (``BatchScheduler``)."""
+
+    def encode(self, model: str, request: Request) -> bytes:
+        """The body of a request."""
+
+    def put(self, call: WaveCall) -> None:
+        """Take a call into the next wave."""
+
+    def dropped(self, call: WaveCall) -> None:
+        """Nobody waits for the reply any more."""
+
+    def journaled(self, key: bytes) -> None:
+        """The reply to a call is in the journal."""
 
 
 class WaveCall(PendingCall):
@@ -29,7 +42,7 @@ class WaveCall(PendingCall):
 
     def __init__(
         self,
-        scheduler: BatchScheduler,
+        scheduler: WaveQueue,
         unit: int,
         model: str,
         request: Request,
@@ -84,7 +97,7 @@ class BatchCaller(Caller):
 
     source = "batch"
 
-    def __init__(self, scheduler: BatchScheduler, *arguments: Any) -> None:
+    def __init__(self, scheduler: WaveQueue, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._scheduler = scheduler
 
@@ -115,14 +128,9 @@ class BatchGate(RunGate):
         state = self._failed(model)
         state.exhausted = state.exhausted or last
 
-    def models_to_abort(self, tries: int) -> set[str]:
+    def models_to_abort(self, tries: int) -> set[str]:  # noqa: ARG002
         """A failed wave is thousands of failures in a row and says no more than one."""
-        found = super().models_to_abort(tries)
-        return {model for model in found if not self._only_failures_in_a_row(model)}
-
-    def _only_failures_in_a_row(self, model: str) -> bool:
-        state = self._models[model]
-        return not (state.closed is not None or state.useless or (state.exhausted and not state.successes))
+        return {model for model, state in self._models.items() if state.lost}
 
     def _check_budget(self) -> None:
         """The scheduler holds back what the budget does not cover."""

@@ -95,7 +95,6 @@ def _exactly(file: BinaryIO, length: int) -> bytes:
 GGUF = "adapter.gguf"
 BASE_KEY = "ostrom.base.sha256"
 """Where an adapter says which model file it was trained on."""
-BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +138,8 @@ def _hash(path: Path, changed: int) -> str:  # noqa: ARG001 - a changed file is 
 
 def file_hash(path: Path) -> str:
     """The sha256 of a file."""
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 FOLDER = "float32"
