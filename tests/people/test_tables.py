@@ -16,7 +16,7 @@ from ostrom.engine.journal import Journal
 from ostrom.people.piloting import pilot
 from ostrom.people.records import Records
 from ostrom.people.simulated import Crowd
-from ostrom.reports.panel import panels
+from ostrom.reports.declared import panels
 from ostrom.studies.load import load_study
 from ostrom.studies.plans import plan_of
 from ostrom.studies.run import open_run

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from ostrom.ground.errors import StudyError, UsageError
-from ostrom.reports.declared import Column, DeclaredPanel, panel_factory
-from ostrom.reports.panel import FILE, declared_panels, panels
+from ostrom.reports.declared import FILE, Column, DeclaredPanel, declared_panels, panel_factory, panels
 from ostrom.testing import check_panel
 
 from .conftest import Played

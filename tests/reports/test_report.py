@@ -16,7 +16,7 @@ from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.models.providers import scripted
 from ostrom.reports import DEFAULT_PANELS, Drawn, Panel, build_report, chosen_panels
-from ostrom.reports.panel import panels
+from ostrom.reports.declared import panels
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 

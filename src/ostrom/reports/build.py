@@ -15,8 +15,9 @@ from ostrom.data.rundata import RunData
 from ostrom.ground.errors import OstromError, RunError
 from ostrom.ground.files import refuse_link, write_whole
 from ostrom.reports.card import card, headline, reproduce, warnings
-from ostrom.reports.chart import Spec, panel_name, panel_of
+from ostrom.reports.chart import Spec
 from ostrom.reports.choose import chosen_panels
+from ostrom.reports.declared import panel_name, panel_of
 from ostrom.reports.figures import for_page, need_extras, render
 from ostrom.reports.files import as_csv, as_latex, as_markdown, file_name
 from ostrom.reports.findings import findings, first_chart

@@ -15,9 +15,9 @@ from ostrom.analysis.estimate import PLURAL, Estimate, contrast, estimate, trend
 from ostrom.analysis.measure import Measure, measures
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
-from ostrom.ground.registry import Registry, parse_spec
+from ostrom.ground.registry import Registry
 from ostrom.reports.cells import levels, varied, why_nothing
-from ostrom.reports.panel import Drawn, Figure, Panel, Table, panels
+from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.words import listed, pretty
 
 Spec = str | Mapping[str, Any]
@@ -229,18 +229,6 @@ def _upper(text: str) -> str:
 charts: Registry[Panel] = Registry(
     "chart", "ostrom.reports.charts", "CHART", "ostrom.charts", folder="charts"
 )
-
-
-def panel_of(spec: Spec, *, key: str = "report.panels", file: str | None = None) -> Panel:
-    """A panel from a study file: by its name, or a chart declared as data."""
-    if is_chart(spec):
-        return charts.build(chart_spec(spec), key=key, file=file)
-    return panels.build(spec, key=key, file=file)
-
-
-def panel_name(spec: Spec, *, key: str = "report.panels", file: str | None = None) -> str:
-    """What a panel or a declared chart is called in files and messages."""
-    return parse_spec(chart_spec(spec) if is_chart(spec) else spec, key=key, file=file)[0]
 
 
 def is_chart(spec: Spec) -> bool:

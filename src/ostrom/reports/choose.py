@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ostrom.reports.chart import Spec, is_chart, panel_name
+from ostrom.reports.chart import Spec, is_chart
+from ostrom.reports.declared import panel_name
 
 DEFAULT_PANELS: tuple[str, ...] = (
     "cooperation",

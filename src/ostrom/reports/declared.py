@@ -22,24 +22,30 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, cached_property
 from importlib import import_module
 from itertools import product
 from operator import attrgetter
 from typing import Any
 
+import yaml
 from jinja2 import Environment, StrictUndefined, TemplateError
 from markupsafe import Markup
 
 from ostrom.analysis.estimate import Estimate, fixed
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import StudyError, UnknownName, UsageError
+from ostrom.ground.registry import Registry, own_holders, package_folder, parse_spec, replications
 from ostrom.reports.cells import agents, levels, varied
-from ostrom.reports.chart import panel_of, rests_on
+from ostrom.reports.chart import Spec, chart_spec, charts, is_chart, rests_on
 from ostrom.reports.drawing import KINDS, Row
-from ostrom.reports.layout import cell_label, named
-from ostrom.reports.panel import FILE, Drawn, Figure, Panel, Table
+from ostrom.reports.layout import named
+from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MOST_COLOURS
 from ostrom.reports.words import Share, labels, listed, pretty, shortened
+
+FILE = "panels.yaml"
+"""The file of a package that declares panels."""
 
 Scope = Mapping[str, Any]
 Expression = Callable[[Scope], Any]
@@ -99,7 +105,7 @@ def pick(of: Mapping[str, Any], keys: Iterable[str], other: Any = None, unknown:
 HELPERS: Mapping[str, Callable[..., Any]] = {
     "agents": agents,
     "by_key": lambda rows, column: {row[column]: row for row in rows},
-    "cell_label": cell_label, "fixed": fixed, "join": named, "levels": levels, "listed": listed, "must_be": _must_be,
+    "fixed": fixed, "join": named, "levels": levels, "listed": listed, "must_be": _must_be,
     "nested": nested, "ordered": ordered, "pick": pick, "pretty": pretty,
     "product": lambda *parts: list(product(*parts)),
     "quoted": lambda names: [quoted(name) for name in names],
@@ -414,3 +420,65 @@ def _used(spec: Mapping[str, Any], package: str, file: Mapping[str, Any]) -> dic
         for name in names
         if name in words
     }
+
+
+class PanelRegistry(Registry[Panel]):
+    """Panels in Python, one file each, and those that a package declares in its ``panels.yaml``."""
+
+    @cached_property
+    def _files(self) -> dict[str, str]:
+        known = super()._files
+        for package in ("ostrom.reports", *own_holders(), *replications().values()):
+            for name in declared_panels(package):
+                place = f"{package}/{FILE}"
+                if name != "use" and known.setdefault(name, place) != place:
+                    self._clashes.setdefault(name, [known[name]]).append(place)
+        return known
+
+    def get(self, name: str) -> Callable[..., Panel]:
+        """The factory of a panel; an unknown name may be that of a file that cannot be read."""
+        if name not in self:
+            for package in replications().values():
+                declared_panels(package, strict=True)
+        return super().get(name)
+
+    def _loaded(self, name: str) -> Callable[..., Panel]:
+        package, slash, _ = self._files.get(name, "").partition("/")
+        if not slash:
+            return super()._loaded(name)
+        return panel_factory(name, package, declared_panels(package))
+
+
+@cache
+def declared_panels(package: str, *, strict: bool = False) -> dict[str, Any]:
+    """The entries of a package's ``panels.yaml``; none where it has no such file, or one that cannot be read.
+
+    ``strict`` says what is wrong with it instead.
+    """
+    file = package_folder(package).joinpath(FILE)
+    if not file.is_file():
+        return {}
+    try:
+        entries = yaml.safe_load(file.read_text(encoding="utf-8"))
+        if not isinstance(entries, dict) or not all(isinstance(of, dict) for of in entries.values()):
+            raise ValueError("must map the name of each panel to what it shows")
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
+        if strict:
+            raise StudyError(" ".join(str(error).split()), file=f"{package}/{FILE}") from error
+        return {}
+    return entries
+
+
+panels: Registry[Panel] = PanelRegistry("panel", None, "PANEL", "ostrom.panels", folder="panels")
+
+
+def panel_of(spec: Spec, *, key: str = "report.panels", file: str | None = None) -> Panel:
+    """A panel from a study file: by its name, or a chart declared as data."""
+    if is_chart(spec):
+        return charts.build(chart_spec(spec), key=key, file=file)
+    return panels.build(spec, key=key, file=file)
+
+
+def panel_name(spec: Spec, *, key: str = "report.panels", file: str | None = None) -> str:
+    """What a panel or a declared chart is called in files and messages."""
+    return parse_spec(chart_spec(spec) if is_chart(spec) else spec, key=key, file=file)[0]

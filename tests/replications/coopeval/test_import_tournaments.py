@@ -17,7 +17,7 @@ from ostrom.mechanisms.scoring import match_score
 from ostrom.replications.coopeval.released.importing import import_tournaments
 from ostrom.replications.coopeval.released.mapping import about, load_tournament_mapping
 from ostrom.replications.coopeval.released.tournament_files import parse_tournament
-from ostrom.reports.panel import panels
+from ostrom.reports.declared import panels
 from ostrom.studies.run import open_run
 
 MODELS = (("anthropic/claude-sonnet-4.5", "CoTAgent"), ("google/gemini-3-flash-preview", "IOAgent"))
