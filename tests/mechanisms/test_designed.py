@@ -22,7 +22,7 @@ from ostrom.mechanisms.catalog.mediation import Mediation
 from ostrom.mechanisms.designed import Designed
 from ostrom.mechanisms.mediators import mediated_game
 from ostrom.mechanisms.protocol import Decision, Outcome
-from ostrom.replications.coopeval.designs import Quality, quality
+from ostrom.replications.coopeval.incentives import Quality, quality
 from ostrom.testing.check_mechanism import drive, played_by
 
 PD = build_game("prisoners_dilemma:coopeval")

@@ -28,7 +28,7 @@ SVG, PNG = b"<svg", b"\x89PNG\r\n\x1a\n"
 @pytest.fixture
 def own_panels_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """A report without the default panels, which other tests look at."""
-    monkeypatch.setattr("ostrom.reports.choose.DEFAULT_PANELS", ())
+    monkeypatch.setattr("ostrom.reports.build.DEFAULT_PANELS", ())
 
 
 def test_a_report_is_one_page_with_figures_and_tables_beside_it(ready: Path) -> None:

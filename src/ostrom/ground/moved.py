@@ -13,7 +13,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 MOVED = {
-    "ostrom.analysis.designs": "ostrom.replications.coopeval.designs",
+    "ostrom.analysis.designs": "ostrom.replications.coopeval.incentives",
     "ostrom.analysis.dynamics": "ostrom.features.evolution",
     "ostrom.analysis.dynamics.coalescence": "ostrom.features.evolution.coalescence",
     "ostrom.analysis.inference": "ostrom.features.inference",

@@ -5,8 +5,7 @@ A panel is an entry of ``panels.yaml`` (``ostrom.reports.declared``) or an entry
 parameters under ``report.panels``.
 """
 
-from ostrom.reports.build import Report, build_report
-from ostrom.reports.choose import DEFAULT_PANELS, chosen_panels
+from ostrom.reports.build import DEFAULT_PANELS, Report, build_report, chosen_panels
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 
 __all__ = [

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ostrom.reports.layout import lines_by
-from ostrom.reports.maps import side_by_side, tiles
-from ostrom.reports.marks import bars, curves, dots, import_altair, series_colours
+from ostrom.reports.marks import bars, curves, dots, import_altair, series_colours, side_by_side, tiles
 from ostrom.reports.theme import MOST_COLOURS, PALETTE, colours
 from ostrom.reports.words import pretty
 

@@ -14,9 +14,12 @@ from ostrom.data.rundata import run_data
 from ostrom.features.comparing import compare_run
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.scoring import match_score
-from ostrom.replications.coopeval.released.importing import import_tournaments
-from ostrom.replications.coopeval.released.mapping import about, load_tournament_mapping
-from ostrom.replications.coopeval.released.tournament_files import parse_tournament
+from ostrom.replications.coopeval.importers.tournaments import (
+    about,
+    import_tournaments,
+    load_tournament_mapping,
+)
+from ostrom.replications.coopeval.payoff_readers.tournaments import parse_tournament
 from ostrom.reports.declared import panels
 from ostrom.studies.run import open_run
 

@@ -31,7 +31,7 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import UsageError
 from ostrom.ground.registry import parse_spec
 from ostrom.mechanisms.designed import Design, Designed
-from ostrom.replications.coopeval.designs import quality
+from ostrom.replications.coopeval.incentives import quality
 from ostrom.replications.coopeval.scores import Point, normalised_mean, score_points
 
 GAMES: Mapping[str, tuple[str, str | dict[str, str], float, float]] = {

@@ -7,10 +7,9 @@ from typing import Any
 
 from ostrom.analysis.estimate import Estimate
 from ostrom.data.rundata import RunData
-from ostrom.reports.axes import ticks_for
 from ostrom.reports.cells import levels_met
 from ostrom.reports.chart import Chart
-from ostrom.reports.maps import side_by_side, tiles
+from ostrom.reports.marks import side_by_side, ticks_for, tiles
 from ostrom.reports.words import labels, pretty
 
 
