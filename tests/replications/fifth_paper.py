@@ -272,7 +272,7 @@ OWN_FOLDERS = {
     "sixth_paper/memories/log_book.py": MEMORY,
     "sixth_paper/prompts/mechanisms/pier.txt": "You meet once, at the pier.\n",
     "sixth_paper/studies/crossing.yaml": (
-        "name: crossing\ntitle: A crossing\ngame: ferry\nmechanism: pier\nmemory: log_book\n"
+        "name: crossing\ntitle: A crossing\ngame: ferry\nmechanism: pier\nagent: {memory: log_book}\n"
         'types: {captain: waits_once, mate: "random:0.5"}\nseeds: 2\n'
     ),
 }

@@ -153,7 +153,6 @@ def test_parts_in_the_folders_of_a_replication_are_found_without_entry_points(
         *(f"list|{kind}|--json" for kind in parts),
         "show|prompt|mechanisms/pier.txt",
         "run|crossing",
-        "run|crossing|--model|openai/gpt-4o-mini|--dry-run",
         "estimate|crossing|cooperation|--by|agent|--json",
     ]
     made = dict(zip(lines, commands(*lines, installed=[place]), strict=True))

@@ -18,7 +18,7 @@ from ostrom.ground.errors import UsageError
 from ostrom.ground.registry import Registry
 from ostrom.reports.cells import levels, varied, why_nothing
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
-from ostrom.reports.words import listed, pretty
+from ostrom.reports.words import listed, pretty, upper
 
 Spec = str | Mapping[str, Any]
 Columns = str | Sequence[str] | None
@@ -138,7 +138,8 @@ class Chart(Panel):
         figures = []
         if (chart := self.chart(data, found)) is not None:
             caption = f"{self.caption or self.measure.definition} {self.drawn_as()} {rests_on(found)}"
-            alt = f"{self.title}: {len(found)} estimates from {_least(found)} to {_most(found)}."
+            values = [e.value for e in found]
+            alt = f"{self.title}: {len(found)} estimates from {min(values):.3g} to {max(values):.3g}."
             figures.append(Figure(name, chart, caption, alt))
         sd = self.bands == "sd"
         rows = [
@@ -180,7 +181,7 @@ class Chart(Panel):
         pooled = [f"Every estimate pools all levels of {listed(rest)}."] if rest else []
         return [
             *pooled,
-            *dict.fromkeys(f"{_upper(e.note)}." for e in found if e.note and e.method != "exact"),
+            *dict.fromkeys(f"{upper(e.note)}." for e in found if e.note and e.method != "exact"),
         ][:4]
 
     def _why_empty(self, data: RunData) -> str:
@@ -212,18 +213,6 @@ def rests_on(found: Sequence[Estimate]) -> str:
         f" {exact} of {len(found)} are exact: deterministic players have no sampling error." if exact else ""
     )
     return f"{many} {unit} each.{tail}"
-
-
-def _least(found: Sequence[Estimate]) -> str:
-    return f"{min(e.value for e in found):.3g}"
-
-
-def _most(found: Sequence[Estimate]) -> str:
-    return f"{max(e.value for e in found):.3g}"
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 charts: Registry[Panel] = Registry(

@@ -42,7 +42,7 @@ from ostrom.reports.drawing import KINDS, Row
 from ostrom.reports.layout import named
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MOST_COLOURS
-from ostrom.reports.words import Share, labels, listed, pretty, shortened
+from ostrom.reports.words import Share, labels, listed, pretty, shortened, upper
 
 FILE = "panels.yaml"
 """The file of a package that declares panels."""
@@ -53,10 +53,6 @@ Expression = Callable[[Scope], Any]
 
 def _share(value: float | None) -> Share | None:
     return None if value is None else Share(value)
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _short(value: Any, values: Sequence[Any]) -> str:
@@ -112,7 +108,7 @@ HELPERS: Mapping[str, Callable[..., Any]] = {
     "rests_on": rests_on, "share": _share, "short": _short, "shortened": shortened,
     "texts": lambda form, values: [form.format(value) for value in values],
     "unique": lambda values: list(dict.fromkeys(values)),
-    "upper": _upper, "varied": varied,
+    "upper": upper, "varied": varied,
     "worded": lambda key: [f"{pretty(name)} {pretty(value)}" for name, value in key.items()],
     "zip": lambda *parts: list(zip(*parts, strict=True)),
 }  # fmt: skip

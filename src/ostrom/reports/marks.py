@@ -418,6 +418,30 @@ def tiles(
     return drawn.properties(title=title) if title else drawn
 
 
+def tile_maps(
+    rows: Sequence[Row],
+    *,
+    legend: str,
+    domain: tuple[float, float] = (0.0, 1.0),
+    across: Sequence[str] | None = None,
+    down: Sequence[str] | None = None,
+    facets: Sequence[str] | None = None,
+    **look: Any,
+) -> Any:
+    """A map for each facet: rows need x, y, facet, mean; labels stand in the order of the rows unless stated."""
+    across = list(dict.fromkeys(row["x"] for row in rows)) if across is None else across
+    down = list(dict.fromkeys(row["y"] for row in rows)) if down is None else down
+    facets = list(dict.fromkeys(row["facet"] for row in rows)) if facets is None else facets
+    maps = [
+        tiles(
+            [{"x": r["x"], "y": r["y"], "value": r["mean"]} for r in rows if r["facet"] == facet],
+            across=across, down=down, legend=legend, domain=domain, title=facet, beside=len(facets), **look,
+        )
+        for facet in facets
+    ]  # fmt: skip
+    return side_by_side(maps, across, down)
+
+
 def side_by_side(charts: Sequence[Any], across: Sequence[str], down: Sequence[str]) -> Any:
     """Maps in a grid; maps with the same scale of colours share one legend."""
     alt = import_altair()

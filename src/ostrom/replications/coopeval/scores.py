@@ -321,10 +321,6 @@ class Outlier:
     half_width: float
     """Half the width of the interval of the mean without them."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
 
 def outliers(points: Sequence[Point]) -> list[Outlier]:
     """The matches to name, mean by mean (mechanism, game, type), the largest shift first."""

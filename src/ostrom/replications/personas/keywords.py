@@ -5,7 +5,7 @@ The measures say how often a category is used, and which reasoning the words sta
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ostrom.analysis.measure import Measure
@@ -97,30 +97,37 @@ def condition(row: Mapping[str, Any]) -> str:
 COLUMNS = ("category", "condition", "matching", "role")
 
 
-def keyword_rate(words: str = "categories", match: str = MATCH) -> Measure:
-    """``words``: categories (all nine, one column), reasoning (the two groups of Figure 6), or one of their names.
-
-    ``match`` is word, inflected, prefix, substring, or every (one column ``matching``).
-    """
+def _by_category(
+    words: str, match: str, value: Callable[[list[int]], float]
+) -> Callable[[RunData], Iterator[Mapping[str, Any]]]:
+    """The rows of a measure: a value for every rationale and set of categories, made of its counts of words."""
     wanted = sets(words)
     modes(match)
 
     def values(data: RunData) -> Iterator[Mapping[str, Any]]:
         for key, counts in counted(data, match):
             for name, parts in wanted.items():
-                yield {**key, "category": name, "value": 1000.0 * sum(counts[part] for part in parts)}
+                yield {**key, "category": name, "value": value([counts[part] for part in parts])}
 
+    return values
+
+
+def keyword_rate(words: str = "categories", match: str = MATCH) -> Measure:
+    """``words``: categories (all nine, one column), reasoning (the two groups of Figure 6), or one of their names.
+
+    ``match`` is word, inflected, prefix, substring, or every (one column ``matching``).
+    """
     return Measure(
         name="keyword_rate",
         title="Keywords per 1,000 rationales"
-        if len(wanted) > 1
+        if len(sets(words)) > 1
         else f"{words.replace('_', ' ')} words per 1,000",
         scale="number",
         definition=(
             f"Occurrences of keywords per 1,000 rationales, by category ({words.replace('_', ' ')}); matched: {match}. "
             "Some terms belong to two categories; every category counts its own."
         ),
-        values=values,
+        values=_by_category(words, match, lambda counts: 1000.0 * sum(counts)),
         bounds=(0.0, None),
         unit="scenario",
         needs=("decisions.rationale",),
@@ -131,14 +138,6 @@ def keyword_rate(words: str = "categories", match: str = MATCH) -> Measure:
 
 def keyword_share(words: str = "categories", match: str = MATCH) -> Measure:
     """``words`` and ``match`` as for ``keyword_rate``."""
-    wanted = sets(words)
-    modes(match)
-
-    def values(data: RunData) -> Iterator[Mapping[str, Any]]:
-        for key, counts in counted(data, match):
-            for name, parts in wanted.items():
-                yield {**key, "category": name, "value": float(any(counts[part] for part in parts))}
-
     return Measure(
         name="keyword_share",
         title="Share of rationales with a keyword",
@@ -147,7 +146,7 @@ def keyword_share(words: str = "categories", match: str = MATCH) -> Measure:
             f"The share of rationales with at least one keyword, by category ({words.replace('_', ' ')}); "
             f"matched: {match}."
         ),
-        values=values,
+        values=_by_category(words, match, lambda counts: float(any(counts))),
         unit="scenario",
         needs=("decisions.rationale",),
         source=f"{SOURCE}, Appendix F",

@@ -57,22 +57,6 @@ class Rate:
         """Both ends of the interval."""
         return (None, None) if self.estimate is None else (self.estimate.low, self.estimate.high)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "measure": self.measure,
-            "scenario_type": self.scenario_type,
-            **self.key,
-            "successes": self.successes,
-            "n": self.n,
-            "share": self.share,
-            "low": self.ends[0],
-            "high": self.ends[1],
-            "scenarios": 0 if self.estimate is None else self.estimate.n,
-            "method": "none" if self.estimate is None else self.estimate.method,
-            "note": self.note,
-        }
-
 
 def measure_of(name: str) -> Callable[[Played], bool | None]:
     """A measure by its name."""

@@ -48,24 +48,34 @@ def contests(moves: Mapping[str, Any], data: RunData) -> tuple[list[Own], list[s
 
 def _contest(frame: Any, game: str, agent: str) -> Iterator[Own]:
     test = published_test(frame, agent)
-    low, high = test.d.ci
-    figures = {
-        "t": test.t.statistic,
-        "df": test.t.df,
-        "p": test.t.p,
-        "d": test.d.estimate,
-        "d_ci_low": low,
-        "d_ci_high": high,
-        "bf": test.bayes.bf10,
-    }
     count = frame.filter(frame["agent"] == agent)["match"].n_unique()
+    doubts = _per_match(frame, agent)
+    return own_tests((game, "against_all_others"), agent, test.t, test.d, test.bayes.bf10, count, doubts)
+
+
+def own_tests(
+    place: tuple[str, str],
+    agent: str,
+    test: TTest,
+    effect: EffectSize,
+    bf: float,
+    count: int,
+    doubts: tuple[str, ...],
+) -> Iterator[Own]:
+    """The figures of a test under their published names: the interval stands at d, the doubts stand at t.
+
+    ``place`` is the game and what ends the name of every figure.
+    """
+    (game, suffix), (low, high) = place, effect.ci
+    figures = {
+        "t": test.statistic, "df": test.df, "p": test.p, "d": effect.estimate, "d_ci_low": low, "d_ci_high": high,
+        "bf": bf,
+    }  # fmt: skip
     for name, value in figures.items():
-        cell = ("", game, f"{name}_against_all_others")
-        if name == "d":
-            yield Own(cell, agent, value, low, high, None, count)
-        else:
-            doubts = _per_match(frame, agent) if name == "t" else ()
-            yield Own(cell, agent, value, None, None, None, count, doubts)
+        ends = (low, high) if name == "d" else (None, None)
+        yield Own(
+            ("", game, f"{name}_{suffix}"), agent, value, *ends, None, count, doubts if name == "t" else ()
+        )
 
 
 def _per_match(frame: Any, agent: str) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from ostrom.analysis.statistics import cohens_d_paired, jzs_paired, paired_t
 from ostrom.analysis.units import observations
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import OstromError
+from ostrom.replications.repeated_games.contests import own_tests
 from ostrom.replications.repeated_games.moves import BOS, PD, Match, Side, always, together
 
 
@@ -74,16 +75,8 @@ def pairs(data: RunData) -> Iterator[Own]:
 def _paired(pair: str, found: list[tuple[int, float, float]]) -> Iterator[Own]:
     a, b = [first for _, first, _ in found], [second for _, _, second in found]
     test, effect = paired_t(a, b, unit="match"), cohens_d_paired(a, b, unit="match")
-    low, high = effect.ci
-    figures = {
-        "t": test.statistic, "df": test.df, "p": test.p, "d": effect.estimate, "d_ci_low": low, "d_ci_high": high,
-        "bf": jzs_paired(a, b, unit="match").bf10,
-    }  # fmt: skip
-    for name, value in figures.items():
-        ends = (low, high) if name == "d" else (None, None)
-        doubts = _by_game(found) if name == "t" else ()
-        cell = ("", ALL_GAMES, f"{name}_against_one_model")
-        yield Own(cell, pair, value, ends[0], ends[1], None, len(found), doubts)
+    bf = jzs_paired(a, b, unit="match").bf10
+    return own_tests((ALL_GAMES, "against_one_model"), pair, test, effect, bf, len(found), _by_game(found))
 
 
 def _by_game(found: list[tuple[int, float, float]]) -> tuple[str, ...]:
