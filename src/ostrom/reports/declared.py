@@ -283,7 +283,7 @@ class Sentence(PanelPart):
         spec = {"say": spec} if isinstance(spec, str) else spec
         super().__init__(spec)
         self.single, self.sentences = "each" not in spec, expression(spec.get("all", []))
-        self.text = text_of(spec.get("say", ""))
+        self.text = text_of(spec.get("say", "") if "all" in spec else spec["say"])
 
     def made(self, scope: Scope) -> list[str]:
         """What is said."""
@@ -307,20 +307,20 @@ class Fragment(PanelPart):
         return [Markup(self.page(row)) for row in rows]
 
 
-class Reason:
-    """Why there is nothing to show: ``say``, under a condition or where it comes out as anything."""
-
-    def __init__(self, spec: Mapping[str, Any]) -> None:
-        self.applies, self.text = expression(spec.get("if", True)), text_of(spec["say"])
-
-    def __call__(self, scope: Scope) -> str:
-        """The reason, or nothing."""
-        return str(self.text(scope)) if self.applies(scope) else ""
+PARTS: Mapping[str, Callable[[Any], Any]] = {
+    "figures": DeclaredFigure, "tables": DeclaredTable, "notes": Sentence, "html": Fragment,
+}  # fmt: skip
+"""What an entry shows, by its key."""
 
 
-def reasons(spec: Any) -> list[Reason]:
-    """One reason or several."""
-    return [Reason(of) for of in ([spec] if isinstance(spec, Mapping) else spec or ())]
+def reasons(spec: Any) -> list[Sentence]:
+    """One reason why there is nothing to show, or several: ``say``, with or without a condition."""
+    return [Sentence(of) for of in ([spec] if isinstance(spec, Mapping) else spec or ())]
+
+
+def first_sentence(sentences: Iterable[Sentence], scope: Scope) -> str | None:
+    """The first of some sentences that comes out as anything."""
+    return next((text for sentence in sentences for text in sentence.made(scope)), None)
 
 
 class DeclaredPanel(Panel):
@@ -332,22 +332,19 @@ class DeclaredPanel(Panel):
 
     def __init__(self, spec: Mapping[str, Any], used: Scope, parameters: Scope) -> None:
         self.scope: Scope = {**HELPERS, **used, **(spec.get("constants") or {}), **parameters}
-        for refusal in reasons(spec.get("refuse")):
-            if why := refusal(self.scope):
-                raise ValueError(why)
+        if why := first_sentence(reasons(spec.get("refuse")), self.scope):
+            raise ValueError(why)
         self.title = text_of(spec["title"])(self.scope)
         self.let = {name: expression(of) for name, of in (spec.get("let") or {}).items()}
-        self.unless, self.empty = reasons(spec.get("unless")), reasons(spec.get("empty"))
-        self.figures = [DeclaredFigure(of) for of in spec.get("figures") or ()]
-        self.tables = [DeclaredTable(of) for of in spec.get("tables") or ()]
-        self.notes = [Sentence(of) for of in spec.get("notes") or ()]
-        self.refused = [Sentence(of) for of in spec.get("refused") or ()]
-        self.html = [Fragment(of) for of in spec.get("html") or ()]
+        self.unless, self.empty, self.refused = (
+            reasons(spec.get(key)) for key in ("unless", "empty", "refused")
+        )
+        self.parts = {key: [part(of) for of in spec.get(key) or ()] for key, part in PARTS.items()}
 
     def draw(self, data: RunData) -> Drawn:
         """Compute what is named, then draw, list and say; or say why there is nothing."""
         scope: dict[str, Any] = {**self.scope, "data": data}
-        if why := next((said for reason in self.unless if (said := reason(scope))), None):
+        if why := first_sentence(self.unless, scope):
             return Drawn(notes=[why])
         try:
             for name, of in self.let.items():
@@ -356,14 +353,12 @@ class DeclaredPanel(Panel):
             if not self.refused:
                 raise
             return Drawn(notes=[said for of in self.refused for said in of.made({**scope, "error": error})])
-        if why := next((said for reason in self.empty if (said := reason(scope))), None):
+        if why := first_sentence(self.empty, scope):
             return Drawn(notes=[why])
-        return Drawn(
-            [figure for of in self.figures for figure in of.made(scope)],
-            [table for of in self.tables for table in of.made(scope)],
-            [sentence for of in self.notes for sentence in of.made(scope)],
-            [fragment for of in self.html for fragment in of.made(scope)],
-        )
+        shown = {
+            key: [one for part in parts for one in part.made(scope)] for key, parts in self.parts.items()
+        }
+        return Drawn(**shown)
 
 
 def panel_factory(name: str, package: str, file: Mapping[str, Any]) -> Callable[..., Panel]:

@@ -72,10 +72,8 @@ def own_tests(
         "bf": bf,
     }  # fmt: skip
     for name, value in figures.items():
-        ends = (low, high) if name == "d" else (None, None)
-        yield Own(
-            ("", game, f"{name}_{suffix}"), agent, value, *ends, None, count, doubts if name == "t" else ()
-        )
+        cell, ends = ("", game, f"{name}_{suffix}"), (low, high) if name == "d" else (None, None)
+        yield Own(cell, agent, value, ends[0], ends[1], None, count, doubts if name == "t" else ())
 
 
 def _per_match(frame: Any, agent: str) -> tuple[str, ...]:
@@ -94,8 +92,6 @@ def _per_match(frame: Any, agent: str) -> tuple[str, ...]:
 class AgainstAll:
     """The tests of one agent against the rest, with the unit of analysis in each of them."""
 
-    agent: str
-    recipe: str
     t: TTest
     d: EffectSize
     bayes: BayesFactor
@@ -108,7 +104,7 @@ def published_test(decisions: Any, agent: str) -> AgainstAll:
     done = _acts(decisions)
     last = pl.col("round") == pl.col("round").max().over("run", "match")
     rows = done.filter((pl.col("seat") == 1) | ((pl.col("seat") == 2) & last))
-    return _tested(rows, "payoff", agent, "published", "round")
+    return _tested(rows, agent, "round")
 
 
 def match_test(decisions: Any, agent: str) -> AgainstAll:
@@ -120,7 +116,7 @@ def match_test(decisions: Any, agent: str) -> AgainstAll:
         .group_by(["run", "match", "player", "agent"], maintain_order=True)
         .agg(pl.col("payoff").sum())
     )
-    return _tested(totals, "payoff", agent, "match totals", "match")
+    return _tested(totals, agent, "match")
 
 
 def _acts(decisions: Any) -> Any:
@@ -132,17 +128,15 @@ def _acts(decisions: Any) -> Any:
     )
 
 
-def _tested(rows: Any, column: str, agent: str, recipe: str, unit: str) -> AgainstAll:
+def _tested(rows: Any, agent: str, unit: str) -> AgainstAll:
     import polars as pl
 
     known = rows["agent"].unique(maintain_order=True).to_list()
     if agent not in known:
         raise UnknownName("agent", agent, known)
-    ours = rows.filter(pl.col("agent") == agent)[column].to_list()
-    others = rows.filter(pl.col("agent") != agent)[column].to_list()
+    ours = rows.filter(pl.col("agent") == agent)["payoff"].to_list()
+    others = rows.filter(pl.col("agent") != agent)["payoff"].to_list()
     return AgainstAll(
-        agent,
-        recipe,
         welch_t(ours, others, unit=unit),
         cohens_d(ours, others, unit=unit),
         jzs_two_sample(ours, others, unit=unit),
