@@ -103,7 +103,7 @@ def test_an_unknown_policy_is_refused_with_those_that_exist(small: Small) -> Non
 
 def test_refusals_are_in_the_report(small: Small, runs: Path, quick: PlayOptions) -> None:
     from ostrom.data.rundata import run_data
-    from ostrom.reports.panel import panels
+    from ostrom.reports.declared import panels
 
     with LoopbackServer(refusing(WAYS["status 400"])) as server:
         play(small(**against(server, refused="skip-match")), runs=runs, options=quick)

@@ -21,7 +21,7 @@ from ostrom.mechanisms.catalog.contracting import Contracting
 from ostrom.mechanisms.catalog.mediation import Mediation, mediated_game
 from ostrom.mechanisms.designs import Designed
 from ostrom.mechanisms.protocol import Decision, Outcome
-from ostrom.replications.coopeval.designs import Quality, quality
+from ostrom.replications.coopeval.incentives import Quality, quality
 from ostrom.testing.check_mechanism import drive, played_by
 
 PD = build_game("prisoners_dilemma:coopeval")

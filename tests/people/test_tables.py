@@ -15,7 +15,7 @@ from ostrom.data.rundata import RunData, run_data
 from ostrom.engine.journal import Journal
 from ostrom.people.pilot import Crowd, pilot
 from ostrom.people.records import Records
-from ostrom.reports.panel import panels
+from ostrom.reports.declared import panels
 from ostrom.studies.load import load_study
 from ostrom.studies.plans import plan_of
 from ostrom.studies.run import open_run

@@ -19,8 +19,8 @@ import pytest
 
 from ostrom.data.rundata import run_data
 from ostrom.features.comparing import compare_run
-from ostrom.reports.chart import panel_name, panel_of
-from ostrom.reports.choose import chosen_panels
+from ostrom.reports.build import chosen_panels
+from ostrom.reports.declared import panel_name, panel_of
 from ostrom.reports.panel import Table
 from ostrom.studies.load import builtin_names
 from ostrom.studies.run import open_run

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.replications.fifth_paper import ENTRY_POINTS, FILES, install
+from tests.replications.fifth_paper import ENTRY_POINTS, FILES, OWN_FOLDERS, install
 
 SEVERAL = """
 import io, json, sys
@@ -140,6 +140,29 @@ def test_a_broken_package_is_named_and_breaks_nothing_else(commands: Commands, t
         assert words in err or words.replace("no_constant, fifth_paper", "fifth_paper, no_constant") in err, (
             err
         )
+
+
+def test_parts_in_the_folders_of_a_replication_are_found_without_entry_points(
+    commands: Commands, tmp_path: Path
+) -> None:
+    place = install(
+        tmp_path / "site", "sixth-paper", OWN_FOLDERS, "[ostrom.replications]\nsixth = sixth_paper\n"
+    )
+    parts = {"games": "ferry", "strategies": "waits_once", "mechanisms": "pier", "memories": "log_book"}
+    lines = [
+        *(f"list|{kind}|--json" for kind in parts),
+        "show|prompt|mechanisms/pier.txt",
+        "run|crossing",
+        "estimate|crossing|cooperation|--by|agent|--json",
+    ]
+    made = dict(zip(lines, commands(*lines, installed=[place]), strict=True))
+    for line, (code, _, err) in made.items():
+        assert code == 0, (line, err)
+    for kind, name in parts.items():
+        assert name in {row["name"] for row in json.loads(made[f"list|{kind}|--json"][1])}
+    assert "You meet once, at the pier." in made["show|prompt|mechanisms/pier.txt"][1]
+    estimates = json.loads(made["estimate|crossing|cooperation|--by|agent|--json"][1])["estimates"]
+    assert {one["agent"]: one["value"] for one in estimates}["captain"] == 1.0
 
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ostrom-plugin"

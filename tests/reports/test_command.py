@@ -52,7 +52,7 @@ def test_run_and_report_print_the_page_and_nothing_else(study: Path) -> None:
 def test_a_failed_panel_makes_the_command_fail_but_the_page_is_there(
     study: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("ostrom.reports.choose.DEFAULT_PANELS", ())
+    monkeypatch.setattr("ostrom.reports.build.DEFAULT_PANELS", ())
     wrong = {"chart": "curve", "measure": "cooperation", "x": "nonsense"}
     (study / "tiny.yaml").write_text(yaml.safe_dump({**STUDY, "report": {"panels": [wrong]}}))
     assert ostrom(monkeypatch, "run", "tiny.yaml", "--report") == 1

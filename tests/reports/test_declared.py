@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from ostrom.ground.errors import StudyError, UsageError
-from ostrom.reports.declared import Column, DeclaredPanel, panel_factory
-from ostrom.reports.panel import FILE, declared_panels, panels
+from ostrom.reports.declared import FILE, Column, DeclaredPanel, declared_panels, panel_factory, panels
 from ostrom.testing import check_panel
 
 from .conftest import Played
@@ -71,6 +72,21 @@ def test_a_declared_panel_draws_lists_and_says(played: Played) -> None:
     assert {row["label"]: row["mean"] for row in values} == means
     assert "Many." in built(most=6).draw(data).notes
     assert built(most=4).draw(data).notes == ["Four is nothing."]
+
+
+def test_the_panel_of_the_documentation_says_its_verdict(played: Played) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "replications.md").read_text(encoding="utf-8")
+    (block,) = (text for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "fifth_gain" in text)
+    drawn = panel_factory("fifth_gain", "ostrom.reports", yaml.safe_load(block))().draw(played())
+    (figure,), (table,) = drawn.figures, drawn.tables
+    assert [row[0] for row in table.rows] == ["kind", "coin"]
+    assert figure.caption == "stag hunt - prisoners dilemma: differences with 95 % intervals."
+    *said, control = drawn.notes
+    assert (
+        all(re.search(r"above 0: (yes|no|undecided at this size)\.$", note) for note in said)
+        and len(said) == 2
+    )
+    assert "Holm" in control
 
 
 def test_a_declared_panel_keeps_the_contract_of_panels(played: Played) -> None:

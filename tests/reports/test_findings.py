@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ostrom.analysis.estimate import estimate
-from ostrom.reports.findings import findings, headline_measure
+from ostrom.reports.card import findings, headline_measure
 
 from .conftest import Played
 

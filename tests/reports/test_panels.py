@@ -12,8 +12,7 @@ from ostrom.ground.errors import RateLimited, ServerFailed
 from ostrom.models.base import Reply, Request, Usage
 from ostrom.models.providers import scripted
 from ostrom.reports import Drawn, Table
-from ostrom.reports.chart import panel_of
-from ostrom.reports.panel import panels
+from ostrom.reports.declared import panel_of, panels
 from ostrom.reports.rounds import curves_over_rounds
 from ostrom.reports.theme import PALETTE, colours
 

@@ -6,7 +6,7 @@ import pytest
 
 from ostrom.analysis.estimate import estimate
 from ostrom.ground.errors import StudyError
-from ostrom.reports.chart import panel_of
+from ostrom.reports.declared import panel_of
 
 from .conftest import Played
 

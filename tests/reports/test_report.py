@@ -16,7 +16,7 @@ from ostrom.engine.play_options import PlayOptions
 from ostrom.ground.errors import RunError, StudyError
 from ostrom.models.providers import scripted
 from ostrom.reports import DEFAULT_PANELS, Drawn, Panel, build_report, chosen_panels
-from ostrom.reports.panel import panels
+from ostrom.reports.declared import panels
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 
@@ -28,7 +28,7 @@ SVG, PNG = b"<svg", b"\x89PNG\r\n\x1a\n"
 @pytest.fixture
 def own_panels_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """A report without the default panels, which other tests look at."""
-    monkeypatch.setattr("ostrom.reports.choose.DEFAULT_PANELS", ())
+    monkeypatch.setattr("ostrom.reports.build.DEFAULT_PANELS", ())
 
 
 def test_a_report_is_one_page_with_figures_and_tables_beside_it(ready: Path) -> None:

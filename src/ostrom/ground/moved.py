@@ -14,7 +14,7 @@ from types import ModuleType
 
 MOVED = {
     "ostrom.agents.style": "ostrom.agents.language",
-    "ostrom.analysis.designs": "ostrom.replications.coopeval.designs",
+    "ostrom.analysis.designs": "ostrom.replications.coopeval.incentives",
     "ostrom.analysis.dynamics": "ostrom.features.evolution",
     "ostrom.analysis.dynamics.coalescence": "ostrom.features.evolution.coalescence",
     "ostrom.analysis.inference": "ostrom.features.inference",

@@ -1,12 +1,11 @@
 """Reports: one page about a run that opens offline, with its figures and tables as files beside it.
 
 A panel is an entry of ``panels.yaml`` (``ostrom.reports.declared``) or an entry point of the group
-``ostrom.panels``; the registry is ``ostrom.reports.panel.panels``. A study names the panels it wants and their
+``ostrom.panels``; the registry is ``ostrom.reports.declared.panels``. A study names the panels it wants and their
 parameters under ``report.panels``.
 """
 
-from ostrom.reports.build import Report, build_report
-from ostrom.reports.choose import DEFAULT_PANELS, chosen_panels
+from ostrom.reports.build import DEFAULT_PANELS, Report, build_report, chosen_panels
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 
 __all__ = [

@@ -1,4 +1,7 @@
-"""Build the report of a run: draw the panels, write figures and tables, then the page."""
+"""Build the report of a run: choose and draw the panels, write figures and tables, then the page.
+
+A single chart can also be written as a file of its own: SVG, PNG, or a page that opens offline.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,24 @@ import yaml
 from markupsafe import Markup
 
 from ostrom.data.rundata import RunData
-from ostrom.ground.errors import OstromError, RunError
+from ostrom.ground.errors import OstromError, RunError, UsageError
 from ostrom.ground.files import refuse_link, write_whole
-from ostrom.reports.card import card, headline, reproduce, warnings
-from ostrom.reports.chart import Spec, panel_name, panel_of
-from ostrom.reports.choose import chosen_panels
+from ostrom.reports.card import (
+    calls_table,
+    card,
+    findings,
+    first_chart,
+    headline,
+    made_of,
+    reproduce,
+    warnings,
+)
+from ostrom.reports.chart import Spec, is_chart
+from ostrom.reports.declared import panel_name, panel_of
 from ostrom.reports.figures import for_page, need_extras, render
 from ostrom.reports.files import as_csv, as_latex, as_markdown, file_name
-from ostrom.reports.findings import findings, first_chart
-from ostrom.reports.page import Section, ShownFigure, render_page, shown_table
-from ostrom.reports.panel import Drawn, Table
-from ostrom.reports.provenance import calls_table, made_of
+from ostrom.reports.page import Section, ShownFigure, plain_page, render_page, shown_table
+from ostrom.reports.panel import Drawn, Figure, Table
 from ostrom.reports.words import pretty
 
 
@@ -171,3 +181,60 @@ class ReportFiles:
 
 def _write(path: Path, content: str | bytes) -> None:
     write_whole(path, content.encode("utf-8", errors="replace") if isinstance(content, str) else content)
+
+
+DEFAULT_PANELS: tuple[str, ...] = (
+    "cooperation",
+    "cooperation_over_rounds",
+    "scores",
+    "strips",
+    "readings",
+    "cost",
+)
+
+
+def chosen_panels(wanted: Sequence[Spec]) -> list[Spec]:
+    """The panels of a report: a wanted one takes the place of the default of its name, others come first.
+
+    >>> chosen_panels([{"name": "cooperation_by", "x": "k"}, {"name": "strips", "matches": 2}])[:2]
+    [{'name': 'cooperation_by', 'x': 'k'}, 'cooperation']
+    """
+    own: dict[str, list[Spec]] = {}
+    first: list[Spec] = []
+    for spec in wanted:
+        name = panel_name(spec)
+        if name in DEFAULT_PANELS and not is_chart(spec):
+            own.setdefault(name, []).append(spec)
+        else:
+            first.append(spec)
+    rest = [spec for name in DEFAULT_PANELS for spec in own.get(name, [name])]
+    return [*first, *rest]
+
+
+KINDS = (".svg", ".png", ".html")
+
+
+def check_chart_file(path: Path) -> None:
+    """Refuse a file that cannot be written, before any work is done."""
+    if path.suffix.lower() not in KINDS:
+        raise UsageError(f"{path}: must end in {', '.join(KINDS)}")
+    if not path.parent.is_dir():
+        raise UsageError(f"{path}: there is no folder {path.parent}")
+    need_extras()
+
+
+def write_chart_file(
+    path: Path, figure: Figure, table: Table, *, kicker: str, title: str, about: str
+) -> None:
+    """Write a figure; a page has its table and what it says beside it."""
+    svg, png = render(figure.chart)
+    data = svg.encode() if path.suffix.lower() == ".svg" else png
+    if path.suffix.lower() == ".html":
+        section = Section("figure", figure.caption)
+        section.figures.append(ShownFigure(Markup(for_page(svg, "f")), figure.caption, figure.alt, ""))
+        section.tables.append(shown_table(table, "", always_open=True))
+        data = plain_page(kicker, title, [section], about=about).encode()
+    try:
+        write_whole(path, data)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written ({error.strerror or error})") from None

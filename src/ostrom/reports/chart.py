@@ -16,10 +16,10 @@ from ostrom.analysis.measure import Measure, measures
 from ostrom.analysis.statistics.result import PLURAL
 from ostrom.data.rundata import RunData
 from ostrom.ground.errors import UsageError
-from ostrom.ground.registry import Registry, parse_spec
+from ostrom.ground.registry import Registry
 from ostrom.reports.cells import levels, varied, why_nothing
-from ostrom.reports.panel import Drawn, Figure, Panel, Table, panels
-from ostrom.reports.words import listed, pretty
+from ostrom.reports.panel import Drawn, Figure, Panel, Table
+from ostrom.reports.words import listed, pretty, upper
 
 Spec = str | Mapping[str, Any]
 Columns = str | Sequence[str] | None
@@ -139,7 +139,8 @@ class Chart(Panel):
         figures = []
         if (chart := self.chart(data, found)) is not None:
             caption = f"{self.caption or self.measure.definition} {self.drawn_as()} {rests_on(found)}"
-            alt = f"{self.title}: {len(found)} estimates from {_least(found)} to {_most(found)}."
+            values = [e.value for e in found]
+            alt = f"{self.title}: {len(found)} estimates from {min(values):.3g} to {max(values):.3g}."
             figures.append(Figure(name, chart, caption, alt))
         sd = self.bands == "sd"
         rows = [
@@ -181,7 +182,7 @@ class Chart(Panel):
         pooled = [f"Every estimate pools all levels of {listed(rest)}."] if rest else []
         return [
             *pooled,
-            *dict.fromkeys(f"{_upper(e.note)}." for e in found if e.note and e.method != "exact"),
+            *dict.fromkeys(f"{upper(e.note)}." for e in found if e.note and e.method != "exact"),
         ][:4]
 
     def _why_empty(self, data: RunData) -> str:
@@ -215,33 +216,9 @@ def rests_on(found: Sequence[Estimate]) -> str:
     return f"{many} {unit} each.{tail}"
 
 
-def _least(found: Sequence[Estimate]) -> str:
-    return f"{min(e.value for e in found):.3g}"
-
-
-def _most(found: Sequence[Estimate]) -> str:
-    return f"{max(e.value for e in found):.3g}"
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 charts: Registry[Panel] = Registry(
     "chart", "ostrom.reports.charts", "CHART", "ostrom.charts", folder="charts"
 )
-
-
-def panel_of(spec: Spec, *, key: str = "report.panels", file: str | None = None) -> Panel:
-    """A panel from a study file: by its name, or a chart declared as data."""
-    if is_chart(spec):
-        return charts.build(chart_spec(spec), key=key, file=file)
-    return panels.build(spec, key=key, file=file)
-
-
-def panel_name(spec: Spec, *, key: str = "report.panels", file: str | None = None) -> str:
-    """What a panel or a declared chart is called in files and messages."""
-    return parse_spec(chart_spec(spec) if is_chart(spec) else spec, key=key, file=file)[0]
 
 
 def is_chart(spec: Spec) -> bool:

@@ -22,24 +22,30 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, cached_property
 from importlib import import_module
 from itertools import product
 from operator import attrgetter
 from typing import Any
 
+import yaml
 from jinja2 import Environment, StrictUndefined, TemplateError
 from markupsafe import Markup
 
 from ostrom.analysis.estimate import Estimate, fixed
 from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import StudyError, UnknownName, UsageError
+from ostrom.ground.registry import Registry, own_holders, package_folder, parse_spec, replications
 from ostrom.reports.cells import agents, levels, varied
-from ostrom.reports.chart import panel_of, rests_on
+from ostrom.reports.chart import Spec, chart_spec, charts, is_chart, rests_on
 from ostrom.reports.drawing import KINDS, Row
-from ostrom.reports.layout import cell_label, named
-from ostrom.reports.panel import FILE, Drawn, Figure, Panel, Table
+from ostrom.reports.layout import named
+from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.theme import MOST_COLOURS
-from ostrom.reports.words import Share, labels, listed, pretty, shortened
+from ostrom.reports.words import Share, labels, listed, pretty, shortened, upper
+
+FILE = "panels.yaml"
+"""The file of a package that declares panels."""
 
 Scope = Mapping[str, Any]
 Expression = Callable[[Scope], Any]
@@ -47,10 +53,6 @@ Expression = Callable[[Scope], Any]
 
 def _share(value: float | None) -> Share | None:
     return None if value is None else Share(value)
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _short(value: Any, values: Sequence[Any]) -> str:
@@ -99,14 +101,14 @@ def pick(of: Mapping[str, Any], keys: Iterable[str], other: Any = None, unknown:
 HELPERS: Mapping[str, Callable[..., Any]] = {
     "agents": agents,
     "by_key": lambda rows, column: {row[column]: row for row in rows},
-    "cell_label": cell_label, "fixed": fixed, "join": named, "levels": levels, "listed": listed, "must_be": _must_be,
+    "fixed": fixed, "join": named, "levels": levels, "listed": listed, "must_be": _must_be,
     "nested": nested, "ordered": ordered, "pick": pick, "pretty": pretty,
     "product": lambda *parts: list(product(*parts)),
     "quoted": lambda names: [quoted(name) for name in names],
     "rests_on": rests_on, "share": _share, "short": _short, "shortened": shortened,
     "texts": lambda form, values: [form.format(value) for value in values],
     "unique": lambda values: list(dict.fromkeys(values)),
-    "upper": _upper, "varied": varied,
+    "upper": upper, "varied": varied,
     "worded": lambda key: [f"{pretty(name)} {pretty(value)}" for name, value in key.items()],
     "zip": lambda *parts: list(zip(*parts, strict=True)),
 }  # fmt: skip
@@ -281,7 +283,7 @@ class Sentence(PanelPart):
         spec = {"say": spec} if isinstance(spec, str) else spec
         super().__init__(spec)
         self.single, self.sentences = "each" not in spec, expression(spec.get("all", []))
-        self.text = text_of(spec.get("say", ""))
+        self.text = text_of(spec.get("say", "") if "all" in spec else spec["say"])
 
     def made(self, scope: Scope) -> list[str]:
         """What is said."""
@@ -305,20 +307,20 @@ class Fragment(PanelPart):
         return [Markup(self.page(row)) for row in rows]
 
 
-class Reason:
-    """Why there is nothing to show: ``say``, under a condition or where it comes out as anything."""
-
-    def __init__(self, spec: Mapping[str, Any]) -> None:
-        self.applies, self.text = expression(spec.get("if", True)), text_of(spec["say"])
-
-    def __call__(self, scope: Scope) -> str:
-        """The reason, or nothing."""
-        return str(self.text(scope)) if self.applies(scope) else ""
+PARTS: Mapping[str, Callable[[Any], Any]] = {
+    "figures": DeclaredFigure, "tables": DeclaredTable, "notes": Sentence, "html": Fragment,
+}  # fmt: skip
+"""What an entry shows, by its key."""
 
 
-def reasons(spec: Any) -> list[Reason]:
-    """One reason or several."""
-    return [Reason(of) for of in ([spec] if isinstance(spec, Mapping) else spec or ())]
+def reasons(spec: Any) -> list[Sentence]:
+    """One reason why there is nothing to show, or several: ``say``, with or without a condition."""
+    return [Sentence(of) for of in ([spec] if isinstance(spec, Mapping) else spec or ())]
+
+
+def first_sentence(sentences: Iterable[Sentence], scope: Scope) -> str | None:
+    """The first of some sentences that comes out as anything."""
+    return next((text for sentence in sentences for text in sentence.made(scope)), None)
 
 
 class DeclaredPanel(Panel):
@@ -330,22 +332,19 @@ class DeclaredPanel(Panel):
 
     def __init__(self, spec: Mapping[str, Any], used: Scope, parameters: Scope) -> None:
         self.scope: Scope = {**HELPERS, **used, **(spec.get("constants") or {}), **parameters}
-        for refusal in reasons(spec.get("refuse")):
-            if why := refusal(self.scope):
-                raise ValueError(why)
+        if why := first_sentence(reasons(spec.get("refuse")), self.scope):
+            raise ValueError(why)
         self.title = text_of(spec["title"])(self.scope)
         self.let = {name: expression(of) for name, of in (spec.get("let") or {}).items()}
-        self.unless, self.empty = reasons(spec.get("unless")), reasons(spec.get("empty"))
-        self.figures = [DeclaredFigure(of) for of in spec.get("figures") or ()]
-        self.tables = [DeclaredTable(of) for of in spec.get("tables") or ()]
-        self.notes = [Sentence(of) for of in spec.get("notes") or ()]
-        self.refused = [Sentence(of) for of in spec.get("refused") or ()]
-        self.html = [Fragment(of) for of in spec.get("html") or ()]
+        self.unless, self.empty, self.refused = (
+            reasons(spec.get(key)) for key in ("unless", "empty", "refused")
+        )
+        self.parts = {key: [part(of) for of in spec.get(key) or ()] for key, part in PARTS.items()}
 
     def draw(self, data: RunData) -> Drawn:
         """Compute what is named, then draw, list and say; or say why there is nothing."""
         scope: dict[str, Any] = {**self.scope, "data": data}
-        if why := next((said for reason in self.unless if (said := reason(scope))), None):
+        if why := first_sentence(self.unless, scope):
             return Drawn(notes=[why])
         try:
             for name, of in self.let.items():
@@ -354,14 +353,12 @@ class DeclaredPanel(Panel):
             if not self.refused:
                 raise
             return Drawn(notes=[said for of in self.refused for said in of.made({**scope, "error": error})])
-        if why := next((said for reason in self.empty if (said := reason(scope))), None):
+        if why := first_sentence(self.empty, scope):
             return Drawn(notes=[why])
-        return Drawn(
-            [figure for of in self.figures for figure in of.made(scope)],
-            [table for of in self.tables for table in of.made(scope)],
-            [sentence for of in self.notes for sentence in of.made(scope)],
-            [fragment for of in self.html for fragment in of.made(scope)],
-        )
+        shown = {
+            key: [one for part in parts for one in part.made(scope)] for key, parts in self.parts.items()
+        }
+        return Drawn(**shown)
 
 
 def panel_factory(name: str, package: str, file: Mapping[str, Any]) -> Callable[..., Panel]:
@@ -414,3 +411,65 @@ def _used(spec: Mapping[str, Any], package: str, file: Mapping[str, Any]) -> dic
         for name in names
         if name in words
     }
+
+
+class PanelRegistry(Registry[Panel]):
+    """Panels in Python, one file each, and those that a package declares in its ``panels.yaml``."""
+
+    @cached_property
+    def _files(self) -> dict[str, str]:
+        known = super()._files
+        for package in ("ostrom.reports", *own_holders(), *replications().values()):
+            for name in declared_panels(package):
+                place = f"{package}/{FILE}"
+                if name != "use" and known.setdefault(name, place) != place:
+                    self._clashes.setdefault(name, [known[name]]).append(place)
+        return known
+
+    def get(self, name: str) -> Callable[..., Panel]:
+        """The factory of a panel; an unknown name may be that of a file that cannot be read."""
+        if name not in self:
+            for package in replications().values():
+                declared_panels(package, strict=True)
+        return super().get(name)
+
+    def _loaded(self, name: str) -> Callable[..., Panel]:
+        package, slash, _ = self._files.get(name, "").partition("/")
+        if not slash:
+            return super()._loaded(name)
+        return panel_factory(name, package, declared_panels(package))
+
+
+@cache
+def declared_panels(package: str, *, strict: bool = False) -> dict[str, Any]:
+    """The entries of a package's ``panels.yaml``; none where it has no such file, or one that cannot be read.
+
+    ``strict`` says what is wrong with it instead.
+    """
+    file = package_folder(package).joinpath(FILE)
+    if not file.is_file():
+        return {}
+    try:
+        entries = yaml.safe_load(file.read_text(encoding="utf-8"))
+        if not isinstance(entries, dict) or not all(isinstance(of, dict) for of in entries.values()):
+            raise ValueError("must map the name of each panel to what it shows")
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
+        if strict:
+            raise StudyError(" ".join(str(error).split()), file=f"{package}/{FILE}") from error
+        return {}
+    return entries
+
+
+panels: Registry[Panel] = PanelRegistry("panel", None, "PANEL", "ostrom.panels", folder="panels")
+
+
+def panel_of(spec: Spec, *, key: str = "report.panels", file: str | None = None) -> Panel:
+    """A panel from a study file: by its name, or a chart declared as data."""
+    if is_chart(spec):
+        return charts.build(chart_spec(spec), key=key, file=file)
+    return panels.build(spec, key=key, file=file)
+
+
+def panel_name(spec: Spec, *, key: str = "report.panels", file: str | None = None) -> str:
+    """What a panel or a declared chart is called in files and messages."""
+    return parse_spec(chart_spec(spec) if is_chart(spec) else spec, key=key, file=file)[0]

@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ostrom.reports.layout import lines_by
-from ostrom.reports.maps import side_by_side, tiles
-from ostrom.reports.marks import bars, curves, dots, import_altair, series_colours
+from ostrom.reports.marks import bars, curves, dots, import_altair, series_colours, tile_maps
 from ostrom.reports.theme import MOST_COLOURS, PALETTE, colours
 from ostrom.reports.words import pretty
 
@@ -57,41 +55,16 @@ def _curve(
 ) -> Any:
     """Curves with bands; ``levels`` says which values of x there are, where they are no numbers."""
     if levels is None:
-        return lines_by(rows, x=x_title, y=axis, domain=domain, legend=legend or "")
+        series, legend = list(dict.fromkeys(row["series"] for row in rows)), legend or ""
+        levels = sorted({row["x"] for row in rows})
+        rows = [{**row, "x": str(row["x"])} for row in rows]
+    else:
+        domain = (0, 1)
     facets = list(dict.fromkeys(row["facet"] for row in rows))
     return curves(
         rows, x=x_title, y=axis, facets=facets, series=series_colours(series), legend=legend,
-        levels=[str(level) for level in levels],
+        levels=[str(level) for level in levels], domain=domain,
     )  # fmt: skip
-
-
-def _tiles(
-    rows: Sequence[Row],
-    series: Sequence[str],  # noqa: ARG001
-    *,
-    legend: str,
-    domain: tuple[float, float] = (0.0, 1.0),
-    down: Sequence[str] | None = None,
-    across: Sequence[str] | None = None,
-    titles: tuple[str | None, str | None] = (None, None),
-    **look: Any,
-) -> Any:
-    """A map for each facet; labels stand in the order of the rows, or as they are given."""
-    across = list(dict.fromkeys(row["x"] for row in rows)) if across is None else across
-    down = list(dict.fromkeys(row["y"] for row in rows)) if down is None else down
-    facets = dict.fromkeys(row["facet"] for row in rows)
-    maps = []
-    for facet in facets:
-        placed = [
-            {"x": row["x"], "y": row["y"], "value": row["mean"]} for row in rows if row["facet"] == facet
-        ]
-        maps.append(
-            tiles(
-                placed, across=across, down=down, legend=legend, domain=domain, titles=titles, title=facet,
-                beside=len(facets), **look,
-            )
-        )  # fmt: skip
-    return side_by_side(maps, across, down)
 
 
 def _bars(
@@ -160,7 +133,7 @@ def _points(
 KINDS: Mapping[str, Kind] = {
     "dots": Kind(_dots, joins_label=True),
     "curve": Kind(_curve),
-    "tiles": Kind(_tiles),
+    "tiles": Kind(lambda rows, _, **how: tile_maps(rows, **how)),
     "bars": Kind(_bars),
     "points": Kind(_points),
 }

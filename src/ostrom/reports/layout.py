@@ -9,7 +9,7 @@ from typing import Any
 from ostrom.analysis.estimate import Estimate
 from ostrom.data.rundata import RunData
 from ostrom.reports.cells import agents, agents_are_told_by_factors, varied
-from ostrom.reports.marks import curves, dots, series_colours
+from ostrom.reports.marks import dots, series_colours
 from ostrom.reports.theme import MOST_COLOURS
 from ostrom.reports.words import is_bare, labels, pretty
 
@@ -82,26 +82,6 @@ def _own(taken: dict[str, tuple[Any, ...]], label: str, identity: tuple[Any, ...
     while taken.setdefault(candidate, identity) != identity:
         candidate, count = f"{label} ({count})", count + 1
     return candidate
-
-
-def lines_by(
-    rows: Sequence[Mapping[str, Any]], *, x: str, y: str, domain: Sequence[float] | None, legend: str
-) -> Any:
-    """Curves over ordered levels: rows need x (a number), mean, low, high, series and facet."""
-    levels = [str(v) for v in sorted({row["x"] for row in rows})]
-    names = list(dict.fromkeys(row["series"] for row in rows))
-    short = labels(names)
-    drawn = [{**row, "x": str(row["x"]), "series": short[row["series"]]} for row in rows]
-    facets = list(dict.fromkeys(row["facet"] for row in rows))
-    return curves(
-        drawn, x=x, y=y, facets=facets, series=series_colours([short[n] for n in names]), legend=legend,
-        levels=levels, domain=domain,
-    )  # fmt: skip
-
-
-def splits(names: Sequence[str]) -> list[list[str]]:
-    """Names in groups that one chart can colour."""
-    return [list(names[i : i + MOST_COLOURS]) for i in range(0, len(names), MOST_COLOURS)]
 
 
 def named(*parts: Any) -> str:

@@ -1,11 +1,15 @@
-"""The charts that panels share: dots with whiskers, curves with bands, and a map for very many cells."""
+"""The charts that panels share, and their axes: dots with whiskers, curves with bands, bars and heat maps.
+
+An axis has a domain that holds the values, ticks at round numbers and enough digits.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ostrom.reports.axes import SHARES, Ticks, ticks_for, whole_ticks
 from ostrom.reports.theme import DASHES, INK, MAIN, SEQUENCE, SHAPES, colours
 
 Row = Mapping[str, Any]
@@ -300,3 +304,167 @@ def series_colours(names: Sequence[str], *, ordered: bool = False) -> dict[str, 
     if len(names) < 2:
         return dict.fromkeys(names, MAIN)
     return dict(zip(names, colours(names, ordered=ordered), strict=True))
+
+
+SAME = 1e-9
+"""Values that differ by less than this share of their size are one value on an axis."""
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """The range of an axis, where its ticks stand, and how they are written."""
+
+    domain: tuple[float, float]
+    values: tuple[float, ...]
+    format: str
+
+
+SHARES = Ticks((0.0, 1.0), (0.0, 0.25, 0.5, 0.75, 1.0), ".2~f")
+
+
+def ticks_for(values: Iterable[float | None], most: int = 6, *, zero: bool = False) -> Ticks:
+    """An axis for some values: one value stands in the middle, and every tick is written in full.
+
+    >>> ticks_for([2.5, 3.0]).values, ticks_for([2.5, 3.0]).format
+    ((2.5, 2.6, 2.7, 2.8, 2.9, 3.0), '.1f')
+    >>> ticks_for([8 / 3, 8 / 3 + 1e-16]).values
+    (2.0, 2.5, 3.0, 3.5)
+    >>> ticks_for([0.0, 10.0], 5).format, ticks_for([0.0, 10.0], 5).values
+    ('.1f', (0.0, 2.5, 5.0, 7.5, 10.0))
+    >>> ticks_for([0.0, 0.0]).domain
+    (0.0, 1.0)
+    """
+    known = [v for v in values if v is not None and math.isfinite(v)]
+    low, high = (min(known), max(known)) if known else (0.0, 0.0)
+    if zero:
+        low, high = min(low, 0.0), max(high, 0.0)
+    size = max(abs(low), abs(high))
+    if high - low <= SAME * size or size == 0:
+        reach = 0.25 * size or 0.5
+        low, high = (low - reach, high + reach) if size else (0.0, 1.0)
+    step = _round_step((high - low) / max(most - 1, 1))
+    first, last = math.floor(low / step + SAME), math.ceil(high / step - SAME)
+    if last == first:
+        last += 1
+    places = next((p for p in range(12) if abs(round(step, p) - step) <= SAME * step), 12)
+    marks = tuple(round(i * step, places + 2) for i in range(first, last + 1))
+    return Ticks((marks[0], marks[-1]), marks, f",.{places}f" if marks[-1] >= 1000 else f".{places}f")
+
+
+def whole_ticks(values: Sequence[float], most: int = 8) -> tuple[int, ...]:
+    """Ticks at whole numbers only, for rounds and other counts.
+
+    >>> whole_ticks([1, 2, 3]), whole_ticks([1, 500])
+    ((1, 2, 3), (1, 100, 200, 300, 400, 500))
+    """
+    low, high = math.ceil(min(values)), math.floor(max(values))
+    step = max(1, round(_round_step((high - low) / max(most - 1, 1)))) if high > low else 1
+    marks = [i for i in range(0, high + 1, step) if i >= low]
+    return tuple(dict.fromkeys([low, *(m for m in marks if m - low >= step / 2)]))
+
+
+def _round_step(raw: float) -> float:
+    """The next larger step of 1, 2, 2.5 or 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(raw))
+    return next(power * k for k in (1.0, 2.0, 2.5, 5.0, 10.0) if power * k >= raw * (1 - SAME))
+
+
+SPACING = 22
+WIDEST_TILE, NARROWEST_TILE = 120, 38
+
+
+def tiles(
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    across: Sequence[str],
+    down: Sequence[str],
+    legend: str,
+    domain: tuple[float, float],
+    titles: tuple[str | None, str | None] = (None, None),
+    title: str = "",
+    digits: int = 2,
+    percent: bool = False,
+    beside: int = 1,
+) -> Any:
+    """A heat map with its numbers: rows need x, y, value; what never met stays white.
+
+    ``beside`` is how many maps the figure has: tiles are as wide as the page lets them be.
+    """
+    alt = import_altair()
+    low, high = domain if domain[1] > domain[0] else (domain[0], domain[0] + 1)
+    data = [{**row, "dark": row["value"] > low + 0.55 * (high - low)} for row in rows]
+    width = _tile_width(across, down, _map_columns(across, down, beside))
+    steep = max(map(text_width, across)) > width
+    base = alt.Chart(alt.Data(values=data)).encode(
+        x=alt.X(
+            "x:N", sort=list(across), title=titles[0],
+            axis=alt.Axis(labelAngle=-40 if steep else 0, labelLimit=150, grid=False, ticks=False),
+        ),
+        y=alt.Y("y:N", sort=list(down), title=titles[1], axis=alt.Axis(labelLimit=190, grid=False)),
+    )  # fmt: skip
+    shades = alt.Color(
+        "value:Q",
+        scale=alt.Scale(domain=[low, high], range=list(SEQUENCE)),
+        legend=alt.Legend(
+            title=legend, gradientLength=140, gradientThickness=10, tickCount=3, format="%" if percent else ""
+        ),
+    )
+    tone = alt.condition("datum.dark", alt.value("white"), alt.value(INK))
+    number = ".0%" if percent else f".{digits}f"
+    drawn = alt.layer(
+        base.mark_rect(stroke="white", strokeWidth=1).encode(color=shades),
+        base.mark_text(fontSize=10).encode(text=alt.Text("value:Q", format=number), color=tone),
+    ).properties(width=width * len(across), height=24 * len(down))
+    return drawn.properties(title=title) if title else drawn
+
+
+def tile_maps(
+    rows: Sequence[Row],
+    *,
+    legend: str,
+    domain: tuple[float, float] = (0.0, 1.0),
+    across: Sequence[str] | None = None,
+    down: Sequence[str] | None = None,
+    facets: Sequence[str] | None = None,
+    **look: Any,
+) -> Any:
+    """A map for each facet: rows need x, y, facet, mean; labels stand in the order of the rows unless stated."""
+    across = list(dict.fromkeys(row["x"] for row in rows)) if across is None else across
+    down = list(dict.fromkeys(row["y"] for row in rows)) if down is None else down
+    facets = list(dict.fromkeys(row["facet"] for row in rows)) if facets is None else facets
+    maps = [
+        tiles(
+            [{"x": r["x"], "y": r["y"], "value": r["mean"]} for r in rows if r["facet"] == facet],
+            across=across, down=down, legend=legend, domain=domain, title=facet, beside=len(facets), **look,
+        )
+        for facet in facets
+    ]  # fmt: skip
+    return side_by_side(maps, across, down)
+
+
+def side_by_side(charts: Sequence[Any], across: Sequence[str], down: Sequence[str]) -> Any:
+    """Maps in a grid; maps with the same scale of colours share one legend."""
+    alt = import_altair()
+    if len(charts) == 1:
+        return charts[0]
+    scales = {str(chart.layer[0].encoding.color.to_dict()) for chart in charts}
+    return alt.concat(*charts, columns=_map_columns(across, down, len(charts))).resolve_scale(
+        color="shared" if len(scales) == 1 else "independent"
+    )
+
+
+def _tile_width(across: Sequence[str], down: Sequence[str], columns: int) -> int:
+    """How wide a tile is, in pixels."""
+    room = PAGE // columns - SPACING - min(190, max(map(text_width, down))) - 30
+    return max(NARROWEST_TILE, min(WIDEST_TILE, room // len(across)))
+
+
+def _map_columns(across: Sequence[str], down: Sequence[str], many: int) -> int:
+    """How many maps stand side by side without their tiles getting too narrow for their numbers.
+
+    >>> [_map_columns(["a", "b", "c"], ["a"], n) for n in (1, 2, 7)], _map_columns(["a"] * 20, ["a"], 5)
+    ([1, 2, 4], 1)
+    """
+    label = min(190, max(map(text_width, down))) + 30
+    fitting = PAGE // (label + SPACING + (NARROWEST_TILE + 8) * len(across))
+    return max(1, min(many, fitting, 4))

@@ -30,6 +30,15 @@ def pretty(name: Any) -> str:
     return str(name).replace("_", " ")
 
 
+def upper(text: str) -> str:
+    """A text that begins with a capital letter.
+
+    >>> upper("two of 3 are exact")
+    'Two of 3 are exact'
+    """
+    return text[:1].upper() + text[1:]
+
+
 def shortened(text: str, most: int = LONGEST) -> str:
     """A long text without its middle: both ends of a model's name matter.
 

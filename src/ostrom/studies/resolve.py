@@ -125,7 +125,7 @@ def check_abilities(config: AgentConfig, can: Abilities, file: str) -> None:
 def check_report(report: ReportRule, file: str) -> None:
     """Refuse panels and published figures that do not exist now, not after the run."""
     from ostrom.analysis.claims import references
-    from ostrom.reports.chart import panel_of
+    from ostrom.reports.declared import panel_of
 
     for spec in report.panels:
         panel_of(spec, file=file)

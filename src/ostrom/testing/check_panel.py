@@ -14,9 +14,10 @@ from pathlib import PurePath
 from typing import Any
 
 from ostrom.data.rundata import RunData
-from ostrom.reports.chart import Chart, panel_of
+from ostrom.reports.chart import Chart
+from ostrom.reports.declared import panel_of, panels
 from ostrom.reports.figures import render
-from ostrom.reports.panel import Drawn, Panel, panels
+from ostrom.reports.panel import Drawn, Panel
 from ostrom.testing.small_run import small_run
 
 

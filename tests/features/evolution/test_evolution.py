@@ -29,7 +29,7 @@ from ostrom.features.evolution.tensor import ScoredMatch, mean_scores, payoff_te
 from ostrom.features.evolution.tournament import Tournament, run_tournaments, type_names
 from ostrom.ground.errors import RunError, StudyError, UnknownName, UsageError
 from ostrom.ground.validation import validate
-from ostrom.replications.coopeval.released.payoff_files import read_payoff_files
+from ostrom.replications.coopeval.payoff_readers.tournaments import read_payoff_files
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 

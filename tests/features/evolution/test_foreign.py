@@ -17,9 +17,10 @@ from tests.features.evolution.test_replicator import literal_replicator
 
 from ostrom.features.evolution.replicator import exponential_replicator
 from ostrom.ground.errors import StudyError, UsageError
-from ostrom.replications.coopeval.released.agent_identity import identity, labels
-from ostrom.replications.coopeval.released.tournament_files import (
+from ostrom.replications.coopeval.payoff_readers.tournaments import (
     ForeignTournament,
+    identity,
+    labels,
     load_json,
     parse_tournament,
 )

@@ -10,7 +10,7 @@ import pytest
 
 from ostrom.data.rundata import run_data
 from ostrom.features.importing import Imported, import_rounds
-from ostrom.reports.panel import panels
+from ostrom.reports.declared import panels
 from ostrom.studies.run import open_run
 
 HUMAN = "id,game,action,score,opponent,guess,coordination"

@@ -14,7 +14,7 @@ from ostrom.data.rundata import run_data
 from ostrom.features.comparing import compare_run
 from ostrom.features.importing import Imported, import_rounds, load_mapping
 from ostrom.ground.errors import StudyError
-from ostrom.reports.panel import panels
+from ostrom.reports.declared import panels
 from ostrom.studies.run import open_run
 
 GAME = (

@@ -14,10 +14,13 @@ from ostrom.data.rundata import run_data
 from ostrom.features.comparing import compare_run
 from ostrom.ground.errors import StudyError
 from ostrom.mechanisms.base import match_score
-from ostrom.replications.coopeval.released.importing import import_tournaments
-from ostrom.replications.coopeval.released.mapping import about, load_tournament_mapping
-from ostrom.replications.coopeval.released.tournament_files import parse_tournament
-from ostrom.reports.panel import panels
+from ostrom.replications.coopeval.importers.tournaments import (
+    about,
+    import_tournaments,
+    load_tournament_mapping,
+)
+from ostrom.replications.coopeval.payoff_readers.tournaments import parse_tournament
+from ostrom.reports.declared import panels
 from ostrom.studies.run import open_run
 
 MODELS = (("anthropic/claude-sonnet-4.5", "CoTAgent"), ("google/gemini-3-flash-preview", "IOAgent"))

@@ -18,15 +18,14 @@ from ostrom.data.rundata import RunData, run_data
 from ostrom.games import build_game
 from ostrom.games.tensor import TensorGame
 from ostrom.ground.validation import validate
-from ostrom.replications.coopeval.actions import action_shares
-from ostrom.replications.coopeval.conduct import conduct_rates, tallies
-from ostrom.replications.coopeval.outliers import outliers
+from ostrom.replications.coopeval.conduct import action_shares, conduct_rates, tallies
 from ostrom.replications.coopeval.scores import (
     Point,
     Scale,
     design_of,
     normalised_mean,
     normalised_means,
+    outliers,
     scale_of,
     score_points,
 )

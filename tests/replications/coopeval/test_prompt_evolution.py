@@ -15,7 +15,7 @@ from ostrom.features.lineages.populations import populations, populations_by_cel
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.reports.build import build_report
-from ostrom.reports.panel import panels
+from ostrom.reports.declared import panels
 from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan

@@ -13,7 +13,7 @@ from ostrom.engine.play_options import PlayOptions
 from ostrom.mechanisms.designs import Design
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.replications.coopeval.designs import quality
+from ostrom.replications.coopeval.incentives import quality
 from ostrom.studies.forecast import forecast
 from ostrom.studies.load import load_study
 from ostrom.studies.plan import StudyPlan

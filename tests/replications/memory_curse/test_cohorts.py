@@ -17,7 +17,7 @@ from ostrom.ground.errors import UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.memory_curse.regimes import regimes
-from ostrom.reports.chart import panel_of
+from ostrom.reports.declared import panel_of
 from ostrom.studies.load import load_study
 from ostrom.studies.run import Run, open_run, play
 

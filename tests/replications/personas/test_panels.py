@@ -18,7 +18,7 @@ from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.personas.profiles import profiles_of
 from ostrom.replications.personas.rates import rates, regrets
 from ostrom.reports import Drawn, build_report
-from ostrom.reports.panel import panels
+from ostrom.reports.declared import panels
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 from ostrom.testing import check_measure

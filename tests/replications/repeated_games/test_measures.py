@@ -19,8 +19,8 @@ from ostrom.games.ordinal import ordinal_games
 from ostrom.ground.errors import UnknownName
 from ostrom.models.providers.scripted import register, unregister
 from ostrom.replications.repeated_games.contests import match_test, published_test
-from ostrom.replications.repeated_games.measures._values import favourite_of
-from ostrom.replications.repeated_games.predictions import first_right_rounds
+from ostrom.replications.repeated_games.figures import first_right_rounds
+from ostrom.replications.repeated_games.moves import favourite_of
 from ostrom.studies.load import load_study
 from ostrom.studies.run import open_run, play
 

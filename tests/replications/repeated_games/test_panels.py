@@ -11,8 +11,7 @@ from ostrom.features.importing import load_mapping, mapping_names
 from ostrom.features.robustness.robustness import wordings
 from ostrom.games.ordinal import ordinal_game
 from ostrom.reports import Drawn, Table, build_report
-from ostrom.reports.chart import panel_of
-from ostrom.reports.panel import panels
+from ostrom.reports.declared import panel_of, panels
 from ostrom.studies.load import load_study
 
 from ..conftest import Played

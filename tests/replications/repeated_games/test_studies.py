@@ -15,7 +15,7 @@ from ostrom.data.rundata import run_data
 from ostrom.ground.errors import StudyError, UnknownName
 from ostrom.models.base import Request
 from ostrom.models.providers.scripted import register, unregister
-from ostrom.reports.chart import panel_of
+from ostrom.reports.declared import panel_of
 from ostrom.studies.load import load_study, presets_of
 from ostrom.studies.plan import StudyPlan
 from ostrom.studies.run import open_run, play

@@ -61,7 +61,7 @@ def _registry(kind: str) -> Any:
 
         return charts
     if kind == "panels":
-        from ostrom.reports.panel import panels
+        from ostrom.reports.declared import panels
 
         return panels
     from ostrom.analysis.claims import references

@@ -88,7 +88,7 @@ def power(
     from ostrom.features.power import plan as powering
     from ostrom.features.power import simulation as assuming
     from ostrom.ground.validation import validate
-    from ostrom.reports.single import check_chart_file
+    from ostrom.reports.build import check_chart_file
     from ostrom.studies.resolve import resolve
 
     check_level(level)

@@ -266,9 +266,9 @@ def sequential(
 
 def write_chart(made: PowerCurve, path: Path, study: str, query: Query) -> None:
     """The curve as SVG, PNG or a page."""
+    from ostrom.reports.build import write_chart_file
     from ostrom.reports.marks import curves, series_colours
     from ostrom.reports.panel import Figure, Table
-    from ostrom.reports.single import write_chart_file
 
     names = ("power", "error")
     rows = [

@@ -31,7 +31,7 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import UsageError
 from ostrom.ground.registry import parse_spec
 from ostrom.mechanisms.designs import Design, Designed
-from ostrom.replications.coopeval.designs import quality
+from ostrom.replications.coopeval.incentives import quality
 from ostrom.replications.coopeval.scores import Point, normalised_mean, score_points
 
 GAMES: Mapping[str, tuple[str, str | dict[str, str], float, float]] = {
@@ -251,10 +251,7 @@ def conduct(found: Placed) -> Iterator[Own]:
         if match in united
     ]
     for (mechanism, game), of in by_cell(points).items():
-        name, setting = apart(mechanism)
-        mean = normalised_mean(of)
-        cell = (name, game, setting, united[of[0].match][0])
-        yield Own(cell, None, mean.mean, mean.low, mean.high, None, mean.matches)
+        yield _own(mechanism, game, united[of[0].match][0], None, of)
 
 
 FITNESS, NORMALISED_FITNESS = "fitness_after_replicator", "fitness_after_replicator_normalised"
@@ -336,7 +333,10 @@ def _over_games(figures: Mapping[Key, _Runs]) -> Iterator[Own]:
             continue
         name, setting = apart(mechanism)
         if measure == FITNESS:
-            of = {g: replace(r, values=[_on_scale(g, v) for v in r.values]) for g, r in of.items()}
+            of = {
+                g: replace(r, values=[(v - SCALES[g][0]) / (SCALES[g][1] - SCALES[g][0]) for v in r.values])
+                for g, r in of.items()
+            }
         means = {game: fmean(runs.values) for game, runs in of.items()}
         low, high = _interval(list(of.values()), measure)
         total = _Runs(
@@ -347,11 +347,6 @@ def _over_games(figures: Mapping[Key, _Runs]) -> Iterator[Own]:
             fmean(means.values()), low, high, stdev(means.values()) / sqrt(len(means)), total.matches,
             _unfinished(total),
         )  # fmt: skip
-
-
-def _on_scale(game: str, fitness: float) -> float:
-    low, high = SCALES[game]
-    return (fitness - low) / (high - low)
 
 
 def _interval(games: Sequence[_Runs], measure: str) -> tuple[float | None, float | None]:

@@ -11,6 +11,8 @@ its memory. So what is not immune is told apart by the change from the shortest 
 * *rising*: the opposite;
 * *flat-low*: below the border and neither;
 * *undecided*: none of these can be said.
+
+The forward-looking ratio by regime is ``word_ratio`` with the setting (agent and game) and its regime as columns.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ostrom.analysis.estimate import Estimate, contrast, estimate
+from ostrom.analysis.measure import Rows, measures
 from ostrom.analysis.statistics import without_rounding
 from ostrom.analysis.verdicts import above, all_of
 from ostrom.data.rundata import RunData
@@ -191,3 +194,32 @@ def _by_rates(rates: Mapping[tuple[Any, ...], Estimate]) -> dict[tuple[Any, ...]
     for key, one in rates.items():
         known.setdefault(key[:-1], {})[key[-1]] = one.value
     return {pair: regime(of) for pair, of in known.items()}
+
+
+RATIO = measures.named("word_ratio")
+
+
+def values(data: RunData) -> Rows:
+    """Every row of the ratio; a setting is judged by its observed rates, immune or cursed as the paper's rule says."""
+    settings = {
+        (agent, game): (r.printed, r.name)
+        for (game, style, agent), r in observed_regimes(data).items()
+        if style == "reasoned"
+    }
+    seats = {
+        (row["match"], row["player"]): (row["agent"], row["game"])
+        for row in data.records("SELECT match, player, agent, game FROM matches")
+    }
+    for row in RATIO.rows(data):
+        setting = seats[row["match"], row["player"]]
+        printed, name = settings.get(setting, (None, None))
+        yield {**row, "setting": " in ".join(map(str, setting)), "papers_rule": printed, "regime": name}
+
+
+FORWARD_RATIO = replace(
+    RATIO,
+    name="memory_forward_ratio",
+    values=values,
+    columns=(*RATIO.columns, "setting", "papers_rule", "regime"),
+    source="Liu et al. (2026), Figure 3a and Appendix D.4",
+)

@@ -69,22 +69,6 @@ class Effect:
     estimate: Estimate
     """The same with its interval over scenarios, in percentage points."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "measure": self.measure,
-            "scenario_type": self.scenario_type,
-            **self.key,
-            "effect": self.effect,
-            "at": self.at,
-            "points": self.points,
-            "low": self.estimate.low,
-            "high": self.estimate.high,
-            "scenarios": self.estimate.n,
-            "method": self.estimate.method,
-            "note": self.estimate.note,
-        }
-
 
 def effects_of_counts(counts: Mapping[Cell, tuple[int, int]]) -> dict[tuple[str, str], float]:
     """Every effect that the counts (successes, trials) of the cells allow, in percentage points.

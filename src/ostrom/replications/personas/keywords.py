@@ -1,10 +1,14 @@
-"""Which words rationales use: nine categories (Manoranjan & Gaikwad 2026, Appendix F)."""
+"""Which words rationales use: nine categories (Manoranjan & Gaikwad 2026, Appendix F), and the measures made of them.
+
+The measures say how often a category is used, and which reasoning the words stand for (Figure 6).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from ostrom.analysis.measure import Measure
 from ostrom.data.rundata import RunData
 from ostrom.features.words.lexicons import MODES, Mode, persona_keywords
 from ostrom.features.words.lexicons.matcher import count_batches
@@ -20,6 +24,7 @@ VOICE = ("identity_based", *IDENTITY)
 MATCH: Mode = "inflected"
 """The lists print base forms: "payoff" means payoffs, too. The paper does not say how it matched."""
 EVERY = "every"
+SOURCE = "Manoranjan & Gaikwad (2026), When Personas Override Payoffs"
 
 
 def counted(data: RunData, match: str = MATCH) -> Iterator[tuple[dict[str, Any], dict[str, int]]]:
@@ -87,3 +92,95 @@ def condition(row: Mapping[str, Any]) -> str:
     if who is None or seen is None:
         return "all"
     return f"{'persona' if who == 'yes' else 'no persona' if who == 'no' else who}, {seen} payoffs"
+
+
+COLUMNS = ("category", "condition", "matching", "role")
+
+
+def _by_category(
+    words: str, match: str, value: Callable[[list[int]], float]
+) -> Callable[[RunData], Iterator[Mapping[str, Any]]]:
+    """The rows of a measure: a value for every rationale and set of categories, made of its counts of words."""
+    wanted = sets(words)
+    modes(match)
+
+    def values(data: RunData) -> Iterator[Mapping[str, Any]]:
+        for key, counts in counted(data, match):
+            for name, parts in wanted.items():
+                yield {**key, "category": name, "value": value([counts[part] for part in parts])}
+
+    return values
+
+
+def keyword_rate(words: str = "categories", match: str = MATCH) -> Measure:
+    """``words``: categories (all nine, one column), reasoning (the two groups of Figure 6), or one of their names.
+
+    ``match`` is word, inflected, prefix, substring, or every (one column ``matching``).
+    """
+    return Measure(
+        name="keyword_rate",
+        title="Keywords per 1,000 rationales"
+        if len(sets(words)) > 1
+        else f"{words.replace('_', ' ')} words per 1,000",
+        scale="number",
+        definition=(
+            f"Occurrences of keywords per 1,000 rationales, by category ({words.replace('_', ' ')}); matched: {match}. "
+            "Some terms belong to two categories; every category counts its own."
+        ),
+        values=_by_category(words, match, lambda counts: 1000.0 * sum(counts)),
+        bounds=(0.0, None),
+        unit="scenario",
+        needs=("decisions.rationale",),
+        source=f"{SOURCE}, Appendix F",
+        columns=COLUMNS,
+    )
+
+
+def keyword_share(words: str = "categories", match: str = MATCH) -> Measure:
+    """``words`` and ``match`` as for ``keyword_rate``."""
+    return Measure(
+        name="keyword_share",
+        title="Share of rationales with a keyword",
+        scale="share",
+        definition=(
+            f"The share of rationales with at least one keyword, by category ({words.replace('_', ' ')}); "
+            f"matched: {match}."
+        ),
+        values=_by_category(words, match, lambda counts: float(any(counts))),
+        unit="scenario",
+        needs=("decisions.rationale",),
+        source=f"{SOURCE}, Appendix F",
+        columns=COLUMNS,
+    )
+
+
+def reasoning_index(match: str = MATCH) -> Measure:
+    """``match`` is word, inflected, prefix, substring, or every (one column ``matching``)."""
+    modes(match)
+
+    def values(data: RunData) -> Iterator[Mapping[str, Any]]:
+        for key, counts in counted(data, match):
+            payoff, identity = (sum(counts[part] for part in parts) for parts in (PAYOFF, IDENTITY))
+            if payoff + identity:
+                yield {
+                    **key,
+                    "value": (payoff - identity) / (payoff + identity),
+                    "weight": float(payoff + identity),
+                }
+
+    return Measure(
+        name="reasoning_index",
+        title="Payoff-optimal against identity-driven words",
+        scale="number",
+        definition=(
+            "Payoff-optimal words (game-theoretic, strategic, long-term) minus identity-driven ones (short-term, "
+            "social and moral) over both: 1 is payoffs alone, -1 identity alone; all words count alike; "
+            f"matched: {match}."
+        ),
+        values=values,
+        bounds=(-1.0, 1.0),
+        unit="scenario",
+        needs=("decisions.rationale",),
+        source=f"{SOURCE}, Figure 6",
+        columns=("condition", "matching", "role"),
+    )

@@ -48,24 +48,32 @@ def contests(moves: Mapping[str, Any], data: RunData) -> tuple[list[Own], list[s
 
 def _contest(frame: Any, game: str, agent: str) -> Iterator[Own]:
     test = published_test(frame, agent)
-    low, high = test.d.low, test.d.high
-    figures = {
-        "t": test.t.statistic,
-        "df": test.t.df,
-        "p": test.t.p,
-        "d": test.d.value,
-        "d_ci_low": low,
-        "d_ci_high": high,
-        "bf": test.bayes.bf10,
-    }
     count = frame.filter(frame["agent"] == agent)["match"].n_unique()
+    doubts = _per_match(frame, agent)
+    return own_tests((game, "against_all_others"), agent, test.t, test.d, test.bayes.bf10, count, doubts)
+
+
+def own_tests(
+    place: tuple[str, str],
+    agent: str,
+    test: StatisticalTest,
+    effect: StatisticalTest,
+    bf: float,
+    count: int,
+    doubts: tuple[str, ...],
+) -> Iterator[Own]:
+    """The figures of a test under their published names: the interval stands at d, the doubts stand at t.
+
+    ``place`` is the game and what ends the name of every figure.
+    """
+    (game, suffix), low, high = place, effect.low, effect.high
+    figures = {
+        "t": test.statistic, "df": test.df, "p": test.p, "d": effect.value, "d_ci_low": low, "d_ci_high": high,
+        "bf": bf,
+    }  # fmt: skip
     for name, value in figures.items():
-        cell = ("", game, f"{name}_against_all_others")
-        if name == "d":
-            yield Own(cell, agent, value, low, high, None, count)
-        else:
-            doubts = _per_match(frame, agent) if name == "t" else ()
-            yield Own(cell, agent, value, None, None, None, count, doubts)
+        cell, ends = ("", game, f"{name}_{suffix}"), (low, high) if name == "d" else (None, None)
+        yield Own(cell, agent, value, ends[0], ends[1], None, count, doubts if name == "t" else ())
 
 
 def _per_match(frame: Any, agent: str) -> tuple[str, ...]:
@@ -84,8 +92,6 @@ def _per_match(frame: Any, agent: str) -> tuple[str, ...]:
 class AgainstAll:
     """The tests of one agent against the rest, with the unit of analysis in each of them."""
 
-    agent: str
-    recipe: str
     t: StatisticalTest
     d: StatisticalTest
     bayes: BayesFactor
@@ -98,7 +104,7 @@ def published_test(decisions: Any, agent: str) -> AgainstAll:
     done = _acts(decisions)
     last = pl.col("round") == pl.col("round").max().over("run", "match")
     rows = done.filter((pl.col("seat") == 1) | ((pl.col("seat") == 2) & last))
-    return _tested(rows, "payoff", agent, "published", "round")
+    return _tested(rows, agent, "round")
 
 
 def match_test(decisions: Any, agent: str) -> AgainstAll:
@@ -110,7 +116,7 @@ def match_test(decisions: Any, agent: str) -> AgainstAll:
         .group_by(["run", "match", "player", "agent"], maintain_order=True)
         .agg(pl.col("payoff").sum())
     )
-    return _tested(totals, "payoff", agent, "match totals", "match")
+    return _tested(totals, agent, "match")
 
 
 def _acts(decisions: Any) -> Any:
@@ -122,17 +128,15 @@ def _acts(decisions: Any) -> Any:
     )
 
 
-def _tested(rows: Any, column: str, agent: str, recipe: str, unit: str) -> AgainstAll:
+def _tested(rows: Any, agent: str, unit: str) -> AgainstAll:
     import polars as pl
 
     known = rows["agent"].unique(maintain_order=True).to_list()
     if agent not in known:
         raise UnknownName("agent", agent, known)
-    ours = rows.filter(pl.col("agent") == agent)[column].to_list()
-    others = rows.filter(pl.col("agent") != agent)[column].to_list()
+    ours = rows.filter(pl.col("agent") == agent)["payoff"].to_list()
+    others = rows.filter(pl.col("agent") != agent)["payoff"].to_list()
     return AgainstAll(
-        agent,
-        recipe,
         welch_t(ours, others, unit=unit),
         cohens_d(ours, others, unit=unit),
         jzs_two_sample(ours, others, unit=unit),

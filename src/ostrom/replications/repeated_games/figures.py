@@ -4,23 +4,27 @@ Table 1 has points as a share of the most that a player could get, averaged over
 against another is compared over all games: the paper's df of 287 are those of the 288 matches of a pair (144 games,
 both seatings); the released script did not take their differences, so every printed figure is in doubt. In words the
 paper says of GPT-4 that it is unforgiving, stubborn and robust to wording, and of SCoT that it gets in step.
+
+Predictions are asked by the mechanism (of players or of an observer) or made on the way to a choice (style
+social). Each is held against what the predicted seat then did in that round.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from statistics import fmean, median
+from typing import Any, NamedTuple
 
 from ostrom.analysis.claims import own_figure
-from ostrom.analysis.estimate import estimate
+from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.analysis.measure import measures
 from ostrom.analysis.references import AGAINST, Cell, Own
 from ostrom.analysis.statistics import cohens_d_paired, jzs_paired, paired_t
 from ostrom.analysis.units import observations
-from ostrom.data.rundata import RunData
+from ostrom.data.rundata import RunData, quoted
 from ostrom.ground.errors import OstromError
+from ostrom.replications.repeated_games.contests import own_tests
 from ostrom.replications.repeated_games.moves import BOS, PD, Match, Side, always, together
-from ostrom.replications.repeated_games.predictions import first_right_rounds
 
 
 def median_round(cell: Cell, agent: str, reached: Sequence[int | None], never: str, of: str) -> Iterator[Own]:
@@ -71,16 +75,8 @@ def pairs(data: RunData) -> Iterator[Own]:
 def _paired(pair: str, found: list[tuple[int, float, float]]) -> Iterator[Own]:
     a, b = [first for _, first, _ in found], [second for _, _, second in found]
     test, effect = paired_t(a, b, unit="match"), cohens_d_paired(a, b, unit="match")
-    low, high = effect.low, effect.high
-    figures = {
-        "t": test.statistic, "df": test.df, "p": test.p, "d": effect.value, "d_ci_low": low, "d_ci_high": high,
-        "bf": jzs_paired(a, b, unit="match").bf10,
-    }  # fmt: skip
-    for name, value in figures.items():
-        ends = (low, high) if name == "d" else (None, None)
-        doubts = _by_game(found) if name == "t" else ()
-        cell = ("", ALL_GAMES, f"{name}_against_one_model")
-        yield Own(cell, pair, value, ends[0], ends[1], None, len(found), doubts)
+    bf = jzs_paired(a, b, unit="match").bf10
+    return own_tests((ALL_GAMES, "against_one_model"), pair, test, effect, bf, len(found), _by_game(found))
 
 
 def _by_game(found: list[tuple[int, float, float]]) -> tuple[str, ...]:
@@ -177,3 +173,46 @@ def predictions(data: RunData, found: Sequence[Match]) -> Iterator[Own]:
             series.setdefault((row["agent"], measure), []).append(row["from_round"])
     for (agent, measure), reached in series.items():
         yield from median_round(("", BOS, measure), agent, reached, "never right", "series")
+
+
+def first_right_rounds(data: RunData, by: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """From which round on every prediction is right: one row per match, predictor and predicted seat.
+
+    ``from_round`` is None where even the last prediction is wrong.
+    """
+    keys = "match player seat agent agent_style strategy target".split()
+    picked = ", ".join(f"p.{quoted(name)}" for name in dict.fromkeys([*keys, *by]))
+    return data.records(
+        f"SELECT {picked}, a.agent AS target_agent, "
+        "max(CASE WHEN p.answer IS DISTINCT FROM a.action THEN p.round END) AS wrong, "
+        "CASE WHEN wrong IS NULL THEN min(p.round) WHEN wrong < max(p.round) THEN wrong + 1 END AS from_round "
+        "FROM decisions p JOIN decisions a ON a.match = p.match AND a.round = p.round AND a.seat = p.target "
+        "WHERE starts_with(p.kind, 'predict') AND p.state = 'done' AND p.unit = 'match' "
+        "AND a.kind = 'act' AND a.action IS NOT NULL GROUP BY ALL ORDER BY p.match, p.player, p.target"
+    )
+
+
+class PredictionLine(NamedTuple):
+    """How well one agent predicts another."""
+
+    accuracy: Estimate
+    series: int
+    """How many series of predictions there are: one per match, predictor and predicted seat."""
+    median: float | None
+    """The median first round from which all are right, over the series that get there."""
+    never: int
+
+
+def prediction_lines(data: RunData, by: Sequence[str]) -> list[PredictionLine]:
+    """Accuracy and first right rounds by who predicts whom; nothing where nobody predicts."""
+    keys = [*by, "agent", "target_agent"]
+    series: dict[tuple[Any, ...], list[int | None]] = {}
+    for row in first_right_rounds(data, by):
+        series.setdefault(tuple(row[key] for key in keys), []).append(row["from_round"])
+    lines = []
+    for one in estimate(data, "prediction_accuracy", keys) if series else ():
+        reached = series[tuple(one.key.values())]
+        right = [number for number in reached if number is not None]
+        middle = float(median(right)) if right else None
+        lines.append(PredictionLine(one, len(reached), middle, len(reached) - len(right)))
+    return lines

@@ -6,11 +6,10 @@ from typing import Any
 
 from ostrom.analysis.estimate import Estimate, estimate
 from ostrom.data.rundata import RunData
-from ostrom.reports.axes import ticks_for
 from ostrom.reports.cells import DONE, agents, varied
+from ostrom.reports.declared import triple
 from ostrom.reports.layout import cell_label
-from ostrom.reports.maps import side_by_side, tiles
-from ostrom.reports.marks import MOST_PANELS
+from ostrom.reports.marks import MOST_PANELS, side_by_side, ticks_for, tiles
 from ostrom.reports.panel import Drawn, Figure, Panel, Table
 from ostrom.reports.words import labels
 
@@ -108,7 +107,11 @@ def _map(named: dict[Any, str], block: Pairs, by: list[str], measure: str, legen
 
 def _table(blocks: dict[tuple[Any, ...], Pairs], by: list[str]) -> Table:
     rows = [
-        [*pair, max(one.n for one in found.values()), *_figures(found)]
+        [
+            *pair,
+            max(one.n for one in found.values()),
+            *(part for c in COLUMNS for part in triple(found.get(c))),
+        ]
         for block in blocks.values()
         for pair, found in block.items()
     ]
@@ -120,11 +123,3 @@ def _table(blocks: dict[tuple[Any, ...], Pairs], by: list[str]) -> Table:
         "Ordered pairs of players. Rates are taken within a match and averaged over matches, with 95 % intervals; "
         "favourite is the action of a seat's own best outcome, where there is one.",
     )
-
-
-def _figures(found: dict[str, Estimate]) -> list[float | None]:
-    made: list[float | None] = []
-    for name in COLUMNS:
-        one = found.get(name)
-        made += [None, None, None] if one is None else [one.value, one.low, one.high]
-    return made

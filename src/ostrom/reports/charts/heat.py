@@ -7,10 +7,9 @@ from typing import Any
 
 from ostrom.analysis.estimate import Estimate
 from ostrom.data.rundata import RunData
-from ostrom.reports.axes import ticks_for
 from ostrom.reports.cells import levels_met
 from ostrom.reports.chart import Chart
-from ostrom.reports.maps import side_by_side, tiles
+from ostrom.reports.marks import ticks_for, tile_maps
 from ostrom.reports.words import labels, pretty
 
 
@@ -32,26 +31,17 @@ class Heat(Chart):
         across, down = labels(levels_met(data, x, found)), labels(levels_met(data, y, found))
         beside = labels(levels_met(data, self.facet, found)) if self.facet else {None: ""}
         domain = (0.0, 1.0) if self.shows_shares else ticks_for(e.value for e in found).domain
-        maps = []
-        for level, title in beside.items():
-            rows = [
-                {"x": across[e.key[x]], "y": down[e.key[y]], "value": e.value}
-                for e in found
-                if self.facet is None or e.key[self.facet] == level
-            ]
-            maps.append(
-                tiles(
-                    rows,
-                    across=list(across.values()),
-                    down=list(down.values()),
-                    title=title,
-                    domain=domain,
-                    legend=self.measure.title.lower(),
-                    titles=(pretty(x), pretty(y)),
-                    beside=len(beside),
-                )
-            )
-        return side_by_side(maps, list(across.values()), list(down.values()))
+        rows = [
+            {
+                "x": across[e.key[x]], "y": down[e.key[y]], "mean": e.value,
+                "facet": beside[e.key[self.facet] if self.facet else None],
+            }
+            for e in found
+        ]  # fmt: skip
+        return tile_maps(
+            rows, across=list(across.values()), down=list(down.values()), facets=list(beside.values()), domain=domain,
+            legend=self.measure.title.lower(), titles=(pretty(x), pretty(y)),
+        )  # fmt: skip
 
 
 CHART = Heat

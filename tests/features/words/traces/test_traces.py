@@ -27,7 +27,7 @@ from ostrom.features.words.traces.table import (
 from ostrom.ground.errors import StudyError, UnknownName, UsageError
 from ostrom.models.base import Reply, Request
 from ostrom.models.providers import scripted
-from ostrom.reports.panel import panels
+from ostrom.reports.declared import panels
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
 

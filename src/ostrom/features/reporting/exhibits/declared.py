@@ -32,7 +32,7 @@ from ostrom.ground.errors import UnknownName, UsageError
 from ostrom.ground.registry import replications
 from ostrom.ground.validation import validate
 from ostrom.ground.yaml import read_yaml
-from ostrom.reports.chart import panel_of
+from ostrom.reports.declared import panel_of
 
 FILE = "exhibits.yaml"
 MODEL = "model"

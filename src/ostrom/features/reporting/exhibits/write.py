@@ -12,7 +12,7 @@ from ostrom.features.reporting.exhibits.shape import entries, printed_shape, sin
 from ostrom.ground.errors import OstromError, UnknownName, UsageError
 from ostrom.reports.build import Report, ReportFiles
 from ostrom.reports.card import card, reproduce, warnings
-from ostrom.reports.chart import panel_of
+from ostrom.reports.declared import panel_of
 from ostrom.reports.figures import need_extras
 from ostrom.reports.page import Section, render_page
 from ostrom.studies.run import Run

@@ -1,13 +1,339 @@
-"""Payoff files of tournaments, which `ostrom import` reads by a mapping of games and mechanisms."""
+"""Payoff files of foreign tournaments as one run, which `ostrom import` reads by a mapping of games and mechanisms.
+
+The matches of such a run have scores and payoffs, and no actions. A mapping says what a file is about: games,
+mechanisms and settings by their names there.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, Field
+
+from ostrom.engine.journal import Journal
 from ostrom.features.importing.importers import Importer
-from ostrom.replications.coopeval.released.importing import import_tournaments
-from ostrom.replications.coopeval.released.mapping import load_tournament_mapping, tournament_names
+from ostrom.features.importing.plan import PAID_ONLY, ImportedUnit
+from ostrom.features.importing.problems import Disagreement
+from ostrom.features.importing.write import Imported, new_folder, source_files, write_run
+from ostrom.games import build_game
+from ostrom.games.game import Game
+from ostrom.ground.errors import StudyError, UsageError
+from ostrom.ground.registry import NamedFiles, replication_files
+from ostrom.ground.validation import validate
+from ostrom.ground.yaml import read_yaml
+from ostrom.replications.coopeval.payoff_readers.tournaments import (
+    Configuration,
+    Discount,
+    ForeignTournament,
+    Seats,
+    identity,
+    labels,
+    load_json,
+    parse_tournament,
+    payoff_files,
+)
+from ostrom.studies.schema import StudyFile
+
+PAID_AS_PRINTED = ("none", "repetition", "mediation", "reputation")
+"""Mechanisms under which a round pays what the game pays."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """One payoff file as read."""
+
+    path: Path
+    read: ForeignTournament
+    about: About
+
+
+def import_tournaments(
+    paths: Sequence[Path],
+    mapping: str,
+    *,
+    name: str,
+    runs: str | Path = "runs",
+    bad_rows: str | None = None,
+    discount: Discount = "file",
+    seats: Seats = "auto",
+) -> Imported:
+    """Read payoff files, or all in folders, into ``runs/<name>``.
+
+    A file that is wrong is refused with all others, or left out with ``bad_rows`` skip.
+    """
+    policy = bad_rows or "refuse"
+    if policy not in ("refuse", "skip"):
+        raise StudyError(
+            "no such policy for tournaments", key="bad_rows", found=policy, allowed=("refuse", "skip")
+        )
+    rule, mapping_file = load_tournament_mapping(mapping)
+    folder = new_folder(runs, name)
+    found, others = payoff_files(paths)
+    files: list[_File] = []
+    bad: list[Disagreement] = []
+    for path, _, content in found:
+        try:
+            if isinstance(content, StudyError):
+                raise content
+            read = parse_tournament(content, str(path), discount=discount, seats=seats)
+            files.append(_File(path, read, about(path, rule)))
+        except StudyError as error:
+            why = str(error).removeprefix(f"{path}: ")
+            bad.append(Disagreement(str(path), 0, "", 0, None, None, why, why, "file", policy, "file"))
+    if not files and not bad:
+        raise UsageError(
+            f"{', '.join(map(str, paths))}: none of {len(others)} JSON files is a payoff file "
+            '({"profile": [{"players": ..., "payoffs": ...}]}, or with player and points)'
+        )
+    units = _units(files, rule)
+    entries, notes = source_files([file.path for file in files], Path(runs))
+    notes = (*notes, *_notes(files, others))
+    done = Imported(None, len(units), sum(u.rounds for u in units), (), tuple(bad), policy, notes)
+    if done.refused or not units:
+        return done
+    imported = {
+        "mapping": rule.model_dump(mode="json", exclude_unset=True),
+        "mapping_file": mapping_file,
+        "kind": "tournaments",
+        "files": [
+            {**entry, "name": str(file.path), "matches": len(file.read.matches)}
+            for entry, file in zip(entries, files, strict=True)
+        ],
+        "disagreements": [row.as_dict() for row in bad],
+        "bad_rows": done.as_dict()["bad_rows"],
+        "notes": list(notes),
+    }
+
+    def journal(new: Journal) -> None:
+        asyncio.run(_journal(new, units))
+
+    write_run(folder, units, _study(name, rule, units), imported, journal)
+    return replace(done, folder=folder.path)
+
+
+def _units(files: Sequence[_File], rule: TournamentMapping) -> list[ImportedUnit]:
+    """One unit for every match; a type goes by one name in all files, and files of one cell are replicates."""
+    known: dict[str, Configuration] = {}
+    for file in files:
+        for configuration in file.read.configurations.values():
+            known.setdefault(identity(configuration), configuration)
+    names = {key: rule.names.get(label, label) for key, label in labels(known).items()}
+    twice = [name for name, count in Counter(names.values()).items() if count > 1]
+    if twice:
+        raise StudyError(f"two types are called {twice[0]!r}: tell them apart under names", key="names")
+    replicates: Counter[tuple[str, str]] = Counter()
+    units = []
+    for file in files:
+        place = file.about
+        cell = {"game": place.game_name, "mechanism": place.mechanism_name}
+        seed = replicates[place.game_name, place.mechanism_name]
+        replicates[place.game_name, place.mechanism_name] += 1
+        called = {label: names[identity(c)] for label, c in file.read.configurations.items()}
+        seats = build_game(place.game).seats
+        memory = None if place.window is None else {"name": "window", "k": place.window}
+        for match, rounds in zip(file.read.matches, file.read.rounds, strict=True):
+            if len(match.types) != seats and not (file.read.society and len(match.types) % seats == 0):
+                raise StudyError(
+                    f"a match has {len(match.types)} players, game {place.game_name} has {seats} seats",
+                    file=str(file.path),
+                )
+            units.append(
+                ImportedUnit(
+                    place.game, tuple(called[label] for label in match.types), len(rounds), dict(cell), seed,
+                    [list(paid) for paid in rounds], mechanism=place.mechanism, scores=list(match.scores),
+                    memory=memory,
+                )
+            )  # fmt: skip
+    return units
+
+
+def _notes(files: Sequence[_File], others: Sequence[str]) -> Iterator[str]:
+    unplayed = sum(len(file.read.unplayed) for file in files)
+    if unplayed:
+        yield f"{unplayed} profiles hold no match and are left out"
+    odd: dict[str, int] = {}
+    for file in files:
+        spec = file.about.mechanism
+        rules = spec if isinstance(spec, str) else str(spec["name"])
+        if rules not in PAID_AS_PRINTED:
+            continue
+        game = build_game(file.about.game)
+        count = _unprinted(file, game)
+        if count:
+            odd[file.about.game_name] = odd.get(file.about.game_name, 0) + count
+    for game_name, count in odd.items():
+        yield f"{count} rounds pay what game {game_name} never pays: was it played with other payoffs?"
+    if others:
+        kinds = Counter(Path(other).name for other in others)
+        shown = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common(5))
+        yield f"{len(others)} JSON files are no payoff files and were left alone ({shown})"
+
+
+def _unprinted(file: _File, game: Game) -> int:
+    """Rounds whose payoffs are none of the game's; of a society, payoffs that no seat ever gets."""
+    vectors = {tuple(row) for row in game.payoffs.reshape(-1, game.seats).round(9).tolist()}
+    single = {value for row in vectors for value in row}
+    count = 0
+    for rounds in file.read.rounds:
+        for paid in rounds:
+            rounded = tuple(round(value, 9) for value in paid)
+            count += any(v not in single for v in rounded) if file.read.society else rounded not in vectors
+    return count
+
+
+def _study(name: str, rule: TournamentMapping, units: Sequence[ImportedUnit]) -> StudyFile:
+    types = dict.fromkeys(player for unit in units for player in unit.players)
+    data: Mapping[str, Any] = {
+        "name": name,
+        "title": rule.title,
+        "about": rule.about,
+        "citation": rule.citation,
+        "game": units[0].game,
+        "mechanism": units[0].mechanism,
+        "types": {player: {"recorded": player} for player in types},
+        "seating": "ordered",
+        "seeds": max(unit.seed for unit in units) + 1,
+        "report": rule.report,
+    }
+    return validate(StudyFile, dict(data), "mapping")
+
+
+async def _journal(journal: Journal, units: Sequence[ImportedUnit]) -> None:
+    try:
+        journal.start()
+        for index, unit in enumerate(units):
+            journal.finish(index, "done", None, 0, unit.scores, PAID_ONLY)
+            if journal.backlog > 20_000:
+                await journal.flush()
+        await journal.flush()
+    finally:
+        journal.close()
+
+
+CONFIG = "config.json"
+Spec = str | dict[str, Any]
+
+
+class TournamentMapping(BaseModel):
+    """Names of games, mechanisms and settings, as folders and configurations write them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: str = ""
+    about: str = ""
+    citation: str = ""
+    games: dict[str, Spec] = Field(description="name there: game")
+    mechanisms: dict[str, Spec] = Field(description="name there: mechanism")
+    window: int | None = Field(default=None, description="how many past rounds players of a repetition saw")
+    words: dict[str, dict[str, Any]] = Field(
+        default_factory=dict, description="word in a folder's name: settings of the mechanism"
+    )
+    config: dict[str, list[str]] = Field(
+        default_factory=dict, description="setting in config.json: settings of the mechanism"
+    )
+    names: dict[str, str] = Field(default_factory=dict, description="what types are called in tables")
+    report: dict[str, Any] = Field(default_factory=dict, description="panels of the report")
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What one payoff file is about."""
+
+    game: Spec
+    game_name: str
+    mechanism: Spec
+    mechanism_name: str
+    """The name there, with the settings that differ."""
+    window: int | None
+
+
+def _shipped() -> NamedFiles:
+    return replication_files("tournaments", ".yaml", "mapping of tournaments")
+
+
+def tournament_names() -> list[str]:
+    """The mappings of tournaments that come with replications."""
+    return sorted(_shipped())
+
+
+def load_tournament_mapping(source: str) -> tuple[TournamentMapping, str]:
+    """A mapping from a file or by the name of a shipped one."""
+    return validate(TournamentMapping, read_yaml(_shipped().text(source), source), source), source
+
+
+def about(path: Path, mapping: TournamentMapping) -> About:
+    """What a payoff file is about, by the configuration beside it, its folder's name or its own."""
+    config = _config(path.parent / CONFIG)
+    stated = {key: _plain(_inside(config, key, "type")) for key in ("game", "mechanism")}
+    found: dict[str, str] = {}
+    for key, known in (("game", mapping.games), ("mechanism", mapping.mechanisms)):
+        texts = [stated[key], _plain(path.stem), _plain(path.parent.name)]
+        name = next((n for text in texts if text and (n := _named(text, known)) is not None), None)
+        if name is None:
+            where = f" ({CONFIG} says {_inside(config, key, 'type')!r})" if stated[key] else ""
+            raise StudyError(
+                f"neither its name nor its folder's says which {key} it is of{where}",
+                file=str(path), allowed=list(known),
+            )  # fmt: skip
+        found[key] = name
+    changes: dict[str, Any] = {}
+    words = set(re.split(r"[^a-z0-9]+", f"{path.parent.name} {path.stem}".lower()))
+    for word, settings in mapping.words.items():
+        if word in words:
+            changes |= settings
+    kwargs = _inside(config, "mechanism", "kwargs")
+    for name, ours in mapping.config.items():
+        if isinstance(kwargs, Mapping) and isinstance(kwargs.get(name), int | float):
+            changes |= dict.fromkeys(ours, kwargs[name])
+    return _with(mapping, found["game"], found["mechanism"], changes)
+
+
+def _with(mapping: TournamentMapping, game: str, mechanism: str, changes: dict[str, Any]) -> About:
+    spec = mapping.mechanisms[mechanism]
+    plain: dict[str, Any] = {"name": spec} if isinstance(spec, str) else dict(spec)
+    window = mapping.window if plain["name"] == "repetition" else None
+    different: list[str] = []
+    for name, value in changes.items():
+        if plain["name"] == "repetition" and name == "window":
+            if value != window:
+                different.append(f"window {value}")
+            window = int(value)
+        elif name in plain and plain[name] != value:
+            plain[name] = value
+            different.append(f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}")
+    told = [text for text in different if not text.startswith("told_")]
+    return About(
+        mapping.games[game], game, spec if isinstance(spec, str) else plain, " ".join([mechanism, *told]), window
+    )  # fmt: skip
+
+
+def _config(path: Path) -> Mapping[str, Any]:
+    if not path.is_file():
+        return {}
+    content = load_json(path)
+    return content if isinstance(content, dict) else {}
+
+
+def _inside(config: Mapping[str, Any], key: str, inner: str) -> Any:
+    part = config.get(key)
+    return part.get(inner) if isinstance(part, Mapping) else None
+
+
+def _plain(text: object) -> str:
+    """A name without case and marks: PrisonersDilemma and prisoners_dilemma are the same."""
+    return re.sub(r"[^a-z0-9]", "", text.lower()) if isinstance(text, str) else ""
+
+
+def _named(text: str, known: Mapping[str, Spec]) -> str | None:
+    """The longest known name that a text holds."""
+    names = [name for name in known if _plain(name) in text]
+    return max(names, key=len, default=None)
 
 
 def _reads(file: Path, mapping: str) -> bool:

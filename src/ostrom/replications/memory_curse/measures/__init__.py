@@ -1,1 +1,0 @@
-"""Measures that only this paper needs."""

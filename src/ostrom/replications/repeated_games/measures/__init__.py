@@ -1,1 +1,0 @@
-"""The measures that only this paper has."""
