@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.house.source import SOURCE, nodes, trees
 
-SOURCE = Path(__file__).parents[2] / "src" / "ostrom"
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"ground"}),
     frozenset({"games"}),
@@ -55,18 +55,18 @@ HEAVY = (
 def modules() -> dict[str, Path]:
     """Every module of the package by its dotted name."""
     names = {}
-    for path in sorted(SOURCE.rglob("*.py")):
+    for path in trees():
         parts = path.relative_to(SOURCE.parent).with_suffix("").parts
         names[".".join(parts).removesuffix(".__init__")] = path
     return names
 
 
-def imports_in(tree: ast.AST) -> Iterator[str]:
+def imports_in(path: Path) -> Iterator[str]:
     """The modules that a file imports, wherever in it the import stands.
 
     ``from ostrom import x`` imports the package itself where x is no module: that is the room at the very top.
     """
-    for node in ast.walk(tree):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in modules())
         elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "ostrom":
@@ -78,10 +78,7 @@ def imports_in(tree: ast.AST) -> Iterator[str]:
 @cache
 def arrows() -> dict[str, frozenset[str]]:
     """What each module imports of the package."""
-    return {
-        name: frozenset(imports_in(ast.parse(path.read_text(encoding="utf-8")))) - {name}
-        for name, path in modules().items()
-    }
+    return {name: frozenset(imports_in(path)) - {name} for name, path in modules().items()}
 
 
 def room_of(module: str) -> str:
@@ -189,11 +186,11 @@ def test_help_loads_nothing_heavy() -> None:
 
 def test_the_engine_knows_no_study() -> None:
     """No room below the studies asks which study it is playing."""
-    for path in SOURCE.rglob("*.py"):
+    for path in trees():
         room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
         if FLOOR.get(room, 99) >= FLOOR["studies"]:
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.Compare) and "study" in ast.unparse(node.left).split("."):
                 raise AssertionError(f"{path}: {ast.unparse(node)}")
 
@@ -240,7 +237,7 @@ def test_nobody_upstairs_computes_an_interval(room: str) -> None:
     assert (SOURCE / room).is_dir()
     for path in sorted((SOURCE / room).rglob("*.py")):
         name = path.relative_to(SOURCE).as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.Import | ast.ImportFrom) and name not in OTHER_QUESTIONS:
                 names = " ".join(alias.name for alias in node.names)
                 assert not OWN_INTERVALS.search(names), f"{name} imports {names}"
@@ -248,7 +245,7 @@ def test_nobody_upstairs_computes_an_interval(room: str) -> None:
 
 def test_draws_become_an_interval_in_one_file() -> None:
     """What is no mean (weights of a mixture, shares of variance) takes its percentiles from the same place."""
-    for path in sorted(SOURCE.rglob("*.py")):
+    for path in trees():
         name = path.relative_to(SOURCE).as_posix()
         if name != "analysis/intervals/resampled.py":
             found = re.findall(r"\bnp\.(?:nan)?(?:quantile|percentile)\(", path.read_text(encoding="utf-8"))
@@ -262,9 +259,9 @@ ONE_WORD_TWO_ROOMS = {"Run": "a run in the Python face, and the run on disk that
 def test_a_class_name_has_one_meaning() -> None:
     """One word, one meaning: a second class of the same name gets a name of its own."""
     found: dict[str, list[str]] = {}
-    for path in sorted(SOURCE.rglob("*.py")):
+    for path in trees():
         name = path.relative_to(SOURCE).as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(name)
     twice = {name: places for name, places in found.items() if len(places) > 1}

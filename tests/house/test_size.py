@@ -14,8 +14,7 @@ from statistics import median
 from typing import NamedTuple
 
 import pytest
-
-SOURCE = Path(__file__).parents[2] / "src" / "ostrom"
+from tests.house.source import SOURCE, nodes, trees
 
 
 class Size(NamedTuple):
@@ -65,12 +64,6 @@ DOCUMENTED = 0.9819
 
 
 @cache
-def trees() -> dict[Path, ast.Module]:
-    """The syntax tree of every file of the package."""
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
-
-
-@cache
 def lines() -> dict[Path, int]:
     """How many lines every file has."""
     return {path: len(path.read_text(encoding="utf-8").splitlines()) for path in trees()}
@@ -91,8 +84,8 @@ def is_docstring(statement: ast.stmt) -> bool:
 
 def size_of(paths: list[Path]) -> Size:
     """How many files these are, and how many statements they hold."""
-    nodes = (node for path in paths for node in ast.walk(trees()[path]))
-    return Size(len(paths), sum(isinstance(node, ast.stmt) and not is_docstring(node) for node in nodes))
+    statements = (node for path in paths for node in nodes(path) if isinstance(node, ast.stmt))
+    return Size(len(paths), sum(not is_docstring(statement) for statement in statements))
 
 
 def files_of(room: str) -> list[Path]:
