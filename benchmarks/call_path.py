@@ -17,9 +17,9 @@ from benchmarks.processes import server
 from benchmarks.result import Result
 from ostrom.engine.loop import VARIABLE
 from ostrom.engine.play_options import PlayOptions
+from ostrom.ground.validation import validate
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
-from ostrom.ground.validation import validate
 
 IN_FLIGHT = 64
 MATCHES, ROUNDS = 200, 20

@@ -13,12 +13,12 @@ from benchmarks.result import Result
 from ostrom.engine.play_options import PlayOptions
 from ostrom.framing import Framing, Library, PromptRenderer
 from ostrom.games import build_game
+from ostrom.ground.validation import validate
 from ostrom.mechanisms.base import act
 from ostrom.mechanisms.protocol import History, Round, View
 from ostrom.memory import memories
 from ostrom.studies.run import play
 from ostrom.studies.schema import StudyFile
-from ostrom.ground.validation import validate
 
 
 def run_seconds(matches: int, rounds: int, seats: int) -> float:

@@ -8,9 +8,9 @@ from pathlib import Path
 from benchmarks.processes import server
 from benchmarks.result import Result
 from ostrom.engine.play_options import PlayOptions
+from ostrom.ground.validation import validate
 from ostrom.studies.run import open_run, play
 from ostrom.studies.schema import StudyFile
-from ostrom.ground.validation import validate
 
 LATENCY, MATCHES, ROUNDS, PER_WORKER = 0.05, 24, 10, 2
 WORKERS = (1, 2, 4)

@@ -34,8 +34,8 @@ def texts(part: Any) -> Iterator[str]:
                 yield from texts(value)
 
 
-def to_svg(spec: Any, **_: Any) -> str:
-    """A chart as a list of its texts."""
+def to_svg(spec: str | dict[str, Any], **_options: object) -> str:
+    """A chart as a list of its texts; Altair's own ``save`` passes options that a list has no use for."""
     chart = json.loads(spec) if isinstance(spec, str) else spec
     words = "".join(f"<text>{escape(text)}</text>" for text in dict.fromkeys(texts(chart)))
     return (

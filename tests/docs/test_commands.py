@@ -100,8 +100,8 @@ def test_the_commands_of_a_page_run(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for where in ("run", "attribution"):
-        monkeypatch.setattr(f"ostrom.studies.{where}.open_model", stand_in)
+    for module in ("studies.run", "features.attribution.plan"):
+        monkeypatch.setattr(f"ostrom.{module}.open_model", stand_in)
     _save_files(page, tmp_path)
     names = {**NAMES, "RUN": RUNS.get(page.stem, "demo")}
     problems = []

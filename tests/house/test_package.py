@@ -23,7 +23,7 @@ RAW = "https://raw.githubusercontent.com/ostrom-lab/ostrom/main/"
 def test_the_version_has_one_source() -> None:
     assert (
         "version" not in PROJECT["project"]
-        and PROJECT["tool"]["hatch"]["version"]["path"] == "src/ostrom/__init__.py"
+        and PROJECT["tool"]["hatch"]["version"]["path"] == "src/ostrom/ground/version.py"
     )
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert str(cited["version"]) == ostrom.__version__

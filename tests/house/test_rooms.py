@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.house.source import SOURCE, nodes, trees
 
-SOURCE = Path(__file__).parents[2] / "src" / "ostrom"
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"ground"}),
     frozenset({"games"}),
@@ -55,18 +55,18 @@ HEAVY = (
 def modules() -> dict[str, Path]:
     """Every module of the package by its dotted name."""
     names = {}
-    for path in sorted(SOURCE.rglob("*.py")):
+    for path in trees():
         parts = path.relative_to(SOURCE.parent).with_suffix("").parts
         names[".".join(parts).removesuffix(".__init__")] = path
     return names
 
 
-def imports_in(tree: ast.AST) -> Iterator[str]:
+def imports_in(path: Path) -> Iterator[str]:
     """The modules that a file imports, wherever in it the import stands.
 
     ``from ostrom import x`` imports the package itself where x is no module: that is the room at the very top.
     """
-    for node in ast.walk(tree):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in modules())
         elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "ostrom":
@@ -78,10 +78,7 @@ def imports_in(tree: ast.AST) -> Iterator[str]:
 @cache
 def arrows() -> dict[str, frozenset[str]]:
     """What each module imports of the package."""
-    return {
-        name: frozenset(imports_in(ast.parse(path.read_text(encoding="utf-8")))) - {name}
-        for name, path in modules().items()
-    }
+    return {name: frozenset(imports_in(path)) - {name} for name, path in modules().items()}
 
 
 def room_of(module: str) -> str:
@@ -189,11 +186,11 @@ def test_help_loads_nothing_heavy() -> None:
 
 def test_the_engine_knows_no_study() -> None:
     """No room below the studies asks which study it is playing."""
-    for path in SOURCE.rglob("*.py"):
+    for path in trees():
         room = path.relative_to(SOURCE).parts[0].removesuffix(".py")
         if FLOOR.get(room, 99) >= FLOOR["studies"]:
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.Compare) and "study" in ast.unparse(node.left).split("."):
                 raise AssertionError(f"{path}: {ast.unparse(node)}")
 
@@ -209,33 +206,38 @@ def test_no_file_below_the_replications_names_one_of_their_studies() -> None:
             assert not [name for name in names if name in text], path
 
 
-def test_files_stay_readable() -> None:
-    """600 lines is the bound; half of all files have at most 150."""
-    lengths = sorted(len(p.read_text(encoding="utf-8").splitlines()) for p in SOURCE.rglob("*.py"))
-    assert lengths[len(lengths) // 2] <= 150
-    assert lengths[-1] <= 600
-
-
 OWN_INTERVALS = re.compile(
     r"bootstrap|wilson|newcombe|clopper|NormalDist|\bt_interval|student_t|resampl|percentiles", re.IGNORECASE
 )
 OTHER_QUESTIONS = {
-    "analysis/inference/responses.py": "rounds as if they were independent, shown beside the interval over matches",
-    "analysis/inference/frequencies.py": "weights of a mixture of strategies, no mean of units",
+    "features/inference/responses.py": "rounds as if they were independent, shown beside the interval over matches",
+    "features/inference/frequencies.py": "weights of a mixture of strategies, no mean of units",
+    "features/robustness/variance_shares.py": "shares of variance, no mean of units",
 }
 """Who else may import an interval, and what of."""
 
 
 @pytest.mark.parametrize(
     "room",
-    ["analysis/measures", "analysis/inference", "analysis/dynamics", "analysis/motives", "analysis/traces"]
-    + ["analysis/lexicons", "reports", "studies", "replications", "cli"],
+    [
+        "analysis/measures",
+        "features",
+        "people",
+        "view",
+        "probe",
+        "reports",
+        "studies",
+        "replications",
+        "api",
+        "cli",
+    ],
 )
 def test_nobody_upstairs_computes_an_interval(room: str) -> None:
     """Means, shares, differences and slopes take their limits from ostrom.analysis.intervals."""
+    assert (SOURCE / room).is_dir()
     for path in sorted((SOURCE / room).rglob("*.py")):
         name = path.relative_to(SOURCE).as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.Import | ast.ImportFrom) and name not in OTHER_QUESTIONS:
                 names = " ".join(alias.name for alias in node.names)
                 assert not OWN_INTERVALS.search(names), f"{name} imports {names}"
@@ -243,7 +245,7 @@ def test_nobody_upstairs_computes_an_interval(room: str) -> None:
 
 def test_draws_become_an_interval_in_one_file() -> None:
     """What is no mean (weights of a mixture, shares of variance) takes its percentiles from the same place."""
-    for path in sorted(SOURCE.rglob("*.py")):
+    for path in trees():
         name = path.relative_to(SOURCE).as_posix()
         if name != "analysis/statistics/resampling.py":
             found = re.findall(r"\bnp\.(?:nan)?(?:quantile|percentile)\(", path.read_text(encoding="utf-8"))
@@ -257,9 +259,9 @@ ONE_WORD_TWO_ROOMS = {"Run": "a run in the Python face, and the run on disk that
 def test_a_class_name_has_one_meaning() -> None:
     """One word, one meaning: a second class of the same name gets a name of its own."""
     found: dict[str, list[str]] = {}
-    for path in sorted(SOURCE.rglob("*.py")):
+    for path in trees():
         name = path.relative_to(SOURCE).as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(name)
     twice = {name: places for name, places in found.items() if len(places) > 1}

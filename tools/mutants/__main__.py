@@ -29,8 +29,8 @@ ROOMS: dict[str, tuple[list[str], list[str]]] = {
     "models": (["models"], ["tests/models"]),
     "answers": (["answers"], ["tests/answers"]),
     "statistics": (["analysis/statistics"], ["tests/analysis/statistics"]),
-    "inference": (["analysis/inference"], ["tests/features/inference"]),
-    "dynamics": (["analysis/dynamics"], ["tests/features/evolution"]),
+    "inference": (["features/inference"], ["tests/features/inference"]),
+    "dynamics": (["features/evolution"], ["tests/features/evolution"]),
     "agents": (["agents"], ["tests/agents"]),
     "mechanisms": (["mechanisms"], ["tests/mechanisms"]),
 }
