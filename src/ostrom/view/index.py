@@ -137,15 +137,14 @@ class RunIndex:
             None if problem is None else str(problem), self.entries >= 0,
         )  # fmt: skip
 
-    def _number(self, name: str) -> int:
+    def _number(self, name: str, otherwise: int = 0) -> int:
         found = self._meta.get(name)
-        return found if type(found) is int else 0
+        return found if type(found) is int else otherwise
 
     @property
     def entries(self) -> int:
         """How many entries the journal had when it was last brought up to date."""
-        found = self._meta.get("entries")
-        return found if type(found) is int else -1
+        return self._number("entries", -1)
 
     def is_of(self, journal: Path) -> bool:
         """Whether it was made from this journal, and is up to date."""
