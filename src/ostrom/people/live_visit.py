@@ -79,8 +79,7 @@ class LiveVisit:
         """Increase the version and wake all that wait in ``news``."""
         self.version += 1
         for waiting in self._waiting:
-            if not waiting.done():
-                waiting.set_result(None)
+            _wake(waiting)
         self._waiting.clear()
 
     async def news(self, since: int, timeout: float) -> int:

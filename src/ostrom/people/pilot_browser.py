@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,7 @@ async def browse(host: PilotHost, folder: Folder, crowd: Crowd, moments: int, st
     with listening("127.0.0.1", 0, 0, None) as where:
         serving = asyncio.create_task(serve_people(host, folder, where, study, lambda _: None))
         try:
-            async with AsyncExitStack() as stack:
-                browser = await stack.enter_async_context(_browser())
+            async with _browser() as browser:
                 links = LinkReader(host.people.source, host.register.key, study).links(where.base)
                 if len(links) < crowd.people:
                     raise UsageError(
@@ -49,28 +49,26 @@ async def browse(host: PilotHost, folder: Folder, crowd: Crowd, moments: int, st
             await asyncio.gather(serving, return_exceptions=True)
 
 
-class _browser:
+@asynccontextmanager
+async def _browser() -> AsyncIterator[Any]:
     """Chromium of this machine; OSTROM_BROWSER names another program."""
-
-    async def __aenter__(self) -> Any:
+    try:
+        from playwright.async_api import async_playwright
+    except ImportError:
+        raise UsageError("--browser needs Playwright: pip install 'ostrom[browser]'") from None
+    wanted = os.environ.get("OSTROM_BROWSER", "any")
+    names = BROWSERS if wanted == "any" else (wanted,)
+    program = next((path for name in names if (path := shutil.which(name))), None)
+    if program is None:
+        raise UsageError(f"--browser: no browser found (looked for {', '.join(names)})")
+    # Chromium's sandbox refuses to start as root, as in most containers.
+    sandbox = [] if hasattr(os, "geteuid") and os.geteuid() else ["--no-sandbox"]
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=program, args=sandbox)
         try:
-            from playwright.async_api import async_playwright
-        except ImportError:
-            raise UsageError("--browser needs Playwright: pip install 'ostrom[browser]'") from None
-        wanted = os.environ.get("OSTROM_BROWSER", "any")
-        names = BROWSERS if wanted == "any" else (wanted,)
-        program = next((path for name in names if (path := shutil.which(name))), None)
-        if program is None:
-            raise UsageError(f"--browser: no browser found (looked for {', '.join(names)})")
-        # Chromium's sandbox refuses to start as root, as in most containers.
-        sandbox = [] if hasattr(os, "geteuid") and os.geteuid() else ["--no-sandbox"]
-        self._playwright = await async_playwright().start()
-        self._made = await self._playwright.chromium.launch(executable_path=program, args=sandbox)
-        return self._made
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._made.close()
-        await self._playwright.stop()
+            yield browser
+        finally:
+            await browser.close()
 
 
 async def _visit(

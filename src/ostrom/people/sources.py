@@ -70,17 +70,15 @@ class LinkReader:
             case "sona":
                 return _both(given.get("sona_id"), "")
             case "link":
-                number = verified(self._key, "link", given.get("link", ""))
-                fits = (
-                    number is not None and number.isdigit() and 1 <= int(number) <= (self.source.places or 0)
-                )
-                return Invited(number, given["link"]) if fits and number is not None else None
+                return self._placed(verified(self._key, "link", given.get("link", "")), given.get("link", ""))
             case "lab":
-                seat = given.get("seat", "")
-                number = seat if seat.isascii() and seat.isdigit() and len(seat) < 7 else "0"
-                return (
-                    Invited(str(int(number)), "") if 1 <= int(number) <= (self.source.places or 0) else None
-                )
+                return self._placed(given.get("seat"), "")
+
+    def _placed(self, number: str | None, session: str) -> Invited | None:
+        """Who has one of the places of the study, by its number."""
+        known = number is not None and number.isascii() and number.isdigit() and len(number) < 7
+        place = int(number) if known and number is not None else 0
+        return Invited(str(place), session) if 1 <= place <= (self.source.places or 0) else None
 
     def links(self, base: str) -> list[str]:
         """The links to give to people, where the source has some of its own."""

@@ -34,15 +34,9 @@ class Stage:
 
 def sieve(name: str, rule: str, traces: Iterable[Trace], why: Callable[[Trace], str | None]) -> Stage:
     """A stage that looks at each trace alone: ``why`` says the reason to drop it, or None."""
-    kept: list[Trace] = []
-    dropped: list[tuple[Trace, str]] = []
-    for trace in traces:
-        reason = why(trace)
-        if reason is None:
-            kept.append(trace)
-        else:
-            dropped.append((trace, reason))
-    return Stage(name, rule, tuple(kept), tuple(dropped))
+    reasons = [(trace, why(trace)) for trace in traces]
+    kept = tuple(trace for trace, reason in reasons if reason is None)
+    return Stage(name, rule, kept, tuple((trace, reason) for trace, reason in reasons if reason is not None))
 
 
 def parted(name: str, rule: str, traces: Sequence[Trace], chosen: Iterable[Trace], reason: str) -> Stage:
@@ -114,10 +108,10 @@ def lexical(traces: Iterable[Trace]) -> Stage:
 
 def families(traces: Sequence[Trace], most: int) -> Stage:
     """At most ``most`` replies with the same first 50 characters, drawn at random among them."""
-    taken: dict[str, int] = {}
+    taken: Counter[str] = Counter()
     chosen = []
     for trace in sorted(traces, key=lambda t: (t.order, t.place)):
-        taken[trace.family] = taken.get(trace.family, 0) + 1
+        taken[trace.family] += 1
         if taken[trace.family] <= most:
             chosen.append(trace)
     rule = f"at most {most} replies with the same first {PREFIX} characters"
@@ -129,9 +123,7 @@ def split(traces: Sequence[Trace], share: float) -> tuple[list[Trace], list[Trac
 
     Without families 54 % of the validation replies would begin like a training one (Liu et al. 2026, Appendix I.1).
     """
-    sizes: dict[str, int] = {}
-    for trace in traces:
-        sizes[trace.family] = sizes.get(trace.family, 0) + 1
+    sizes = Counter(trace.family for trace in traces)
     room = int(len(traces) * share + 0.5)
     held_out = set()
     for family in sorted(sizes, key=lambda f: (key_of(f"split:{f}"), f)):

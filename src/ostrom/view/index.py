@@ -137,15 +137,14 @@ class RunIndex:
             None if problem is None else str(problem), self.entries >= 0,
         )  # fmt: skip
 
-    def _number(self, name: str) -> int:
+    def _number(self, name: str, otherwise: int = 0) -> int:
         found = self._meta.get(name)
-        return found if type(found) is int else 0
+        return found if type(found) is int else otherwise
 
     @property
     def entries(self) -> int:
         """How many entries the journal had when it was last brought up to date."""
-        found = self._meta.get("entries")
-        return found if type(found) is int else -1
+        return self._number("entries", -1)
 
     def is_of(self, journal: Path) -> bool:
         """Whether it was made from this journal, and is up to date."""
@@ -234,33 +233,31 @@ class RunIndex:
         return rows
 
     def _where(self, filters: MatchFilters) -> tuple[str, list[Any]]:
-        parts, values = ["state IS NOT NULL"], []
+        conditions: list[tuple[str, list[Any]]] = [("state IS NOT NULL", [])]
         for column in ("cell", "state", "outcome", "kind", "game", "mechanism"):
             if (wanted := getattr(filters, column)) is not None:
-                parts.append(f"{column}=?")
-                values.append(wanted)
+                conditions.append((f"{column}=?", [wanted]))
         if filters.levels:
-            fitting = self.cells_with(filters.levels)
-            parts.append(f"cell IN ({', '.join(map(str, fitting))})")
-        wanted_player = [(column, getattr(filters, name)) for name, column in PLAYERS.items()]
-        if given := [(column, value) for column, value in wanted_player if value is not None]:
-            fits = " AND ".join(f"json_extract({column}, p.fullkey)=?" for column, _ in given)
-            parts.append(f"EXISTS (SELECT 1 FROM json_each(agents) p WHERE {fits})")
-            values += [value for _, value in given]
+            conditions.append((f"cell IN ({', '.join(map(str, self.cells_with(filters.levels)))})", []))
+        wanted_player = {column: getattr(filters, name) for name, column in PLAYERS.items()}
+        if given := {column: value for column, value in wanted_player.items() if value is not None}:
+            fits = " AND ".join(f"json_extract({column}, p.fullkey)=?" for column in given)
+            conditions.append((f"EXISTS (SELECT 1 FROM json_each(agents) p WHERE {fits})", [*given.values()]))
         if filters.reading is not None:
-            parts.append("EXISTS (SELECT 1 FROM json_each(readings) r WHERE r.key=?)")
-            values.append(filters.reading)
+            conditions.append(
+                ("EXISTS (SELECT 1 FROM json_each(readings) r WHERE r.key=?)", [filters.reading])
+            )
         if filters.retries:
-            parts.append("complaints > 0")
+            conditions.append(("complaints > 0", []))
         if filters.errors:
-            parts.append("errors > 0")
+            conditions.append(("errors > 0", []))
         for sign, bounds in ((">=", filters.least), ("<=", filters.most)):
             for column, bound in bounds.items():
                 if column not in NUMBERS:
                     raise UnknownName("column of numbers", column, NUMBERS)
-                parts.append(f"{column} {sign} ?")
-                values.append(bound)
-        return " AND ".join(parts), values
+                conditions.append((f"{column} {sign} ?", [bound]))
+        values = [value for _, some in conditions for value in some]
+        return " AND ".join(condition for condition, _ in conditions), values
 
     def cells_with(self, levels: Mapping[str, str]) -> list[int]:
         """The cells in which every factor has the level that is named."""

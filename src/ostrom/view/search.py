@@ -12,9 +12,10 @@ import sqlite3
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -154,9 +155,9 @@ def search(
         [query, after or 0, *values, limit + 1],
     )
     wanted = [term for term in terms if not term.without]
-    packages: dict[int, list[Any]] = {}
     try:
         with closing(connect_read_only(journal)) as connection:
+            read = lru_cache(maxsize=MOST_PACKAGES)(partial(_package, connection))
             hits = [
                 SearchHit(
                     call,
@@ -165,7 +166,7 @@ def search(
                     player,
                     name,
                     of,
-                    list(_excerpts(connection, call, wanted, where, packages)),
+                    list(_excerpts(connection, call, wanted, where, read)),
                 )
                 for call, match, step, player, name, of in rows[:limit]
             ]
@@ -237,9 +238,9 @@ def _excerpts(
     call: int,
     terms: Sequence[SearchTerm],
     where: Sequence[str],
-    packages: dict[int, list[Any]],
+    read: Callable[[int], list[Any]],
 ) -> Iterator[tuple[str, list[tuple[str, bool]]]]:
-    """The texts of a call around the words; ``packages`` keeps the prompts that were unpacked last."""
+    """The texts of a call around the words; ``read`` unpacks prompts."""
     row = connection.execute(
         f"SELECT {beginning('reply')}, {beginning('reasoning')}, prompt, nth FROM calls WHERE id=?", (call,)
     ).fetchone()
@@ -248,21 +249,18 @@ def _excerpts(
     reply, reasoning, package, nth = row
     for name in (n for n in ("reply", "reasoning", "prompt") if n in where):
         if name == "prompt":
-            text: str | None = _prompt(connection, package, nth, packages)
+            text: str | None = _prompt(package, nth, read)
         else:
             text = decoded(reply if name == "reply" else reasoning)
         yield from ((name, pieces) for pieces in excerpts(text or "", terms))
 
 
-def _prompt(connection: sqlite3.Connection, package: int, nth: int, packages: dict[int, list[Any]]) -> str:
-    def read(number: int) -> list[Any]:
-        if number not in packages:
-            if len(packages) >= MOST_PACKAGES:
-                packages.clear()
-            found = connection.execute("SELECT texts FROM prompts WHERE id=?", (number,)).fetchone()
-            packages[number] = [] if found is None else opened(found[0])
-        return packages[number]
+def _package(connection: sqlite3.Connection, number: int) -> list[Any]:
+    found = connection.execute("SELECT texts FROM prompts WHERE id=?", (number,)).fetchone()
+    return [] if found is None else opened(found[0])
 
+
+def _prompt(package: int, nth: int, read: Callable[[int], list[Any]]) -> str:
     try:
         return text_of(whole(package, nth, read))[:LONGEST]
     except UNREADABLE:

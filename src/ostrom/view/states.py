@@ -153,7 +153,7 @@ class RunGauge:
             rate=self._rate() if playing else None,
             left=self._left(before.planned - done - skipped - failed) if playing else None,
             spark=in_flight(self._flights, time.time() if playing else None),
-            bytes=sum(size for size, _ in map(_seen, (self.folder.journal, _wal(self.folder.journal)))),
+            bytes=sum(_seen(self.folder.path / name)[0] for name in ("journal.db", "journal.db-wal")),
         )  # fmt: skip
 
     def _calls(self, connection: sqlite3.Connection) -> tuple[dict[str, Any], bool]:
@@ -198,10 +198,6 @@ class RunGauge:
 
 
 _FILES = (MANIFEST, "journal.db", "journal.db-wal", "journal.db.tally")
-
-
-def _wal(path: Path) -> Path:
-    return path.with_name(path.name + "-wal")
 
 
 def _seen(path: Path) -> tuple[int, int]:

@@ -11,7 +11,9 @@ import sqlite3
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Container
+from contextlib import suppress
 from dataclasses import astuple, dataclass
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -64,9 +66,9 @@ class Speech:
         self.run, self.connection, self.cell_of, self.hidden = run, connection, cell_of, hidden
         self.seal = 0
         """The seal of the last call."""
-        self._packages: OrderedDict[int, list[Any]] = OrderedDict()
+        self._prompts = lru_cache(maxsize=16)(self._unpacked)
+        self._who = lru_cache(maxsize=REMEMBERED)(self._looked_up)
         self._before: OrderedDict[tuple[int, int], frozenset[int]] = OrderedDict()
-        self._units: OrderedDict[int, tuple[int, tuple[str, ...]] | None] = OrderedDict()
         self._voices = {
             (cell, agent): number
             for number, cell, agent in connection.execute("SELECT id, cell, agent FROM voices")
@@ -123,22 +125,16 @@ class Speech:
         )
         return through
 
-    def _who(self, number: int) -> tuple[int, tuple[str, ...]] | None:
+    def _looked_up(self, number: int) -> tuple[int, tuple[str, ...]] | None:
         """The cell of a unit and the names of its players; None for one that is not shown."""
-        if number in self._units:
-            return self._units[number]
-        found: tuple[int, tuple[str, ...]] | None = None
         withdrawn = self.connection.execute(
             "SELECT 1 FROM journal.units WHERE unit=? AND state='withdrawn'", (number,)
         ).fetchone()
         if withdrawn is None and number not in self.hidden and 0 <= number < len(self.run.plan):
-            try:
+            with suppress(OstromError):
                 unit = self.run.plan.unit(number)
-                found = self.cell_of(unit), tuple(seated.name for seated in unit.players)
-            except OstromError:
-                found = None
-        _keep(self._units, number, found)
-        return found
+                return self.cell_of(unit), tuple(seated.name for seated in unit.players)
+        return None
 
     def _voice(self, cell: int, agent: str) -> int:
         number = self._voices.get((cell, agent))
@@ -157,7 +153,10 @@ class Speech:
                 (unit, player, call),
             ).fetchone()
             before = frozenset() if row is None else _hashes(self._lines(*row))
-        _keep(self._before, (unit, player), _hashes(lines))
+        self._before[unit, player] = _hashes(lines)
+        self._before.move_to_end((unit, player))
+        if len(self._before) > REMEMBERED:
+            self._before.popitem(last=False)
         return "\n".join(line for line in lines if hash(line) not in before)[:LONGEST]
 
     def _lines(self, package: int, nth: int) -> list[str]:
@@ -166,13 +165,9 @@ class Speech:
         except UNREADABLE:
             return []
 
-    def _prompts(self, package: int) -> list[Any]:
-        if package not in self._packages:
-            row = self.connection.execute(
-                "SELECT texts FROM journal.prompts WHERE id=?", (package,)
-            ).fetchone()
-            _keep(self._packages, package, [] if row is None else opened(row[0]), most=16)
-        return self._packages[package]
+    def _unpacked(self, package: int) -> list[Any]:
+        row = self.connection.execute("SELECT texts FROM journal.prompts WHERE id=?", (package,)).fetchone()
+        return [] if row is None else opened(row[0])
 
 
 def _hashes(lines: list[str]) -> frozenset[int]:
@@ -219,10 +214,3 @@ def beginning(column: str) -> str:
 def decoded(raw: bytes | None) -> str | None:
     """Bytes of a text; what is no UTF-8 is replaced."""
     return None if raw is None else raw.decode("utf-8", "replace").replace("\0", " ")
-
-
-def _keep(store: OrderedDict[Any, Any], key: Any, value: Any, most: int = REMEMBERED) -> None:
-    store[key] = value
-    store.move_to_end(key)
-    if len(store) > most:
-        store.popitem(last=False)
