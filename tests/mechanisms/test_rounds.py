@@ -285,3 +285,11 @@ def test_a_name_with_values_takes_what_is_around_too() -> None:
 def test_a_wrong_key_around_is_named(spec: dict[str, Any], says: str) -> None:
     with pytest.raises(StudyError, match=says):
         mechanisms.build(spec)
+
+
+@pytest.mark.parametrize("predict", ["players", "observer"])
+def test_statements_beside_predictions_are_about_nobody_else(predict: str) -> None:
+    rules = mechanisms.build({"name": "repetition", "rounds": 2, "predict": predict, "state": "before"})
+    (first, *_) = next(rules.play(build_game("prisoners_dilemma"), Streams(0, 1)))
+    assert first.kind == "state"
+    assert not {"target", "observer"} & set(first.view.facts)

@@ -155,6 +155,12 @@ def choice_of(options: tuple[str, ...]) -> Choice:
     return Choice(options)
 
 
+def unpredicting(view: View) -> View:
+    """A view without what a prediction adds to it: whom it is about, and that an observer makes it."""
+    added = ("target", "target_stage", "observer")
+    return replace(view, facts={key: fact for key, fact in view.facts.items() if key not in added})
+
+
 def closed_object(properties: Mapping[str, Any]) -> dict[str, Any]:
     """The JSON schema of an object that has all of these keys and no others."""
     return {

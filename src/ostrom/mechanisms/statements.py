@@ -17,7 +17,7 @@ from ostrom.games.game import Game
 from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import checked
 from ostrom.ground.streams import Streams
-from ostrom.mechanisms.base import Around, Asked, Mechanism, closed_object, relay
+from ostrom.mechanisms.base import Around, Asked, Mechanism, closed_object, relay, unpredicting
 from ostrom.mechanisms.protocol import Decision, History, Play, View
 
 WHEN = ("before", "during", "after")
@@ -159,6 +159,7 @@ class Stated(Around):
         self, views: Sequence[View], when: str
     ) -> Generator[list[Decision], Sequence[Answer], None]:
         """Ask every seat, whoever of them the rules ask now."""
+        views = [unpredicting(view) for view in views]
         known = {view.seat: view for view in views}
         seats = [
             (seat, self.rules.bystander(known.get(seat, views[0]), seat), None)

@@ -16,7 +16,7 @@ from ostrom.ground.errors import GameError
 from ostrom.ground.parameters import Ge, InWords, Le, options_of
 from ostrom.ground.streams import Streams
 from ostrom.ground.values import value
-from ostrom.mechanisms.base import Around, Asked, Mechanism, closed_object, relay
+from ostrom.mechanisms.base import Around, Asked, Mechanism, closed_object, relay, unpredicting
 from ostrom.mechanisms.protocol import Decision, Play, View
 from ostrom.mechanisms.societies import pseudonyms
 
@@ -263,12 +263,11 @@ class _Floor:
         for player in players if self.sender is None else [self.sender]:
             decision = asked.get(player)
             view = self.rules.bystander(first, player) if decision is None else decision.view
-            view = replace(
-                view, facts={k: v for k, v in view.facts.items() if k not in ("target", "observer")}
-            )
             others = [other for other in players if other != player]
             receivers = {self._key(other): other for other in others} if self.rules_of_talk.private else {}
-            speakers.append(Speaker(player, view, receivers, None if decision is None else decision.agent))
+            speakers.append(
+                Speaker(player, unpredicting(view), receivers, None if decision is None else decision.agent)
+            )
         return speakers
 
     def _key(self, player: int) -> str:
