@@ -72,7 +72,11 @@ class AttributionPlan(ForkPlan):
         super().__init__(base, origin, budget)
         self.origin = origin
         unit = self.parent
-        self._copied = replace(unit, index=0, mechanism=rules_of(unit, origin.given), needs=(), kind="copied")
+        # The copied match has every column that its counterfactuals have: tables take theirs from the first row.
+        cell = {**unit.cell, "counterfactual": None, "sample": None}
+        self._copied = replace(
+            unit, index=0, cell=cell, mechanism=rules_of(unit, origin.given), needs=(), kind="copied"
+        )
         self.decision = self._find(answers)
         self._earlier = [
             (player, answer)
