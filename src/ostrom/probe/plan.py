@@ -10,8 +10,7 @@ from ostrom.analysis.span import span_of
 from ostrom.engine.plan import Budget
 from ostrom.engine.play_options import PlayOptions
 from ostrom.engine.runner import Result
-from ostrom.features.judging.corpus import trace_of
-from ostrom.features.judging.plan import Judge
+from ostrom.features.judging.plan import Judge, trace_of
 from ostrom.features.words.traces.text import reasoning_of
 from ostrom.ground.errors import UsageError
 from ostrom.probe.funnel import Arm, Corpus, Rules, build

@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 
 from ostrom.answers import Record
 from ostrom.engine.plan import Budget
-from ostrom.features.judging.corpus import read_corpus, trace_of
-from ostrom.features.judging.plan import FILES, Judge, JudgePlan, Judging, corpus_name
+from ostrom.features.judging.plan import FILES, Judge, JudgePlan, Judging, corpus_name, read_corpus, trace_of
 from ostrom.games.game import Game
 from ostrom.mechanisms.protocol import Decision, View
 from ostrom.probe.terms import FORWARD, lexicons

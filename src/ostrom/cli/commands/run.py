@@ -125,8 +125,8 @@ def resume(
 def play_found(found: Resolved, folder: Path, *, json: bool) -> Result:
     """Play a plan into a folder, with progress on stderr."""
     from ostrom.engine.progress import watch_with
+    from ostrom.studies.resolve import save_session
     from ostrom.studies.run import play_plan
-    from ostrom.studies.session import save_session
 
     async def begin(home: Folder) -> None:
         save_session(home.path, found.options)
@@ -171,9 +171,8 @@ def refuse_unused(found: Resolved, like: str | None = None, *, begun: bool = Fal
 
 def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs: Path = Path("runs")) -> None:
     """Say what a plan takes, directly and in batches, and whether its budget suffices."""
-    from ostrom.cli.forecasting import forecast_data, print_forecast
-    from ostrom.studies.forecast import forecast
-    from ostrom.studies.measured import measure
+    from ostrom.cli.ending import forecast_data, print_forecast
+    from ostrom.studies.forecast import forecast, measure
 
     plan, batch = found.plan, bool(found.options.batch)
     bound = forecast(plan, found.options.rates, None if like is None else measure(like, runs))

@@ -44,7 +44,7 @@ def branch(
     The first replicate has the chance of the match itself from there on, the others chance of their own.
     """
     from ostrom.engine.progress import watch_with
-    from ostrom.features.branching.continuation import continuations, measure_of
+    from ostrom.features.branching.branch import continuations, measure_of
     from ostrom.studies.run import open_run
 
     say_allowed(options.allow_key, set_)

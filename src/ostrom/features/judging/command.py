@@ -61,9 +61,16 @@ def judge(
     from ostrom.engine.folder import check_name
     from ostrom.engine.progress import watch_with
     from ostrom.features.judging import load_motives
-    from ostrom.features.judging.corpus import collect, read_corpus
     from ostrom.features.judging.judgements import corpus_of
-    from ostrom.features.judging.plan import JudgePlan, corpus_name, judged_rows, judges_of, write_judged
+    from ostrom.features.judging.plan import (
+        JudgePlan,
+        collect,
+        corpus_name,
+        judged_rows,
+        judges_of,
+        read_corpus,
+        write_judged,
+    )
     from ostrom.studies.run import open_run
 
     say_allowed(options.allow_key, model, second_model)
@@ -99,7 +106,7 @@ def judge(
 
 
 def _forecast(plan: JudgePlan, options: PlayOptions, folder: Path, json: bool) -> None:
-    from ostrom.cli.forecasting import forecast_data, print_forecast
+    from ostrom.cli.ending import forecast_data, print_forecast
 
     bound = plan.forecast(options.rates, options.limit)
     if json:
@@ -115,7 +122,7 @@ def _forecast(plan: JudgePlan, options: PlayOptions, folder: Path, json: bool) -
 def _report(
     corpus: JudgedCorpus, factors: list[str], result: Result, decisions: int, table: Path
 ) -> dict[str, Any]:
-    from ostrom.features.judging.shares import agreements, dependences, motive_shares, same_sets
+    from ostrom.features.judging.judgements import agreements, dependences, motive_shares, same_sets
 
     tally = result.tally
     judged = [judge for judge in corpus.judges if corpus.judged(judge)]
@@ -141,7 +148,7 @@ def _report(
 
 
 def _print(corpus: JudgedCorpus, report: dict[str, Any]) -> None:
-    from ostrom.features.judging.shares import NONE
+    from ostrom.features.judging.judgements import NONE
 
     first = corpus.judges[0]
     titles = {**{motive.name: motive.title for motive in corpus.motives}, NONE: "(none of them)"}

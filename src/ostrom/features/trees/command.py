@@ -108,7 +108,7 @@ def _entry(plan: TreePlan, folder: Path, known: int, forecast: dict[str, Any]) -
 
 
 def _show(plan: TreePlan, known: int, bound: Any) -> None:
-    from ostrom.cli.forecasting import print_forecast
+    from ostrom.cli.ending import print_forecast
     from ostrom.cli.output import print_table
 
     print_table(

@@ -7,7 +7,7 @@ from typing import Self
 
 from ostrom.people.schema import People
 from ostrom.people.text_files import read_texts
-from ostrom.studies.sections import Section
+from ostrom.studies.extensions import Section
 
 
 class PeopleSection(People, Section):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ostrom.features.importing.importers import Importer
+from ostrom.features.importing.write import Importer
 from ostrom.replications.coopeval.released.importing import import_tournaments
 from ostrom.replications.coopeval.released.mapping import load_tournament_mapping, tournament_names
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ostrom.engine.journal import Journal
+from ostrom.features.importing.check import Disagreement
 from ostrom.features.importing.plan import PAID_ONLY, ImportedUnit
-from ostrom.features.importing.problems import Disagreement
 from ostrom.features.importing.write import Imported, new_folder, source_files, write_run
 from ostrom.games import build_game
 from ostrom.games.game import Game
