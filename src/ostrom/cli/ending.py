@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from ostrom.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
     from ostrom.engine.plan import Budget, Counted, Tally
+    from ostrom.engine.play_options import PlayOptions
     from ostrom.engine.runner import Result
     from ostrom.reports.build import Report
+    from ostrom.studies.derived import DerivedPlan
     from ostrom.studies.forecast import Forecast
 
 
@@ -54,6 +56,13 @@ def say_trouble(result: Result, more: str = "", again: str = "the same command")
         say(f"stopped: {result.why}")
     if not result.complete:
         say(f"{again} goes on from here{more}")
+
+
+def ask_models(plan: DerivedPlan, options: PlayOptions, *, json: bool) -> Result:
+    """Ask what a derived run is about, with progress on stderr; what failed in an earlier session is asked again."""
+    from ostrom.engine.progress import watch_with
+
+    return plan.play(options=replace(options, ask_again=True), watch=watch_with(json=json))
 
 
 def conclude(

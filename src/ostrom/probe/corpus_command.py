@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ostrom.cli.ending import leave, say_trouble, spent_data
+from ostrom.cli.ending import forecast_data, leave, print_forecast, say_trouble, spent_data
 from ostrom.cli.options import BUDGET, DryRun, Json, Runs, say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_table, say
 from ostrom.engine.play_options import PlayOptions
@@ -143,8 +143,6 @@ def _percent(share: float | None) -> str:
 
 
 def _forecast(probing: Probing, arm: Any, rules: Any, json: bool) -> None:
-    from ostrom.cli.ending import forecast_data, print_forecast
-
     found = probing.forecast(arm, rules)
     if json:
         keep = ("calls", "tokens_in", "tokens_out", "usd", "budget")

@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ostrom.cli.ending import counted, leave, say_failures, say_trouble, spent, spent_data
+from ostrom.cli.ending import (
+    counted,
+    forecast_data,
+    leave,
+    print_forecast,
+    say_failures,
+    say_trouble,
+    spent,
+    spent_data,
+)
 from ostrom.cli.options import (
     BUDGET,
     DryRun,
     From,
     Models,
     Presets,
+    RunName,
     Runs,
     Seeds,
     Sets,
@@ -97,7 +107,7 @@ def run(
     "allow_key",
 )  # fmt: skip
 def resume(
-    run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
+    run: RunName,
     runs: Runs = Path("runs"),
     seeds: Seeds = None,
     options: PlayOptions = PlayOptions(),
@@ -171,7 +181,6 @@ def refuse_unused(found: Resolved, like: str | None = None, *, begun: bool = Fal
 
 def forecast_plan(found: Resolved, json: bool, *, like: str | None = None, runs: Path = Path("runs")) -> None:
     """Say what a plan takes, directly and in batches, and whether its budget suffices."""
-    from ostrom.cli.ending import forecast_data, print_forecast
     from ostrom.studies.forecast import forecast, measure
 
     plan, batch = found.plan, bool(found.options.batch)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ostrom.cli.options import Runs, say_allowed, with_play_options
+from ostrom.cli.options import RunName, Runs, say_allowed, with_play_options
 from ostrom.cli.output import print_json, print_table, say
 from ostrom.engine import loop
 from ostrom.engine.batching.ledger import JournaledBatch, Ledger, batches_in_words, read_batches
@@ -27,7 +27,7 @@ from ostrom.studies.run import find_run, open_run
 
 @with_play_options("allow_key")
 def batches(
-    run: Annotated[str, typer.Argument(help="A run: its name or folder.")],
+    run: RunName,
     runs: Runs = Path("runs"),
     ask: Annotated[bool, typer.Option("--ask", help="Ask the services how far they are.")] = False,
     cancel: Annotated[

@@ -1,4 +1,4 @@
-"""The motives that a judge can label, read from a file that people can replace, and judged corpora of a run."""
+"""What a judge can label and what its labels come to: motives, judged corpora, shares of decisions, agreement."""
 
 from __future__ import annotations
 
